@@ -1,0 +1,1 @@
+"""Typed settings: one YAML file, overridden by ``HEADROOM_…`` environment variables."""

@@ -1,0 +1,268 @@
+"""The settings of every part of Headroom, validated before anything starts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from config.secret import Secret, resolve_secret
+
+SECRET_PROPERTIES = frozenset(
+    {
+        "sasl.password",
+        "sasl.oauthbearer.client.secret",
+        "ssl.key.password",
+        "ssl.key.pem",
+        "ssl.keystore.password",
+    }
+)
+"""librdkafka's properties whose value must never be written into the configuration."""
+
+DEAD_LETTER_PATTERN = (
+    r"(?i)(^|[._-])(dlq|dlt|dead[._-]?letters?|errors?|parking[._-]?lot|poison)([._-]|$)"
+)
+"""Names that announce a dead-letter topic where nothing else says so."""
+
+_HOST_PORT = re.compile(r"^(?:[A-Za-z][A-Za-z0-9_]*://)?(\[[0-9A-Fa-f:]+\]|[^\s:/,\[\]]+):(\d{1,5})$")
+
+
+def _regular_expression(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from None
+    return pattern
+
+
+Pattern = Annotated[str, AfterValidator(_regular_expression)]
+
+
+class _Section(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", frozen=True, hide_input_in_errors=True
+    )
+
+
+class Selection(_Section):
+    """Which names are watched: those that match ``include`` and none of ``exclude``."""
+
+    include: list[Pattern] = Field(default=[".*"], description="regular expressions, any matches")
+    exclude: list[Pattern] = Field(default=[], description="regular expressions, none matches")
+
+    def selects(self, name: str) -> bool:
+        """Tell whether ``name`` is watched; an expression must match the whole name."""
+        return any(re.fullmatch(pattern, name) for pattern in self.include) and not any(
+            re.fullmatch(pattern, name) for pattern in self.exclude
+        )
+
+
+class DeadLetterSettings(_Section):
+    """How dead-letter topics are found, and who works through them."""
+
+    topics: list[str] = Field(default=[], description="dead-letter topics by name")
+    patterns: list[Pattern] = Field(
+        default=[DEAD_LETTER_PATTERN], description="names that announce a dead-letter topic"
+    )
+    ignore: list[Pattern] = Field(default=[], description="topics that are none in spite of it")
+    redrive_groups: dict[str, str] = Field(
+        default={}, description="dead-letter topic: the consumer group that works through it"
+    )
+    origins: dict[str, str] = Field(
+        default={}, description="dead-letter topic: the topic whose failures it holds"
+    )
+    sample_records: int = Field(
+        default=50,
+        ge=0,
+        le=10_000,
+        description="newest and oldest records whose headers are read for reasons; 0: none",
+    )
+
+
+class ClusterSettings(_Section):
+    """One Kafka cluster."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")
+    bootstrap_servers: str = Field(description="host:port, separated by commas")
+    properties: dict[str, str | Secret] = Field(
+        default={}, description="any property of librdkafka: security.protocol, sasl.…, ssl.…"
+    )
+    poll_interval_seconds: float | None = Field(
+        default=None, ge=1, le=3600, description="overrides collectors.poll_interval_seconds"
+    )
+    request_timeout_seconds: float = Field(
+        default=5.0, ge=0.5, le=300, description="how long one request may wait for an answer"
+    )
+    topics: Selection = Selection()
+    groups: Selection = Selection()
+    dead_letters: DeadLetterSettings = DeadLetterSettings()
+
+    @field_validator("bootstrap_servers", mode="before")
+    @classmethod
+    def _host_and_port(cls, value: Any) -> Any:
+        servers = value if isinstance(value, list) else str(value).split(",")
+        servers = [str(server).strip() for server in servers]
+        for server in servers:
+            match = _HOST_PORT.match(server)
+            if match is None or not 0 < int(match.group(2)) < 65536:
+                raise ValueError("each server must read host:port, for example kafka-1:9092")
+        return ",".join(servers)
+
+    @field_validator("properties", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {str(key): _property(str(key), item) for key, item in value.items()}
+
+    def librdkafka(self) -> dict[str, str]:
+        """Return all properties for a client of librdkafka, secrets in the clear.
+
+        Hand it to a client at once: it must reach no log, no row and no message.
+        """
+        plain = {
+            key: item.get_secret_value() if isinstance(item, SecretStr) else item
+            for key, item in self.properties.items()
+        }
+        return {"client.id": "headroom", **plain, "bootstrap.servers": self.bootstrap_servers}
+
+
+def _property(key: str, value: Any) -> str | SecretStr:
+    if key == "bootstrap.servers":
+        raise ValueError("bootstrap.servers: write bootstrap_servers beside the cluster's name")
+    try:
+        if isinstance(value, dict) or key in SECRET_PROPERTIES:
+            return resolve_secret(value)
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from None
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise ValueError(f"{key}: must be a text, a number or a secret")
+
+
+class LakeSettings(_Section):
+    """Where samples and history are kept."""
+
+    uri: str = Field(
+        default="headroom-data/lake",
+        min_length=1,
+        description="a folder (from the configuration's folder), or an object store's URL",
+    )
+    storage_options: dict[str, str | Secret] = Field(
+        default={}, description="options of the object store, for example its endpoint and keys"
+    )
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the lake is a folder of this machine."""
+        return "://" not in self.uri
+
+    def plain_storage_options(self) -> dict[str, str]:
+        """Return the object store's options, secrets in the clear."""
+        return {
+            key: item.get_secret_value() if isinstance(item, SecretStr) else item
+            for key, item in self.storage_options.items()
+        }
+
+
+class CollectorSettings(_Section):
+    """The polling service."""
+
+    poll_interval_seconds: float = Field(default=15.0, ge=1, le=3600)
+    compact_every_polls: int = Field(
+        default=120, ge=10, description="polls after which bronze files are put together"
+    )
+
+
+class SparkSettings(_Section):
+    """The history jobs."""
+
+    master: str = Field(default="local[*]", pattern=r"^(local(\[.+\])?|spark://.+|yarn|k8s://.+)$")
+    trigger_seconds: float = Field(default=15.0, ge=1, le=3600)
+    shuffle_partitions: int = Field(default=2, ge=1, le=10_000)
+    driver_memory: str = Field(default="1g", pattern=r"^\d+[mgMG]$")
+    late_after_seconds: float = Field(
+        default=3600.0, ge=60, description="samples later than this are counted, not merged"
+    )
+    properties: dict[str, str] = Field(default={}, description="any further property of Spark")
+
+
+class AppSettings(_Section):
+    """The dashboard."""
+
+    address: str = Field(default="localhost", description="0.0.0.0 to serve other machines")
+    port: int = Field(default=8501, ge=1, le=65535)
+    refresh_seconds: float = Field(default=10.0, ge=2, le=3600)
+
+
+class Settings(BaseSettings):
+    """All settings; ``config.load`` reads them."""
+
+    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
+        env_prefix="HEADROOM_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    clusters: list[ClusterSettings] = Field(min_length=1)
+    lake: LakeSettings = LakeSettings()
+    collectors: CollectorSettings = CollectorSettings()
+    spark: SparkSettings = SparkSettings()
+    app: AppSettings = AppSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let the environment override what the file says."""
+        return env_settings, init_settings
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [cluster.name for cluster in self.clusters]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"clusters: two clusters have the name {name}")
+        return self
+
+    def poll_interval_seconds(self, cluster: ClusterSettings) -> float:
+        """Return the cadence of ``cluster`` in seconds."""
+        return cluster.poll_interval_seconds or self.collectors.poll_interval_seconds
+
+    def cluster(self, name: str) -> ClusterSettings:
+        """Return the cluster of that name.
+
+        Raises:
+            KeyError: No such cluster is configured.
+        """
+        for cluster in self.clusters:
+            if cluster.name == name:
+                return cluster
+        raise KeyError(name)
+
+    def relative_to(self, folder: Path) -> Settings:
+        """Return the settings with a lake folder that is written relative to ``folder``."""
+        if not self.lake.is_local:
+            return self
+        path = (folder / Path(self.lake.uri).expanduser()).resolve()
+        return self.model_copy(update={"lake": self.lake.model_copy(update={"uri": str(path)})})
