@@ -35,7 +35,9 @@ DEAD_LETTER_PATTERN = (
 )
 """Names that announce a dead-letter topic where nothing else says so."""
 
-_HOST_PORT = re.compile(r"^(?:[A-Za-z][A-Za-z0-9_]*://)?(\[[0-9A-Fa-f:]+\]|[^\s:/,\[\]]+):(\d{1,5})$")
+_HOST_PORT = re.compile(
+    r"^(?:[A-Za-z][A-Za-z0-9_]*://)?(\[[0-9A-Fa-f:]+\]|[^\s:/,\[\]]+):(\d{1,5})$"
+)
 
 
 def _regular_expression(pattern: str) -> str:

@@ -1,0 +1,1 @@
+"""The data contract: tables, appending, reading and upkeep of the Delta lake."""

@@ -1,0 +1,100 @@
+"""How a table is described: once, for delta-rs (Arrow), Polars and Spark alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import polars as pl
+
+Type = Literal[
+    "string",
+    "int",
+    "long",
+    "double",
+    "boolean",
+    "timestamp",
+    "date",
+    "binary",
+    "list<int>",
+    "map<string,long>",
+    "map<string,string>",
+]
+"""A column's type; ``timestamp`` is UTC in microseconds."""
+
+
+def _entries(value: pl.DataType) -> pl.DataType:
+    return pl.List(pl.Struct({"key": pl.String(), "value": value}))
+
+
+_POLARS: dict[Type, pl.DataType] = {
+    "string": pl.String(),
+    "int": pl.Int32(),
+    "long": pl.Int64(),
+    "double": pl.Float64(),
+    "boolean": pl.Boolean(),
+    "timestamp": pl.Datetime("us", "UTC"),
+    "date": pl.Date(),
+    "binary": pl.Binary(),
+    "list<int>": pl.List(pl.Int32()),
+    "map<string,long>": _entries(pl.Int64()),
+    "map<string,string>": _entries(pl.String()),
+}
+_SPARK: dict[Type, str] = {
+    "long": "bigint",
+    "list<int>": "array<int>",
+    "map<string,long>": "array<struct<key:string,value:bigint>>",
+    "map<string,string>": "array<struct<key:string,value:string>>",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        name: Its name; units are in it (``_seconds``, ``_bytes``, ``_per_second``, ``_ratio``).
+        type: Its type; a map is stored as a list of entries, which every reader of Delta knows.
+        required: Whether a row without a value is refused.
+    """
+
+    name: str
+    type: Type
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """One Delta table of the lake.
+
+    Attributes:
+        name: Its name, also its folder's.
+        layer: ``bronze`` is appended by collectors (delta-rs), ``gold`` is written by Spark.
+        columns: All columns, the partition column ``date`` last.
+        time: The column that ``date`` is taken from.
+        key: The columns that tell one row from another.
+    """
+
+    name: str
+    layer: Literal["bronze", "gold"]
+    columns: tuple[Column, ...]
+    time: str
+    key: tuple[str, ...]
+
+    @cached_property
+    def polars_schema(self) -> pl.Schema:
+        """The columns as Polars knows them."""
+        return pl.Schema({column.name: _POLARS[column.type] for column in self.columns})
+
+    @property
+    def spark_ddl(self) -> str:
+        """The columns as Spark's schema text, for example ``group string, lag bigint``."""
+        return ", ".join(
+            f"`{column.name}` {_SPARK.get(column.type, column.type)}" for column in self.columns
+        )
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Names of the columns that every row must fill."""
+        return tuple(column.name for column in self.columns if column.required)

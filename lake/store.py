@@ -1,0 +1,245 @@
+"""Appending to the lake and reading from it, through delta-rs: no JVM."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+from deltalake import DeltaTable, WriterProperties, write_deltalake
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from config.settings import LakeSettings
+from lake.errors import LakeError, SchemaError, UnreadableTableError
+from lake.schema import Table
+
+_WRITER = WriterProperties(compression="ZSTD", compression_level=1)
+_TABLE_PROPERTIES: dict[str, str | None] = {
+    "delta.checkpointInterval": "50",
+    "delta.logRetentionDuration": "interval 7 days",
+    "delta.deletedFileRetentionDuration": "interval 1 days",
+}
+
+
+class Lake:
+    """The tables under one address.
+
+    Threads may share an instance. A handle on each table is kept, so that a read costs only what
+    was committed since the last one.
+    """
+
+    def __init__(self, settings: LakeSettings) -> None:
+        self._root = settings.uri.rstrip("/")
+        self._is_local = settings.is_local
+        self._options = settings.plain_storage_options() or None
+        self._handles: dict[str, DeltaTable] = {}
+        self._lock = threading.Lock()
+
+    def uri(self, table: Table) -> str:
+        """Return the table's address."""
+        return f"{self._root}/{table.layer}/{table.name}"
+
+    @property
+    def checkpoints_uri(self) -> str:
+        """The address under which streaming jobs keep their progress."""
+        return f"{self._root}/_checkpoints"
+
+    def exists(self, table: Table) -> bool:
+        """Tell whether anything was ever written to the table.
+
+        Raises:
+            UnreadableTableError: There is something, but it is not a readable table.
+        """
+        return self._open(table) is not None
+
+    def append(self, table: Table, frame: pl.DataFrame) -> int:
+        """Append rows in one atomic commit.
+
+        Args:
+            table: A bronze table.
+            frame: Rows; columns that the table has and the frame lacks become null, ``date`` is
+                derived. No rows is no commit.
+
+        Returns:
+            The number of rows appended.
+
+        Raises:
+            SchemaError: The frame does not fit the table.
+            LakeError: The rows could not be written; nothing of them was.
+        """
+        rows = conform(table, frame)
+        if rows.is_empty():
+            return 0
+        try:
+            if self._is_local:
+                Path(self.uri(table)).mkdir(parents=True, exist_ok=True)
+            write_deltalake(
+                self.uri(table),
+                rows.to_arrow(),
+                mode="append",
+                partition_by=["date"],
+                schema_mode="merge",
+                configuration=_TABLE_PROPERTIES,
+                writer_properties=_WRITER,
+                storage_options=self._options,
+            )
+        except (DeltaError, OSError) as error:
+            raise LakeError(f"{table.name}: cannot append to {self.uri(table)}: {error}") from error
+        return rows.height
+
+    def scan(
+        self,
+        table: Table,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        cluster: str | None = None,
+    ) -> pl.LazyFrame:
+        """Return the table's rows, to be narrowed further before they are collected.
+
+        Args:
+            table: Any table.
+            since: First moment (inclusive) of the table's time column.
+            until: Last moment (exclusive).
+            cluster: Only this cluster's rows.
+
+        Returns:
+            All columns of the definition; those that the files lack yet are null. A table that
+            does not exist has no rows. Files outside the dates are not opened.
+
+        Raises:
+            UnreadableTableError: The table's log cannot be read. Collecting a frame whose files
+                are broken raises what Polars raises; ``read`` translates it.
+        """
+        handle = self._open(table)
+        if handle is None:
+            return pl.DataFrame(schema=table.polars_schema).lazy()
+        frame = pl.scan_delta(handle, storage_options=self._options)
+        if since is not None:
+            frame = frame.filter(pl.col("date") >= since.date(), pl.col(table.time) >= since)
+        if until is not None:
+            frame = frame.filter(pl.col("date") <= until.date(), pl.col(table.time) < until)
+        if cluster is not None:
+            frame = frame.filter(pl.col("cluster") == cluster)
+        present = frame.collect_schema().names()
+        return frame.select(
+            (pl.col(name) if name in present else pl.lit(None).alias(name)).cast(type_)
+            for name, type_ in table.polars_schema.items()
+        )
+
+    def read(
+        self,
+        table: Table,
+        *predicates: pl.Expr,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        cluster: str | None = None,
+        columns: list[str] | None = None,
+    ) -> pl.DataFrame:
+        """Read rows; see ``scan`` for what the arguments mean.
+
+        Raises:
+            UnreadableTableError: The table or one of its files cannot be read.
+        """
+        frame = self.scan(table, since=since, until=until, cluster=cluster)
+        if predicates:
+            frame = frame.filter(*predicates)
+        if columns is not None:
+            frame = frame.select(columns)
+        return self._collect(table, frame)
+
+    def latest(
+        self, table: Table, *, cluster: str, now: datetime, within: timedelta
+    ) -> pl.DataFrame:
+        """Read the newest poll's rows of one cluster.
+
+        Args:
+            table: A bronze table.
+            cluster: The cluster.
+            now: The present moment.
+            within: How far back to look.
+
+        Returns:
+            The rows whose ``observed_at`` is the newest; none if there was no poll in that time.
+
+        Raises:
+            UnreadableTableError: The table or one of its files cannot be read.
+        """
+        frame = self.scan(table, since=now - within, cluster=cluster)
+        newest = self._collect(table, frame.select(pl.col(table.time).max())).item()
+        if newest is None:
+            return pl.DataFrame(schema=table.polars_schema)
+        return self.read(table, pl.col(table.time) == newest, since=newest, cluster=cluster)
+
+    def compact(self, table: Table, *, since: datetime) -> None:
+        """Put the small files of the days from ``since`` on together; readers notice nothing.
+
+        Raises:
+            LakeError: Another writer changed the same files, or the store failed; try later.
+        """
+        handle = self._open(table)
+        if handle is None:
+            return
+        try:
+            handle.optimize.compact(
+                partition_filters=[("date", ">=", since.date().isoformat())],
+                writer_properties=_WRITER,
+            )
+            handle.create_checkpoint()
+        except (DeltaError, OSError) as error:
+            raise LakeError(f"{table.name}: cannot compact: {error}") from error
+
+    def _collect(self, table: Table, frame: pl.LazyFrame) -> pl.DataFrame:
+        try:
+            return frame.collect()
+        # A truncated Parquet file makes Polars panic instead of raising one of its errors.
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise UnreadableTableError(
+                f"{table.name}: a file of {self.uri(table)} cannot be read: {error}"
+            ) from error
+
+    def _open(self, table: Table) -> DeltaTable | None:
+        """Return a handle of the newest version, or None if the table does not exist."""
+        with self._lock:
+            handle = self._handles.get(table.name)
+            try:
+                if handle is None:
+                    handle = DeltaTable(self.uri(table), storage_options=self._options)
+                    self._handles[table.name] = handle
+                else:
+                    handle.update_incremental()
+            except TableNotFoundError:
+                self._handles.pop(table.name, None)
+                return None
+            except (DeltaError, OSError, ValueError) as error:
+                self._handles.pop(table.name, None)
+                raise UnreadableTableError(
+                    f"{table.name}: {self.uri(table)} cannot be read: {error}"
+                ) from error
+            return handle
+
+
+def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame's rows with exactly the table's columns, in order and type.
+
+    Raises:
+        SchemaError: A column is unknown, has another type, or lacks a required value.
+    """
+    unknown = [name for name in frame.columns if name not in table.polars_schema]
+    if unknown:
+        raise SchemaError(f"{table.name}: has no column {', '.join(unknown)}")
+    given = set(frame.columns)
+    try:
+        rows = frame.select(
+            pl.col(name).cast(type_) if name in given else pl.lit(None, type_).alias(name)
+            for name, type_ in table.polars_schema.items()
+            if name != "date"
+        ).with_columns(pl.col(table.time).dt.date().alias("date"))
+    except pl.exceptions.PolarsError as error:
+        raise SchemaError(f"{table.name}: {error}") from error
+    rows = rows.select(table.polars_schema.names())
+    for name in table.required:
+        if rows[name].null_count():
+            raise SchemaError(f"{table.name}: {name} is missing in {rows[name].null_count()} rows")
+    return rows
