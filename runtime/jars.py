@@ -1,0 +1,367 @@
+"""Jars of Kafka and Delta: resolved with the Ivy that pyspark ships, kept in the cache folder.
+
+A set of jars is a folder with a manifest. The manifest is written last and the folder moves into
+place in one step, so whatever interrupted a download leaves nothing that looks finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+from xml.sax.saxutils import quoteattr
+
+from runtime.cache import cache_folder, exclusive, write_atomically
+from runtime.errors import JarsError
+from runtime.java import Java
+
+KAFKA_VERSION = "4.3.1"
+DELTA_VERSION = "4.4.0"
+MANIFEST = "manifest.json"
+_RESOLVE_SECONDS = 900
+
+
+@dataclass(frozen=True, slots=True)
+class JarSet:
+    """Jars that belong together.
+
+    Attributes:
+        name: Name of the folder in the cache, with the version.
+        modules: What to resolve, as ``organisation:artifact:version``.
+        excluded: Organisations, or ``organisation:artifact``, left out of the dependencies.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    excluded: tuple[str, ...] = ()
+
+    @property
+    def folder_name(self) -> str:
+        """Name and a hash of the content, so that a changed set never meets an old folder."""
+        content = json.dumps([self.modules, self.excluded])
+        return f"{self.name}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
+
+
+KAFKA = JarSet(
+    name=f"kafka-{KAFKA_VERSION}",
+    modules=(
+        f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}",
+        f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",
+        f"org.apache.kafka:connect-runtime:{KAFKA_VERSION}",
+        f"org.apache.kafka:connect-file:{KAFKA_VERSION}",
+        # Without a logging back end the brokers would say nothing when they fail.
+        "org.slf4j:slf4j-simple:1.7.36",
+    ),
+)
+
+DELTA = JarSet(
+    name=f"delta-{DELTA_VERSION}",
+    modules=(f"io.delta:delta-spark_4.2_2.13:{DELTA_VERSION}",),
+    # Spark brings newer ones of all these; the first few alone would be 100 MB of download.
+    excluded=(
+        "org.apache.hadoop",
+        "org.apache.parquet",
+        "org.apache.logging.log4j",
+        "org.slf4j",
+        "org.scala-lang",
+        "org.roaringbitmap",
+        "com.fasterxml.jackson.core",
+        "commons-logging",
+    ),
+)
+
+
+class Resolver(Protocol):
+    """Fetches the jars of a set into a folder, or raises JarsError."""
+
+    def __call__(self, jars: JarSet, folder: Path) -> None:
+        """Put every jar of the set into an existing, empty folder."""
+
+
+def kafka_classpath(java: Java, *, notice: Callable[[str], None] | None = None) -> Path:
+    """Return the folder with Kafka's jars, downloading them at the first call.
+
+    Args:
+        java: The Java that runs Ivy.
+        notice: Called with one line when a download starts.
+
+    Returns:
+        A folder; the class path is ``<folder>/*``.
+
+    Raises:
+        JarsError: The download failed; the message says what to do.
+    """
+    return ensure(KAFKA, IvyResolver(java), notice=notice)
+
+
+def delta_jars(java: Java, *, notice: Callable[[str], None] | None = None) -> list[Path]:
+    """Return Delta's jars for Spark, without those that pyspark already ships.
+
+    Args:
+        java: The Java that runs Ivy.
+        notice: Called with one line when a download starts.
+
+    Returns:
+        Paths for ``spark.jars``, sorted by name.
+
+    Raises:
+        JarsError: The download failed; the message says what to do.
+    """
+    folder = ensure(DELTA, IvyResolver(java), notice=notice)
+    shipped = {artifact_of(jar.name) for jar in _pyspark_jars().glob("*.jar")}
+    return [jar for jar in sorted(folder.glob("*.jar")) if artifact_of(jar.name) not in shipped]
+
+
+def artifact_of(file_name: str) -> str:
+    """Return a jar's artifact name without its version: ``zstd-jni`` for zstd-jni-1.5.7-7.jar."""
+    return re.sub(r"-\d[^-]*(-.*)?$", "", file_name.removesuffix(".jar"))
+
+
+def ensure(
+    jars: JarSet,
+    resolve: Resolver,
+    *,
+    cache: Path | None = None,
+    notice: Callable[[str], None] | None = None,
+    thorough: bool = False,
+) -> Path:
+    """Return the folder of a set of jars, resolving it where it is missing or damaged.
+
+    Safe to call from several processes at once: one downloads, the others wait.
+
+    Args:
+        jars: The set.
+        resolve: Fetches the set into a folder.
+        cache: The cache folder, :func:`runtime.cache.cache_folder` by default.
+        notice: Called with one line when a download starts.
+        thorough: Compare checksums too, not only names and sizes.
+
+    Returns:
+        The folder, whose jars all match its manifest.
+
+    Raises:
+        JarsError: The set could not be resolved.
+    """
+    root = (cache or cache_folder()) / "jars"
+    folder = root / jars.folder_name
+    if damage(folder, thorough=thorough) is None:
+        return folder
+    with exclusive(root / f"{jars.folder_name}.lock"):
+        found = damage(folder, thorough=thorough)
+        if found is None:  # another process finished it while this one waited
+            return folder
+        if notice:
+            why = "" if not folder.exists() else f" again ({found})"
+            notice(f"downloading the jars of {jars.name}{why}")
+        draft = root / f".{jars.folder_name}.{uuid.uuid4().hex[:8]}.part"
+        _remove_leftovers(root, jars.folder_name)
+        draft.mkdir()
+        try:
+            resolve(jars, draft)
+            _write_manifest(jars, draft)
+            if folder.exists():
+                shutil.rmtree(folder)
+            draft.rename(folder)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    return folder
+
+
+def damage(folder: Path, *, thorough: bool = False) -> str | None:
+    """Say what is wrong with a folder of jars, or None when it is whole.
+
+    Args:
+        folder: A folder that :func:`ensure` made, or none at all.
+        thorough: Compare checksums too; reads every byte.
+    """
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        listed = {str(entry["name"]): entry for entry in manifest["jars"]}
+        if not listed:
+            return "its manifest lists nothing"
+        for name, entry in listed.items():
+            jar = folder / name
+            if jar.stat().st_size != entry["bytes"]:
+                return f"{name} has a wrong size"
+            if thorough and _checksum(jar) != entry["sha256"]:
+                return f"{name} has a wrong checksum"
+    except FileNotFoundError as error:
+        return f"{Path(error.filename).name} is missing"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "its manifest cannot be read"
+    strangers = {jar.name for jar in folder.glob("*.jar")} - listed.keys()
+    return f"{min(strangers)} is not in the manifest" if strangers else None
+
+
+def _remove_leftovers(root: Path, folder_name: str) -> None:
+    """Delete what killed downloads left; the caller holds the lock, so none is at work."""
+    for leftover in root.glob(f".{folder_name}.*.part"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _write_manifest(jars: JarSet, folder: Path) -> None:
+    files = sorted(folder.glob("*.jar"))
+    for module in jars.modules:
+        _, artifact, version = module.split(":")
+        if not (folder / f"{artifact}-{version}.jar").is_file():
+            raise JarsError(f"{artifact}-{version}.jar was not downloaded: run the command again")
+    entries = [
+        {"name": jar.name, "bytes": jar.stat().st_size, "sha256": _checksum(jar)} for jar in files
+    ]
+    content = {"modules": list(jars.modules), "jars": entries}
+    write_atomically(folder / MANIFEST, json.dumps(content, indent=1) + "\n")
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _pyspark_jars() -> Path:
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise JarsError("pyspark is not installed: run: pip install -r requirements.txt")
+    return Path(spec.origin).parent / "jars"
+
+
+class IvyResolver:
+    """Resolves jars from Maven Central, or from what HEADROOM_IVY_SETTINGS names, with Ivy."""
+
+    def __init__(self, java: Java, environment: Mapping[str, str] | None = None) -> None:
+        self._java = java
+        self._environment = dict(os.environ if environment is None else environment)
+
+    def __call__(self, jars: JarSet, folder: Path) -> None:
+        """Put every jar of the set into a folder.
+
+        Raises:
+            JarsError: Ivy could not be started or did not get every jar.
+        """
+        ivy = next(iter(sorted(_pyspark_jars().glob("ivy-*.jar"))), None)
+        if ivy is None:
+            raise JarsError("pyspark ships no Ivy: run: pip install --force-reinstall pyspark")
+        # Beside the draft: kept after a failure, so that a retry goes on where this one ended.
+        work = folder.parent / f"{jars.folder_name}.ivy"
+        work.mkdir(exist_ok=True)
+        description = work / "ivy.xml"
+        description.write_text(ivy_description(jars), encoding="utf-8")
+        log = work / "ivy.log"
+        command = [
+            str(self._java.executable),
+            "-XX:TieredStopAtLevel=1",
+            *proxy_flags(self._environment),
+            "-cp",
+            str(ivy),
+            "org.apache.ivy.Main",
+            *self._settings(),
+            "-cache",
+            str(work / "cache"),
+            "-ivy",
+            str(description),
+            "-retrieve",
+            f"{folder}/[artifact]-[revision](-[classifier]).[ext]",
+            "-types",
+            "jar",
+            "bundle",
+        ]
+        started = time.monotonic()
+        try:
+            with log.open("w", encoding="utf-8") as output:
+                code = subprocess.run(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    timeout=_RESOLVE_SECONDS,
+                    check=False,
+                ).returncode
+        except subprocess.TimeoutExpired:
+            waited = round(time.monotonic() - started)
+            raise JarsError(_failure(jars, f"no end after {waited} s", log)) from None
+        except OSError as error:
+            raise JarsError(_failure(jars, str(error), log)) from error
+        if code != 0:
+            raise JarsError(_failure(jars, first_complaint(log), log))
+        shutil.rmtree(work, ignore_errors=True)
+
+    def _settings(self) -> list[str]:
+        name = self._environment.get("HEADROOM_IVY_SETTINGS")
+        if not name:
+            return []
+        settings = Path(name).expanduser()
+        if not settings.is_file():
+            raise JarsError(f"HEADROOM_IVY_SETTINGS names {settings}, which is not a file")
+        return ["-settings", str(settings)]
+
+
+def ivy_description(jars: JarSet) -> str:
+    """Return the ivy.xml of a set of jars."""
+    lines = [
+        '<ivy-module version="2.0">',
+        '  <info organisation="headroom" module="jars"/>',
+        "  <dependencies>",
+    ]
+    for module in jars.modules:
+        organisation, artifact, version = module.split(":")
+        lines.append(
+            f"    <dependency org={quoteattr(organisation)} name={quoteattr(artifact)} "
+            f'rev={quoteattr(version)} conf="default-&gt;default"/>'
+        )
+    for excluded in jars.excluded:
+        organisation, _, artifact = excluded.partition(":")
+        module = f" module={quoteattr(artifact)}" if artifact else ""
+        lines.append(f"    <exclude org={quoteattr(organisation)}{module}/>")
+    lines += ["  </dependencies>", "</ivy-module>", ""]
+    return "\n".join(lines)
+
+
+def proxy_flags(environment: Mapping[str, str]) -> list[str]:
+    """Translate the usual proxy variables into Java's flags; Java does not read them itself.
+
+    A proxy's user name and password are left out: a command line is visible to other users.
+    """
+    flags = []
+    for scheme in ("http", "https"):
+        variable = f"{scheme}_proxy"
+        value = environment.get(variable) or environment.get(variable.upper())
+        if not value:
+            continue
+        proxy = urlsplit(value if "://" in value else f"http://{value}")
+        if proxy.hostname:
+            flags.append(f"-D{scheme}.proxyHost={proxy.hostname}")
+            flags.append(f"-D{scheme}.proxyPort={proxy.port or 80}")
+    direct = environment.get("no_proxy") or environment.get("NO_PROXY")
+    if flags and direct:
+        hosts = [part.strip() for part in direct.split(",") if part.strip()]
+        patterns = [f"*{host}" if host.startswith(".") else host for host in hosts]
+        flags.append("-Dhttp.nonProxyHosts=" + "|".join(patterns))
+    return flags
+
+
+def first_complaint(log: Path) -> str:
+    """Return the first line of Ivy's log that says what went wrong."""
+    lines = [line.strip() for line in log.read_text("utf-8", errors="replace").splitlines()]
+    for sign in ("Exception", "Host ", "unresolved dependency", "FAILED", "ERROR", "Error"):
+        for line in lines:
+            if sign in line:
+                return re.sub(r"\s+", " ", line)[:200]
+    return lines[-1][:200] if lines else "Ivy said nothing"
+
+
+def _failure(jars: JarSet, why: str, log: Path) -> str:
+    return (
+        f"the jars of {jars.name} could not be downloaded ({why}): check the network "
+        "(https_proxy, or HEADROOM_IVY_SETTINGS for a mirror) and run the command again; "
+        f"Ivy's log: {log}"
+    )
