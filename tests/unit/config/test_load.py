@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import SecretStr
+
+from config.errors import ConfigError
+from config.load import CONFIG_VARIABLE, load, load_from_environment
+from config.settings import DEAD_LETTER_PATTERN, Selection, Settings
+
+CLUSTER = "clusters: [{name: a, bootstrap_servers: 'kafka-1:9092'%s}]\n"
+EXAMPLE = Path("config/example.yaml")
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "headroom.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def problem(folder: Path, text: str) -> str:
+    with pytest.raises(ConfigError) as error:
+        load(write(folder, text))
+    return str(error.value).removeprefix(f"{folder}/headroom.yaml: ")
+
+
+def test_three_lines_are_enough(tmp_path: Path) -> None:
+    settings = load(write(tmp_path, CLUSTER % ""))
+
+    assert settings.clusters[0].name == "a"
+    assert settings.poll_interval_seconds(settings.clusters[0]) == 15
+    assert settings.lake.uri == str(tmp_path / "headroom-data" / "lake")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("", "clusters: is missing", id="empty file"),
+        pytest.param("[1]", "must be a mapping with the key clusters", id="a list"),
+        pytest.param(CLUSTER % "" + "colour: red", "colour: unknown key", id="unknown key"),
+        pytest.param(
+            CLUSTER % ", colour: red", "clusters[0].colour: unknown key", id="unknown nested key"
+        ),
+        pytest.param(
+            "clusters: [{name: a, bootstrap_servers: 'http://kafka'}]",
+            "clusters[0].bootstrap_servers: each server must read host:port, for example "
+            "kafka-1:9092",
+            id="bad address",
+        ),
+        pytest.param(
+            "clusters: [{name: a, bootstrap_servers: 'kafka:70000'}]",
+            "clusters[0].bootstrap_servers: each server must read host:port, for example "
+            "kafka-1:9092",
+            id="port out of range",
+        ),
+        pytest.param(
+            "clusters: [{name: a, bootstrap_servers: 'x:1'}, {name: a, bootstrap_servers: 'y:1'}]",
+            "clusters: two clusters have the name a",
+            id="two clusters of one name",
+        ),
+        pytest.param(
+            CLUSTER % ", properties: {sasl.password: hunter2}",
+            "clusters[0].properties: sasl.password: a secret must come from the environment or a "
+            "file: write {env: NAME} or {file: PATH}",
+            id="secret written out",
+        ),
+        pytest.param(
+            CLUSTER % ", properties: {sasl.password: {env: NOT_SET_ANYWHERE}}",
+            "clusters[0].properties: sasl.password: the environment variable NOT_SET_ANYWHERE is "
+            "not set",
+            id="secret missing in the environment",
+        ),
+        pytest.param(
+            CLUSTER % ", properties: {sasl.password: {file: /nowhere/secret}}",
+            "clusters[0].properties: sasl.password: the secret's file /nowhere/secret cannot be "
+            "read: No such file or directory",
+            id="secret's file missing",
+        ),
+        pytest.param(
+            CLUSTER % ", topics: {include: ['(']}",
+            "clusters[0].topics.include[0]: not a regular expression: missing ), unterminated "
+            "subpattern at position 0",
+            id="broken expression",
+        ),
+        pytest.param(
+            "clusters:\n - name: a\n   name: b",
+            "line 3: the key name stands there twice",
+            id="a key twice",
+        ),
+        pytest.param(
+            "clusters: [",
+            "line 1: expected the node content, but found '<stream end>'",
+            id="not YAML",
+        ),
+        pytest.param(
+            CLUSTER % "" + "spark: {master: 'mesos://x'}",
+            "spark.master: String should match pattern '^(local(\\[.+\\])?|spark://.+|yarn|k8s://"
+            ".+)$'",
+            id="unknown kind of master",
+        ),
+    ],
+)
+def test_each_problem_is_one_line_that_names_the_key(tmp_path: Path, text: str, line: str) -> None:
+    assert problem(tmp_path, text) == line
+
+
+def test_two_problems_are_two_lines(tmp_path: Path) -> None:
+    lines = problem(tmp_path, CLUSTER % ", colour: red" + "sound: loud").splitlines()
+
+    assert [line.split(": ")[-2] for line in lines] == ["clusters[0].colour", "sound"]
+
+
+def test_missing_file_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nothing\.yaml: cannot be read.*--config"):
+        load(tmp_path / "nothing.yaml")
+
+
+def test_environment_overrides_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADROOM_COLLECTORS__POLL_INTERVAL_SECONDS", "30")
+    monkeypatch.setenv("HEADROOM_LAKE__URI", "s3://bucket/lake")
+
+    settings = load(write(tmp_path, CLUSTER % "" + "collectors: {poll_interval_seconds: 5}"))
+
+    assert settings.collectors.poll_interval_seconds == 30
+    assert settings.lake.uri == "s3://bucket/lake"
+    assert not settings.lake.is_local
+
+
+@pytest.mark.parametrize(
+    ("variable", "named"),
+    [
+        pytest.param(
+            "HEADROOM_COLECTORS__POLL_INTERVAL_SECONDS", "HEADROOM_COLECTORS", id="section"
+        ),
+        pytest.param("HEADROOM_COLLECTORS__POLL_SECONDS", "collectors.poll_seconds", id="key"),
+    ],
+)
+def test_unknown_override_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, named: str
+) -> None:
+    monkeypatch.setenv(variable, "30")
+
+    with pytest.raises(ConfigError, match=re.escape(named)):
+        load(write(tmp_path, CLUSTER % ""))
+
+
+def test_secrets_are_found_and_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret_file = tmp_path / "password"
+    secret_file.write_text("from-a-file\n", encoding="utf-8")
+    monkeypatch.setenv("KAFKA_PASSWORD", "from-the-environment")
+    text = CLUSTER % (
+        ", properties: {sasl.password: {env: KAFKA_PASSWORD}, enable.x: true, retries: 3, "
+        f"ssl.key.password: {{file: {secret_file}}}}}"
+    )
+
+    cluster = load(write(tmp_path, text)).clusters[0]
+
+    assert isinstance(cluster.properties["sasl.password"], SecretStr)
+    assert "from-" not in repr(cluster) + str(cluster.model_dump()) + cluster.model_dump_json()
+    assert cluster.librdkafka() == {
+        "bootstrap.servers": "kafka-1:9092",
+        "client.id": "headroom",
+        "sasl.password": "from-the-environment",
+        "ssl.key.password": "from-a-file",
+        "enable.x": "true",
+        "retries": "3",
+    }
+
+
+def test_config_variable_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CONFIG_VARIABLE, str(write(tmp_path, CLUSTER % "")))
+
+    assert load_from_environment().clusters[0].name == "a"
+
+    monkeypatch.delenv(CONFIG_VARIABLE)
+    with pytest.raises(ConfigError, match=CONFIG_VARIABLE):
+        load_from_environment()
+
+
+@pytest.mark.parametrize(
+    ("name", "watched"),
+    [("orders", True), ("orders.eu", True), ("my-orders", False), ("orders.test", False)],
+)
+def test_selection_matches_whole_names(name: str, watched: bool) -> None:
+    selection = Selection(include=["orders.*"], exclude=[r".*\.test"])
+
+    assert selection.selects(name) is watched
+
+
+@pytest.mark.parametrize(
+    ("topic", "announced"),
+    [
+        ("orders.dlq", True),
+        ("orders-dlt", True),
+        ("orders.DLT", True),
+        ("dead-letter-topic-orders", True),
+        ("orders_errors", True),
+        ("parking-lot", True),
+        ("terrors", False),
+        ("orders", False),
+        ("dlquery", False),
+    ],
+)
+def test_names_that_announce_a_dead_letter_topic(topic: str, announced: bool) -> None:
+    assert bool(re.search(DEAD_LETTER_PATTERN, topic)) is announced
+
+
+def test_the_examples_first_five_lines_are_a_configuration(tmp_path: Path) -> None:
+    lines = [line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if line]
+    five = [line for line in lines if not line.startswith("#")]
+
+    assert len(five) == 5
+    assert load(write(tmp_path, "\n".join(five))).clusters[0].name == "production"
+
+
+def _keys(model: Any, prefix: str = "") -> set[str]:
+    keys = set()
+    for name, field in model.model_fields.items():
+        keys.add(f"{prefix}{name}")
+        for inner in [field.annotation, *getattr(field.annotation, "__args__", ())]:
+            if hasattr(inner, "model_fields"):
+                keys |= _keys(inner, f"{prefix}{name}.")
+    return keys
+
+
+def test_the_example_documents_every_key() -> None:
+    documented = set()
+
+    def walk(node: Any, prefix: str = "") -> None:
+        for item in node if isinstance(node, list) else [node]:
+            if isinstance(item, dict):
+                for key, value in item.items():
+                    documented.add(f"{prefix}{key}")
+                    walk(value, f"{prefix}{key}.")
+
+    text = EXAMPLE.read_text(encoding="utf-8")
+    commented = text[text.rindex("# ----") :].splitlines()[1:]
+    walk(yaml.safe_load("\n".join(line.removeprefix("#").removeprefix(" ") for line in commented)))
+
+    assert _keys(Settings) - documented == set()
