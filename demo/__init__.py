@@ -1,0 +1,1 @@
+"""A real local Kafka cluster, workloads with known behaviour, and faults on demand."""
