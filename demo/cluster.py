@@ -386,8 +386,9 @@ class KafkaCluster:
                 check=False,
             )
             if answer.returncode != 0:
-                said = (answer.stderr + answer.stdout).strip().splitlines()
-                raise ClusterError(f"the storage could not be formatted: {' '.join(said[-2:])}")
+                said = [line.strip() for line in (answer.stderr + answer.stdout).splitlines()]
+                reason = next((line for line in said if "xception" in line), " ".join(said[:1]))
+                raise ClusterError(f"the storage could not be formatted: {reason}")
         for number in self.brokers[1:]:
             mark = self._data(number) / "meta.properties"
             if not mark.exists():

@@ -8,6 +8,7 @@ process dies without the chance to do so, a guardian process does it (:mod:`runt
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -27,6 +28,10 @@ from runtime.guardian import end_groups, group_alive, signal_group
 # dies before that, the pipe ends and nothing starts: no moment is left in which a child could be
 # alive and unknown.
 _GATE = 'read -r word && [ "$word" = go ] || exit 125; exec "$@" </dev/null'
+
+
+# Frames of a Java stack trace: they would push the exceptions themselves out of a log's tail.
+_FRAME = re.compile(r"\s+(at [\w.$/]+\(|\.\.\. \d+ more)")
 
 
 @dataclass(slots=True)
@@ -235,6 +240,8 @@ def _reap(children: Iterable[Child], seconds: float) -> None:
 def tail(log: Path, lines: int = 8) -> str:
     """Return the last lines of a log file, indented, or a word on why there are none.
 
+    Frames of Java stack traces are left out, their exceptions are not.
+
     Args:
         log: The file, of any size.
         lines: How many lines to return at most.
@@ -246,7 +253,7 @@ def tail(log: Path, lines: int = 8) -> str:
             text = handle.read().decode("utf-8", errors="replace")
     except OSError as error:
         return f"  (no log: {error})"
-    last = [line for line in text.splitlines() if line.strip()][-lines:]
+    last = [line for line in text.splitlines() if line.strip() and not _FRAME.match(line)][-lines:]
     return "\n".join(f"  {line}" for line in last) or "  (the log is empty)"
 
 

@@ -1,0 +1,77 @@
+"""Fixtures that tests of several folders share: a real Kafka cluster and names on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from demo.cluster import KafkaCluster
+from runtime.errors import JarsError, JavaError
+from runtime.jars import kafka_classpath
+from runtime.java import Java, find_java
+from tests.support import Names, unavailable
+
+TEST_HEAP_MB = 96
+
+
+@pytest.fixture(scope="session")
+def java() -> Java:
+    """A usable Java; without one the test is left out (in CI: fails)."""
+    try:
+        return find_java()
+    except JavaError as error:
+        unavailable(str(error))
+
+
+@pytest.fixture(scope="session")
+def kafka_java(java: Java) -> Java:
+    """A usable Java with Kafka's jars in the cache."""
+    try:
+        kafka_classpath(java)
+    except JarsError as error:
+        unavailable(str(error))
+    return java
+
+
+@pytest.fixture(scope="session")
+def kafka_cluster(
+    kafka_java: Java, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[KafkaCluster]:
+    """Three real brokers for the whole session. Whoever breaks one puts it right again."""
+    folder = tmp_path_factory.mktemp("kafka")
+    cluster = KafkaCluster(folder, brokers=3, heap_mb=TEST_HEAP_MB, java=kafka_java)
+    cluster.start()
+    try:
+        yield cluster
+    finally:
+        cluster.close(keep=False)
+
+
+@pytest.fixture
+def make_cluster(kafka_java: Java, tmp_path: Path) -> Iterator[Callable[..., KafkaCluster]]:
+    """Make clusters of a test's own: ``make_cluster(brokers=1, properties={…})``, started."""
+    made: list[KafkaCluster] = []
+
+    def make(brokers: int = 1, **options: object) -> KafkaCluster:
+        settings: dict[str, object] = {"heap_mb": TEST_HEAP_MB, "java": kafka_java, **options}
+        cluster = KafkaCluster(tmp_path / f"cluster-{len(made)}", brokers, **settings)  # type: ignore[arg-type]
+        made.append(cluster)
+        return cluster.start()
+
+    try:
+        yield make
+    finally:
+        for cluster in made:
+            cluster.close(keep=False)
+
+
+@pytest.fixture
+def names(kafka_cluster: KafkaCluster) -> Iterator[Names]:
+    """Uniquely named topics and groups on the shared cluster, deleted after the test."""
+    made = Names(kafka_cluster)
+    try:
+        yield made
+    finally:
+        made.delete()

@@ -1,0 +1,144 @@
+"""Helpers that tests of several folders share."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn, TypeVar
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from demo.cluster import KafkaCluster
+
+T = TypeVar("T")
+
+
+def in_ci() -> bool:
+    """Say whether the tests run in CI, where nothing may be left out."""
+    return os.environ.get("CI", "").lower() in {"1", "true", "yes"}
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Leave a test out because something is missing on this machine; in CI, fail it."""
+    if in_ci():
+        pytest.fail(f"in CI nothing may be left out: {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+def eventually(
+    ask: Callable[[], T | None], *, timeout_seconds: float = 30.0, what: str = "an answer"
+) -> T:
+    """Ask until there is a truthy answer, and return it; fail at the deadline.
+
+    Args:
+        ask: The question; asked about five times a second.
+        timeout_seconds: The deadline.
+        what: What is missing, for the failure.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    while True:
+        answer = ask()
+        if answer:
+            return answer
+        if time.monotonic() > deadline:
+            pytest.fail(f"no {what} after {timeout_seconds:.0f} s; last answer: {answer!r}")
+        time.sleep(0.2)
+
+
+@dataclass
+class Names:
+    """Uniquely named topics and groups on a cluster, deleted after the test."""
+
+    cluster: KafkaCluster
+    _topics: list[str] = field(default_factory=list)
+    _groups: list[str] = field(default_factory=list)
+
+    @property
+    def admin(self) -> AdminClient:
+        """Admin client of the cluster."""
+        return self.cluster.admin()
+
+    def topic(
+        self,
+        base: str = "topic",
+        *,
+        partitions: int = 3,
+        replication_factor: int | None = None,
+        config: Mapping[str, str] | None = None,
+    ) -> str:
+        """Create a topic and return its name once every partition has a leader."""
+        name = f"{base}.{uuid.uuid4().hex[:8]}"
+        replicas = replication_factor or min(3, len(self.cluster.running))
+        new = NewTopic(name, partitions, replicas, config=dict(config or {}))
+        self.admin.create_topics([new])[name].result(timeout=20)
+        self._topics.append(name)
+
+        def led() -> bool:
+            found = self.admin.list_topics(timeout=5).topics.get(name)
+            return (
+                found is not None
+                and len(found.partitions) == partitions
+                and all(each.leader >= 0 for each in found.partitions.values())
+            )
+
+        eventually(led, what=f"leaders of {name}")
+        return name
+
+    def group(self, base: str = "group") -> str:
+        """Return a new group name; the group is deleted after the test where it is empty."""
+        name = f"{base}-{uuid.uuid4().hex[:8]}"
+        self._groups.append(name)
+        return name
+
+    def produce(self, topic: str, count: int, partition: int | None = None) -> None:
+        """Produce small records and wait until all are acknowledged."""
+        producer = Producer({"bootstrap.servers": self.cluster.bootstrap_servers, "acks": "all"})
+        failures: list[str] = []
+
+        def delivered(error: object, _: object) -> None:
+            if error is not None:
+                failures.append(str(error))
+
+        place = {} if partition is None else {"partition": partition}
+        for number in range(count):
+            producer.produce(
+                topic, value=f"record {number}", key=str(number), on_delivery=delivered, **place
+            )
+            producer.poll(0)
+        left = producer.flush(30)
+        assert left == 0, f"{left} records of {topic} were not acknowledged"
+        assert not failures, failures[0]
+
+    def commit(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
+        """Commit offsets for a group without joining it."""
+        consumer = Consumer(
+            {"bootstrap.servers": self.cluster.bootstrap_servers, "group.id": group}
+        )
+        try:
+            consumer.commit(
+                offsets=[TopicPartition(topic, number, at) for number, at in offsets.items()],
+                asynchronous=False,
+            )
+        finally:
+            consumer.close()
+
+    def delete(self) -> None:
+        """Delete what was made; what a test deleted itself is no error."""
+        if self._groups:
+            for future in self.admin.delete_consumer_groups(self._groups).values():
+                _ignore_failure(future.result)
+        if self._topics:
+            for future in self.admin.delete_topics(self._topics).values():
+                _ignore_failure(future.result)
+
+
+def _ignore_failure(result: Callable[[], object]) -> None:
+    try:
+        result()
+    except KafkaException:
+        return
