@@ -42,7 +42,7 @@ def main() -> int:
     if arguments.dev:
         files.append(ROOT / "requirements-dev.txt")
     try:
-        _install(arguments.venv.absolute(), files)
+        install(arguments.venv.absolute(), files)
         _ensure_java(arguments.venv.absolute())
     except BootstrapError as error:
         print(f"set-up: {error}", file=sys.stderr)
@@ -50,7 +50,16 @@ def main() -> int:
     return 0
 
 
-def _install(venv: Path, files: list[Path]) -> None:
+def install(venv: Path, files: list[Path]) -> None:
+    """Install what the requirements files pin, unless exactly that was done before.
+
+    Args:
+        venv: The environment's folder; made where it is missing.
+        files: requirements.txt, and requirements-dev.txt behind it where it is asked for.
+
+    Raises:
+        BootstrapError: The environment or a package could not be installed.
+    """
     stamp = venv / ".installed"
     wanted = _fingerprint(files)
     done = stamp.read_text(encoding="utf-8").split() if stamp.is_file() else []
@@ -72,7 +81,7 @@ def _install(venv: Path, files: list[Path]) -> None:
     quiet = [] if sys.stderr.isatty() else ["--quiet"]  # a progress bar needs a terminal
     uv = [str(venv / "bin" / "uv"), "pip", "install", "--python", str(python)]
     command = [*uv, *quiet, *requirements]
-    if subprocess.run(command, env=_uv_environment(python), check=False).returncode != 0:
+    if subprocess.run(command, env=uv_environment(python), check=False).returncode != 0:
         # pip knows every way in which a company's index may be configured, uv does not.
         print("set-up: uv could not install them, trying pip", flush=True)
         _run([*_pip(python), "install", *requirements], failed)
@@ -105,8 +114,12 @@ def _pip(python: Path) -> list[str]:
     return [str(python), "-m", "pip", "--disable-pip-version-check"]
 
 
-def _uv_environment(python: Path) -> dict[str, str]:
-    """Tell uv what pip is configured with: the index, further indexes and certificates."""
+def uv_environment(python: Path) -> dict[str, str]:
+    """Return the environment for uv: what pip is configured with, under uv's names.
+
+    Args:
+        python: The environment's Python, whose pip is asked for index and certificates.
+    """
     environment = {**os.environ, "UV_LINK_MODE": "copy"}
     listing = subprocess.run(
         [*_pip(python), "config", "list"], capture_output=True, text=True, check=False
