@@ -1,0 +1,347 @@
+"""What one partition of a group is doing: the checks in their order, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from alerting.measure import Measurement, Trend
+from alerting.samples import (
+    LagNumbers,
+    PartitionStatus,
+    PartitionWindow,
+    Sample,
+    Status,
+    StatusRules,
+)
+from alerting.words import count, duration, messages, rate
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """What the partitions of one group show together.
+
+    Attributes:
+        advanced_at: Newest commit of any of them, in Unix seconds.
+        commit_period_seconds: Their usual commit period; None where none was learnt.
+    """
+
+    advanced_at: float | None = None
+    commit_period_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    status: Status
+    reason: str
+    since: float | None = None
+    decides: bool = True
+
+
+def judge(
+    window: PartitionWindow,
+    found: Measurement | None,
+    peers: Peers,
+    now: float | None,
+    rules: StatusRules,
+) -> PartitionStatus:
+    """Return the verdict of the first check that applies.
+
+    Args:
+        window: The samples.
+        found: What was measured in them; None where there are none.
+        peers: What the group's partitions show together.
+        now: The present in Unix seconds; None does not ask how old the samples are.
+        rules: Thresholds.
+    """
+    if found is None:
+        reason = window.unknown_reason or "there is no sample in the window"
+        return PartitionStatus(
+            window.topic,
+            window.partition,
+            Status.UNKNOWN,
+            f"Unknown: {reason}.",
+            None,
+            False,
+            LagNumbers(),
+        )
+    verdict = (
+        _unreadable(window, found, now, rules)
+        or _lost(found)
+        or _at_end(found)
+        or _rewound(found)
+        or _nobody(found, peers, rules)
+        or _frozen(found, peers, rules)
+        or _moving(found, rules)
+    )
+    return PartitionStatus(
+        window.topic,
+        window.partition,
+        verdict.status,
+        verdict.reason,
+        verdict.since,
+        verdict.since is not None and verdict.since == found.first_at,
+        numbers_of(found),
+        decides=verdict.decides,
+    )
+
+
+def _unreadable(
+    window: PartitionWindow, found: Measurement, now: float | None, rules: StatusRules
+) -> _Verdict | None:
+    newest = found.newest
+    if now is not None:
+        age = now - newest.at
+        if age > rules.stale_polls * (found.poll_seconds or rules.trend_seconds):
+            return _Verdict(
+                Status.UNKNOWN, f"Unknown: the newest sample is {duration(age)} old.", newest.at
+            )
+    if newest.lag is None:
+        since = _unknown_since(window.samples)
+        if window.unknown_reason:
+            why = window.unknown_reason
+        elif newest.committed is None:
+            why = "no committed offset was found"
+        elif newest.log_end is None:
+            why = "the log end could not be read"
+        else:
+            why = "the lag could not be told"
+        return _Verdict(Status.UNKNOWN, f"Unknown: {why}.", since, decides=not _untouched(window))
+    if newest.committed is None:
+        return _Verdict(Status.UNKNOWN, "Unknown: no committed offset was found.")
+    if newest.log_end is not None and newest.committed > newest.log_end:
+        return _Verdict(
+            Status.UNKNOWN,
+            f"Unknown: the committed offset {count(newest.committed)} lies beyond the log end "
+            f"{count(newest.log_end)}; the topic was recreated or truncated.",
+            found.log_restarted_at,
+        )
+    return None
+
+
+def _lost(found: Measurement) -> _Verdict | None:
+    lost = found.lost_messages
+    if not lost:
+        return None
+    growing = (found.lost_in_window or 0) > 0
+    since = None
+    for sample in found.window.samples:
+        if sample.log_start is None or sample.committed is None:
+            continue
+        if sample.log_start <= sample.committed:
+            since = None
+        elif since is None:
+            since = sample.at
+    more = (
+        f", {count(found.lost_in_window or 0)} of them in the last {duration(found.span_seconds)}"
+        if growing and found.lost_in_window != lost
+        else ""
+    )
+    return _Verdict(
+        Status.LOSING_DATA,
+        f"Losing data: {messages(lost)} deleted by retention before the group read them{more}.",
+        since,
+    )
+
+
+def _at_end(found: Measurement) -> _Verdict | None:
+    if not found.at_end:
+        return None
+    lag = found.newest.lag or 0
+    arrival = found.recent.arrival_per_second if found.recent else None
+    flow = "" if arrival is None else f", {rate(arrival)} arrive" if arrival > 0 else ", idle"
+    if lag == 0:
+        return _Verdict(Status.OK, f"Everything is read{flow}.")
+    return _Verdict(
+        Status.OK,
+        f"At the end: a lag of {lag} that never reaches zero is what transaction markers "
+        f"leave{flow}.",
+    )
+
+
+def _rewound(found: Measurement) -> _Verdict | None:
+    rewind = found.rewind
+    if rewind is None:
+        return None
+    return _Verdict(
+        Status.REWOUND,
+        f"Rewound by {messages(rewind.before - rewind.after)}, from offset {count(rewind.before)} "
+        f"to {count(rewind.after)}; {messages(found.newest.lag or 0)} wait.",
+        rewind.at,
+    )
+
+
+def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | None:
+    """Judge a group without members; one that still commits assigns its partitions itself."""
+    if found.members != 0 or found.nobody_since is None:
+        return None
+    absent = found.newest.at - found.nobody_since
+    last = max((at for at in (found.last_advance_at, peers.advanced_at) if at), default=None)
+    commits_alone = last is not None and last > found.nobody_since
+    if commits_alone:
+        return None
+    lag = found.newest.lag or 0
+    if absent < max(rules.stop_seconds, 2 * (found.poll_seconds or 0.0)):
+        if found.full is None and found.last_advance_at is None:
+            return _Verdict(
+                Status.UNKNOWN,
+                f"Unknown: first seen {duration(absent)} ago, without members; "
+                f"{messages(lag)} wait.",
+                found.nobody_since,
+            )
+        return None
+    arrival = found.recent.arrival_per_second if found.recent else None
+    flow = f" and {rate(arrival)} more arrive" if arrival else ""
+    return _Verdict(
+        Status.STOPPED,
+        f"Stopped: nobody consumes, {messages(lag)} wait{flow}.",
+        found.nobody_since,
+    )
+
+
+def _frozen(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | None:
+    waiting = found.waiting_seconds
+    if found.waiting_since is None:
+        return None
+    limit = _freeze_limit(found, peers, rules)
+    peers_advance = peers.advanced_at is not None and peers.advanced_at > found.waiting_since
+    needed = limit if found.end_moved_while_frozen or peers_advance else rules.idle_freeze_seconds
+    if found.is_rebalancing:
+        needed = max(needed, rules.idle_freeze_seconds)
+    if waiting < max(needed, limit):
+        return None
+    lag = messages(found.newest.lag or 0)
+    if found.members is None:
+        return _Verdict(
+            Status.UNKNOWN,
+            f"Unknown: no commit for {duration(waiting)} while {lag} wait, and whether anybody "
+            "consumes could not be read.",
+            found.waiting_since,
+        )
+    if found.members == 0:
+        return _Verdict(
+            Status.STOPPED,
+            f"Stopped: the group has no members and made no commit for {duration(waiting)}, "
+            f"{lag} wait.",
+            found.waiting_since,
+        )
+    if found.newest.assigned is False:
+        while_ = "no member holds it"
+    elif peers_advance:
+        while_ = "other partitions of the group advance"
+    elif found.end_moved_while_frozen:
+        while_ = "messages keep arriving"
+    else:
+        while_ = "nothing arrives"
+    return _Verdict(
+        Status.STALLED,
+        f"Stalled: no commit for {duration(waiting)} with {lag} waiting, while {while_}.",
+        found.waiting_since,
+    )
+
+
+def _freeze_limit(found: Measurement, peers: Peers, rules: StatusRules) -> float:
+    """Return how long a pause without commits is normal here, in seconds."""
+    period = found.commit_period_seconds
+    if period is None:
+        period = peers.commit_period_seconds
+    polls = rules.freeze_polls * (found.poll_seconds or 0.0)
+    if period is None:
+        return max(polls, rules.unlearnt_freeze_seconds)
+    return max(polls, rules.freeze_seconds, rules.freeze_periods * period)
+
+
+def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
+    lag = found.newest.lag or 0
+    behind = found.behind_seconds
+    material = max(rules.material_seconds, 2 * (found.commit_period_seconds or 0.0))
+    trend = found.recent or found.full
+    is_small = lag <= rules.minimum_messages or (behind is not None and behind < material)
+    if is_small and (found.last_advance_at is not None or trend is not None):
+        return _Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
+    if trend is None:
+        return _Verdict(
+            Status.UNKNOWN,
+            f"Unknown: seen for {duration(found.span_seconds)} only, {messages(lag)} wait; "
+            f"a direction takes {duration(rules.trend_seconds)}.",
+            found.first_at,
+        )
+    direction = trend.direction or (found.full.direction if found.full else 0)
+    rising_for = found.newest.at - (found.lowest_at or found.newest.at)
+    if direction > 0 and rising_for >= rules.trend_seconds:
+        return _Verdict(
+            Status.FALLING_BEHIND,
+            f"Falling behind: {_flow(trend)}{_waits(lag, behind)}.",
+            found.lowest_at,
+        )
+    if direction < 0:
+        drain = _drain_seconds(lag, trend)
+        left = "" if drain is None else f", drained in {duration(drain)}"
+        return _Verdict(
+            Status.CATCHING_UP,
+            f"Catching up: {_flow(trend)}{_waits(lag, behind)}{left}.",
+            found.highest_at,
+        )
+    if behind is not None and behind >= rules.steady_seconds and direction == 0:
+        return _Verdict(
+            Status.FALLING_BEHIND,
+            f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
+            found.first_at,
+        )
+    return _Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
+
+
+def _flow(trend: Trend | None) -> str:
+    if trend is None:
+        return "commits advance"
+    return f"{rate(trend.arrival_per_second)} arrive, {rate(trend.consumption_per_second)} consumed"
+
+
+def _waits(lag: int, behind: float | None) -> str:
+    delay = f" ({duration(behind)} behind)" if behind is not None and lag else ""
+    return f"; {messages(lag)} wait{'s' if lag == 1 else ''}{delay}"
+
+
+def _drain_seconds(lag: int, trend: Trend | None) -> float | None:
+    if trend is None or trend.direction >= 0:
+        return None
+    return lag / -trend.growth_per_second
+
+
+def numbers_of(found: Measurement) -> LagNumbers:
+    """Return the numbers that a page shows beside a verdict."""
+    trend = found.recent or found.full
+    lag = found.newest.lag
+    return LagNumbers(
+        lag=lag,
+        behind_seconds=found.behind_seconds,
+        arrival_per_second=trend.arrival_per_second if trend else None,
+        consumption_per_second=trend.consumption_per_second if trend else None,
+        growth_per_second=trend.growth_per_second if trend else None,
+        drain_seconds=_drain_seconds(lag, trend) if lag else None,
+        lost_messages=found.lost_messages,
+        frozen_seconds=found.waiting_seconds,
+        commit_period_seconds=found.commit_period_seconds,
+        members=found.members,
+        span_seconds=found.span_seconds,
+        samples=len(found.window.samples),
+    )
+
+
+def _unknown_since(samples: Sequence[Sample]) -> float | None:
+    since: float | None = None
+    for sample in reversed(samples):
+        if sample.lag is not None:
+            break
+        since = sample.at
+    return since
+
+
+def _untouched(window: PartitionWindow) -> bool:
+    """Tell whether nothing was committed and nothing arrived: there may be nothing to read."""
+    ends = [sample.log_end for sample in window.samples if sample.log_end is not None]
+    return (
+        all(sample.committed is None for sample in window.samples)
+        and window.samples[-1].log_end is not None
+        and ends[0] == ends[-1]
+    )

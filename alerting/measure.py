@@ -1,0 +1,341 @@
+"""What can be read off the samples of one partition, before anything is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from alerting.samples import PartitionWindow, Sample, StatusRules
+
+_REBALANCING = frozenset({"preparingrebalance", "completingrebalance", "assigning", "reconciling"})
+_WITHOUT_MEMBERS = frozenset({"empty", "dead"})
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Least-squares slopes over some samples.
+
+    Attributes:
+        arrival_per_second: Of the log end.
+        consumption_per_second: Of the committed offset.
+        growth_per_second: Of the lag; negative while it shrinks.
+        noise_per_second: A slope smaller than this may come from commit steps or bursts.
+        span_seconds: Time that the samples cover.
+    """
+
+    arrival_per_second: float
+    consumption_per_second: float
+    growth_per_second: float
+    noise_per_second: float
+    span_seconds: float
+
+    @property
+    def direction(self) -> int:
+        """1 while the lag grows, -1 while it shrinks, 0 where neither is certain."""
+        if abs(self.growth_per_second) <= self.noise_per_second:
+            return 0
+        return 1 if self.growth_per_second > 0 else -1
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """The committed offset went backwards."""
+
+    at: float
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What the samples of one partition show.
+
+    Attributes:
+        window: The samples that were measured.
+        newest: The last of them.
+        poll_seconds: Usual distance between samples; None with fewer than two.
+        span_seconds: From the first to the last sample of the present log.
+        log_restarted_at: When the log end went backwards: a recreated or truncated topic. Nothing
+            before it is measured.
+        rewind: The last step backwards that the group has not caught up with again.
+        last_advance_at: Last sample in which the committed offset had grown.
+        waiting_since: First of the trailing samples with messages waiting and no commit.
+        waiting_began_before_window: Whether that is the first sample of all.
+        commit_period_seconds: Longest pause that ended in a commit while messages waited.
+        end_moved_while_frozen: Whether the log end grew after ``waiting_since``.
+        lost_in_window: By how much the log start overtook the committed offset in this window.
+        nobody_since: First of the trailing samples in which the group had no member.
+        was_at_end: Whether the lag was exactly zero at some time in the window.
+        at_end: Whether nothing waits now but, at most, transaction markers.
+        members: Members in the newest sample; 0 also where only the state says so.
+        is_rebalancing: Whether the newest sample is from the middle of a rebalance.
+        full: Trend over the window; None with too few samples.
+        recent: Trend over its newer half.
+        lowest_at: When the lag was last at its lowest.
+        highest_at: When the lag was last at its highest.
+    """
+
+    window: PartitionWindow
+    newest: Sample
+    poll_seconds: float | None
+    span_seconds: float
+    log_restarted_at: float | None
+    rewind: Rewind | None
+    last_advance_at: float | None
+    waiting_since: float | None
+    waiting_began_before_window: bool
+    commit_period_seconds: float | None
+    end_moved_while_frozen: bool
+    lost_in_window: int | None
+    nobody_since: float | None
+    was_at_end: bool
+    at_end: bool
+    members: int | None
+    is_rebalancing: bool
+    full: Trend | None
+    recent: Trend | None
+    lowest_at: float | None
+    highest_at: float | None
+
+    @property
+    def first_at(self) -> float:
+        """Time of the first sample in the window."""
+        return self.window.samples[0].at
+
+    @property
+    def waiting_seconds(self) -> float:
+        """Time without a commit while messages wait; 0 where nothing waits."""
+        return 0.0 if self.waiting_since is None else self.newest.at - self.waiting_since
+
+    @property
+    def lost_messages(self) -> int | None:
+        """Messages deleted before they were read; None where an offset is unknown."""
+        if self.newest.log_start is None or self.newest.committed is None:
+            return None
+        return max(0, self.newest.log_start - self.newest.committed)
+
+    @property
+    def behind_seconds(self) -> float | None:
+        """Age of the oldest waiting message: measured, else lag ÷ the rate at which it arrived."""
+        if self.newest.lag is None:
+            return None
+        if self.newest.lag == 0:
+            return 0.0
+        if self.newest.time_lag_seconds is not None:
+            return self.newest.time_lag_seconds
+        for trend in (self.recent, self.full):
+            if trend is not None and trend.arrival_per_second > 0:
+                return self.newest.lag / trend.arrival_per_second
+        return None
+
+
+def members_of(sample: Sample) -> int | None:
+    """Return the group's members; its state answers where the number is unknown."""
+    if sample.members is not None:
+        return sample.members
+    return 0 if _plain(sample.state) in _WITHOUT_MEMBERS else None
+
+
+def is_rebalancing(sample: Sample) -> bool:
+    """Tell whether the group was between two assignments."""
+    return _plain(sample.state) in _REBALANCING
+
+
+def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
+    """Read off the samples what can be read off; None where there is none.
+
+    Args:
+        window: Samples, oldest first.
+        rules: Thresholds: what counts as the end of the log, how long a trend must be.
+    """
+    if not window.samples:
+        return None
+    samples, restarted_at = _present_log(window.samples)
+    newest = samples[-1]
+    was_at_end = any(sample.lag == 0 for sample in samples)
+    end_lag = 0 if was_at_end else rules.marker_messages
+    rewind = _rewind(samples, rules)
+    since_rewind = (
+        samples if rewind is None else [sample for sample in samples if sample.at >= rewind.at]
+    )
+    waiting_since, last_advance, period = _waiting(
+        since_rewind, end_lag, _usual_step(samples) or 0.0
+    )
+    known = [
+        (sample.at, float(sample.log_end), float(sample.committed), sample.lag)
+        for sample in since_rewind
+        if sample.log_end is not None and sample.committed is not None and sample.lag is not None
+    ]
+    lags = [(at, lag) for at, _, _, lag in known]
+    middle = newest.at - max(rules.trend_seconds, (newest.at - samples[0].at) / 2)
+    return Measurement(
+        window=window,
+        newest=newest,
+        poll_seconds=_usual_step(samples),
+        span_seconds=newest.at - samples[0].at,
+        log_restarted_at=restarted_at,
+        rewind=rewind,
+        last_advance_at=last_advance,
+        waiting_since=waiting_since,
+        waiting_began_before_window=waiting_since == window.samples[0].at,
+        commit_period_seconds=period,
+        end_moved_while_frozen=_grew_since(samples, waiting_since),
+        lost_in_window=_lost_in_window(samples),
+        nobody_since=_nobody_since(samples),
+        was_at_end=was_at_end,
+        at_end=newest.lag is not None and newest.lag <= end_lag,
+        members=members_of(newest),
+        is_rebalancing=is_rebalancing(newest),
+        full=_trend(known, period, rules),
+        recent=_trend([point for point in known if point[0] >= middle], period, rules),
+        lowest_at=max(lags, key=lambda point: (-point[1], point[0]))[0] if lags else None,
+        highest_at=max(lags, key=lambda point: (point[1], point[0]))[0] if lags else None,
+    )
+
+
+def _plain(state: str | None) -> str:
+    return (state or "").lower().replace("_", "").replace(" ", "")
+
+
+def _present_log(samples: Sequence[Sample]) -> tuple[Sequence[Sample], float | None]:
+    """Cut off what was before the log end last went backwards: those offsets mean nothing now."""
+    highest: int | None = None
+    start, restarted_at = 0, None
+    for index, sample in enumerate(samples):
+        if sample.log_end is None:
+            continue
+        if highest is not None and sample.log_end < highest:
+            start, restarted_at = index, sample.at
+        highest = sample.log_end
+    return samples[start:], restarted_at
+
+
+def _rewind(samples: Sequence[Sample], rules: StatusRules) -> Rewind | None:
+    """Find the last step backwards that still stands.
+
+    A member that loses a partition may commit after its successor did; such a step back is no
+    larger than what is consumed between two samples, and it is not called a rewind.
+    """
+    known = [(s.at, s.committed) for s in samples if s.committed is not None]
+    rewind: Rewind | None = None
+    largest_step = rules.minimum_messages
+    for (_, before), (at, after) in pairwise(known):
+        if rewind is not None and after >= rewind.before:
+            rewind = None
+        if before - after > largest_step:
+            rewind = Rewind(at, max(before, rewind.before) if rewind else before, after)
+        largest_step = max(largest_step, after - before)
+    return rewind
+
+
+def _waiting(
+    samples: Sequence[Sample], end_lag: int, poll_seconds: float
+) -> tuple[float | None, float | None, float | None]:
+    """Return waiting_since, last_advance_at and commit_period_seconds.
+
+    The clock starts when messages wait, and again at each commit: an idle partition has no
+    commits either, and says nothing about how often its group commits. A pause is counted only
+    as far as samples saw it, so that a missing poll teaches nothing.
+    """
+    waiting_since: float | None = None
+    last_advance: float | None = None
+    period: float | None = None
+    committed: int | None = None
+    pause_from: float | None = None
+    seen_at: float | None = None
+    for sample in samples:
+        if sample.committed is not None:
+            if committed is not None and sample.committed > committed:
+                if pause_from is not None and seen_at is not None:
+                    period = max(period or 0.0, seen_at - pause_from + poll_seconds)
+                last_advance = pause_from = sample.at
+                if waiting_since is not None:
+                    waiting_since = sample.at
+            committed = sample.committed
+        if sample.lag is None:
+            continue
+        seen_at = sample.at
+        if sample.lag <= end_lag:
+            waiting_since, pause_from = None, sample.at
+        elif waiting_since is None:
+            waiting_since = sample.at
+            pause_from = sample.at if pause_from is None else pause_from
+    return waiting_since, last_advance, period
+
+
+def _grew_since(samples: Sequence[Sample], since: float | None) -> bool:
+    if since is None:
+        return False
+    ends = [s.log_end for s in samples if s.at >= since and s.log_end is not None]
+    return len(ends) > 1 and ends[-1] > ends[0]
+
+
+def _lost_in_window(samples: Sequence[Sample]) -> int | None:
+    lost = [
+        max(0, s.log_start - s.committed)
+        for s in samples
+        if s.log_start is not None and s.committed is not None
+    ]
+    return lost[-1] - lost[0] if lost else None
+
+
+def _nobody_since(samples: Sequence[Sample]) -> float | None:
+    since: float | None = None
+    for sample in reversed(samples):
+        members = members_of(sample)
+        if members is None:
+            continue
+        if members > 0:
+            break
+        since = sample.at
+    return since
+
+
+def _usual_step(samples: Sequence[Sample]) -> float | None:
+    steps = sorted(after.at - before.at for before, after in pairwise(samples))
+    return steps[len(steps) // 2] if steps else None
+
+
+def _trend(
+    points: Sequence[tuple[float, float, float, int]], period: float | None, rules: StatusRules
+) -> Trend | None:
+    """Fit straight lines; None where they cover less than the time that a trend needs.
+
+    The committed offset moves in steps of one commit period, so the lag swings by arrival x
+    period without any trend; bursts show in the residuals. A slope must exceed both.
+    """
+    if len(points) < 3:
+        return None
+    span = points[-1][0] - points[0][0]
+    if span < rules.trend_seconds:
+        return None
+    times = [point[0] - points[0][0] for point in points]
+    arrival, _ = _fit(times, [point[1] - points[0][1] for point in points])
+    consumption, _ = _fit(times, [point[2] - points[0][2] for point in points])
+    growth, residual = _fit(times, [float(point[3]) for point in points])
+    noise = max(
+        float(rules.minimum_messages), 1.25 * max(arrival, 0.0) * (period or 0.0), 2 * residual
+    )
+    return Trend(max(arrival, 0.0), max(consumption, 0.0), growth, noise / span, span)
+
+
+def _fit(times: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
+    """Return the least-squares slope and the standard deviation of what it leaves over."""
+    count = len(times)
+    mean_time, mean_value = sum(times) / count, sum(values) / count
+    spread = sum((time - mean_time) ** 2 for time in times)
+    if spread == 0:
+        return 0.0, 0.0
+    slope = (
+        sum(
+            (time - mean_time) * (value - mean_value)
+            for time, value in zip(times, values, strict=True)
+        )
+        / spread
+    )
+    left = sum(
+        (value - mean_value - slope * (time - mean_time)) ** 2
+        for time, value in zip(times, values, strict=True)
+    )
+    return slope, float((left / count) ** 0.5)

@@ -1,0 +1,204 @@
+"""What a group's status is decided from, and what is decided: values without behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """What a partition or a group is doing, in the words of the pages."""
+
+    OK = "OK"
+    CATCHING_UP = "CATCHING_UP"
+    FALLING_BEHIND = "FALLING_BEHIND"
+    STALLED = "STALLED"
+    STOPPED = "STOPPED"
+    REWOUND = "REWOUND"
+    LOSING_DATA = "LOSING_DATA"
+    UNKNOWN = "UNKNOWN"
+
+
+WORST_FIRST: tuple[Status, ...] = (
+    Status.LOSING_DATA,
+    Status.STOPPED,
+    Status.STALLED,
+    Status.REWOUND,
+    Status.FALLING_BEHIND,
+    Status.UNKNOWN,
+    Status.CATCHING_UP,
+    Status.OK,
+)
+"""A group takes the first of these that one of its partitions has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One poll of one partition of a group; None is a value that could not be obtained.
+
+    Attributes:
+        at: When it was read, in Unix seconds.
+        committed: Committed offset; None also where nothing was ever committed.
+        log_start: First offset that is still there.
+        log_end: Offset after the last message.
+        lag: Messages that wait: ``log_end - committed``, never negative.
+        time_lag_seconds: Age of the message at the committed offset.
+        assigned: Whether a member holds this partition.
+        members: Members of the group.
+        state: State of the group, for example ``stable``, ``empty``, ``preparing_rebalance``.
+    """
+
+    at: float
+    committed: int | None = None
+    log_start: int | None = None
+    log_end: int | None = None
+    lag: int | None = None
+    time_lag_seconds: float | None = None
+    assigned: bool | None = None
+    members: int | None = None
+    state: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionWindow:
+    """The samples of one partition over about ten minutes, oldest first.
+
+    Attributes:
+        topic: Its topic.
+        partition: Its number.
+        samples: Samples in order of time, at any interval; polls may be missing.
+        unknown_reason: Why the newest sample lacks a value, where the collector could tell.
+    """
+
+    topic: str
+    partition: int
+    samples: tuple[Sample, ...]
+    unknown_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRules:
+    """The thresholds of the evaluation.
+
+    Attributes:
+        marker_messages: A lag this small that never reaches zero is taken for the markers that
+            transactions leave at the end of a log, which no consumer ever commits.
+        minimum_messages: Fewer waiting messages are never a trend.
+        material_seconds: A shorter delay is never a trend.
+        steady_seconds: A backlog of this age that neither grows nor shrinks is not normal.
+        trend_seconds: How long a direction must be visible before it is called one.
+        freeze_polls: Commits are frozen only after this many polls without one,
+        freeze_seconds: after this time,
+        freeze_periods: and after this many of the partition's own commit periods.
+        unlearnt_freeze_seconds: The same, where no commit was seen from which to learn a period.
+        idle_freeze_seconds: The same, where nothing arrives and no other partition advances.
+        stop_seconds: A group without members is stopped after this time, and not before.
+        stale_polls: A newest sample that is older than this many polls says nothing about now.
+    """
+
+    marker_messages: int = 2
+    minimum_messages: int = 10
+    material_seconds: float = 15.0
+    steady_seconds: float = 300.0
+    trend_seconds: float = 60.0
+    freeze_polls: int = 3
+    freeze_seconds: float = 30.0
+    freeze_periods: float = 2.5
+    unlearnt_freeze_seconds: float = 120.0
+    idle_freeze_seconds: float = 300.0
+    stop_seconds: float = 30.0
+    stale_polls: float = 4.0
+
+
+DEFAULT_RULES = StatusRules()
+
+
+@dataclass(frozen=True, slots=True)
+class LagNumbers:
+    """The numbers behind a status; None is unknown, never zero.
+
+    Attributes:
+        lag: Messages that wait (a group: over the partitions where it is known).
+        behind_seconds: How old the oldest of them is: measured, else lag ÷ arrival (a group: the
+            worst partition).
+        arrival_per_second: Slope of the log end over the recent half of the window.
+        consumption_per_second: Slope of the committed offset over the same time.
+        growth_per_second: Slope of the lag over the same time; negative while it shrinks.
+        drain_seconds: lag ÷ (consumption - arrival) while it shrinks.
+        lost_messages: Messages deleted before the group read them.
+        frozen_seconds: Time without a commit while messages wait.
+        commit_period_seconds: Longest pause that ended in a commit while messages waited.
+        members: Members of the group.
+        span_seconds: Time that the samples cover.
+        samples: Samples in the window.
+    """
+
+    lag: int | None = None
+    behind_seconds: float | None = None
+    arrival_per_second: float | None = None
+    consumption_per_second: float | None = None
+    growth_per_second: float | None = None
+    drain_seconds: float | None = None
+    lost_messages: int | None = None
+    frozen_seconds: float | None = None
+    commit_period_seconds: float | None = None
+    members: int | None = None
+    span_seconds: float = 0.0
+    samples: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionStatus:
+    """What one partition of a group is doing.
+
+    Attributes:
+        topic: Its topic.
+        partition: Its number.
+        status: The verdict.
+        reason: One sentence with its numbers.
+        since: When it began, in Unix seconds; None where that cannot be told.
+        began_before_window: Whether it was so already at ``since``, the first sample.
+        numbers: What the verdict was taken from.
+        subscribed: False where the group reads other topics but no longer this one.
+        decides: False where an unknown value says nothing about the group: a partition that was
+            never committed and that receives nothing.
+    """
+
+    topic: str
+    partition: int
+    status: Status
+    reason: str
+    since: float | None
+    began_before_window: bool
+    numbers: LagNumbers
+    subscribed: bool = True
+    decides: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStatus:
+    """What a group is doing: its worst partition, in words about the group.
+
+    Attributes:
+        status: The verdict.
+        reason: One sentence with its numbers.
+        since: When it began, in Unix seconds; None where that cannot be told.
+        began_before_window: Whether it was so already at ``since``, the first sample.
+        numbers: Sums over partitions, and the worst partition's delay.
+        worst: Topic and partition that decided; None where there is none.
+        unknown_partitions: Partitions whose lag is unknown: ``numbers.lag`` lacks them.
+        partitions: Every partition's verdict, in the order given.
+    """
+
+    status: Status
+    reason: str
+    since: float | None
+    began_before_window: bool
+    numbers: LagNumbers
+    worst: tuple[str, int] | None
+    unknown_partitions: int
+    partitions: tuple[PartitionStatus, ...]
+
+    def count(self, status: Status) -> int:
+        """Return how many partitions have ``status``."""
+        return sum(1 for partition in self.partitions if partition.status is status)

@@ -1,0 +1,153 @@
+"""Windows of samples from the rows that collectors wrote; no input or output."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import polars as pl
+
+from alerting.samples import PartitionWindow, Sample
+
+WINDOW_SECONDS = 600.0
+"""How much of the past a status is decided from."""
+
+_SERIES = ("committed", "log_start", "log_end", "lag", "time_lag_seconds")
+_KEY = ("cluster", "group", "topic", "partition")
+
+
+class GroupKey(NamedTuple):
+    """One consumer group."""
+
+    cluster: str
+    group: str
+
+
+def build_windows(
+    offsets: pl.DataFrame,
+    groups: pl.DataFrame | None = None,
+    *,
+    window_seconds: float = WINDOW_SECONDS,
+) -> dict[GroupKey, tuple[PartitionWindow, ...]]:
+    """Arrange bronze rows as one window a partition.
+
+    Each group's window ends at its own newest sample. A partition that the newest poll of its
+    group no longer has (a deleted topic, an expired offset) is left out. Where later polls knew
+    of the group but could not read its offsets, each window ends in a sample without values.
+
+    Args:
+        offsets: Rows of ``group_offsets``, in any order.
+        groups: Rows of ``groups`` of the same polls; without them members and state are unknown.
+        window_seconds: Older samples than this, before the group's newest, are left out.
+
+    Returns:
+        The windows of each group, sorted by topic and partition.
+    """
+    if offsets.is_empty():
+        return {}
+    newest = pl.col("observed_at").max().over("cluster", "group")
+    recent = offsets.filter(
+        pl.col("observed_at") >= newest - pl.duration(milliseconds=int(window_seconds * 1000))
+    )
+    with_groups = _join_groups(recent, groups)
+    rows = (
+        with_groups.with_columns(
+            (pl.col("observed_at").dt.epoch("us") / 1e6).alias("at"),
+            newest.alias("group_newest"),
+        )
+        .sort(*_KEY, "observed_at")
+        .group_by(*_KEY, maintain_order=True)
+        .agg(
+            pl.col("at", *_SERIES, "assigned", "members", "state"),
+            pl.col("unknown_reason").last(),
+            pl.col("observed_at").last().alias("newest"),
+            pl.col("group_newest").last(),
+        )
+        .filter(pl.col("newest") == pl.col("group_newest"))
+    )
+    unread = _unread_since(recent, groups)
+    windows: dict[GroupKey, list[PartitionWindow]] = {}
+    for (
+        cluster,
+        group,
+        topic,
+        partition,
+        at,
+        committed,
+        log_start,
+        log_end,
+        lag,
+        time_lag,
+        assigned,
+        members,
+        state,
+        unknown_reason,
+    ) in rows.drop("newest", "group_newest").iter_rows():
+        samples = tuple(
+            map(
+                Sample,
+                at,
+                committed,
+                log_start,
+                log_end,
+                lag,
+                time_lag,
+                assigned,
+                members,
+                state,
+            )
+        )
+        key = GroupKey(cluster, group)
+        if key in unread:
+            unread_at, unknown_reason = unread[key]
+            samples = (*samples, Sample(unread_at))
+        windows.setdefault(key, []).append(
+            PartitionWindow(topic, partition, samples, unknown_reason)
+        )
+    return {key: tuple(found) for key, found in windows.items()}
+
+
+def _join_groups(offsets: pl.DataFrame, groups: pl.DataFrame | None) -> pl.DataFrame:
+    """Add members and state of the same poll, and whether a member holds the partition.
+
+    A poll that could not read a group's members has no member of a partition either: whether it
+    is assigned is then unknown, not false.
+    """
+    if groups is None or groups.is_empty():
+        return offsets.with_columns(
+            pl.lit(None, pl.Int32).alias("members"),
+            pl.lit(None, pl.String).alias("state"),
+            pl.when(pl.col("member_id").is_not_null()).then(True).alias("assigned"),
+        )
+    facts = groups.select("cluster", "group", "poll_id", "members", "state").unique(
+        ["cluster", "group", "poll_id"], keep="last"
+    )
+    return offsets.join(facts, on=["cluster", "group", "poll_id"], how="left").with_columns(
+        pl.when(pl.col("member_id").is_not_null())
+        .then(True)
+        .when(pl.col("members").is_not_null())
+        .then(False)
+        .alias("assigned")
+    )
+
+
+def _unread_since(
+    offsets: pl.DataFrame, groups: pl.DataFrame | None
+) -> dict[GroupKey, tuple[float, str]]:
+    """Return the groups whose newest poll has no offsets, with its time and the reason."""
+    if groups is None or groups.is_empty():
+        return {}
+    read = offsets.group_by("cluster", "group").agg(pl.col("observed_at").max().alias("read_at"))
+    newest = (
+        groups.sort("observed_at")
+        .group_by("cluster", "group")
+        .agg(pl.col("observed_at").last(), pl.col("unknown_reason").last())
+    )
+    unread = newest.join(read, on=["cluster", "group"]).filter(
+        pl.col("observed_at") > pl.col("read_at")
+    )
+    return {
+        GroupKey(cluster, group): (at, reason or "the newest poll could not read its offsets")
+        for cluster, group, at, reason in unread.select(
+            "cluster", "group", pl.col("observed_at").dt.epoch("us") / 1e6, "unknown_reason"
+        ).iter_rows()
+    }

@@ -1,0 +1,51 @@
+"""How numbers read in a sentence."""
+
+from __future__ import annotations
+
+
+def count(value: int) -> str:
+    """Return a count with separators: ``1,204``."""
+    return f"{value:,}"
+
+
+def messages(value: int) -> str:
+    """Return ``1 message`` or ``1,204 messages``."""
+    return f"{value:,} message{'' if value == 1 else 's'}"
+
+
+def rate(per_second: float) -> str:
+    """Return a rate in its natural unit: ``1,240/s``, ``2.5/s``, ``3/min``, ``4/h``."""
+    if per_second <= 0:
+        return "0/s"
+    if per_second >= 10:
+        return f"{per_second:,.0f}/s"
+    if per_second >= 1:
+        return f"{per_second:.1f}/s".replace(".0/", "/")
+    for factor, unit in ((60, "min"), (3600, "h"), (86400, "d")):
+        if per_second * factor >= 1 or unit == "d":
+            value = per_second * factor
+            return (
+                f"{value:.0f}/{unit}" if value >= 10 else f"{value:.1f}/{unit}".replace(".0/", "/")
+            )
+    raise AssertionError("unreachable: days take every rate")
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in at most two units: ``40 s``, ``4 min 20 s``, ``2 d 3 h``."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    for size, unit, below, unit_below in (
+        (86400, "d", 3600, "h"),
+        (3600, "h", 60, "min"),
+        (60, "min", 1, "s"),
+    ):
+        if whole >= size:
+            rest = whole % size // below
+            return f"{whole // size} {unit}" + (f" {rest} {unit_below}" if rest else "")
+    raise AssertionError("unreachable: minutes take every duration from 60 s")
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """Return ``1 group`` or ``3 groups``; ``many`` where it is not ``one`` with an s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

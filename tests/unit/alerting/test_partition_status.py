@@ -1,0 +1,418 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alerting.lag_status import (
+    PartitionWindow,
+    Peers,
+    Sample,
+    Status,
+    group_status,
+    partition_status,
+)
+from tests.unit.alerting.scenarios import START, changed, constant, moved, window, without
+
+NIGHT = 24 * 3600.0
+
+
+def burst(second: float) -> float:
+    return 900.0 if second % 120 < 10 else 20.0
+
+
+@pytest.mark.parametrize("poll", [5.0, 15.0, 30.0])
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(dict(), Status.OK, id="healthy"),
+        pytest.param(dict(arrival=constant(0.0)), Status.OK, id="idle"),
+        pytest.param(
+            dict(arrival=constant(0.0), backlog=0, members=0, state="empty"),
+            Status.OK,
+            id="empty group with nothing waiting",
+        ),
+        pytest.param(dict(arrival=burst), Status.OK, id="bursts that are worked off"),
+        pytest.param(dict(commit_every=60.0), Status.OK, id="commits each minute"),
+        pytest.param(dict(commit_every=150.0), Status.OK, id="commits in batches of 150 s"),
+        pytest.param(
+            dict(arrival=constant(1 / 60), commit_every=5.0), Status.OK, id="a message a minute"
+        ),
+        pytest.param(dict(markers=1), Status.OK, id="transaction markers under load"),
+        pytest.param(
+            dict(arrival=constant(0.0), markers=1), Status.OK, id="transaction marker, idle"
+        ),
+        pytest.param(
+            dict(arrival=constant(0.0), markers=2, members=0, state="empty"),
+            Status.OK,
+            id="transaction markers, idle, nobody",
+        ),
+        pytest.param(
+            dict(capacity=constant(90.0), warm_up=600.0), Status.FALLING_BEHIND, id="slow growth"
+        ),
+        pytest.param(
+            dict(arrival=lambda t: 100.0 + max(0.0, t), capacity=constant(300.0)),
+            Status.FALLING_BEHIND,
+            id="peak overtakes capacity",
+        ),
+        pytest.param(
+            dict(backlog=200_000, capacity=constant(220.0), warm_up=0.0),
+            Status.CATCHING_UP,
+            id="catches up after a deploy",
+        ),
+        pytest.param(
+            dict(
+                arrival=lambda t: 500.0 if t < 200 else 100.0,
+                capacity=constant(300.0),
+            ),
+            Status.CATCHING_UP,
+            id="peak that recovers",
+        ),
+        pytest.param(
+            dict(capacity=lambda t: 200.0 if t < 400 else 0.0),
+            Status.STALLED,
+            id="stuck since 200 s",
+        ),
+        pytest.param(
+            dict(capacity=constant(0.0), backlog=500), Status.STALLED, id="stuck all the time"
+        ),
+        pytest.param(
+            dict(arrival=constant(0.0), capacity=constant(0.0), backlog=500),
+            Status.STALLED,
+            id="stuck, nothing arrives",
+        ),
+        pytest.param(
+            dict(capacity=constant(0.0), backlog=500, members=0, state="empty"),
+            Status.STOPPED,
+            id="stopped",
+        ),
+        pytest.param(
+            dict(
+                arrival=constant(0.0),
+                capacity=constant(0.0),
+                backlog=500,
+                members=None,
+                state="empty",
+            ),
+            Status.STOPPED,
+            id="stopped, only the state is known",
+        ),
+        pytest.param(
+            dict(arrival=constant(100.0), members=0, state="empty"),
+            Status.OK,
+            id="assigns its partitions itself, so has no members",
+        ),
+        pytest.param(
+            dict(backlog=400_000, capacity=constant(100.0)),
+            Status.FALLING_BEHIND,
+            id="an hour behind and no nearer",
+        ),
+        pytest.param(
+            dict(capacity=constant(0.0), backlog=500, members=None, state=None),
+            Status.UNKNOWN,
+            id="frozen, members unreadable",
+        ),
+    ],
+)
+def test_status_at_any_poll_interval(
+    found: dict[str, object], expected: Status, poll: float
+) -> None:
+    status = partition_status(window(poll=poll, **found))  # type: ignore[arg-type]
+
+    assert status.status is expected, status.reason
+
+
+def test_falling_behind_says_both_rates_and_since_when() -> None:
+    status = partition_status(
+        window(
+            arrival=lambda t: 1240.0 if t > 200 else 500.0,
+            capacity=constant(900.0),
+            poll=5.0,
+        )
+    )
+
+    assert status.status is Status.FALLING_BEHIND
+    assert "1,240/s arrive, 900/s consumed" in status.reason
+    assert status.since == pytest.approx(START + 200, abs=15)
+    assert not status.began_before_window
+    assert status.numbers.growth_per_second == pytest.approx(340, rel=0.05)
+
+
+def test_catching_up_says_when_it_will_be_done() -> None:
+    status = partition_status(
+        window(backlog=200_000, capacity=constant(220.0), warm_up=0.0, poll=5.0)
+    )
+
+    assert status.numbers.drain_seconds == pytest.approx((200_000 - 600 * 120) / 120, rel=0.05)
+    assert "drained in 17 min" in status.reason
+
+
+def test_stalled_tells_since_when_and_for_how_long() -> None:
+    status = partition_status(window(capacity=lambda t: 200.0 if t < 450 else 0.0, poll=5.0))
+
+    assert status.status is Status.STALLED
+    assert status.since == pytest.approx(START + 450, abs=6)
+    assert status.numbers.frozen_seconds == pytest.approx(150, abs=6)
+    assert "messages keep arriving" in status.reason
+
+
+def test_stalled_is_told_within_a_minute_where_commits_were_regular() -> None:
+    found = window(capacity=lambda t: 200.0 if t < 540 else 0.0, poll=5.0)
+
+    assert partition_status(found).status is Status.STALLED
+    assert partition_status(without(found, lambda t: t > 560)).status is Status.OK
+
+
+def test_stopped_since_the_members_left() -> None:
+    found = changed(
+        window(capacity=lambda t: 200.0 if t < 300 else 0.0),
+        lambda t, s: replace(s, members=0, state="empty", assigned=False) if t >= 300 else s,
+    )
+
+    status = partition_status(found)
+
+    assert status.status is Status.STOPPED
+    assert status.since == START + 300
+    assert not status.began_before_window
+    assert "nobody consumes" in status.reason
+    assert "100/s more arrive" in status.reason
+
+
+def test_short_absence_of_members_is_a_restart() -> None:
+    found = changed(
+        window(capacity=lambda t: 200.0 if t < 585 else 0.0, poll=5.0),
+        lambda t, s: replace(s, members=0, state="empty", assigned=False) if t >= 585 else s,
+    )
+
+    assert partition_status(found).status is Status.OK
+
+
+@pytest.mark.parametrize("state", ["preparing_rebalance", "PreparingRebalance", "assigning"])
+def test_rebalance_of_half_a_minute_is_no_alarm(state: str) -> None:
+    found = changed(
+        window(capacity=lambda t: 200.0 if t < 565 else 0.0, poll=5.0),
+        lambda t, s: replace(s, state=state, assigned=False) if t >= 565 else s,
+    )
+
+    assert partition_status(found).status is Status.OK
+
+
+def test_rebalance_without_end_is_a_stall() -> None:
+    found = changed(
+        window(capacity=lambda t: 200.0 if t < 200 else 0.0),
+        lambda t, s: replace(s, state="preparing_rebalance", assigned=False) if t >= 200 else s,
+    )
+
+    assert partition_status(found).status is Status.STALLED
+
+
+def test_first_sight_of_a_lagging_group_is_unknown_not_ok() -> None:
+    found = window(backlog=50_000, capacity=constant(100.0), seconds=15.0, warm_up=0.0)
+
+    status = partition_status(found)
+
+    assert status.status is Status.UNKNOWN
+    assert "a direction takes 1 min" in status.reason
+
+
+def test_first_sight_at_the_end_is_ok() -> None:
+    found = window(seconds=0.0, commit_every=1.0, markers=1)
+
+    assert len(found.samples) == 1
+    assert partition_status(found).status is Status.OK
+
+
+def test_first_sight_without_members_waits_before_it_calls_it_stopped() -> None:
+    kwargs = dict(capacity=constant(0.0), backlog=500, members=0, state="empty", warm_up=0.0)
+
+    assert partition_status(window(seconds=0.0, **kwargs)).status is Status.UNKNOWN  # type: ignore[arg-type]
+    assert partition_status(window(seconds=45.0, **kwargs)).status is Status.STOPPED  # type: ignore[arg-type]
+
+
+def test_lag_of_one_that_was_zero_before_is_no_marker() -> None:
+    found = window(arrival=lambda t: 1.0 if t == 100 else 0.0, capacity=lambda t: float(t < 50))
+
+    status = partition_status(found)
+
+    assert status.numbers.lag == 1
+    assert status.status is Status.STALLED
+
+
+def test_rewind_tells_from_where_to_where() -> None:
+    found = changed(
+        window(capacity=constant(150.0), poll=5.0),
+        lambda t, s: moved(s, 1_000_000 + int(150 * (t - 450))) if t >= 450 else s,
+    )
+
+    status = partition_status(found)
+
+    assert status.status is Status.REWOUND
+    assert status.since == START + 450
+    assert "to 1,000,000" in status.reason
+
+
+def test_rewind_that_was_caught_up_is_over() -> None:
+    found = changed(
+        window(poll=5.0), lambda t, s: moved(s, (s.committed or 0) - 5000) if t == 300 else s
+    )
+
+    assert partition_status(found).status is Status.OK
+
+
+def test_late_commit_of_a_former_owner_is_no_rewind() -> None:
+    found = changed(
+        window(poll=5.0), lambda t, s: moved(s, (s.committed or 0) - 400) if t == 600 else s
+    )
+
+    assert partition_status(found).status is Status.OK
+
+
+def test_losing_data_counts_what_was_lost() -> None:
+    found = changed(
+        window(capacity=constant(0.0), backlog=10_000, members=0, state="empty"),
+        lambda t, s: replace(s, log_start=(s.committed or 0) + 1204) if t >= 300 else s,
+    )
+
+    status = partition_status(found)
+
+    assert status.status is Status.LOSING_DATA
+    assert status.numbers.lost_messages == 1204
+    assert "1,204 messages deleted" in status.reason
+    assert status.since == START + 300
+
+
+def test_recreated_topic_forgets_the_old_log() -> None:
+    old = window(capacity=constant(50.0), seconds=300.0, poll=5.0)
+    new = window(first_offset=0, seconds=300.0, poll=5.0, warm_up=0.0)
+    later = tuple(replace(s, at=s.at + 305) for s in new.samples)
+
+    status = partition_status(PartitionWindow("orders", 0, old.samples + later))
+
+    assert status.status is Status.OK
+    assert status.numbers.arrival_per_second == pytest.approx(100, rel=0.05)
+
+
+def test_commit_beyond_the_end_is_unknown() -> None:
+    found = changed(window(), lambda t, s: replace(s, log_end=20, lag=0) if t == 600 else s)
+
+    status = partition_status(found)
+
+    assert status.status is Status.UNKNOWN
+    assert "recreated or truncated" in status.reason
+
+
+def test_outage_of_the_monitor_leaves_the_rates_right() -> None:
+    found = without(window(capacity=constant(50.0)), lambda t: 150 < t < 500)
+
+    status = partition_status(found)
+
+    assert status.status is Status.FALLING_BEHIND
+    assert status.numbers.arrival_per_second == pytest.approx(100, rel=0.05)
+
+
+def test_gap_does_not_count_as_frozen() -> None:
+    found = without(window(poll=5.0), lambda t: 300 < t < 590)
+
+    assert partition_status(found).status is Status.OK
+
+
+def test_old_samples_say_nothing_about_now() -> None:
+    found = window()
+
+    assert partition_status(found, now=START + 630).status is Status.OK
+    status = partition_status(found, now=START + 700)
+    assert status.status is Status.UNKNOWN
+    assert "1 min 40 s old" in status.reason
+
+
+def test_peers_teach_the_commit_period() -> None:
+    found = window(capacity=constant(0.0), backlog=500, seconds=45.0, warm_up=0.0)
+
+    unlearnt = partition_status(found)
+    taught = partition_status(found, peers=Peers(advanced_at=START + 40, commit_period_seconds=5.0))
+
+    assert unlearnt.status is Status.UNKNOWN
+    assert taught.status is Status.STALLED
+    assert "other partitions of the group advance" in taught.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        pytest.param({"committed": None, "lag": None}, "no committed offset", id="no commit"),
+        pytest.param({"log_end": None, "lag": None}, "the log end", id="no log end"),
+        pytest.param({"lag": None}, "the lag", id="no lag"),
+    ],
+)
+def test_unknown_newest_value_is_unknown(change: dict[str, None], why: str) -> None:
+    found = changed(window(), lambda t, s: replace(s, **change) if t >= 585 else s)
+
+    status = partition_status(found)
+
+    assert status.status is Status.UNKNOWN
+    assert why in status.reason
+    assert status.since == START + 585
+    assert status.numbers.lag is None
+
+
+def test_collectors_reason_is_handed_on() -> None:
+    found = replace(
+        changed(window(), lambda t, s: Sample(s.at) if t == 600 else s),
+        unknown_reason="the group's coordinator, broker 2, does not answer",
+    )
+
+    assert "broker 2" in partition_status(found).reason
+
+
+def test_no_samples_is_unknown() -> None:
+    assert partition_status(PartitionWindow("orders", 0, ())).status is Status.UNKNOWN
+
+
+offsets = st.none() | st.integers(0, 10_000)
+samples = st.builds(
+    Sample,
+    at=st.just(0.0),
+    committed=offsets,
+    log_start=offsets,
+    log_end=offsets,
+    lag=offsets,
+    time_lag_seconds=st.none() | st.floats(0, 1e6),
+    assigned=st.none() | st.booleans(),
+    members=st.none() | st.integers(0, 5),
+    state=st.sampled_from([None, "stable", "empty", "dead", "preparing_rebalance", "unknown"]),
+)
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> PartitionWindow:
+    drawn = draw(st.lists(samples, max_size=12))
+    at, placed = START, []
+    for sample in drawn:
+        at += draw(st.floats(0.001, 300))
+        placed.append(replace(sample, at=at))
+    return PartitionWindow("orders", draw(st.integers(0, 3)), tuple(placed))
+
+
+@given(windows())
+def test_any_samples_give_a_verdict_and_unknown_is_never_ok(found: PartitionWindow) -> None:
+    status = partition_status(found)
+
+    assert status.reason.endswith(".")
+    if not found.samples or found.samples[-1].lag is None:
+        assert status.status is Status.UNKNOWN
+        assert status.numbers.lag is None
+    if status.since is not None:
+        assert found.samples[0].at <= status.since <= found.samples[-1].at
+
+
+@given(st.lists(windows(), max_size=5))
+def test_group_is_never_better_than_its_lag_is_known(found: list[PartitionWindow]) -> None:
+    status = group_status(found)
+
+    known = [w.samples[-1].lag for w in found if w.samples and w.samples[-1].lag is not None]
+    if not known:
+        assert status.status is Status.UNKNOWN
+        assert status.numbers.lag is None
+    assert len(status.partitions) == len(found)
