@@ -22,12 +22,12 @@ def rate(per_second: float) -> str:
     if per_second >= 1:
         return f"{per_second:.1f}/s".replace(".0/", "/")
     for factor, unit in ((60, "min"), (3600, "h"), (86400, "d")):
-        if per_second * factor >= 1 or unit == "d":
-            value = per_second * factor
+        value = per_second * factor
+        if value >= 1:
             return (
                 f"{value:.0f}/{unit}" if value >= 10 else f"{value:.1f}/{unit}".replace(".0/", "/")
             )
-    raise AssertionError("unreachable: days take every rate")
+    return "under 1/d"
 
 
 def duration(seconds: float) -> str:
@@ -49,3 +49,12 @@ def duration(seconds: float) -> str:
 def plural(number: int, one: str, many: str | None = None) -> str:
     """Return ``1 group`` or ``3 groups``; ``many`` where it is not ``one`` with an s."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def short(value: float) -> str:
+    """Return three significant figures with a unit: ``940``, ``12.4 k``, ``1.24 M``."""
+    for size, unit in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if abs(value) >= size * 0.9995:
+            scaled = f"{value / size:.3g}"
+            return f"{float(scaled):g}{unit}"
+    return f"{value:.3g}" if value % 1 else f"{value:.0f}"
