@@ -63,6 +63,11 @@ class Column:
     type: Type
     required: bool = False
 
+    @property
+    def spark_type(self) -> str:
+        """The type as Spark writes it."""
+        return _SPARK.get(self.type, self.type)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -90,9 +95,7 @@ class Table:
     @property
     def spark_ddl(self) -> str:
         """The columns as Spark's schema text, for example ``group string, lag bigint``."""
-        return ", ".join(
-            f"`{column.name}` {_SPARK.get(column.type, column.type)}" for column in self.columns
-        )
+        return ", ".join(f"`{column.name}` {column.spark_type}" for column in self.columns)
 
     @property
     def required(self) -> tuple[str, ...]:

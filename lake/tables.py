@@ -17,6 +17,10 @@ def _columns(**types: Type) -> tuple[Column, ...]:
 
 _DATE = Column("date", "date", required=True)
 
+# Of a day's rows, what is replaced together: the hour of minute rows, 0 for longer windows. Gold
+# is partitioned by date, grain_seconds and part.
+_PART = Column("part", "int")
+
 # A poll's rows share observed_at, the moment at which the poll began, and poll_id.
 _SAMPLE = (
     Column("cluster", "string", required=True),
@@ -30,13 +34,22 @@ _WINDOW = (
     Column("window_start", "timestamp", required=True),
 )
 
-# samples: polls seen in the window; samples_expected: from the cadence; unknown_samples: polls
-# in which the value, or a part of its sum, could not be obtained.
-_COVERAGE = _columns(samples="int", samples_expected="int", unknown_samples="int")
+# samples: polls seen in the window; samples_expected: from the cadence (interval_seconds);
+# unknown_samples: polls in which the value, or a part of its sum, could not be obtained.
+_COVERAGE = _columns(
+    samples="int", samples_expected="int", unknown_samples="int", interval_seconds="double"
+)
 
-# Lag summed over what the row covers at each poll, then taken over the polls of the window.
+# Lag summed over what the row covers at each poll, then taken over the polls of the window. The
+# histogram (docs/history.md) is what percentiles of longer windows are told from.
 _LAG = _columns(
-    lag_min="long", lag_mean="double", lag_max="long", lag_last="long", lag_p95="double"
+    lag_min="long",
+    lag_mean="double",
+    lag_max="long",
+    lag_last="long",
+    lag_p95="double",
+    lag_buckets="list<int>",
+    lag_bucket_samples="list<int>",
 )
 
 # Counter differences over the time that they cover: a gap is not covered, a counter that went
@@ -70,6 +83,7 @@ def _gold(name: str, key: tuple[str, ...], *columns: Column) -> Table:
             *_WINDOW,
             *(Column(part, _KEY_TYPES[part], required=True) for part in key),
             *columns,
+            _PART,
             _DATE,
         ),
         time="window_start",
@@ -279,11 +293,8 @@ CLUSTER_HISTORY = _gold(
         lag_max="long",
         lag_last="long",
         time_lag_seconds_max="double",
-        arrived="long",
-        arrival_per_second="double",
-        consumed="long",
-        consumption_per_second="double",
     ),
+    *_FLOW,
     *_COVERAGE,
 )
 
@@ -303,6 +314,28 @@ DEAD_LETTER_HISTORY = _gold(
     *_COVERAGE,
 )
 
+JOBS = Table(
+    "jobs",
+    "gold",
+    (
+        Column("job", "string", required=True),
+        Column("started_at", "timestamp", required=True),
+        *_columns(
+            finished_at="timestamp",
+            rows_read="long",  # samples that were new
+            delay_seconds="double",  # age of the newest sample in the history when the round ended
+            late_rows="long",  # samples that came too late and wait for a backfill
+            status="string",  # ok, failed, waiting
+            error="string",
+            progress="string",  # where the next round goes on (JSON)
+        ),
+        _DATE,
+    ),
+    time="started_at",
+    key=("job", "started_at"),
+)
+"""A row for each round of a background job; small enough to be written without Spark."""
+
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
@@ -319,6 +352,7 @@ TABLES: dict[str, Table] = {
         TOPIC_HISTORY,
         CLUSTER_HISTORY,
         DEAD_LETTER_HISTORY,
+        JOBS,
     )
 }
 
