@@ -1,0 +1,1 @@
+"""Producers and consumers whose behaviour is known, so that every page can be checked."""

@@ -1,0 +1,129 @@
+"""The transactional pipeline: reads, writes and commits offsets in one transaction each."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from confluent_kafka import Consumer, KafkaException, Producer
+
+from demo.workload.clients import LOG, consumer_settings, producer_settings
+from demo.workload.members import Allowance
+from demo.workload.model import Group
+
+_TRANSACTION_SECONDS = 1.0
+_CALL_SECONDS = 15.0
+
+
+class Pipeline:
+    """One member of a group that forwards records exactly once."""
+
+    def __init__(
+        self, bootstrap_servers: str, group: Group, number: int, paused: threading.Event
+    ) -> None:
+        """Describe it; nothing starts yet.
+
+        Args:
+            bootstrap_servers: The cluster.
+            group: What to read and where to write.
+            number: Which of the group's members, from 1; part of the transactional id.
+            paused: While set, no transaction is begun; membership stays.
+        """
+        if not group.forwards_to:
+            raise ValueError(f"{group.name} forwards nowhere")
+        self.group = group
+        self.quiet = threading.Event()
+        self._target = group.forwards_to
+        self._bootstrap_servers = bootstrap_servers
+        self._name = f"{group.name}-{number}"
+        self._paused = paused
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is still a member, or will be in a moment."""
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        """Join the group."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """Ask it to leave the group; :meth:`join` waits for it."""
+        self._ended.set()
+
+    def join(self, timeout_seconds: float) -> bool:
+        """Wait until it has left; True when it has."""
+        self._thread.join(timeout_seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            while not self._ended.is_set():
+                try:
+                    self._session()
+                except KafkaException as error:
+                    # A broker is gone, or the producer was fenced: begin anew from what is
+                    # committed. Nothing is lost or doubled, that is what transactions are for.
+                    LOG.info("%s starts again: %s", self._name, error)
+                    self._ended.wait(1)
+        finally:
+            self.quiet.set()
+
+    def _session(self) -> None:
+        """Forward until asked to end, or until something fails."""
+        producer = Producer(
+            producer_settings(self._bootstrap_servers, self._name, transactional_id=self._name)
+        )
+        producer.init_transactions(_CALL_SECONDS)
+        consumer = Consumer(consumer_settings(self._bootstrap_servers, self._name, self.group))
+        allowance = Allowance(self.group.capacity_per_second)
+        holding = False
+        try:
+            consumer.subscribe([self.group.topic])
+            while not self._ended.wait(0 if not holding else 0.2):
+                if self._paused.is_set():
+                    if not holding:
+                        consumer.pause(consumer.assignment())
+                        holding = True
+                        self.quiet.set()
+                    consumer.poll(0)
+                    continue
+                if holding:
+                    consumer.resume(consumer.assignment())
+                    holding = False
+                    self.quiet.clear()
+                self._transact(producer, consumer, allowance)
+        finally:
+            consumer.close()
+
+    def _transact(self, producer: Producer, consumer: Consumer, allowance: Allowance) -> None:
+        """Collect records for a second and forward them in one transaction."""
+        until = time.monotonic() + _TRANSACTION_SECONDS
+        begun = False
+        while time.monotonic() < until and not self._ended.wait(0.2):
+            count = allowance.refresh(time.monotonic())
+            messages = consumer.consume(max(1, count), timeout=0)
+            for message in messages:
+                error = message.error()
+                if error is not None:
+                    raise KafkaException(error)
+                if not begun:
+                    producer.begin_transaction()
+                    begun = True
+                producer.produce(self._target, message.value(), key=message.key())
+            allowance.use(len(messages))
+            producer.poll(0)
+        if not begun:
+            return
+        try:
+            producer.send_offsets_to_transaction(
+                consumer.position(consumer.assignment()),
+                consumer.consumer_group_metadata(),
+                _CALL_SECONDS,
+            )
+            producer.commit_transaction(_CALL_SECONDS)
+        except KafkaException:
+            producer.abort_transaction(_CALL_SECONDS)
+            raise
