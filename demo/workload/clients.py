@@ -47,6 +47,8 @@ def producer_settings(
         "compression.type": "lz4",
         "partitioner": "murmur2_random",  # Java's: a key's partition is the same in both
         "queue.buffering.max.messages": 50_000,
+        # Small batches also while seeding: a batch is fetched and deleted as a whole.
+        "batch.size": 8192,
     }
     if transactional_id:
         settings |= {"transactional.id": transactional_id, "transaction.timeout.ms": 20_000}

@@ -1,0 +1,213 @@
+"""The services that make up Headroom, and keeping them running."""
+
+from __future__ import annotations
+
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from runtime.errors import ProcessError
+from runtime.java import Java
+from runtime.processes import Child, ProcessGroup, wait_until
+
+ROOT = Path(__file__).resolve().parent.parent
+"""Folder of the project: where the packages and app/main.py are."""
+
+_FIRST_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 30.0
+_GIVE_UP_AFTER = 5
+_HEALTHY_AFTER_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A program that should always run.
+
+    Attributes:
+        name: What messages and the log file call it.
+        command: Program and arguments.
+        environment: Variables on top of this process's.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def services(
+    config: Path,
+    java: Java,
+    *,
+    port: int,
+    address: str = "localhost",
+    dashboard: bool = True,
+) -> list[Service]:
+    """Return the services for a configuration: collectors, Spark rollups, dashboard.
+
+    Args:
+        config: The configuration file.
+        java: The Java that Spark runs on.
+        port: Port of the dashboard.
+        address: Address that the dashboard listens on.
+        dashboard: Whether the dashboard is among them.
+    """
+    path = str(config.absolute())
+    common = {"HEADROOM_CONFIG": path, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    found = [
+        Service(
+            "collectors",
+            (sys.executable, "-m", "collectors", "run", "--config", path),
+            common,
+        ),
+        Service(
+            "spark",
+            (sys.executable, "-m", "spark_metrics", "run", "--config", path),
+            {**common, "JAVA_HOME": str(java.home)},
+        ),
+    ]
+    if dashboard:
+        found.append(
+            Service(
+                "dashboard",
+                (
+                    sys.executable,
+                    "-m",
+                    "streamlit",
+                    "run",
+                    str(ROOT / "app" / "main.py"),
+                    f"--server.port={port}",
+                    f"--server.address={address}",
+                    "--server.headless=true",
+                    "--server.fileWatcherType=none",
+                    "--browser.gatherUsageStats=false",
+                ),
+                common,
+            )
+        )
+    return found
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A service with its process and the history of its deaths."""
+
+    service: Service
+    child: Child
+    started_at: float
+    deaths: int = 0
+    start_again_at: float | None = None
+
+
+class Supervisor:
+    """Starts services and starts them again when they end, but not for ever."""
+
+    def __init__(
+        self,
+        processes: ProcessGroup,
+        logs: Path,
+        notice: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Watch nothing yet.
+
+        Args:
+            processes: Owner of the processes.
+            logs: Folder for one log file a service.
+            notice: Called with one message when a service died or was started again.
+            clock: Seconds that only go forwards.
+        """
+        self._processes = processes
+        self._logs = logs
+        self._notice = notice
+        self._clock = clock
+        self._watched: dict[str, _Watched] = {}
+
+    def start(self, service: Service) -> Child:
+        """Start a service and watch it from now on.
+
+        Raises:
+            ProcessError: It could not be started.
+        """
+        child = self._launch(service)
+        self._watched[service.name] = _Watched(service, child, self._clock())
+        return child
+
+    def start_all(self, wanted: Iterable[Service]) -> None:
+        """Start services side by side."""
+        for service in wanted:
+            self.start(service)
+
+    def child(self, name: str) -> Child:
+        """Return the present process of a service."""
+        return self._watched[name].child
+
+    def check(self) -> None:
+        """Look after every service once; call it about once a second.
+
+        A service that ended is started again after 1 s, then 2 s, 4 s … at most 30 s.
+
+        Raises:
+            ProcessError: A service ended five times without two healthy minutes in between.
+        """
+        now = self._clock()
+        for watched in self._watched.values():
+            if watched.start_again_at is not None:
+                if now >= watched.start_again_at:
+                    watched.child = self._launch(watched.service)
+                    watched.started_at = now
+                    watched.start_again_at = None
+                continue
+            if watched.child.alive:
+                continue
+            if now - watched.started_at >= _HEALTHY_AFTER_SECONDS:
+                watched.deaths = 0
+            watched.deaths += 1
+            obituary = watched.child.obituary()
+            self._processes.stop(watched.child, grace_seconds=0)  # what it may have left behind
+            if watched.deaths >= _GIVE_UP_AFTER:
+                raise ProcessError(f"given up after {watched.deaths} attempts: {obituary}")
+            pause = min(_FIRST_PAUSE_SECONDS * 2 ** (watched.deaths - 1), _LONGEST_PAUSE_SECONDS)
+            watched.start_again_at = now + pause
+            self._notice(f"{obituary}\n{watched.service.name} starts again in {pause:.0f} s")
+
+    def _launch(self, service: Service) -> Child:
+        return self._processes.start(
+            service.name,
+            service.command,
+            log=self._logs / f"{service.name}.log",
+            environment=service.environment,
+            folder=ROOT,
+        )
+
+
+def wait_for_dashboard(child: Child, port: int, timeout_seconds: float = 60.0) -> None:
+    """Wait until the dashboard answers that it is healthy.
+
+    Args:
+        child: Its process.
+        port: Its port on this machine.
+        timeout_seconds: How long it may take.
+
+    Raises:
+        ProcessError: It ended or did not answer in time.
+    """
+    url = f"http://127.0.0.1:{port}/_stcore/health"
+
+    def healthy() -> bool:
+        try:
+            with urllib.request.urlopen(url, timeout=2) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+    wait_until(
+        healthy,
+        timeout_seconds=timeout_seconds,
+        waiting_for="answer of the dashboard",
+        children=[child],
+        interval_seconds=0.3,
+    )
