@@ -1,0 +1,1 @@
+"""The dashboard: pages that read the lake, and nothing else."""

@@ -1,0 +1,24 @@
+"""The time axis that all figures of a page share."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from app.charts.base import Axis, Event
+from app.view import View
+
+SHORTEST = timedelta(minutes=5)
+
+
+def page_axis(view: View, first: datetime | None, events: tuple[Event, ...] = ()) -> Axis:
+    """Return the axis of the chosen range, begun later where there is nothing to show before.
+
+    Args:
+        view: The frame of the page.
+        first: The first moment of the page's history.
+        events: Marks for every figure.
+    """
+    start = view.range.start(view.now)
+    if first is not None and first > start:
+        start = max(start, min(first, view.now - SHORTEST))
+    return Axis(start, view.now, view.zone, events)

@@ -1,0 +1,1 @@
+"""Figures: pure functions from a frame to a Plotly figure."""

@@ -1,0 +1,192 @@
+"""Partitions over time, and quantities side by side."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from app.charts.base import Axis, figure, put_time_axis
+from app.theme import Palette
+
+
+def heatmap(
+    frame: pl.DataFrame,
+    *,
+    value: str,
+    axis: Axis,
+    palette: Palette,
+    step_seconds: float,
+    unit: str,
+    height: int | None = None,
+) -> go.Figure:
+    """Draw one row a partition over time; what is unknown or missing stays empty.
+
+    Args:
+        frame: Rows with ``time``, ``label`` (the partition as the page names it), ``order`` (its
+            place from the top) and the value.
+        value: The value.
+        axis: The page's time axis.
+        palette: Colours; the scale begins neutral.
+        step_seconds: Distance of two points where none is missing.
+        unit: What the value counts, for the hover.
+        height: In pixels; by default it follows the number of partitions.
+    """
+    labels = frame.select("label", "order").unique().sort("order")["label"].to_list()
+    made = figure(
+        palette,
+        height=height or min(520, max(150, 60 + 18 * len(labels))),
+        y_title="",
+        legend=False,
+    )
+    if not frame.is_empty():
+        step = pl.duration(microseconds=int(step_seconds * 1e6))
+        first, last = frame["time"].min(), frame["time"].max()
+        grid = pl.datetime_range(first, last, step, eager=True, time_zone="UTC").alias("time")
+        # Polls do not fall exactly on the grid: each takes the nearest place.
+        placed = (
+            frame.with_columns(
+                (
+                    (pl.col("time") - pl.lit(first)).dt.total_microseconds() / (step_seconds * 1e6)
+                )
+                .round()
+                .cast(pl.Int64)
+                .alias("place")
+            )
+            .group_by("label", "place")
+            .agg(pl.col(value).last())
+        )
+        rows: list[list[float | None]] = []
+        for label in labels:
+            one = dict(
+                placed.filter(pl.col("label") == label).select("place", value).iter_rows()
+            )
+            rows.append([one.get(place) for place in range(len(grid))])
+        made.add_trace(
+            go.Heatmap(
+                x=axis.local_times(grid),
+                y=labels,
+                z=rows,
+                colorscale=[list(stop) for stop in palette.heat],
+                zmin=0,
+                # A scale that ends at a handful would paint normal noise red.
+                zmax=max(10.0, float(frame[value].max() or 0)),  # type: ignore[arg-type]
+                hoverongaps=False,
+                xgap=0,
+                ygap=1,
+                colorbar={
+                    "thickness": 8,
+                    "outlinewidth": 0,
+                    "tickfont": {"size": 10, "color": palette.quiet},
+                    "nticks": 4,
+                    "tickformat": "~s",
+                    "len": 1,
+                },
+                hovertemplate=f"%{{y}}<br>%{{x|%H:%M:%S}}<br>%{{z:,.0f}} {unit}<extra></extra>",
+            )
+        )
+    put_time_axis(made, axis, palette)
+    made.update_layout(hovermode="closest")
+    made.update_yaxes(
+        type="category",
+        autorange="reversed",
+        gridcolor="rgba(0,0,0,0)",
+        tickmode="array",
+        tickvals=_thinned(labels),
+        nticks=None,
+    )
+    return made
+
+
+def _thinned(labels: list[str], most: int = 24) -> list[str]:
+    """Keep every n-th label, so that they do not lie on each other."""
+    return labels[:: -(-len(labels) // most) or 1]
+
+
+def bars(
+    frame: pl.DataFrame,
+    *,
+    label: str,
+    value: str,
+    palette: Palette,
+    y_title: str,
+    even: float | None = None,
+    marked: str | None = None,
+    height: int = 240,
+) -> go.Figure:
+    """Draw one bar a row, with the height that an even share would have.
+
+    Args:
+        frame: Rows in the order of the bars; null leaves the place empty.
+        label: Column with the bars' names.
+        value: The value.
+        palette: Colours.
+        y_title: What the value is, with its unit.
+        even: Height of an even share; None draws no line.
+        marked: Column that is true for bars to draw in amber.
+        height: In pixels.
+    """
+    made = figure(palette, height=height, y_title=y_title, legend=False)
+    colours: str | list[str] = palette.series[0]
+    if marked is not None:
+        colours = [palette.watch if hot else palette.series[0] for hot in frame[marked].to_list()]
+    made.add_trace(
+        go.Bar(
+            x=[str(name) for name in frame[label].to_list()],
+            y=frame[value].to_list(),
+            marker={"color": colours, "line": {"width": 0}},
+            hovertemplate=f"%{{x}}: %{{y:,.4~r}} {y_title}<extra></extra>",
+        )
+    )
+    if even is not None:
+        made.add_hline(
+            y=even,
+            line={"color": palette.quiet, "width": 1, "dash": "dot"},
+            annotation={
+                "text": "even share",
+                "font": {"size": 11, "color": palette.quiet},
+                "xanchor": "right",
+                "yanchor": "bottom",
+            },
+        )
+    made.update_layout(hovermode="closest", bargap=0.25, barcornerradius=2)
+    names = [str(name) for name in frame[label].to_list()]
+    made.update_xaxes(type="category", tickmode="array", tickvals=_thinned(names))
+    return made
+
+
+def stacked_bars(
+    frame: pl.DataFrame,
+    *,
+    label: str,
+    parts: dict[str, str],
+    colours: list[str],
+    palette: Palette,
+    y_title: str,
+    height: int = 240,
+) -> go.Figure:
+    """Draw bars of several parts on each other.
+
+    Args:
+        frame: Rows in the order of the bars.
+        label: Column with the bars' names.
+        parts: Column of each part, and how the legend names it.
+        colours: One a part.
+        palette: Colours.
+        y_title: What the values are, with their unit.
+        height: In pixels.
+    """
+    made = figure(palette, height=height, y_title=y_title)
+    names = [str(name) for name in frame[label].to_list()]
+    for (column, name), colour in zip(parts.items(), colours, strict=True):
+        made.add_trace(
+            go.Bar(
+                x=names,
+                y=frame[column].to_list(),
+                name=name,
+                marker={"color": colour, "line": {"width": 0}},
+                hovertemplate="%{y:,.0f}",
+            )
+        )
+    made.update_layout(barmode="stack", bargap=0.4)
+    made.update_xaxes(type="category", tickmode="array", tickvals=_thinned(names))
+    return made

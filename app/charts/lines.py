@@ -1,0 +1,152 @@
+"""Lines over time: lag, delays, rates, counts of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import plotly.graph_objects as go
+import polars as pl
+
+from app.charts.base import Axis, figure, put_time_axis, top_and_others, with_gaps
+from app.theme import Palette
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One column drawn as a line.
+
+    Attributes:
+        column: The column.
+        name: How the legend names it.
+        colour: Its colour; None takes the next of the palette.
+        steps: Whether the value holds until the next point.
+        dash: Plotly's dash style.
+    """
+
+    column: str
+    name: str
+    colour: str | None = None
+    steps: bool = False
+    dash: str = "solid"
+
+
+def series_chart(
+    frame: pl.DataFrame,
+    *,
+    by: str,
+    value: str,
+    axis: Axis,
+    palette: Palette,
+    step_seconds: float,
+    y_title: str,
+    limit: int = 10,
+    log: bool = False,
+    height: int = 300,
+) -> go.Figure:
+    """Draw one line a series: those with the highest peaks, and the sum of the others.
+
+    Args:
+        frame: Rows with ``time``, ``by`` and ``value``; null is drawn as a gap.
+        by: Column that tells series apart.
+        value: The value.
+        axis: The page's time axis.
+        palette: Colours.
+        step_seconds: Distance of two points where none is missing.
+        y_title: What the value is, with its unit.
+        limit: Series drawn one by one.
+        log: Whether y is logarithmic.
+        height: In pixels.
+    """
+    made = figure(palette, height=height, y_title=y_title, log=log)
+    rows, names = top_and_others(frame, by=by, value=value, limit=limit)
+    rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
+    for position, name in enumerate(names):
+        one = rows.filter(pl.col(by) == name)
+        is_rest = position == limit
+        colour = palette.others if is_rest else palette.series[position % len(palette.series)]
+        _add_line(
+            made,
+            axis.local_times(one["time"]),
+            one[value].to_list(),
+            name=name,
+            colour=colour,
+            dash="dot" if is_rest else "solid",
+        )
+    put_time_axis(made, axis, palette)
+    return made
+
+
+def columns_chart(
+    frame: pl.DataFrame,
+    lines: Sequence[Line],
+    *,
+    axis: Axis,
+    palette: Palette,
+    step_seconds: float,
+    y_title: str,
+    log: bool = False,
+    height: int = 300,
+) -> go.Figure:
+    """Draw one line a column of the same rows; see ``series_chart`` for the arguments."""
+    made = figure(palette, height=height, y_title=y_title, legend=len(lines) > 1, log=log)
+    rows = with_gaps(frame, step_seconds=step_seconds, values=[line.column for line in lines])
+    times = axis.local_times(rows["time"])
+    for position, line in enumerate(lines):
+        _add_line(
+            made,
+            times,
+            rows[line.column].to_list(),
+            name=line.name,
+            colour=line.colour or palette.series[position % len(palette.series)],
+            dash=line.dash,
+            steps=line.steps,
+        )
+    put_time_axis(made, axis, palette)
+    return made
+
+
+def _add_line(
+    made: go.Figure,
+    times: list[datetime],
+    values: list[float | None],
+    *,
+    name: str,
+    colour: str,
+    dash: str = "solid",
+    steps: bool = False,
+) -> None:
+    known = sum(value is not None for value in values)
+    made.add_trace(
+        go.Scatter(
+            x=times,
+            y=values,
+            name=name,
+            # A line needs two neighbours; a lonely point would not be seen without its marker.
+            mode="lines" if known > 3 and not _has_lonely(values) else "lines+markers",
+            marker={"size": 4, "color": colour},
+            line={
+                "color": colour,
+                "width": 1.8,
+                "dash": dash,
+                "shape": "hv" if steps else "linear",
+            },
+            connectgaps=False,
+            hovertemplate="%{y:,.3~s}" if _is_fraction(values) else "%{y:,.0f}",
+        )
+    )
+
+
+def _has_lonely(values: list[float | None]) -> bool:
+    """Tell whether a known value stands between two unknown ones."""
+    padded = [None, *values, None]
+    return any(
+        padded[at] is not None and padded[at - 1] is None and padded[at + 1] is None
+        for at in range(1, len(padded) - 1)
+    )
+
+
+def _is_fraction(values: list[float | None]) -> bool:
+    known = [value for value in values if value is not None]
+    return any(value != int(value) for value in known)

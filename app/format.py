@@ -1,0 +1,161 @@
+"""Numbers, rates, durations and times as the pages write them.
+
+Every function takes None for a value that is not known and answers ``UNKNOWN``: never zero, never
+an empty cell.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+from math import floor, isfinite, log10
+
+UNKNOWN = "unknown"
+"""What stands where a value is not known."""
+
+THIN = "\u202f"
+"""The thin space that groups thousands; no line breaks at it."""
+
+_SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def _significant(value: float, digits: int = 3) -> str:
+    """Write ``value`` with at most ``digits`` significant figures, without an exponent."""
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - 1 - floor(log10(abs(value))))
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def exact(value: float | None) -> str:
+    """Write a count in full: ``46 200``."""
+    if value is None or not isfinite(value):
+        return UNKNOWN
+    return f"{round(value):,}".replace(",", THIN)
+
+
+def short(value: float | None) -> str:
+    """Write a count with three significant figures: ``46.2 k``."""
+    if value is None or not isfinite(value):
+        return UNKNOWN
+    for size, unit in _SI:
+        # 999.6 thousand is a million once it is rounded to three figures.
+        if abs(value) >= size * 0.9995:
+            return f"{_significant(value / size)}{THIN}{unit}"
+    return _significant(value)
+
+
+def rate(per_second: float | None) -> str:
+    """Write a rate in the unit that gives it a figure before the point: ``14/min``."""
+    if per_second is None or not isfinite(per_second):
+        return UNKNOWN
+    if per_second == 0 or abs(per_second) >= 1:
+        return f"{short(per_second)}/s"
+    if abs(per_second) * _MINUTE >= 1:
+        return f"{_significant(per_second * _MINUTE)}/min"
+    return f"{_significant(per_second * _HOUR)}/h"
+
+
+def duration(seconds: float | None) -> str:
+    """Write a length of time in words of two units at most: ``4 min 20 s``."""
+    if seconds is None or not isfinite(seconds):
+        return UNKNOWN
+    if seconds < 0:
+        return f"-{duration(-seconds)}"
+    if seconds < 10:
+        return f"{_significant(seconds, 2)} s"
+    whole = round(seconds)
+    if whole < _MINUTE:
+        return f"{whole} s"
+    if whole < _HOUR:
+        return _two(whole, _MINUTE, "min", 1, "s", until=10 * _MINUTE)
+    if whole < 2 * _DAY:
+        return _two(whole, _HOUR, "h", _MINUTE, "min", until=10 * _HOUR)
+    return _two(whole, _DAY, "d", _HOUR, "h", until=10 * _DAY)
+
+
+def _two(seconds: int, large: int, name: str, small: int, second: str, *, until: int) -> str:
+    """Write two units; the smaller one only where it still says something."""
+    if seconds >= until:
+        return f"{round(seconds / large)} {name}"
+    rest = (seconds % large) // small
+    return f"{seconds // large} {name}" + (f" {rest} {second}" if rest else "")
+
+
+def age(seconds: float | None) -> str:
+    """Write how old something is: ``12 s ago``."""
+    if seconds is None:
+        return UNKNOWN
+    return f"{duration(max(0, round(seconds)))} ago"
+
+
+def size(size_bytes: float | None) -> str:
+    """Write a size in bytes with three significant figures: ``1.21 GiB``."""
+    if size_bytes is None or not isfinite(size_bytes):
+        return UNKNOWN
+    for unit, name in _BINARY:
+        if abs(size_bytes) >= unit:
+            return f"{_significant(size_bytes / unit)} {name}"
+    return f"{_significant(size_bytes)} B"
+
+
+def share(ratio: float | None) -> str:
+    """Write a ratio as a percentage: ``0.8 %``."""
+    if ratio is None or not isfinite(ratio):
+        return UNKNOWN
+    percent = ratio * 100
+    return f"{_significant(percent, 2) if abs(percent) < 10 else round(percent)}{THIN}%"
+
+
+def clock(moment: datetime | None, zone: tzinfo, *, now: datetime) -> str:
+    """Write a time of day in the viewer's zone, with the date unless it is today's."""
+    if moment is None:
+        return UNKNOWN
+    local = moment.astimezone(zone)
+    if local.date() == now.astimezone(zone).date():
+        return f"{local:%H:%M}"
+    if abs(now - moment) < timedelta(days=300):
+        return f"{local.day} {local:%b %H:%M}"
+    return f"{local:%Y-%m-%d %H:%M}"
+
+
+def utc(moment: datetime | None) -> str:
+    """Write a moment in UTC, to the second."""
+    if moment is None:
+        return UNKNOWN
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """Write a number with its noun: ``1 group``, ``3 groups``."""
+    return f"{exact(number)} {one if number == 1 else many or one + 's'}"
+
+
+def listing(names: list[str], *, limit: int = 3) -> str:
+    """Write names as a phrase: ``a, b and 4 more``."""
+    if len(names) > limit:
+        return f"{', '.join(names[:limit])} and {len(names) - limit} more"
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+_SPECIAL = set("\\`*_{}[]()#+-!|<>$:~^")
+
+
+def escape(text: str) -> str:
+    """Take the meaning from every character that Markdown would interpret."""
+    return "".join(
+        f"\\{letter}" if letter in _SPECIAL else letter for letter in " ".join(text.split())
+    )
+
+
+_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+
+
+def thin(sentence: str) -> str:
+    """Group the thousands of a sentence that others wrote as the pages do."""
+    return _GROUPED.sub(THIN, sentence)

@@ -1,0 +1,161 @@
+"""History of groups, topics, the cluster and dead letters in one shape, whatever it came from.
+
+Minutes, hours and days come from the gold tables. What those do not cover yet, the last minutes or
+everything on the first day, is computed from the raw samples in the same columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from app.ranges import TimeRange
+
+TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Values over time.
+
+    Attributes:
+        frame: Rows with ``time``, the keys and the values, in order of time.
+        step_seconds: Distance of two points where none is missing.
+        note: Where the values come from, if not from the history tables.
+    """
+
+    frame: pl.DataFrame
+    step_seconds: float
+    note: str | None = None
+
+    @property
+    def first(self) -> datetime | None:
+        """The first moment with a value."""
+        moment = self.frame[TIME].min()
+        return moment if isinstance(moment, datetime) else None
+
+    def of(self, column: str, value: str) -> History:
+        """Return the rows of one series."""
+        return History(self.frame.filter(pl.col(column) == value), self.step_seconds, self.note)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A value of a history: its column in the gold table, and how rows are put together.
+
+    Attributes:
+        name: Its column in ``History.frame``.
+        gold: Its column in the gold table.
+        worst: True takes the highest of several rows, False their mean.
+        last: True takes the last row's value instead.
+    """
+
+    name: str
+    gold: str
+    worst: bool = True
+    last: bool = False
+
+    def combined(self) -> pl.Expr:
+        """Return the expression that puts several rows together."""
+        column = pl.col(self.name)
+        if self.last:
+            return column.last()
+        return column.max() if self.worst else column.mean()
+
+
+GROUP = (
+    Measure("lag", "lag_max"),
+    Measure("time_lag_seconds", "time_lag_seconds_max"),
+    Measure("arrival_per_second", "arrival_per_second", worst=False),
+    Measure("consumption_per_second", "consumption_per_second", worst=False),
+    Measure("members", "members_last", last=True),
+)
+PARTITION = (
+    Measure("lag", "lag_max"),
+    Measure("time_lag_seconds", "time_lag_seconds_max"),
+)
+TOPIC = (
+    Measure("arrival_per_second", "arrival_per_second", worst=False),
+    Measure("retained", "retained_last", last=True),
+)
+CLUSTER = (
+    Measure("lag", "lag_max"),
+    Measure("time_lag_seconds", "time_lag_seconds_max"),
+    Measure("arrival_per_second", "arrival_per_second", worst=False),
+    Measure("consumption_per_second", "consumption_per_second", worst=False),
+    Measure("under_replicated", "under_replicated_max"),
+    Measure("under_min_isr", "under_min_isr_max"),
+    Measure("offline", "offline_max"),
+    Measure("brokers_alive", "brokers_alive_min", last=True),
+    Measure("brokers_known", "brokers_known_max", last=True),
+    Measure("topics", "topics_last", last=True),
+    Measure("groups", "groups_last", last=True),
+)
+DEAD_LETTER = (
+    Measure("unprocessed", "unprocessed_last", last=True),
+    Measure("retained", "retained_last", last=True),
+    Measure("arrival_per_second", "arrival_per_second", worst=False),
+)
+
+
+def merge(
+    gold: pl.DataFrame,
+    samples: pl.DataFrame,
+    *,
+    keys: tuple[str, ...],
+    measures: tuple[Measure, ...],
+    chosen: TimeRange,
+    poll_seconds: float,
+) -> History:
+    """Put history and the raw samples after it together.
+
+    Args:
+        gold: Rows of a gold table at the range's grain.
+        samples: The last minutes' raw samples, with ``time``, keys and measures.
+        keys: Columns that tell series apart.
+        measures: The values.
+        chosen: The range: its grain and its steps.
+        poll_seconds: The cadence of the samples.
+
+    Returns:
+        History in steps of the range; while there is none, the samples at their own cadence.
+    """
+    names = [measure.name for measure in measures]
+    if gold.is_empty():
+        note = None
+        if not samples.is_empty():
+            note = "No history has been written yet: these are the samples of the last minutes."
+        return History(samples.select(TIME, *keys, *names).sort(TIME), poll_seconds, note)
+    past = gold.select(
+        pl.col("window_start").alias(TIME),
+        *keys,
+        *(pl.col(measure.gold).alias(measure.name) for measure in measures),
+    )
+    if chosen.grain_seconds == 60 and not samples.is_empty():
+        end = past[TIME].max()
+        assert isinstance(end, datetime)  # noqa: S101 (the frame is not empty)
+        tail = samples.filter(pl.col(TIME) >= end + timedelta(seconds=60)).select(
+            TIME, *keys, *names
+        )
+        past = pl.concat(
+            [past, in_steps(tail, keys, measures, 60).cast(dict(past.schema))],
+            how="vertical",
+        )
+    return History(
+        in_steps(past, keys, measures, chosen.step_seconds).sort(TIME), chosen.step_seconds
+    )
+
+
+def in_steps(
+    frame: pl.DataFrame, keys: tuple[str, ...], measures: tuple[Measure, ...], step_seconds: int
+) -> pl.DataFrame:
+    """Put the rows of each step together."""
+    return (
+        frame.sort(TIME)
+        .with_columns(pl.col(TIME).dt.truncate(f"{step_seconds}s"))
+        .group_by(TIME, *keys, maintain_order=True)
+        .agg(measure.combined() for measure in measures)
+        .select(TIME, *keys, *(measure.name for measure in measures))
+    )

@@ -1,0 +1,75 @@
+"""The dashboard's frame: menu, choice of cluster and time range, refresh, age of the data."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+_ROOT = str(Path(__file__).resolve().parent.parent)
+if _ROOT not in sys.path:  # Streamlit puts this file's folder there, not the project's
+    sys.path.insert(0, _ROOT)
+
+import streamlit as st  # noqa: E402
+
+from app import components, pages, queries, states, strip  # noqa: E402
+from app.format import duration  # noqa: E402
+from app.ranges import DEFAULT_RANGE, RANGES  # noqa: E402
+from app.view import open_view  # noqa: E402
+from config.errors import ConfigError  # noqa: E402
+from config.load import load_from_environment  # noqa: E402
+
+_DRAWN_AT = "_drawn_at"
+
+
+def _keep_fresh(seconds: float) -> None:
+    """Draw the whole page again when its time has come; the timer itself draws nothing."""
+    if time.monotonic() - st.session_state[_DRAWN_AT] >= seconds * 0.9:
+        st.rerun()
+
+
+st.set_page_config(
+    page_title="Headroom",
+    page_icon=Path(__file__).with_name("icon.svg"),
+    layout="wide",
+    initial_sidebar_state="auto",
+)
+st.session_state[_DRAWN_AT] = time.monotonic()
+try:
+    settings = load_from_environment()
+except ConfigError as error:
+    states.misconfigured(error)
+    st.stop()
+
+page = st.navigation(pages.all_pages(), expanded=True)
+clusters = [cluster.name for cluster in settings.clusters]
+with st.sidebar:
+    st.selectbox("Cluster", clusters, key="cluster", bind="query-params")
+    st.segmented_control(
+        "Time range",
+        list(RANGES),
+        default=DEFAULT_RANGE,
+        required=True,
+        format_func=lambda key: RANGES[key].label,
+        key="range",
+        bind="query-params",
+        width="stretch",
+    )
+    if st.button("Refresh now", icon=":material/refresh:", type="tertiary"):
+        st.cache_data.clear()
+    st.caption(f"Reads the lake every {duration(settings.app.refresh_seconds)}.")
+
+components.begin_page()
+view = open_view(
+    settings,
+    queries.open_lake(settings.lake.uri, settings.lake),
+    st.session_state["cluster"],
+    st.session_state["range"],
+)
+newest_poll = strip.draw(view)
+if newest_poll is not None and newest_poll.at is None:
+    states.no_samples(view)
+else:
+    page.run()
+
+st.fragment(_keep_fresh, run_every=settings.app.refresh_seconds)(settings.app.refresh_seconds)

@@ -1,0 +1,184 @@
+"""The raw samples of the last minutes, in the columns of the history: pure functions."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from app.history import TIME
+
+
+def of_groups(offsets: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+    """Sum partitions up to groups, a row a poll.
+
+    Args:
+        offsets: Rows of ``group_offsets``.
+        groups: Rows of ``groups``.
+
+    Returns:
+        ``time``, ``group``, ``lag``, ``time_lag_seconds`` (of the worst partition),
+        ``arrival_per_second``, ``consumption_per_second``, ``members``. A rate lacks where that
+        of a partition with a commit does.
+    """
+    partitions = _with_rates(offsets)
+    summed = partitions.group_by(TIME, "group").agg(
+        known_sum("lag"),
+        pl.col("time_lag_seconds").max(),
+        known_sum("arrival_per_second"),
+        known_sum("consumption_per_second"),
+    )
+    members = groups.select(pl.col("observed_at").alias(TIME), "group", "members").unique(
+        [TIME, "group"]
+    )
+    return summed.join(members, on=[TIME, "group"], how="left").sort("group", TIME)
+
+
+def of_partitions(offsets: pl.DataFrame) -> pl.DataFrame:
+    """Return each partition of each group, a row a poll: lag and time lag."""
+    return offsets.select(
+        pl.col("observed_at").alias(TIME), "group", "topic", "partition", "lag", "time_lag_seconds"
+    ).sort("group", "topic", "partition", TIME)
+
+
+def of_topics(partitions: pl.DataFrame) -> pl.DataFrame:
+    """Sum partitions up to topics, a row a poll: arrival and what is retained."""
+    rows = partitions.select(
+        pl.col("observed_at").alias(TIME), "topic", "partition", "log_start", "log_end"
+    ).sort("topic", "partition", TIME)
+    return (
+        rows.with_columns(
+            per_second("log_end", ("topic", "partition")).alias("arrival_per_second"),
+            (pl.col("log_end") - pl.col("log_start")).alias("retained"),
+        )
+        .group_by(TIME, "topic")
+        .agg(known_sum("arrival_per_second"), known_sum("retained"))
+        .sort("topic", TIME)
+    )
+
+
+def of_cluster(
+    offsets: pl.DataFrame, groups: pl.DataFrame, partitions: pl.DataFrame, brokers: pl.DataFrame
+) -> pl.DataFrame:
+    """Sum everything up to the cluster, a row a poll; see ``app.history.CLUSTER``."""
+    by_group = of_groups(offsets, groups)
+    lag = by_group.group_by(TIME).agg(
+        known_sum("lag"),
+        pl.col("time_lag_seconds").max(),
+        known_sum("consumption_per_second"),
+        pl.col("group").n_unique().alias("groups"),
+    )
+    arrival = (
+        of_topics(partitions)
+        .group_by(TIME)
+        .agg(known_sum("arrival_per_second"), pl.col("topic").n_unique().alias("topics"))
+    )
+    replication = (
+        with_replication(partitions)
+        .group_by(pl.col("observed_at").alias(TIME))
+        .agg(pl.col("is_under_replicated", "is_under_min_isr", "is_offline").sum())
+        .rename(
+            {
+                "is_under_replicated": "under_replicated",
+                "is_under_min_isr": "under_min_isr",
+                "is_offline": "offline",
+            }
+        )
+    )
+    alive = brokers.group_by(pl.col("observed_at").alias(TIME)).agg(
+        pl.col("is_alive").sum().alias("brokers_alive"), pl.len().alias("brokers_known")
+    )
+    joined = lag
+    for other in (arrival, replication, alive):
+        joined = joined.join(other, on=TIME, how="full", coalesce=True)
+    return joined.sort(TIME)
+
+
+def of_dead_letters(dead_letters: pl.DataFrame) -> pl.DataFrame:
+    """Return each dead-letter topic, a row a poll: depths and arrivals."""
+    return (
+        dead_letters.select(
+            pl.col("observed_at").alias(TIME),
+            "source",
+            "name",
+            "unprocessed",
+            "retained",
+            "log_end",
+        )
+        .sort("source", "name", TIME)
+        .with_columns(per_second("log_end", ("source", "name")).alias("arrival_per_second"))
+        .drop("log_end")
+    )
+
+
+def with_replication(partitions: pl.DataFrame) -> pl.DataFrame:
+    """Add what is wrong with a partition's replicas, as DESIGN's terms define it.
+
+    Args:
+        partitions: Rows of ``partitions``.
+
+    Returns:
+        The rows with ``is_under_replicated`` (in-sync replicas < replicas), ``is_under_min_isr``
+        (< min.insync.replicas; null where that setting is unknown) and ``is_offline`` (no leader).
+    """
+    in_sync = pl.col("in_sync_replicas").list.len()
+    return partitions.with_columns(
+        (in_sync < pl.col("replicas").list.len()).alias("is_under_replicated"),
+        (in_sync < pl.col("min_in_sync_replicas")).alias("is_under_min_isr"),
+        pl.col("leader").is_null().alias("is_offline"),
+    )
+
+
+def latest_rates(partitions: pl.DataFrame) -> pl.DataFrame:
+    """Return what each partition receives, from the ends of the newest polls.
+
+    Args:
+        partitions: Rows of ``partitions`` of at least two polls.
+
+    Returns:
+        ``topic``, ``partition`` and ``arrival_per_second`` over the time that the rows cover;
+        null where there is one sample only or the log's end went backwards.
+    """
+    counter, at = pl.col("log_end").drop_nulls(), pl.col("observed_at")
+    seen = at.filter(pl.col("log_end").is_not_null())
+    grown = counter.last() - counter.first()
+    passed = (seen.last() - seen.first()).dt.total_microseconds() / 1e6
+    return (
+        partitions.sort("observed_at")
+        .group_by("topic", "partition")
+        .agg(
+            pl.when((counter.diff().min() >= 0) & (passed > 0))
+            .then(grown / passed)
+            .alias("arrival_per_second")
+        )
+        .sort("topic", "partition")
+    )
+
+
+def _with_rates(offsets: pl.DataFrame) -> pl.DataFrame:
+    key = ("group", "topic", "partition")
+    return (
+        offsets.select(
+            pl.col("observed_at").alias(TIME),
+            *key,
+            *("lag", "time_lag_seconds", "committed", "log_end"),
+        )
+        .sort(*key, TIME)
+        .with_columns(
+            per_second("log_end", key).alias("arrival_per_second"),
+            per_second("committed", key).alias("consumption_per_second"),
+        )
+    )
+
+
+def per_second(column: str, by: tuple[str, ...]) -> pl.Expr:
+    """Return the rate at which a counter grows between the polls of each series, in order of time.
+
+    Null for the first poll and where the counter went backwards: a recreated topic, a reset group.
+    """
+    grown = pl.col(column) - pl.col(column).shift(1).over(*by)
+    passed = (pl.col(TIME) - pl.col(TIME).shift(1).over(*by)).dt.total_microseconds() / 1e6
+    return pl.when((grown >= 0) & (passed > 0)).then(grown / passed)
+
+
+def known_sum(column: str) -> pl.Expr:
+    """Return the sum of the values that are known; null where none is."""
+    return pl.when(pl.col(column).count() > 0).then(pl.col(column).sum()).alias(column)

@@ -1,0 +1,102 @@
+"""Colours for both themes, and the words, symbols and colours of every status."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Badge = Literal["red", "orange", "yellow", "blue", "green", "violet", "gray"]
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """What a figure needs to know of the theme that it is drawn on.
+
+    Attributes:
+        series: Colours of series, in order.
+        others: Colour of the series that sums up the rest.
+        text: Colour of labels.
+        quiet: Colour of ticks, grids' labels and event marks that are no alarm.
+        grid: Colour of grid lines.
+        watch: Amber.
+        act: Red.
+        heat: Scale of a heatmap from nothing to most; its lower end is neutral.
+    """
+
+    series: tuple[str, ...]
+    others: str
+    text: str
+    quiet: str
+    grid: str
+    watch: str
+    act: str
+    heat: tuple[tuple[float, str], ...]
+
+
+LIGHT = Palette(
+    series=(
+        *("#2f5fd0", "#0f9d86", "#c2691c", "#9150c8", "#c4447c"),
+        *("#5b8a2a", "#2d8fb5", "#8a6d3b", "#6a6fd8", "#b23a48"),
+    ),
+    others="#98a2b0",
+    text="#1d2530",
+    quiet="#5d6877",
+    grid="#e7eaef",
+    watch="#b26a00",
+    act="#c0303c",
+    heat=((0.0, "#eef1f5"), (0.35, "#f6dfb4"), (0.7, "#e08a4a"), (1.0, "#b3202c")),
+)
+DARK = Palette(
+    series=(
+        *("#6d97f2", "#2dbfa6", "#e0934a", "#b784e6", "#e3729f"),
+        *("#8dbb57", "#56b4d8", "#bfa06a", "#9a9ef0", "#f0808a"),
+    ),
+    others="#7b8696",
+    text="#e7ebf0",
+    quiet="#9aa5b4",
+    grid="#252c36",
+    watch="#e5a54b",
+    act="#f0808a",
+    heat=((0.0, "#1c222b"), (0.35, "#5a4a2c"), (0.7, "#c0713a"), (1.0, "#ef5b5b")),
+)
+
+
+def palette(theme: str | None) -> Palette:
+    """Return the palette of a theme; the light one where the browser has not told yet."""
+    return DARK if theme == "dark" else LIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a status is written: never by its colour alone.
+
+    Attributes:
+        word: The word.
+        symbol: The symbol in plain text, for tables.
+        icon: The symbol as an icon, for badges.
+        colour: The colour.
+        meaning: What the word says, in one sentence.
+    """
+
+    word: str
+    symbol: str
+    icon: str
+    colour: Badge
+    meaning: str
+
+    @property
+    def label(self) -> str:
+        """The word with its symbol, as it stands in a table."""
+        return f"{self.symbol} {self.word}"
+
+
+OK = Look("OK", "·", ":material/check:", "gray", "Nothing to do.")
+WATCH = Look("watch", "▲", ":material/visibility:", "orange", "It may become a problem.")
+ACT = Look("act now", "●", ":material/error:", "red", "It hurts now, or soon will.")
+UNSURE = Look(
+    "unknown",
+    "?",
+    ":material/help:",
+    "violet",
+    "It could not be found out; that is no good sign and no bad one.",
+)
