@@ -1,0 +1,80 @@
+"""What to change about a group or a topic, with its evidence: pure functions.
+
+A number is proposed only where it follows from what was read. Where it would need the capacity of
+a consumer, which is not measured here, the kind is given and the number is unknown, with what is
+missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scaling.consumers import hot_partitions, idle_advice, main_advice
+from scaling.facts import GroupFacts, TopicFacts
+from scaling.model import Confidence, Evidence, Kind, Recommendation, Severity
+from scaling.posture import posture_advice
+from scaling.retention import ACT_WITHIN_SECONDS, group_deadline, retention_advice
+
+__all__ = ["Recommendation", "recommend_group", "recommend_topic"]
+
+_SEVERITIES = tuple(Severity)
+_MAY_BE_URGENT = frozenset({Kind.ADD_CONSUMERS, Kind.PARTITION_BOUND, Kind.HOT_PARTITION})
+
+
+def recommend_group(facts: GroupFacts) -> tuple[Recommendation, ...]:
+    """Return the advice on a consumer group, most urgent first; at least one piece.
+
+    Args:
+        facts: What is known of it.
+    """
+    main = main_advice(facts)
+    deadline = group_deadline(facts)
+    if (
+        main.kind in _MAY_BE_URGENT
+        and deadline is not None
+        and (deadline[1].seconds or 0.0) <= ACT_WITHIN_SECONDS
+    ):
+        main = replace(main, severity=Severity.ACT_NOW)
+    idle = idle_advice(facts)
+    found = [*retention_advice(facts), *([idle] if idle else [])]
+    if main.kind is not Kind.KEEP or not found:
+        found.append(main)
+    if main.kind is not Kind.HOT_PARTITION:
+        found.extend(_skewed(facts))
+    return tuple(sorted(found, key=lambda one: _SEVERITIES.index(one.severity)))
+
+
+def recommend_topic(facts: TopicFacts) -> tuple[Recommendation, ...]:
+    """Return the advice on a topic's posture, most urgent first; at least one piece.
+
+    Args:
+        facts: What is known of it.
+    """
+    found = posture_advice(facts)
+    return tuple(sorted(found, key=lambda one: _SEVERITIES.index(one.severity)))
+
+
+def _skewed(facts: GroupFacts) -> list[Recommendation]:
+    """Mention hot partitions that do no harm yet: they bind the group first when load grows."""
+    return [
+        Recommendation(
+            Kind.HOT_PARTITION,
+            facts.cluster,
+            facts.group,
+            Severity.INFO,
+            Confidence.MEDIUM,
+            f"{topic}-{one.busiest} gets {one.busiest_ratio or 0.0:.0%} of the topic's messages, "
+            f"{one.even_ratio or 0.0:.0%} if all were alike: its consumer is the first that "
+            "will not keep up, however many there are.",
+            unknown_reason="whether one key makes it hot: keys are not read",
+            evidence=(
+                Evidence(
+                    "share of the busiest partition", round(one.busiest_ratio or 0.0, 3), "ratio"
+                ),
+                Evidence("even share", round(one.even_ratio or 0.0, 3), "ratio"),
+                Evidence("hot partitions", ", ".join(f"{topic}-{number}" for number in one.hot)),
+            ),
+        )
+        for topic, one in hot_partitions(facts).items()
+        if one.hot
+    ]

@@ -1,0 +1,175 @@
+"""Advice on data that retention deletes before it is read."""
+
+from __future__ import annotations
+
+import shlex
+
+from alerting.lag_status import Status
+from alerting.words import duration, messages, plural
+from scaling.caveats import DISK, SEGMENTS
+from scaling.deadline import Deadline, DeadlineState, Retention, data_loss_deadline
+from scaling.facts import GroupFacts, PartitionFacts
+from scaling.model import Confidence, Evidence, Kind, Recommendation, Severity
+
+ACT_WITHIN_SECONDS = 4 * 3600.0
+WATCH_WITHIN_SECONDS = 7 * 86400.0
+"""A deadline further away is left to the schedule of normal work."""
+
+WATCH_RATIO = 0.5
+ACT_RATIO = 0.8
+"""Share of the retention that the oldest unread message has used up."""
+
+_LATE = frozenset({Status.FALLING_BEHIND, Status.STALLED, Status.STOPPED, Status.REWOUND})
+_BUYS_SECONDS = 86400
+
+
+def group_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None:
+    """Return the partition that retention reaches first, and when.
+
+    Only partitions that are late count: where a group keeps up, the difference of two nearly
+    equal rates says nothing about the day on which the one will overtake the other.
+
+    Returns:
+        None where no deadline is coming.
+    """
+    coming = [
+        (part, deadline)
+        for part in facts.partitions
+        if part.status.status in _LATE and part.status.subscribed
+        for deadline in (partition_deadline(facts, part),)
+        if deadline.state is DeadlineState.COMING
+    ]
+    return min(coming, key=lambda found: found[1].seconds or 0.0) if coming else None
+
+
+def partition_deadline(facts: GroupFacts, part: PartitionFacts) -> Deadline:
+    """Return when retention reaches what waits in one partition."""
+    limits = facts.topics.get(part.status.topic)
+    retention = (
+        limits.retention
+        if limits is not None
+        else Retention(unknown_reason="the topic's settings were not read")
+    )
+    return data_loss_deadline(part.backlog, retention)
+
+
+def retention_advice(facts: GroupFacts) -> tuple[Recommendation, ...]:
+    """Return advice on messages that are lost and on those that will be."""
+    found = []
+    lost = [
+        part
+        for part in facts.partitions
+        if part.status.subscribed and part.status.numbers.lost_messages
+    ]
+    if lost:
+        found.append(_lost(facts, lost))
+    deadline = group_deadline(facts)
+    if deadline is not None and (deadline[1].seconds or 0.0) <= WATCH_WITHIN_SECONDS:
+        found.append(_coming(facts, *deadline))
+    elif not lost:
+        used = _most_used(facts)
+        if used is not None and used[1] >= WATCH_RATIO:
+            found.append(_used(facts, *used))
+    return tuple(found)
+
+
+def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
+    total = sum(part.status.numbers.lost_messages or 0 for part in lost)
+    topics = sorted({part.status.topic for part in lost})
+    return Recommendation(
+        Kind.DATA_LOST,
+        facts.cluster,
+        facts.group,
+        Severity.ACT_NOW,
+        Confidence.HIGH,
+        f"Retention deleted {messages(total)} of {', '.join(topics)} before this group read them, "
+        f"on {plural(len(lost), 'partition')}. They cannot be brought back from the cluster; what "
+        "waits now is next.",
+        evidence=(
+            Evidence("lost", total, "messages"),
+            Evidence("partitions", len(lost)),
+            Evidence("still waiting", facts.status.numbers.lag, "messages"),
+        ),
+        caveats=(DISK,),
+        commands=tuple(line for topic in topics for line in _raise_retention(facts, topic) if line),
+    )
+
+
+def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Recommendation:
+    left = deadline.seconds or 0.0
+    near = left <= ACT_WITHIN_SECONDS
+    where = f"{part.status.topic}-{part.status.partition}"
+    waiting = sum(
+        p.status.numbers.lag or 0 for p in facts.partitions if p.status.topic == part.status.topic
+    )
+    return Recommendation(
+        Kind.RETENTION_DEADLINE,
+        facts.cluster,
+        facts.group,
+        Severity.ACT_NOW if near else Severity.WATCH,
+        Confidence.MEDIUM,
+        f"Retention reaches the oldest unread message of {where} in {duration(left)} at the "
+        f"present rates: {deadline.reason}. Raise the retention until the group has caught up."
+        if left > 0
+        else f"The oldest unread message of {where} is past the retention and goes with the next "
+        f"closed segment: {deadline.reason}. Raise the retention now.",
+        evidence=(
+            Evidence("time left", round(left), "s"),
+            Evidence("limit", deadline.limit or ""),
+            Evidence("partition", where),
+            Evidence("oldest unread message", part.status.numbers.behind_seconds, "s"),
+            Evidence("waiting in the topic", waiting, "messages"),
+        ),
+        caveats=(DISK, SEGMENTS),
+        commands=_raise_retention(facts, part.status.topic) if deadline.limit == "time" else (),
+    )
+
+
+def _most_used(facts: GroupFacts) -> tuple[PartitionFacts, float] | None:
+    """Return the partition whose oldest unread message has used most of its retention."""
+    used = []
+    for part in facts.partitions:
+        limits = facts.topics.get(part.status.topic)
+        age = part.status.numbers.behind_seconds
+        if limits is None or age is None or not part.status.subscribed:
+            continue
+        seconds = limits.retention.seconds
+        if seconds and limits.retention.deletes and (part.status.numbers.lag or 0) > 0:
+            used.append((part, age / seconds))
+    return max(used, key=lambda found: found[1]) if used else None
+
+
+def _used(facts: GroupFacts, part: PartitionFacts, ratio: float) -> Recommendation:
+    age = part.status.numbers.behind_seconds or 0.0
+    kept = facts.topics[part.status.topic].retention.seconds or 0.0
+    where = f"{part.status.topic}-{part.status.partition}"
+    return Recommendation(
+        Kind.RETENTION_DEADLINE,
+        facts.cluster,
+        facts.group,
+        Severity.ACT_NOW if ratio >= ACT_RATIO else Severity.WATCH,
+        Confidence.MEDIUM,
+        f"The oldest unread message of {where} is {duration(age)} old and the topic keeps "
+        f"{duration(kept)}: {ratio:.0%} of the retention is used. The group does not fall further "
+        "behind now, but a pause of the difference loses data.",
+        unknown_reason="no deadline: consumption keeps up with arrival at present",
+        evidence=(
+            Evidence("oldest unread message", round(age), "s"),
+            Evidence("retention", round(kept), "s"),
+            Evidence("retention used", round(ratio, 3), "ratio"),
+        ),
+        caveats=(DISK, SEGMENTS),
+        commands=_raise_retention(facts, part.status.topic),
+    )
+
+
+def _raise_retention(facts: GroupFacts, topic: str) -> tuple[str, ...]:
+    """Return the line that keeps the topic's messages a day longer, where its limit is known."""
+    limits = facts.topics.get(topic)
+    if limits is None or limits.retention.seconds is None or limits.retention.unknown_reason:
+        return ()
+    longer = round((limits.retention.seconds + _BUYS_SECONDS) * 1000)
+    return (
+        'kafka-configs.sh --bootstrap-server "$BOOTSTRAP_SERVERS" --alter --entity-type topics '
+        f"--entity-name {shlex.quote(topic)} --add-config retention.ms={longer}",
+    )

@@ -1,0 +1,78 @@
+"""How unevenly a topic's traffic falls on its partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+MINIMUM_PARTITIONS = 3
+MINIMUM_MESSAGES = 200
+"""Fewer messages in the time looked at fall unevenly by chance."""
+
+HOT_SIGMAS = 2.0
+HOT_FACTOR = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """How traffic falls on partitions.
+
+    Attributes:
+        busiest: The busiest partition; None where nothing can be told.
+        busiest_ratio: Its share of all traffic, 0 to 1.
+        even_ratio: The share of each partition if all were alike.
+        hot: Partitions that get far more than the others, busiest first.
+        unknown_reason: Why nothing can be told.
+    """
+
+    busiest: int | None
+    busiest_ratio: float | None
+    even_ratio: float | None
+    hot: tuple[int, ...]
+    unknown_reason: str | None = None
+
+
+def skew(rates: Mapping[int, float | None], *, span_seconds: float) -> Skew:
+    """Return how unevenly traffic falls on the partitions of one topic.
+
+    A partition is hot if it gets more than the mean + 2 standard deviations *of the others*, and
+    at least twice their mean. The usual rule (mean + 2 population standard deviations of all,
+    from three partitions on) counts the hot partition itself: its own z-score is at most
+    (P - 1) / sqrt(P), so that with fewer than six partitions it can never fire.
+
+    Args:
+        rates: Messages per second by partition; None is unknown.
+        span_seconds: The time over which they were measured.
+    """
+    known = {number: rate for number, rate in rates.items() if rate is not None}
+    if not rates or len(known) < len(rates):
+        missing = len(rates) - len(known)
+        return _unknown(
+            f"the rate of {missing} of {len(rates)} partitions is unknown"
+            if rates
+            else "no partition is known"
+        )
+    total = sum(known.values())
+    if total * span_seconds < MINIMUM_MESSAGES:
+        return _unknown(
+            f"{total * span_seconds:.0f} messages are too few to tell, "
+            f"{MINIMUM_MESSAGES} are needed"
+        )
+    ranked = sorted(known, key=lambda number: (-known[number], number))
+    hot: list[int] = []
+    if len(known) >= MINIMUM_PARTITIONS:
+        squares = sum(rate * rate for rate in known.values())
+        hot = [n for n in ranked if _is_hot(known[n], len(known) - 1, total, squares)]
+    return Skew(ranked[0], known[ranked[0]] / total, 1 / len(known), tuple(hot))
+
+
+def _is_hot(rate: float, others: int, total: float, squares: float) -> bool:
+    """Compare one partition with the others, from the sums over all."""
+    mean = (total - rate) / others
+    variance = max(0.0, (squares - rate * rate) / others - mean * mean)
+    return rate >= HOT_FACTOR * mean and rate > mean + HOT_SIGMAS * sqrt(variance)
+
+
+def _unknown(reason: str) -> Skew:
+    return Skew(None, None, None, (), reason)
