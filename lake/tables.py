@@ -206,6 +206,7 @@ DEAD_LETTERS = _bronze(
     retained="long",
     log_end="long",  # sum over partitions; arrivals are its differences
     oldest_unprocessed_at="timestamp",
+    oldest_retained_at="timestamp",  # told instead where no redrive group is declared
     reasons="map<string,long>",  # exception class: records of the sample
     sampled_records="int",
     unknown_reason="string",

@@ -1,0 +1,1 @@
+"""Reading clusters: one module a source, and the service that polls them."""

@@ -1,0 +1,35 @@
+"""What can go wrong while a source is read."""
+
+from __future__ import annotations
+
+
+class CollectorError(Exception):
+    """A source could not be read.
+
+    Its text is one line for the person who operates the source: what failed, and what to do where
+    that is known. It never contains a secret.
+    """
+
+
+class SettingsError(CollectorError):
+    """A cluster's settings cannot work, whatever the cluster does."""
+
+
+class UnreachableError(CollectorError):
+    """No connection to a server: refused, no route, no such host name."""
+
+
+class SecurityError(CollectorError):
+    """The server refused the credentials, or the two ends disagree on encryption."""
+
+
+class NoAnswerError(CollectorError):
+    """The server did not answer in time."""
+
+
+class UnsupportedError(CollectorError):
+    """The server is too old for the request."""
+
+
+class ProtocolError(CollectorError):
+    """The server's answer could not be understood."""

@@ -1,0 +1,1 @@
+"""Kafka clusters: metadata, groups, offsets, dead letters. Reads only."""

@@ -1,0 +1,33 @@
+"""What the brokers' error codes mean, in words for the person who operates the cluster."""
+
+from __future__ import annotations
+
+import kafka.errors as kafka_errors
+
+_MEANINGS = {
+    3: "the topic or partition does not exist",
+    5: "the partition has no leader",
+    6: "the partition's leader is moving",
+    9: "the replica is not available",
+    14: "the group's coordinator is loading its groups",
+    15: "the group's coordinator is not available",
+    16: "the group's coordinator is moving",
+    29: "not permitted: needs DESCRIBE on the topic",
+    30: "not permitted: needs DESCRIBE on the group",
+    31: "not permitted: needs DESCRIBE on the cluster",
+    69: "the group does not exist",
+    74: "the partition's leader is moving",
+    75: "the partition's leader is moving",
+    78: "the partition's leader is not available",
+}
+
+GROUP_NOT_FOUND = 69
+COORDINATOR_MOVED = frozenset({14, 15, 16})
+"""A coordinator that will answer soon, or another one: ask again."""
+
+NOT_PERMITTED = frozenset({29, 30, 31})
+
+
+def reason(code: int) -> str:
+    """Say what an error code of Kafka's protocol means."""
+    return _MEANINGS.get(code) or str(kafka_errors.for_code(code).message).lower()

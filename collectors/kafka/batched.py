@@ -1,0 +1,358 @@
+"""Reads of a whole cluster in a few requests: metadata and offsets, as columns.
+
+Every read goes to all brokers that it concerns at once; a broker that fails costs only what it
+holds. Errors are read partition by partition. Groups are read in ``groups``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from kafka.protocol.admin import (
+    DescribeConfigsRequest,
+    DescribeLogDirsRequest,
+    DescribeQuorumRequest,
+)
+from kafka.protocol.consumer import ListOffsetsRequest
+from kafka.protocol.metadata import MetadataRequest
+
+from collectors.errors import CollectorError, UnsupportedError
+from collectors.kafka.answers import reason
+from collectors.kafka.wire import Broker, Deadline, Wire
+
+_TOPIC_RESOURCE = 2
+_DYNAMIC_TOPIC_CONFIG = 1
+_CONFIGS_A_REQUEST = 500
+_EARLIEST, _LATEST = -2, -1
+_QUORUM_SECONDS = 1.0
+_READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
+
+PARTITIONS_SCHEMA = pl.Schema(
+    {
+        "topic": pl.String(),
+        "topic_id": pl.String(),
+        "internal": pl.Boolean(),
+        "partition": pl.Int32(),
+        "leader": pl.Int32(),
+        "replicas": pl.List(pl.Int32()),
+        "in_sync_replicas": pl.List(pl.Int32()),
+    }
+)
+OFFSETS_SCHEMA = pl.Schema(
+    {
+        "topic": pl.String(),
+        "partition": pl.Int32(),
+        "log_start": pl.Int64(),
+        "log_end": pl.Int64(),
+        "last_stable": pl.Int64(),
+        "offsets_unknown": pl.String(),
+    }
+)
+SIZES_SCHEMA = pl.Schema(
+    {
+        "broker_id": pl.Int32(),
+        "topic": pl.String(),
+        "partition": pl.Int32(),
+        "size_bytes": pl.Int64(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What one broker knows about the cluster.
+
+    Attributes:
+        cluster_id: Kafka's own id of the cluster.
+        controller: Broker id of the controller as clients see it; with KRaft that is any broker
+            (see ``read_controller``).
+        brokers: The brokers that are alive.
+        partitions: One row a partition (``PARTITIONS_SCHEMA``); ``leader`` is null when there is
+            none, ``topic_id`` changes when a topic is deleted and created anew.
+    """
+
+    cluster_id: str | None
+    controller: int | None
+    brokers: tuple[Broker, ...]
+    partitions: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirectories:
+    """What a broker says about its disks.
+
+    Attributes:
+        log_bytes: Size of all logs.
+        total_bytes: Size of the volumes; None before Kafka 3.3.
+        free_bytes: Free space on them; None before Kafka 3.3.
+    """
+
+    log_bytes: int
+    total_bytes: int | None
+    free_bytes: int | None
+
+
+def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
+    """Ask one broker for the cluster's layout. All topics are meant, none is named or created.
+
+    Raises:
+        CollectorError: No broker answered.
+    """
+    answer = wire.any(
+        lambda: MetadataRequest(topics=None, allow_auto_topic_creation=False), deadline
+    )
+    brokers = tuple(
+        Broker(broker.node_id, broker.host, broker.port, broker.rack) for broker in answer.brokers
+    )
+    columns: dict[str, list[Any]] = {name: [] for name in PARTITIONS_SCHEMA}
+    for topic in answer.topics:
+        if topic.error_code:
+            continue
+        count = len(topic.partitions)
+        columns["topic"] += [topic.name] * count
+        columns["topic_id"] += [str(topic.topic_id) if topic.topic_id else None] * count
+        columns["internal"] += [topic.is_internal] * count
+        for partition in topic.partitions:
+            leader = partition.leader_id
+            columns["partition"].append(partition.partition_index)
+            columns["leader"].append(leader if leader >= 0 else None)
+            columns["replicas"].append(partition.replica_nodes)
+            columns["in_sync_replicas"].append(partition.isr_nodes)
+    wire.meet(brokers)
+    return Metadata(
+        answer.cluster_id,
+        answer.controller_id if answer.controller_id >= 0 else None,
+        brokers,
+        pl.DataFrame(columns, schema=PARTITIONS_SCHEMA).sort("topic", "partition"),
+    )
+
+
+def read_controller(wire: Wire, metadata: Metadata, deadline: Deadline) -> int | None:
+    """Return the node id of the controller.
+
+    With KRaft a broker names itself or any other one as the controller in its metadata; the leader
+    of the metadata quorum is the one. Clusters with ZooKeeper know no quorum and tell the truth.
+
+    Returns:
+        The id, or None where there is no controller or it is not permitted to know.
+    """
+    try:
+        answer = wire.any(_describe_quorum, deadline, _QUORUM_SECONDS)
+    except UnsupportedError:
+        return metadata.controller
+    except CollectorError:
+        return None
+    if answer.error_code or not answer.topics:
+        return None
+    (partition,) = answer.topics[0].partitions
+    return None if partition.error_code or partition.leader_id < 0 else int(partition.leader_id)
+
+
+def read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> pl.DataFrame:
+    """Read first, last stable and end offset of partitions from their leaders.
+
+    They are asked in this order, so that start <= last stable <= end even while records arrive.
+
+    Args:
+        wire: The connections.
+        partitions: Rows with topic, partition, leader.
+        deadline: The poll's.
+
+    Returns:
+        One row a partition (``OFFSETS_SCHEMA``); where an offset is null, ``offsets_unknown``
+        says why.
+    """
+    leaderless = partitions.filter(pl.col("leader").is_null())
+    held = partitions.filter(pl.col("leader").is_not_null())
+    requests = {}
+    for (leader,), part in held.partition_by("leader", as_dict=True).items():
+        topics = part.group_by("topic", maintain_order=True).agg("partition").rows()
+        requests[int(leader)] = [
+            _list_offsets(topics, _EARLIEST, _READ_UNCOMMITTED),
+            _list_offsets(topics, _LATEST, _READ_COMMITTED),
+            _list_offsets(topics, _LATEST, _READ_UNCOMMITTED),
+        ]
+    frames = [_without_offsets(leaderless, "the partition has no leader")]
+    for leader, answers in wire.each(requests, deadline).items():
+        if isinstance(answers, CollectorError):
+            frames.append(_without_offsets(held.filter(pl.col("leader") == leader), str(answers)))
+        else:
+            frames.append(_offsets(answers))
+    return pl.concat(frames)
+
+
+def read_topic_configs(
+    wire: Wire, topics: Sequence[str], deadline: Deadline
+) -> dict[str, dict[str, tuple[str | None, bool]] | str]:
+    """Read the configuration of topics.
+
+    Returns:
+        Topic: its settings, each with its value and whether it was set on the topic itself; or
+        why they are unknown. Sensitive values are never returned.
+    """
+    found: dict[str, dict[str, tuple[str | None, bool]] | str] = {}
+    for chunk in _chunks(topics, _CONFIGS_A_REQUEST):
+        try:
+            answer = wire.any(lambda chunk=chunk: _describe_topics(chunk), deadline)
+        except CollectorError as error:
+            found.update(dict.fromkeys(chunk, str(error)))
+            continue
+        for result in answer.results:
+            if result.error_code:
+                denied = result.error_code == 29
+                found[result.resource_name] = (
+                    "not permitted: needs DESCRIBE_CONFIGS on the topic"
+                    if denied
+                    else reason(result.error_code)
+                )
+                continue
+            found[result.resource_name] = {
+                config.name: (config.value, config.config_source == _DYNAMIC_TOPIC_CONFIG)
+                for config in result.configs
+                if not config.is_sensitive
+            }
+    return found
+
+
+def read_log_directories(
+    wire: Wire, brokers: Iterable[int], deadline: Deadline
+) -> tuple[dict[int, LogDirectories | str], pl.DataFrame]:
+    """Read the size of each replica and the space on the brokers' disks.
+
+    Returns:
+        Broker: its disks, or why they are unknown; and one row a replica (``SIZES_SCHEMA``).
+    """
+    requests = {broker: [DescribeLogDirsRequest(topics=None)] for broker in brokers}
+    directories: dict[int, LogDirectories | str] = {}
+    columns: dict[str, list[Any]] = {name: [] for name in SIZES_SCHEMA}
+    for broker, answers in wire.each(requests, deadline).items():
+        if isinstance(answers, CollectorError):
+            directories[broker] = str(answers)
+            continue
+        (answer,) = answers
+        # Before version 3 a broker that does not permit it answers with nothing at all.
+        if answer.error_code or not answer.results:
+            directories[broker] = reason(answer.error_code or 31)
+            continue
+        sizes = 0
+        for result in answer.results:
+            for topic in result.topics or ():
+                for partition in topic.partitions:
+                    sizes += partition.partition_size
+                    if partition.is_future_key:
+                        continue
+                    columns["broker_id"].append(broker)
+                    columns["topic"].append(topic.name)
+                    columns["partition"].append(partition.partition_index)
+                    columns["size_bytes"].append(partition.partition_size)
+        directories[broker] = LogDirectories(
+            sizes,
+            _sum_known(getattr(result, "total_bytes", None) for result in answer.results),
+            _sum_known(getattr(result, "usable_bytes", None) for result in answer.results),
+        )
+    return directories, pl.DataFrame(columns, schema=SIZES_SCHEMA)
+
+
+def _describe_quorum() -> Any:
+    topic = DescribeQuorumRequest.TopicData
+    partition = topic.PartitionData(partition_index=0)
+    return DescribeQuorumRequest(
+        topics=[topic(topic_name="__cluster_metadata", partitions=[partition])]
+    )
+
+
+def _sum_known(values: Iterable[int | None]) -> int | None:
+    known = list(values)
+    if any(value is None or value < 0 for value in known):
+        return None
+    return sum(value for value in known if value is not None)
+
+
+def _describe_topics(topics: Sequence[str]) -> Any:
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+    return DescribeConfigsRequest(
+        resources=[
+            resource(resource_type=_TOPIC_RESOURCE, resource_name=topic, configuration_keys=None)
+            for topic in topics
+        ],
+        include_synonyms=False,
+        include_documentation=False,
+    )
+
+
+def _list_offsets(topics: Sequence[tuple[str, list[int]]], time: int, isolation: int) -> Any:
+    topic_type = ListOffsetsRequest.ListOffsetsTopic
+    partition_type = topic_type.ListOffsetsPartition
+    return ListOffsetsRequest(
+        replica_id=-1,
+        isolation_level=isolation,
+        topics=[
+            topic_type(
+                name=name,
+                partitions=[
+                    partition_type(partition_index=index, timestamp=time) for index in partitions
+                ],
+            )
+            for name, partitions in topics
+        ],
+        # From version 8 on only other timestamps are new.
+        max_version=7,
+    )
+
+
+def _offsets(answers: Sequence[Any]) -> pl.DataFrame:
+    """Put the three answers side by side; a broker may order each in its own way."""
+    first, *others = (
+        _one_offset(answer, name)
+        for answer, name in zip(answers, ("log_start", "last_stable", "log_end"), strict=True)
+    )
+    for other in others:
+        first = first.join(other, on=["topic", "partition"], how="full", coalesce=True)
+    return first.select(
+        "topic",
+        "partition",
+        "log_start",
+        "log_end",
+        "last_stable",
+        pl.coalesce(r"^error_.*$").alias("offsets_unknown"),
+    )
+
+
+def _one_offset(answer: Any, name: str) -> pl.DataFrame:
+    topics: list[str] = []
+    partitions: list[int] = []
+    offsets: list[int | None] = []
+    errors: list[str | None] = []
+    for topic in answer.topics:
+        topics += [topic.name] * len(topic.partitions)
+        for partition in topic.partitions:
+            code = partition.error_code
+            partitions.append(partition.partition_index)
+            offsets.append(None if code else partition.offset)
+            errors.append(reason(code) if code else None)
+    return pl.DataFrame(
+        {"topic": topics, "partition": partitions, name: offsets, f"error_{name}": errors},
+        schema={
+            "topic": pl.String(),
+            "partition": pl.Int32(),
+            name: pl.Int64(),
+            f"error_{name}": pl.String(),
+        },
+    )
+
+
+def _without_offsets(partitions: pl.DataFrame, why: str) -> pl.DataFrame:
+    return partitions.select(
+        "topic",
+        "partition",
+        *(pl.lit(None, pl.Int64()).alias(name) for name in ("log_start", "log_end", "last_stable")),
+        pl.lit(why).alias("offsets_unknown"),
+    )
+
+
+def _chunks(items: Sequence[str], size: int) -> Iterable[Sequence[str]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

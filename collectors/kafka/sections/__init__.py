@@ -1,0 +1,1 @@
+"""The sections of a Kafka cluster's poll, one module each."""

@@ -1,0 +1,68 @@
+"""Brokers: those alive, and those that were known and are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from collectors.errors import CollectorError
+from collectors.kafka.batched import LogDirectories
+from collectors.kafka.view import View
+from lake.tables import BROKERS
+
+_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
+
+
+def collect(view: View) -> Mapping[str, pl.DataFrame]:
+    """Return the table ``brokers``.
+
+    A dead broker vanishes from the cluster's metadata. It is known nevertheless: from earlier
+    polls, and as a replica of partitions.
+    """
+    metadata = view.metadata
+    replicas = metadata.partitions.select(pl.col("replicas").explode()).to_series().drop_nulls()
+    replica_counts = dict(replicas.value_counts().iter_rows())
+    leader_counts = dict(metadata.partitions["leader"].drop_nulls().value_counts().iter_rows())
+    alive = {broker.broker_id for broker in metadata.brokers}
+    disks = _disks(view)
+    controller = view.controller
+    rows = []
+    for broker_id in sorted(alive | view.memory.brokers.keys() | replica_counts.keys()):
+        known = view.memory.brokers.get(broker_id)
+        silent = view.wire.suspects.get(broker_id)
+        row: dict[str, Any] = {
+            "broker_id": broker_id,
+            "host": known.host if known else None,
+            "port": known.port if known else None,
+            "rack": known.rack if known else None,
+            "is_controller": None if controller is None else broker_id == controller,
+            "is_alive": broker_id in alive,
+            "leaders": leader_counts.get(broker_id, 0),
+            "replicas": replica_counts.get(broker_id, 0),
+        }
+        if broker_id not in alive:
+            row["unknown_reason"] = "the broker is missing from the cluster"
+        elif silent is not None:
+            row["unknown_reason"] = silent
+            view.problems.append(silent)
+        else:
+            disk = disks.get(broker_id, "its log directories were not read yet")
+            if isinstance(disk, LogDirectories):
+                row["log_bytes"] = disk.log_bytes
+                row["disk_total_bytes"] = disk.total_bytes
+                row["disk_free_bytes"] = disk.free_bytes
+            else:
+                row["unknown_reason"] = f"disk: {disk}"
+        rows.append(row)
+    schema = {name: type_ for name, type_ in BROKERS.polars_schema.items() if name not in _SAMPLE}
+    return {"brokers": pl.DataFrame(rows, schema=schema)}
+
+
+def _disks(view: View) -> Mapping[int, LogDirectories | str]:
+    try:
+        disks, _ = view.log_directories
+    except CollectorError as error:
+        return dict.fromkeys(view.broker_ids, str(error))
+    return disks

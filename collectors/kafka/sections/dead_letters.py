@@ -1,0 +1,157 @@
+"""Dead-letter topics: three depths, age, reasons."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from collectors.errors import CollectorError
+from collectors.kafka.deadletters import origin_by_name
+from collectors.kafka.sampler import Sample, Span, sample
+from collectors.kafka.view import Sampled, View
+from lake.tables import DEAD_LETTERS
+
+_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
+_SOURCE = "kafka"
+NO_REDRIVE_GROUP = "no redrive group is declared: what is unprocessed cannot be told"
+
+
+def collect(view: View) -> Mapping[str, pl.DataFrame]:
+    """Return the table ``dead_letters``.
+
+    retained = sum of log end - log start; unprocessed = sum of log end - max(committed, log start)
+    of the declared redrive group, and null without one. A sum is null as soon as one partition of
+    it is unknown.
+    """
+    found = view.dead_letters
+    rows = []
+    spans = {}
+    if found:
+        offsets = view.offsets
+        for topic, found_by in sorted(found.items()):
+            row, spans[topic] = _depths(view, topic, offsets.filter(pl.col("topic") == topic))
+            rows.append({"source": _SOURCE, "name": topic, "found_by": found_by, **row})
+    samples = _samples(view, spans)
+    for row in rows:
+        _add_sample(view, row, samples.get(row["name"]))
+    view.memory.samples = samples
+    schema = {
+        name: type_ for name, type_ in DEAD_LETTERS.polars_schema.items() if name not in _SAMPLE
+    }
+    return {"dead_letters": pl.DataFrame(rows, schema=schema)}
+
+
+def _depths(view: View, topic: str, ends: pl.DataFrame) -> tuple[dict[str, Any], list[Span]]:
+    """Return a topic's depths, and what of each partition its sample is to be taken from."""
+    group = view.settings.dead_letters.redrive_groups.get(topic)
+    reasons: list[str] = sorted(set(ends["offsets_unknown"].drop_nulls()))
+    known = ends.drop_nulls(["log_start", "log_end"])
+    whole = not reasons
+    unprocessed = None
+    first = dict(known.select("partition", "log_start").iter_rows())
+    if group is None:
+        reasons.append(NO_REDRIVE_GROUP)
+    else:
+        try:
+            committed = _committed(view, group, topic)
+        except CollectorError as error:
+            reasons.append(f"redrive group {group}: {error}")
+        else:
+            first = {
+                partition: max(start, committed.get(partition, start))
+                for partition, start in first.items()
+            }
+            if whole:
+                unprocessed = sum(
+                    max(0, end - first[partition])
+                    for partition, end in known.select("partition", "log_end").iter_rows()
+                )
+    spans = [
+        Span(partition, first[partition], end)
+        for partition, end in known.select("partition", "log_end").iter_rows()
+    ]
+    return {
+        "redrive_group": group,
+        "unprocessed": unprocessed,
+        "retained": int((known["log_end"] - known["log_start"]).sum()) if whole else None,
+        "log_end": int(known["log_end"].sum()) if whole else None,
+        "unknown_reason": "; ".join(reasons) or None,
+    }, spans
+
+
+def _committed(view: View, group: str, topic: str) -> dict[int, int]:
+    """Return where the redrive group stands, by partition; what it never committed is missing.
+
+    Raises:
+        CollectorError: Its offsets are unknown.
+    """
+    groups = view.groups
+    if group in groups.offsets_unknown:
+        raise CollectorError(groups.offsets_unknown[group])
+    if group not in groups.refs and groups.problems:
+        raise CollectorError("not every broker could be asked for its groups")
+    rows = groups.committed.filter((pl.col("group") == group) & (pl.col("topic") == topic))
+    refused = rows["committed_unknown"].drop_nulls()
+    if refused.len():
+        raise CollectorError(refused[0])
+    return dict(rows.select("partition", "committed").iter_rows())
+
+
+def _samples(view: View, spans: Mapping[str, list[Span]]) -> dict[str, Sampled]:
+    """Sample the topics whose ends moved, the longest unread ones first, while there is time."""
+    known = view.memory.samples
+    kept: dict[str, Sampled] = {}
+    due = []
+    for topic, wanted in spans.items():
+        last = known.get(topic)
+        if last is not None and last.spans == tuple(wanted):
+            kept[topic] = last
+        elif wanted:
+            due.append((last.at if last else datetime.min.replace(tzinfo=view.now.tzinfo), topic))
+    ends = min(view.deadline.ends, time.monotonic() + view.deadline.request_seconds)
+    for _, topic in sorted(due):
+        last = known.get(topic)
+        outcome: Sample | str | None = None
+        if time.monotonic() < ends:
+            try:
+                outcome = sample(
+                    view.record_reader(),
+                    topic,
+                    spans[topic],
+                    view.settings.dead_letters.sample_records,
+                    ends,
+                )
+            except CollectorError as error:
+                outcome = str(error)
+        if isinstance(outcome, Sample) and not outcome.complete and not outcome.records:
+            outcome = None
+        if outcome is not None:
+            # One that was cut short is taken again at the next poll.
+            whole = isinstance(outcome, str) or outcome.complete
+            kept[topic] = Sampled(view.now, tuple(spans[topic]) if whole else (), outcome)
+        elif last is not None:
+            kept[topic] = last
+            view.problems.append(f"{topic}: no time to read its headers; the last sample is kept")
+        else:
+            view.problems.append(f"{topic}: its headers could not be read in time")
+    return kept
+
+
+def _add_sample(view: View, row: dict[str, Any], sampled: Sampled | None) -> None:
+    topic = row["name"]
+    origins = view.settings.dead_letters.origins
+    outcome = sampled.outcome if sampled else None
+    by_headers = outcome.origin if isinstance(outcome, Sample) else None
+    row["origin"] = origins.get(topic) or by_headers or origin_by_name(topic, view.all_topics)
+    if isinstance(outcome, str):
+        row["unknown_reason"] = "; ".join(filter(None, [row["unknown_reason"], outcome]))
+        view.problems.append(f"{topic}: {outcome}")
+    elif outcome is not None:
+        row["sampled_records"] = outcome.records
+        row["reasons"] = [{"key": name, "value": count} for name, count in outcome.reasons.items()]
+        oldest = "oldest_unprocessed_at" if row["redrive_group"] else "oldest_retained_at"
+        row[oldest] = outcome.oldest_at

@@ -1,0 +1,87 @@
+"""Committed offsets against the ends of the logs: lag."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from collectors.errors import CollectorError
+from collectors.kafka.batched import OFFSETS_SCHEMA
+from collectors.kafka.groups import Groups
+from collectors.kafka.timelag import time_lags
+from collectors.kafka.view import View
+
+_KEY = ["group", "topic", "partition"]
+
+
+def collect(view: View) -> Mapping[str, pl.DataFrame]:
+    """Return the table ``group_offsets``.
+
+    lag = log end - committed, 0 at least; lost messages = log start - committed, 0 at least. Either
+    is null with ``unknown_reason`` where one of the two is not known.
+    """
+    found = view.groups
+    rows = _rows(view, found)
+    view.memory.group_partitions = rows.select(_KEY)
+    rows = _with_ends(view, rows)
+    rows = time_lags(view, rows)
+    unknown = rows.filter(
+        pl.col("lag").is_null() & (pl.col("unknown_reason") != NEVER_COMMITTED)
+    ).height
+    if unknown:
+        view.problems.append(f"the lag of {unknown} of {rows.height} group partitions is unknown")
+    if len(found.offsets_unknown):
+        view.problems.append(
+            f"the committed offsets of {len(found.offsets_unknown)} groups are unknown"
+        )
+    view.problems += found.problems
+    return {"group_offsets": rows}
+
+
+NEVER_COMMITTED = "nothing was ever committed"
+
+
+def _rows(view: View, found: Groups) -> pl.DataFrame:
+    """Return one row a group and partition that is committed, assigned, or was so before."""
+    rows = found.committed.join(found.owners, on=_KEY, how="full", coalesce=True)
+    before = view.memory.group_partitions
+    if before is not None and found.offsets_unknown:
+        lost = before.filter(pl.col("group").is_in(list(found.offsets_unknown)))
+        rows = rows.join(lost, on=_KEY, how="full", coalesce=True)
+    watched = view.watched_topics
+    rows = rows.filter(pl.col("topic").is_in(watched) | ~pl.col("topic").is_in(view.all_topics))
+    reasons = pl.col("group").replace_strict(
+        dict(found.offsets_unknown), default=None, return_dtype=pl.String()
+    )
+    return rows.with_columns(
+        pl.when(pl.col("committed").is_null())
+        .then(pl.coalesce(reasons, "committed_unknown", pl.lit(NEVER_COMMITTED)))
+        .alias("committed_unknown")
+    ).sort(_KEY)
+
+
+def _with_ends(view: View, rows: pl.DataFrame) -> pl.DataFrame:
+    try:
+        ends = view.offsets
+        missing = "the topic or partition does not exist"
+    except CollectorError as error:
+        ends = pl.DataFrame(schema=OFFSETS_SCHEMA)
+        missing = str(error)
+    known = ends.select(pl.col("topic"), pl.col("partition"), pl.lit(True).alias("exists"))
+    rows = rows.join(
+        ends.join(known, on=["topic", "partition"]), on=["topic", "partition"], how="left"
+    )
+    committed, start, end = pl.col("committed"), pl.col("log_start"), pl.col("log_end")
+    return rows.with_columns(
+        (end - committed).clip(lower_bound=0).alias("lag"),
+        (start - committed).clip(lower_bound=0).alias("lost_messages"),
+        pl.coalesce(
+            "committed_unknown",
+            pl.when(pl.col("exists").is_null()).then(pl.lit(missing)),
+            "offsets_unknown",
+            pl.when(committed > end).then(
+                pl.lit("committed beyond the end: the topic was recreated or truncated")
+            ),
+        ).alias("unknown_reason"),
+    ).drop("committed_unknown", "offsets_unknown", "exists", "last_stable")

@@ -1,0 +1,50 @@
+"""Consumer groups and their members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from collectors.kafka.kinds import group_kind, streams_applications
+from collectors.kafka.view import View
+
+
+def collect(view: View) -> Mapping[str, pl.DataFrame]:
+    """Return the tables ``groups`` and ``group_members``."""
+    found = view.groups
+    view.problems += found.problems
+    view.problems += _unseen(view.metadata.partitions)
+    streams = streams_applications(view.metadata.partitions["topic"].unique().to_list())
+    kinds = [
+        group_kind(
+            row["group"],
+            type_=row["type"],
+            protocol_type=row["protocol_type"] or "",
+            protocol=row["protocol"],
+            streams=streams,
+        )
+        for row in found.groups.select("group", "type", "protocol_type", "protocol").to_dicts()
+    ]
+    return {
+        "groups": found.groups.with_columns(pl.Series("kind", kinds, pl.String())).drop(
+            "protocol_type"
+        ),
+        "group_members": found.members,
+    }
+
+
+def _unseen(partitions: pl.DataFrame) -> list[str]:
+    """Say where groups may exist that no broker lists.
+
+    A group lives in a partition of ``__consumer_offsets``. While that has no leader, nobody lists
+    the group, and Kafka reports no error.
+    """
+    offsets = partitions.filter(pl.col("topic") == "__consumer_offsets")
+    lost = offsets.filter(pl.col("leader").is_null()).height
+    if not lost:
+        return []
+    return [
+        f"{lost} of {offsets.height} partitions of __consumer_offsets have no leader: groups "
+        "there cannot be seen"
+    ]

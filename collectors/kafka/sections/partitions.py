@@ -1,0 +1,74 @@
+"""Partitions: leaders, replicas, offsets, sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from collectors.errors import CollectorError
+from collectors.kafka.view import View
+
+_KEY = ["topic", "partition"]
+
+
+def collect(view: View) -> Mapping[str, pl.DataFrame]:
+    """Return the table ``partitions``."""
+    rows = view.partitions.join(view.offsets, on=_KEY, how="left", maintain_order="left")
+    unknown = rows.filter(pl.col("log_end").is_null())
+    if unknown.height:
+        reasons = ", ".join(sorted(set(unknown["offsets_unknown"].drop_nulls())))
+        view.problems.append(
+            f"the offsets of {unknown.height} of {rows.height} partitions are unknown: {reasons}"
+        )
+    rows = _with_sizes(view, rows)
+    least = _least_in_sync(view)
+    return {
+        "partitions": rows.select(
+            *_KEY,
+            "leader",
+            pl.col("replicas").list.first().alias("preferred_leader"),
+            "replicas",
+            "in_sync_replicas",
+            pl.col("topic")
+            .replace_strict(least, default=None, return_dtype=pl.Int32())
+            .alias("min_in_sync_replicas"),
+            "log_start",
+            "log_end",
+            "last_stable",
+            "size_bytes",
+            pl.col("offsets_unknown").alias("unknown_reason"),
+        )
+    }
+
+
+def _with_sizes(view: View, rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the size of the leader's replica; null where log directories are not permitted."""
+    try:
+        _, sizes = view.log_directories
+    except CollectorError:
+        return rows.with_columns(pl.lit(None, pl.Int64()).alias("size_bytes"))
+    of_leader = sizes.rename({"broker_id": "leader"})
+    return rows.join(of_leader, on=["leader", *_KEY], how="left", maintain_order="left")
+
+
+def _least_in_sync(view: View) -> dict[str, int]:
+    try:
+        configs = view.configs
+    except CollectorError as error:
+        view.problems.append(f"min.insync.replicas is unknown: {error}")
+        return {}
+    least = {}
+    for topic, config in configs.items():
+        if not isinstance(config, str):
+            value, _ = config.get("min.insync.replicas", (None, False))
+            if value is not None:
+                least[topic] = int(value)
+    unknown = len(configs) - len(least)
+    if unknown:
+        reasons = sorted({config for config in configs.values() if isinstance(config, str)})
+        view.problems.append(
+            f"the configuration of {unknown} of {len(configs)} topics is unknown: "
+            f"{'; '.join(reasons)}"
+        )
+    return least

@@ -1,0 +1,96 @@
+"""Topics: kind and configuration, written when they change and once an hour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from collectors.kafka.kinds import mirror_aliases, topic_kind
+from collectors.kafka.view import TopicConfig, View
+from lake.tables import TOPICS
+
+WRITTEN_EVERY_SECONDS = 3600.0
+_VALUE_LENGTH = 256
+
+_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
+
+
+def collect(view: View) -> Mapping[str, pl.DataFrame]:
+    """Return the rows of the table ``topics`` that are new, changed, or an hour old."""
+    rows = _rows(view)
+    written = view.memory.topics_written
+    due = []
+    for row in rows:
+        topic = row["topic"]
+        last = written.get(topic)
+        if (
+            last is None
+            or last[0] != row
+            or (view.now - last[1]).total_seconds() >= WRITTEN_EVERY_SECONDS
+        ):
+            due.append(row)
+            written[topic] = (row, view.now)
+    for gone in written.keys() - {row["topic"] for row in rows}:
+        del written[gone]
+    schema = {name: type_ for name, type_ in TOPICS.polars_schema.items() if name not in _SAMPLE}
+    return {"topics": pl.DataFrame(due, schema=schema)}
+
+
+def _rows(view: View) -> list[dict[str, Any]]:
+    configs = view.configs
+    grouped = view.partitions.group_by("topic", maintain_order=True).agg(
+        pl.len().alias("partitions"),
+        pl.col("replicas").list.len().min().alias("replication_factor"),
+        pl.col("internal").first(),
+    )
+    dead = view.dead_letters
+    mirrors = mirror_aliases(view.all_topics)
+    rows = []
+    for topic, partitions, factor, internal in grouped.iter_rows():
+        kind = topic_kind(topic, internal=internal, dead_letter=topic in dead, mirrors=mirrors)
+        config = configs.get(topic, "its configuration was not read")
+        rows.append(
+            {
+                "topic": topic,
+                "kind": kind,
+                "partitions": partitions,
+                "replication_factor": factor,
+                **_settings(config),
+            }
+        )
+    return rows
+
+
+def _settings(config: TopicConfig | str) -> dict[str, Any]:
+    if isinstance(config, str):
+        return {"unknown_reason": config}
+
+    def number(key: str) -> int | None:
+        value, _ = config.get(key, (None, False))
+        return None if value is None else int(value)
+
+    def text(key: str) -> str | None:
+        return config.get(key, (None, False))[0]
+
+    # Negative means without a limit: null, and no unknown_reason.
+    retention_ms, retention_bytes = number("retention.ms"), number("retention.bytes")
+    segment_ms = number("segment.ms")
+    return {
+        "min_in_sync_replicas": number("min.insync.replicas"),
+        "retention_seconds": (
+            None if retention_ms is None or retention_ms < 0 else retention_ms / 1000
+        ),
+        "retention_bytes": None if (retention_bytes or -1) < 0 else retention_bytes,
+        "cleanup_policy": text("cleanup.policy"),
+        "timestamp_type": text("message.timestamp.type"),
+        "segment_seconds": None if segment_ms is None else segment_ms / 1000,
+        "segment_bytes": number("segment.bytes"),
+        "configs": [
+            {"key": key, "value": (value or "")[:_VALUE_LENGTH]}
+            for key, (value, own) in sorted(config.items())
+            if own
+        ],
+        "unknown_reason": None,
+    }

@@ -1,0 +1,127 @@
+"""A Kafka cluster as a source."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from confluent_kafka import Consumer
+
+from collectors.errors import CollectorError
+from collectors.kafka.checks import run_checks
+from collectors.kafka.clients import record_reader, validate
+from collectors.kafka.sections.registry import SECTIONS, Section
+from collectors.kafka.view import Chooser, Memory, View
+from collectors.kafka.wire import Deadline, Wire
+from collectors.source import Check, SectionResult, Status
+from config.settings import ClusterSettings
+
+log = logging.getLogger(__name__)
+
+# Of the cadence: what a poll may take, and what a single request of it may.
+_POLL_SHARE = 0.8
+_REQUEST_SHARE = 0.3
+
+
+class KafkaSource:
+    """Polls one Kafka cluster. For one thread."""
+
+    def __init__(self, settings: ClusterSettings, interval_seconds: float) -> None:
+        """Prepare; nothing connects yet.
+
+        Args:
+            settings: The cluster.
+            interval_seconds: The cadence; a poll ends within it.
+
+        Raises:
+            SettingsError: The cluster's properties cannot work.
+        """
+        self._settings = settings
+        self._interval_seconds = interval_seconds
+        self._wire = Wire(
+            settings.bootstrap_servers,
+            validate(settings),
+            settings.librdkafka()["client.id"],
+        )
+        self._choosers = (Chooser(settings.topics), Chooser(settings.groups))
+        self._memory = Memory()
+        self._reader: Consumer | None = None
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name in the settings."""
+        return self._settings.name
+
+    @property
+    def interval_seconds(self) -> float:
+        """The cadence."""
+        return self._interval_seconds
+
+    @property
+    def cluster_id(self) -> str | None:
+        """Kafka's own id of the cluster, once it was read."""
+        return self._memory.cluster_id
+
+    @property
+    def controller(self) -> int | None:
+        """Node id of the controller, once it was read."""
+        return self._memory.controller
+
+    def poll(self, now: datetime) -> Iterator[SectionResult]:
+        """Read everything once; one result a section, as soon as it is known."""
+        view = self.view(now)
+        for name, section in SECTIONS.items():
+            yield self._collect(name, section, view)
+
+    def view(self, now: datetime) -> View:
+        """Begin a poll without collecting any section."""
+        self._wire.begin_poll()
+        deadline = Deadline(
+            self._interval_seconds * _POLL_SHARE,
+            min(self._settings.request_timeout_seconds, self._interval_seconds * _REQUEST_SHARE),
+        )
+        return View(
+            self._wire,
+            self._settings,
+            self._choosers,
+            self._memory,
+            now,
+            deadline,
+            self._record_reader,
+        )
+
+    def check(self) -> Sequence[Check]:
+        """Try each feature once."""
+        return run_checks(self.view(datetime.now(UTC)))
+
+    def close(self) -> None:
+        """Give up all connections."""
+        self._wire.close()
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def _record_reader(self) -> Consumer:
+        if self._reader is None:
+            self._reader = record_reader(self._settings, self._settings.request_timeout_seconds)
+        return self._reader
+
+    def _collect(self, name: str, section: Section, view: View) -> SectionResult:
+        started_at, start = datetime.now(UTC), time.monotonic()
+        view.problems.clear()
+        status: Status = "ok"
+        error = None
+        frames = {}
+        try:
+            frames = dict(section(view))
+        except CollectorError as failure:
+            status, error = "failed", str(failure)
+        except Exception as failure:  # the edge of a section: it must not stop the others
+            log.exception("cluster=%s section=%s", self.cluster, name)
+            status, error = "failed", f"{type(failure).__name__}: {failure}"
+        else:
+            if view.problems:
+                status, error = "partial", "; ".join(dict.fromkeys(view.problems))
+        return SectionResult(name, started_at, time.monotonic() - start, status, error, frames)

@@ -1,0 +1,320 @@
+"""One poll of one cluster: reads that sections share, each done once, in the right order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVar
+
+import polars as pl
+from confluent_kafka import Consumer
+
+from collectors.errors import CollectorError
+from collectors.kafka.batched import (
+    LogDirectories,
+    Metadata,
+    read_controller,
+    read_log_directories,
+    read_metadata,
+    read_offsets,
+    read_topic_configs,
+)
+from collectors.kafka.deadletters import MARKING_CONFIG, find_dead_letters
+from collectors.kafka.groups import GroupRef, Groups, read_groups
+from collectors.kafka.sampler import Sample, Span
+from collectors.kafka.timeline import OffsetTimeline
+from collectors.kafka.wire import Broker, Deadline, Wire
+from config.settings import ClusterSettings, Selection
+
+T = TypeVar("T")
+
+CONFIGS_EVERY_SECONDS = 300.0
+LOG_DIRECTORIES_EVERY_SECONDS = 60.0
+
+TopicConfig = Mapping[str, tuple[str | None, bool]]
+"""Setting: its value, and whether it was set on the topic itself."""
+
+
+class Chooser:
+    """A selection by name whose answers are remembered, since a poll asks for every name."""
+
+    _LIMIT = 200_000
+
+    def __init__(self, selection: Selection) -> None:
+        self._selection = selection
+        self._answers: dict[str, bool] = {}
+
+    def __call__(self, name: str) -> bool:
+        """Tell whether a name is selected."""
+        answer = self._answers.get(name)
+        if answer is None:
+            if len(self._answers) >= self._LIMIT:
+                self._answers.clear()
+            answer = self._answers[name] = self._selection.selects(name)
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A dead-letter topic's sample, kept until the topic moves.
+
+    Attributes:
+        at: When it was taken.
+        spans: What it was taken from.
+        outcome: The sample, or why there is none.
+    """
+
+    at: datetime
+    spans: tuple[Span, ...]
+    outcome: Sample | str
+
+
+@dataclass(slots=True)
+class Memory:
+    """What is kept from poll to poll.
+
+    Attributes:
+        cluster_id: Kafka's own id of the cluster, as last read.
+        controller: Node id of the controller, as last read.
+        brokers: Every broker that was ever seen, where it was seen last.
+        groups: The groups that exist as far as is known.
+        group_partitions: group, topic, partition of the last poll's committed offsets.
+        timelines: Topic and partition: its topic id and end offsets over time.
+        configs: Topic: its configuration, or why it is unknown.
+        configs_at: When that was read.
+        log_directories: Broker: its disks, or why they are unknown.
+        sizes: One row a replica.
+        log_directories_at: When that was read.
+        topics_written: Topic: its row as it was last written, and when.
+        samples: Dead-letter topic: its sample.
+    """
+
+    cluster_id: str | None = None
+    controller: int | None = None
+    brokers: dict[int, Broker] = field(default_factory=dict)
+    groups: Mapping[str, GroupRef] = field(default_factory=dict)
+    group_partitions: pl.DataFrame | None = None
+    timelines: dict[tuple[str, int], tuple[str | None, OffsetTimeline]] = field(
+        default_factory=dict
+    )
+    configs: dict[str, TopicConfig | str] = field(default_factory=dict)
+    configs_at: datetime | None = None
+    log_directories: dict[int, LogDirectories | str] = field(default_factory=dict)
+    sizes: pl.DataFrame | None = None
+    log_directories_at: datetime | None = None
+    topics_written: dict[str, tuple[object, datetime]] = field(default_factory=dict)
+    samples: dict[str, Sampled] = field(default_factory=dict)
+
+
+class View:
+    """What a section sees of the cluster in one poll.
+
+    Reads are done when a section first asks for them, and never twice; one that failed fails for
+    every section that needs it, with the same words.
+
+    Attributes:
+        settings: The cluster's settings.
+        memory: What is kept from poll to poll.
+        now: The moment that the poll's samples carry.
+        deadline: When the poll must have ended.
+        record_reader: Returns the client that reads records, made at first need.
+        problems: What went wrong so far in the section that is being collected; a section with
+            problems is ``partial``.
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        settings: ClusterSettings,
+        choosers: tuple[Chooser, Chooser],
+        memory: Memory,
+        now: datetime,
+        deadline: Deadline,
+        record_reader: Callable[[], Consumer],
+    ) -> None:
+        self.wire = wire
+        self.settings = settings
+        self.memory = memory
+        self.now = now
+        self.deadline = deadline
+        self.record_reader = record_reader
+        self.problems: list[str] = []
+        self._selects_topic, self._selects_group = choosers
+        self._done: dict[str, object] = {}
+
+    @property
+    def metadata(self) -> Metadata:
+        """Brokers and partitions; all partitions, watched or not."""
+
+        def read() -> Metadata:
+            found = read_metadata(self.wire, self.deadline)
+            self.memory.cluster_id = found.cluster_id
+            for broker in found.brokers:
+                self.memory.brokers[broker.broker_id] = broker
+            return found
+
+        return self._once("metadata", read)
+
+    @property
+    def controller(self) -> int | None:
+        """Node id of the controller; None where there is none or it is not permitted to know."""
+
+        def read() -> int | None:
+            self.memory.controller = read_controller(self.wire, self.metadata, self.deadline)
+            return self.memory.controller
+
+        return self._once("controller", read)
+
+    @property
+    def broker_ids(self) -> list[int]:
+        """The brokers that are alive."""
+        return [broker.broker_id for broker in self.metadata.brokers]
+
+    @property
+    def partitions(self) -> pl.DataFrame:
+        """Partitions of the watched topics."""
+
+        def read() -> pl.DataFrame:
+            frame = self.metadata.partitions
+            topics = [topic for topic in frame["topic"].unique() if self._selects_topic(topic)]
+            return frame.filter(pl.col("topic").is_in(topics))
+
+        return self._once("partitions", read)
+
+    @property
+    def all_topics(self) -> set[str]:
+        """Every topic of the cluster, watched or not."""
+        return self._once("all_topics", lambda: set(self.metadata.partitions["topic"].unique()))
+
+    @property
+    def watched_topics(self) -> list[str]:
+        """The watched topics, sorted."""
+        return self._once(
+            "watched_topics", lambda: sorted(self.partitions["topic"].unique().to_list())
+        )
+
+    @property
+    def topic_ids(self) -> Mapping[str, str | None]:
+        """Topic: its id, which changes when it is created anew; None before Kafka 2.8."""
+
+        def read() -> dict[str, str | None]:
+            return dict(self.metadata.partitions.select("topic", "topic_id").unique().iter_rows())
+
+        return self._once("topic_ids", read)
+
+    @property
+    def groups(self) -> Groups:
+        """Watched groups with members and committed offsets."""
+
+        def read() -> Groups:
+            found = read_groups(
+                self.wire,
+                self.broker_ids,
+                self.memory.groups,
+                self._selects_group,
+                self.deadline,
+            )
+            self.memory.groups = found.refs
+            return found
+
+        return self._once("groups", read)
+
+    @property
+    def offsets(self) -> pl.DataFrame:
+        """First, last stable and end offsets of the watched partitions.
+
+        Committed offsets are read first: a race then overstates lag and never makes it negative.
+        """
+
+        def read() -> pl.DataFrame:
+            partitions = self.partitions
+            # Where the groups cannot be read at all, the end offsets are still worth having.
+            self._attempt("groups", lambda: self.groups)
+            return read_offsets(self.wire, partitions, self.deadline)
+
+        return self._once("offsets", read)
+
+    @property
+    def configs(self) -> Mapping[str, TopicConfig | str]:
+        """Topic: its configuration, or why it is unknown. Read anew every five minutes."""
+
+        def read() -> Mapping[str, TopicConfig | str]:
+            memory = self.memory
+            topics = self.watched_topics
+            at = memory.configs_at
+            if at is None or (self.now - at).total_seconds() >= CONFIGS_EVERY_SECONDS:
+                wanted = topics
+                memory.configs_at = self.now
+            else:
+                wanted = [topic for topic in topics if _worth_asking(memory.configs.get(topic))]
+            memory.configs = {
+                topic: memory.configs[topic] for topic in topics if topic in memory.configs
+            }
+            if wanted:
+                memory.configs.update(read_topic_configs(self.wire, wanted, self.deadline))
+            return memory.configs
+
+        return self._once("configs", read)
+
+    @property
+    def dead_letters(self) -> Mapping[str, str]:
+        """Watched dead-letter topics, with how each was found."""
+
+        def read() -> Mapping[str, str]:
+            try:
+                configs = self.configs
+            except CollectorError:
+                configs = {}
+            marked = {
+                topic
+                for topic, config in configs.items()
+                if not isinstance(config, str)
+                and config.get(MARKING_CONFIG, (None, False))[0] == "true"
+            }
+            internal = self.partitions.filter("internal")["topic"].unique().to_list()
+            return find_dead_letters(
+                self.watched_topics, self.settings.dead_letters, marked, set(internal)
+            )
+
+        return self._once("dead_letters", read)
+
+    @property
+    def log_directories(self) -> tuple[Mapping[int, LogDirectories | str], pl.DataFrame]:
+        """Disks by broker and the size of each replica. Read anew every minute."""
+
+        def read() -> tuple[Mapping[int, LogDirectories | str], pl.DataFrame]:
+            memory = self.memory
+            at = memory.log_directories_at
+            if (
+                memory.sizes is None
+                or at is None
+                or (self.now - at).total_seconds() >= LOG_DIRECTORIES_EVERY_SECONDS
+            ):
+                memory.log_directories, memory.sizes = read_log_directories(
+                    self.wire, self.broker_ids, self.deadline
+                )
+                memory.log_directories_at = self.now
+            return memory.log_directories, memory.sizes
+
+        return self._once("log_directories", read)
+
+    def _once(self, name: str, read: Callable[[], T]) -> T:
+        self._attempt(name, read)
+        outcome = self._done[name]
+        if isinstance(outcome, CollectorError):
+            raise outcome
+        return outcome  # type: ignore[return-value]  # what read returned for this name
+
+    def _attempt(self, name: str, read: Callable[[], object]) -> None:
+        if name in self._done:
+            return
+        try:
+            self._done[name] = read()
+        except CollectorError as error:
+            self._done[name] = error
+
+
+def _worth_asking(known: TopicConfig | str | None) -> bool:
+    """Tell whether a configuration is new or failed to be read; a refusal stays one for a while."""
+    return known is None or (isinstance(known, str) and not known.startswith("not permitted"))

@@ -1,0 +1,122 @@
+"""The polling service: each source at its own cadence, none in the way of another."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from collectors.samples import Stamp
+from collectors.source import SectionResult, Source
+from collectors.writer import LakeWriter
+from lake.store import Lake
+
+log = logging.getLogger(__name__)
+
+STOP_SECONDS = 20.0
+"""How long a stop waits for running polls and for the lake."""
+
+
+class Service:
+    """Polls sources until it is told to stop: one thread each, and one that writes.
+
+    The n-th poll of a source begins ``n * interval`` after its first one, by the monotonic clock,
+    however long polls take. A poll that is late because the one before took too long is not made
+    up for: it is recorded as ``skipped``.
+    """
+
+    def __init__(self, sources: Sequence[Source], lake: Lake, compact_every_polls: int) -> None:
+        """Prepare the service.
+
+        Args:
+            sources: What to poll.
+            lake: Where samples go.
+            compact_every_polls: After so many polls of a source, small files are put together.
+        """
+        self._sources = sources
+        self._writer = LakeWriter(lake)
+        self._compact_every_polls = compact_every_polls
+        self._stop = threading.Event()
+
+    def run(self) -> None:
+        """Poll until ``stop`` is called from a signal handler or another thread."""
+        self._writer.start()
+        threads = [
+            threading.Thread(
+                target=self._serve, args=(source,), name=f"poll-{source.cluster}", daemon=True
+            )
+            for source in self._sources
+        ]
+        for thread in threads:
+            thread.start()
+        # With a time-out, or Python would not run signal handlers in this thread.
+        while not self._stop.wait(0.5):
+            pass
+        until = time.monotonic() + STOP_SECONDS
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        if not self._writer.stop(max(1.0, until - time.monotonic())):
+            log.error("stopped before all samples were written")
+        log.info("stopped")
+
+    def stop(self) -> None:
+        """Let running polls end and then return from ``run``."""
+        self._stop.set()
+
+    def _serve(self, source: Source) -> None:
+        interval = source.interval_seconds
+        begin, begin_at = time.monotonic(), datetime.now(UTC)
+        turn = 0
+        log.info("cluster=%s polling every %gs", source.cluster, interval)
+        while not self._stop.is_set():
+            self._poll(source)
+            if (turn + 1) % self._compact_every_polls == 0:
+                self._writer.compact()
+            took = time.monotonic() - (begin + turn * interval)
+            following = turn + max(1, math.ceil(took / interval))
+            for late in range(turn + 1, following):
+                self._skip(source, begin_at + timedelta(seconds=late * interval), took)
+            turn = following
+            self._stop.wait(max(0.0, begin + turn * interval - time.monotonic()))
+        source.close()
+
+    def _poll(self, source: Source) -> None:
+        stamp = Stamp.new(source.cluster, datetime.now(UTC))
+        start = time.monotonic()
+        statuses = []
+        rows = 0
+        try:
+            for result in source.poll(stamp.observed_at):
+                self._writer.put(result, stamp, source.interval_seconds)
+                statuses.append(f"{result.section}={result.status}")
+                rows += result.rows
+                if result.error is not None:
+                    log.warning(
+                        "cluster=%s section=%s status=%s: %s",
+                        source.cluster,
+                        result.section,
+                        result.status,
+                        result.error,
+                    )
+        except Exception as error:  # a fault of ours in one source must not end its polling
+            log.exception("cluster=%s poll failed", source.cluster)
+            failed = SectionResult(
+                "poll", stamp.observed_at, 0.0, "failed", f"{type(error).__name__}: {error}"
+            )
+            self._writer.put(failed, stamp, source.interval_seconds)
+        log.info(
+            "cluster=%s duration=%.3fs rows=%d %s",
+            source.cluster,
+            time.monotonic() - start,
+            rows,
+            " ".join(statuses),
+        )
+
+    def _skip(self, source: Source, due_at: datetime, took_seconds: float) -> None:
+        error = f"the poll before took {took_seconds:.1f} s of {source.interval_seconds:g} s"
+        log.warning("cluster=%s skipped: %s", source.cluster, error)
+        skipped = SectionResult("poll", due_at, 0.0, "skipped", error)
+        self._writer.put(skipped, Stamp.new(source.cluster, due_at), source.interval_seconds)
