@@ -29,12 +29,13 @@ def recommend_group(facts: GroupFacts) -> tuple[Recommendation, ...]:
     """
     main = main_advice(facts)
     deadline = group_deadline(facts)
-    if (
-        main.kind in _MAY_BE_URGENT
-        and deadline is not None
-        and (deadline[1].seconds or 0.0) <= ACT_WITHIN_SECONDS
-    ):
-        main = replace(main, severity=Severity.ACT_NOW)
+    if deadline is not None:
+        left = deadline[1].seconds or 0.0
+        main = replace(
+            main, evidence=(*main.evidence, Evidence("time until retention", round(left), "s"))
+        )
+        if main.kind in _MAY_BE_URGENT and left <= ACT_WITHIN_SECONDS:
+            main = replace(main, severity=Severity.ACT_NOW)
     idle = idle_advice(facts)
     found = [*retention_advice(facts), *([idle] if idle else [])]
     if main.kind is not Kind.KEEP or not found:

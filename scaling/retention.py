@@ -12,8 +12,8 @@ from scaling.facts import GroupFacts, PartitionFacts
 from scaling.model import Confidence, Evidence, Kind, Recommendation, Severity
 
 ACT_WITHIN_SECONDS = 4 * 3600.0
-WATCH_WITHIN_SECONDS = 7 * 86400.0
-"""A deadline further away is left to the schedule of normal work."""
+WATCH_WITHIN_SECONDS = 2 * 86400.0
+"""A deadline further away is evidence of other advice, not advice of its own."""
 
 WATCH_RATIO = 0.5
 ACT_RATIO = 0.8
