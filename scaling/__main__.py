@@ -1,0 +1,179 @@
+"""``python -m scaling``: advice from the lake. The only module of this package that reads."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from alerting.windows import WINDOW_SECONDS
+from config.errors import ConfigError
+from config.load import load
+from config.settings import Settings
+from lake.errors import LakeError
+from lake.store import Lake
+from lake.tables import BROKERS, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
+from scaling.facts import group_facts, topic_facts
+from scaling.model import Recommendation, Severity
+from scaling.recommend import recommend_group, recommend_topic
+
+BAD_CONFIGURATION = 2
+
+_WINDOW = timedelta(seconds=WINDOW_SECONDS)
+_SETTINGS_AGE = timedelta(days=1)  # topics are written when they change, and hourly
+_STYLES = {
+    Severity.ACT_NOW: "bold red",
+    Severity.WATCH: "yellow",
+    Severity.UNKNOWN: "magenta",
+    Severity.INFO: "dim",
+}
+_SEVERITIES = tuple(Severity)
+
+app = typer.Typer(
+    help="Says what to change about consumers, partitions and topics, and why.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _commands() -> None:
+    """Keep ``recommend`` a command of its own although it is the only one."""
+
+
+@app.command()
+def recommend(
+    config: Annotated[Path, typer.Option("--config", help="The configuration file.")],
+    cluster: Annotated[str | None, typer.Option(help="Only this cluster.")] = None,
+    group: Annotated[str | None, typer.Option(help="Only this group, with all details.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Print advice on groups and topics, from the last ten minutes of samples in the lake.
+
+    Nothing is changed. Exit status: 1 the lake holds no recent sample or not this group, 2 the
+    configuration is wrong.
+    """
+    try:
+        settings = load(config)
+    except ConfigError as error:
+        _fail(str(error), BAD_CONFIGURATION)
+    names = _clusters(settings, cluster)
+    store = Lake(settings.lake)
+    console = Console(stderr=True)
+    found: list[Recommendation] = []
+    try:
+        with console.status("Reading the lake"):
+            for name in names:
+                found.extend(_advice(store, name, datetime.now(UTC), group))
+    except LakeError as error:
+        _fail(str(error))
+    if not found:
+        _fail(
+            f"no group {group} in the last ten minutes of {', '.join(names)}"
+            if group
+            else f"no sample of {', '.join(names)} in the last ten minutes; "
+            "python -m collectors run collects them"
+        )
+    found.sort(key=lambda one: (_SEVERITIES.index(one.severity), one.cluster, one.subject))
+    if as_json:
+        print(json.dumps({"recommendations": [asdict(one) for one in found]}, indent=2))
+    elif group:
+        for one in found:
+            _print_details(Console(highlight=False), one)
+    else:
+        _print_table(Console(highlight=False), found)
+
+
+def _clusters(settings: Settings, cluster: str | None) -> list[str]:
+    names = [one.name for one in settings.clusters]
+    if cluster is None:
+        return names
+    if cluster not in names:
+        _fail(f"--cluster: no cluster {cluster}; there are {', '.join(names)}", BAD_CONFIGURATION)
+    return [cluster]
+
+
+def _advice(
+    store: Lake, cluster: str, now: datetime, only_group: str | None
+) -> list[Recommendation]:
+    since = now - _WINDOW
+    topics = store.read(TOPICS, since=now - _SETTINGS_AGE, cluster=cluster)
+    partitions = store.read(PARTITIONS, since=since, cluster=cluster)
+    groups = group_facts(
+        store.read(GROUP_OFFSETS, since=since, cluster=cluster),
+        store.read(GROUPS, since=since, cluster=cluster),
+        store.read(GROUP_MEMBERS, since=since, cluster=cluster),
+        topics,
+        partitions,
+        now=now.timestamp(),
+    )
+    advice = [
+        one
+        for key, facts in groups.items()
+        if only_group in (None, key.group)
+        for one in recommend_group(facts)
+    ]
+    if only_group is None and not partitions.is_empty():
+        brokers = store.read(BROKERS, since=since, cluster=cluster)
+        for topic in topic_facts(topics, partitions, brokers, groups).values():
+            advice.extend(recommend_topic(topic))
+    return advice
+
+
+def _print_table(console: Console, found: list[Recommendation]) -> None:
+    grid = Grid("", "cluster", "group or topic", "advice", "now", "proposed", "why")
+    for one in found:
+        grid.add_row(
+            f"[{_STYLES[one.severity]}]{one.severity.value}[/]",
+            one.cluster,
+            one.subject,
+            f"{one.kind.value}{f' ({one.quantity})' if one.quantity else ''}",
+            "" if one.current is None else str(one.current),
+            _proposed(one),
+            f"{one.reason} Unknown: {one.unknown_reason}." if one.unknown_reason else one.reason,
+        )
+    console.print(grid)
+
+
+def _print_details(console: Console, one: Recommendation) -> None:
+    console.print(
+        f"[{_STYLES[one.severity]}]{one.severity.value}[/] [bold]{one.subject}[/] "
+        f"({one.cluster}): {one.kind.value}, confidence {one.confidence.value}"
+    )
+    if one.quantity:
+        now = "unknown" if one.current is None else str(one.current)
+        console.print(f"  {one.quantity}: now {now}, proposed {_proposed(one) or 'no change'}")
+    console.print(f"  {one.reason}")
+    if one.unknown_reason:
+        console.print(f"  Unknown: {one.unknown_reason}.")
+    for evidence in one.evidence:
+        value = "unknown" if evidence.value is None else evidence.value
+        text = f"{value:.3g}" if isinstance(value, float) else str(value)
+        console.print(f"    {evidence.name}: {text} {evidence.unit}".rstrip())
+    for caveat in one.caveats:
+        console.print(f"  {caveat.level.value}: {caveat.text}")
+    for command in one.commands:
+        console.print(f"  $ {command}", soft_wrap=True)
+
+
+def _proposed(one: Recommendation) -> str:
+    if one.proposed is not None:
+        return str(one.proposed)
+    return "unknown" if one.quantity and one.unknown_reason else ""
+
+
+def _fail(message: str, code: int = 1) -> NoReturn:
+    print(message, file=sys.stderr)
+    raise typer.Exit(code)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m scaling")

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from config.load import load
+from lake.schema import Table
+from lake.store import Lake
+from lake.tables import BROKERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
+from scaling.__main__ import app
+
+Row = dict[str, object]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "headroom.yaml"
+    path.write_text(
+        "clusters:\n  - name: demo\n    bootstrap_servers: localhost:9092\nlake:\n  uri: lake\n"
+    )
+    return path
+
+
+def fill(config: Path, *, ago: timedelta = timedelta()) -> None:
+    store = Lake(load(config).lake)
+    newest = datetime.now(UTC) - ago
+
+    def write(table: Table, rows: list[Row]) -> None:
+        store.append(table, pl.DataFrame(rows, schema_overrides=dict(table.polars_schema)))
+
+    polls: list[Row] = [
+        {
+            "cluster": "demo",
+            "observed_at": newest - timedelta(seconds=5 * poll),
+            "poll_id": f"p{poll}",
+            "t": 600 - 5 * poll,
+        }
+        for poll in range(60)
+    ]
+
+    def row(poll: Row, **more: object) -> Row:
+        return {**{key: poll[key] for key in ("cluster", "observed_at", "poll_id")}, **more}
+
+    def second(poll: Row) -> int:
+        value = poll["t"]
+        assert isinstance(value, int)
+        return value
+
+    write(
+        GROUP_OFFSETS,
+        [
+            row(
+                poll,
+                group="late",
+                topic="orders",
+                partition=partition,
+                committed=50 * second(poll),
+                log_start=0,
+                log_end=100 * second(poll),
+                lag=50 * second(poll),
+                member_id="m0",
+            )
+            for poll in polls
+            for partition in range(4)
+        ],
+    )
+    write(
+        GROUPS,
+        [
+            row(p, group="late", state="stable", type="classic", protocol="range", members=1)
+            for p in polls
+        ],
+    )
+    write(
+        PARTITIONS,
+        [
+            row(poll, topic="orders", partition=n, log_start=0, log_end=100 * second(poll))
+            for poll in polls
+            for n in range(4)
+        ],
+    )
+    write(
+        TOPICS,
+        [
+            row(
+                polls[-1],
+                topic="orders",
+                partitions=4,
+                replication_factor=1,
+                min_in_sync_replicas=1,
+            )
+        ],
+    )
+    write(BROKERS, [row(polls[0], broker_id=n, is_alive=True) for n in (1, 2, 3)])
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["recommend", *arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_json_holds_every_piece_of_advice(config: Path) -> None:
+    fill(config)
+
+    code, out, _ = run("--config", str(config), "--json")
+
+    assert code == 0
+    found = {(one["subject"], one["kind"]): one for one in json.loads(out)["recommendations"]}
+    assert set(found) == {("late", "add_consumers"), ("orders", "durability")}
+    assert found["late", "add_consumers"]["proposed"] is None
+    assert found["late", "add_consumers"]["unknown_reason"]
+    assert found["orders", "durability"]["proposed"] == 3
+
+
+def test_table_says_unknown_where_no_number_can_be_told(config: Path) -> None:
+    fill(config)
+
+    code, out, _ = run("--config", str(config))
+
+    assert code == 0
+    assert "late" in out and "orders" in out and "unknown" in out
+
+
+def test_one_group_is_shown_with_its_evidence(config: Path) -> None:
+    fill(config)
+
+    code, out, _ = run("--config", str(config), "--group", "late")
+
+    assert code == 0
+    assert "arrival: 400 messages/s" in out
+    assert "orders" not in out.split("\n")[0]
+    assert "consumers: now 1, proposed unknown" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        pytest.param(("--group", "nobody"), 1, "no group nobody", id="no such group"),
+        pytest.param(("--cluster", "other"), 2, "no cluster other", id="no such cluster"),
+    ],
+)
+def test_wrong_names_give_one_clear_line(
+    config: Path, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    fill(config)
+
+    result, out, err = run("--config", str(config), *arguments)
+
+    assert result == code
+    assert out == ""
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_an_empty_lake_says_who_fills_it(config: Path) -> None:
+    code, _, err = run("--config", str(config))
+
+    assert code == 1
+    assert "python -m collectors run" in err
+
+
+def test_old_samples_are_no_basis(config: Path) -> None:
+    fill(config, ago=timedelta(hours=2))
+
+    assert run("--config", str(config))[0] == 1
+
+
+def test_a_wrong_configuration_is_told_in_one_line(tmp_path: Path) -> None:
+    code, _, err = run("--config", str(tmp_path / "missing.yaml"))
+
+    assert code == 2
+    assert "missing.yaml" in err
