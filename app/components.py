@@ -8,11 +8,10 @@ from datetime import datetime
 from typing import Any, Literal
 
 import plotly.graph_objects as go
-import polars as pl
 import streamlit as st
 
 from app.charts.base import CONFIG
-from app.format import duration, escape, exact
+from app.format import duration, escape
 from app.history import History
 from app.theme import Badge, Look
 from app.view import View
@@ -159,62 +158,6 @@ def tile(
         chart_data=points if len(points) > 1 else None,
         help=help_text,
     )
-
-
-def table(
-    frame: pl.DataFrame,
-    *,
-    key: str,
-    alt: str,
-    columns: dict[str, Any],
-    total: int | None = None,
-    noun: str = "rows",
-    height: int | Literal["auto", "content"] = "auto",
-) -> None:
-    """Show rows, and how many of how many they are.
-
-    Args:
-        frame: The rows; only the columns that ``columns`` names are sent.
-        key: The table's name on the page.
-        alt: What it lists, for those who do not see it.
-        columns: Streamlit's description of each column, in order.
-        total: How many rows there are beyond those shown.
-        noun: What a row is, in the plural.
-        height: Its height; ``auto`` shows ten rows and scrolls.
-    """
-    st.dataframe(
-        frame.select(columns),
-        key=key,
-        column_config=columns,
-        hide_index=True,
-        placeholder="unknown",
-        height=height,
-        alt=alt,
-    )
-    if total is not None and total != frame.height:
-        st.caption(f"{exact(frame.height)} of {exact(total)} {noun}")
-
-
-def status_column(label: str, looks: Sequence[Look], help_text: str | None = None) -> Any:
-    """Describe a column of statuses, drawn as coloured words with symbols."""
-    return st.column_config.MultiselectColumn(
-        label,
-        options=[look.label for look in looks],
-        color=[_TABLE_COLOURS[look.colour] for look in looks],
-        width="small",
-        help=help_text,
-    )
-
-
-_TABLE_COLOURS: dict[Badge, Any] = {
-    "red": "red",
-    "orange": "orange",
-    "yellow": "yellow",
-    "blue": "blue",
-    "green": "green",
-    "violet": "violet",
-    "gray": "gray",
-}
 
 
 def age_look(seconds: float | None, interval_seconds: float) -> Badge:

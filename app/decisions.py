@@ -11,13 +11,11 @@ import polars as pl
 import streamlit as st
 
 from alerting.attention_facts import AttentionFacts
-from alerting.lag_status import group_status
 from alerting.samples import GroupStatus
-from alerting.windows import WINDOW_SECONDS, build_windows
+from alerting.windows import WINDOW_SECONDS, GroupKey
 from app import facts, queries
 from app.view import View
 from lake.errors import LakeError
-from lake.store import Lake
 from lake.tables import (
     BROKERS,
     DEAD_LETTERS,
@@ -26,31 +24,60 @@ from lake.tables import (
     GROUPS,
     PARTITIONS,
 )
+from scaling import facts as scaling_facts
+from scaling.facts import GroupFacts, TopicFacts
 
 _Value = TypeVar("_Value")
+
+
+def group_facts(view: View) -> dict[str, GroupFacts]:
+    """Return what is known of every group of the newest poll, its status included, by name.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+    return _group_facts(view.lake_uri, view.cluster, view)
+
+
+@st.cache_data(ttl=4, max_entries=16, show_spinner=False)
+def _group_facts(uri: str, cluster: str, _view: View) -> dict[str, GroupFacts]:
+    # A minute more than the window, so that the oldest sample of a slow poll is in it.
+    offsets, groups = queries.status_rows(_view, timedelta(seconds=WINDOW_SECONDS + 60))
+    if groups.is_empty():  # nobody has polled for long: the groups are known, their state is not
+        groups = queries.newest(_view, GROUPS)
+    found = scaling_facts.group_facts(
+        offsets,
+        groups,
+        queries.newest(_view, GROUP_MEMBERS),
+        queries.topics(_view),
+        queries.newest(_view, PARTITIONS),
+        now=_view.now.timestamp(),
+    )
+    return {key.group: found[key] for key in sorted(found)}
+
+
+def topic_facts(view: View) -> dict[str, TopicFacts]:
+    """Return what is known of every topic, by name.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+    found = scaling_facts.topic_facts(
+        queries.topics(view),
+        queries.recent(view, PARTITIONS, timedelta(seconds=WINDOW_SECONDS)),
+        queries.newest(view, BROKERS),
+        {GroupKey(view.cluster, group): fact for group, fact in group_facts(view).items()},
+    )
+    return {topic: fact for (_, topic), fact in sorted(found.items())}
 
 
 def group_statuses(view: View) -> dict[str, GroupStatus]:
     """Return what every group of the cluster is doing, by name.
 
-    A group that the newest poll saw but whose offsets nobody could read is there too, as unknown.
-
     Raises:
         LakeError: A table cannot be read.
     """
-    return _group_statuses(view.lake_uri, view.cluster, view.lake, view)
-
-
-@st.cache_data(ttl=4, max_entries=16, show_spinner=False)
-def _group_statuses(uri: str, cluster: str, _lake: Lake, _view: View) -> dict[str, GroupStatus]:
-    # A minute more than the window, so that the oldest sample of a slow poll is in it.
-    offsets, groups = queries.status_rows(_view, timedelta(seconds=WINDOW_SECONDS + 60))
-    now = _view.now.timestamp()
-    windows = build_windows(offsets, groups)
-    statuses = {key.group: group_status(window, now=now) for key, window in windows.items()}
-    for group in queries.newest(_view, GROUPS)["group"].to_list():
-        statuses.setdefault(group, group_status((), now=now))
-    return dict(sorted(statuses.items()))
+    return {group: fact.status for group, fact in group_facts(view).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +120,7 @@ def gather(view: View) -> Gathered:
                     ),
                 )
             ),
+            deadlines=attempt(lambda: facts.deadline_facts(group_facts(view), view.now)),
             dead_letters=attempt(
                 lambda: facts.dead_letter_facts(cluster, dead_letters(view)),
             ),
@@ -126,9 +154,7 @@ def members(view: View) -> pl.DataFrame:
     Raises:
         LakeError: A table cannot be read.
     """
-    return facts.members_of_poll(
-        queries.newest(view, GROUP_MEMBERS), queries.newest(view, GROUPS)
-    )
+    return facts.members_of_poll(queries.newest(view, GROUP_MEMBERS), queries.newest(view, GROUPS))
 
 
 def moment(unix_seconds: float | None) -> datetime | None:

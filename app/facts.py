@@ -12,12 +12,15 @@ from alerting.attention_facts import (
     ClusterFact,
     CollectionFact,
     DeadLetterFact,
+    DeadlineFact,
     GroupFact,
     IdleFact,
     MissingBroker,
 )
 from alerting.samples import GroupStatus
 from app.samples import with_replication
+from scaling.facts import GroupFacts
+from scaling.retention import WATCH_WITHIN_SECONDS, group_deadline
 
 RATE_SECONDS = 300.0
 """Over how much of the past a present rate is taken."""
@@ -98,9 +101,7 @@ def members_of_poll(members: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame
     return members.join(groups.select("poll_id").unique(), on="poll_id", how="semi")
 
 
-def idle_facts(
-    cluster: str, members: pl.DataFrame, offsets: pl.DataFrame
-) -> tuple[IdleFact, ...]:
+def idle_facts(cluster: str, members: pl.DataFrame, offsets: pl.DataFrame) -> tuple[IdleFact, ...]:
     """Return the groups with consumers that hold no partition.
 
     Args:
@@ -261,3 +262,24 @@ def _count(rows: pl.DataFrame, column: str) -> int | None:
 
 def _unix(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment is not None else None
+
+
+def deadline_facts(groups: Mapping[str, GroupFacts], now: datetime) -> tuple[DeadlineFact, ...]:
+    """Return the groups that retention overtakes within the days that somebody watches."""
+    found = []
+    for name, fact in groups.items():
+        nearest = group_deadline(fact)
+        if nearest is None or nearest[1].seconds is None:
+            continue
+        part, deadline = nearest
+        if deadline.seconds is not None and deadline.seconds <= WATCH_WITHIN_SECONDS:
+            found.append(
+                DeadlineFact(
+                    fact.cluster,
+                    name,
+                    part.status.topic,
+                    part.status.partition,
+                    now.timestamp() + deadline.seconds,
+                )
+            )
+    return tuple(found)

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from alerting.samples import GroupStatus, Status
-from app.format import count, duration, exact, listing, rate, short
+from app.format import count, duration, exact, listing
 from app.groups import LATE, LOOKS
 from app.history import TIME
+from app.tables import NEVER
 
 _TREND_POINTS = 40
 
@@ -28,9 +29,7 @@ def sentence(statuses: Mapping[str, GroupStatus]) -> tuple[str, str]:
     lags = [status.numbers.lag for status in statuses.values()]
     known = [lag for lag in lags if lag is not None]
     partly = sum(1 for status in statuses.values() if status.unknown_partitions)
-    worst = max(
-        late, key=lambda group: statuses[group].numbers.behind_seconds or 0.0, default=None
-    )
+    worst = max(late, key=lambda group: statuses[group].numbers.behind_seconds or 0.0, default=None)
     parts = [f"{exact(sum(known))} messages wait" if known else "How much waits is unknown"]
     if partly and known:
         parts.append(f"without {count(partly, 'group')} that could not be read in full")
@@ -69,7 +68,7 @@ def rows(
                 "behind_seconds": status.numbers.behind_seconds,
                 "arrival": status.numbers.arrival_per_second,
                 "consumption": status.numbers.consumption_per_second,
-                "drain_seconds": status.numbers.drain_seconds,
+                "drain_seconds": _drain(status),
                 "partitions": len(status.partitions),
                 "unknown_partitions": status.unknown_partitions,
             }
@@ -95,7 +94,17 @@ def rows(
     ).drop("order")
 
 
-_SCHEMA = {
+def _drain(status: GroupStatus) -> float | None:
+    """Return how long a backlog lasts: zero without one, for ever while it grows."""
+    numbers = status.numbers
+    if numbers.lag == 0:
+        return 0.0
+    if numbers.drain_seconds is None and (numbers.growth_per_second or 0.0) > 0:
+        return NEVER
+    return numbers.drain_seconds
+
+
+_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "group": pl.String,
     "status": pl.String,
     "order": pl.Int64,
@@ -124,24 +133,39 @@ def _trends(history: pl.DataFrame) -> pl.DataFrame:
     return lists.with_columns(pl.col("trend").list.gather_every(every).alias("trend"))
 
 
-def written(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns that are shown as text: what is unknown says so, and why."""
-    return frame.with_columns(
-        pl.Series("lag_text", [_lag(*row) for row in _pairs(frame, "lag", "unknown_partitions")]),
-        _text(frame, "behind_seconds", duration, "behind"),
-        _text(frame, "arrival", rate, "arriving"),
-        _text(frame, "consumption", rate, "consumed"),
-        pl.Series(
-            "drains",
-            [
-                _drains(status, seconds)
-                for status, seconds in _pairs(frame, "status", "drain_seconds")
-            ],
-            dtype=pl.String,
-        ),
-        pl.Series(
-            "members_text",
-            [_members(count_, idle) for count_, idle in _pairs(frame, "members", "idle")],
-            dtype=pl.String,
-        ),
+def filtered(
+    frame: pl.DataFrame, *, search: str, statuses: list[Status], kinds: list[str]
+) -> pl.DataFrame:
+    """Return the rows whose name holds ``search`` and whose status and kind are among those."""
+    rows = frame
+    if search.strip():
+        rows = rows.filter(
+            pl.col("group").str.to_lowercase().str.contains(search.strip().lower(), literal=True)
+        )
+    if statuses:
+        rows = rows.filter(pl.col("status").is_in([status.value for status in statuses]))
+    if kinds:
+        rows = rows.filter(pl.col("kind").is_in(kinds))
+    return rows
+
+
+def is_quiet() -> pl.Expr:
+    """Return whether a row is of a group without members for which nothing waits."""
+    return (
+        (pl.col("status") == Status.OK.value)
+        & (pl.col("members").fill_null(-1) == 0)
+        & (pl.col("lag").fill_null(-1) == 0)
     )
+
+
+def totals(frame: pl.DataFrame) -> str:
+    """Return the sums of the rows in a sentence."""
+    lag, unknown = frame["lag"].drop_nulls(), int((frame["unknown_partitions"] > 0).sum())
+    waits = f"{exact(int(lag.sum()))} messages wait" if lag.len() else "how much waits is unknown"
+    without = (
+        f" without {count(unknown, 'group')} not read in full" if unknown and lag.len() else ""
+    )
+    members = frame["members"].drop_nulls()
+    consumers = f"{exact(int(members.sum()))} consumers" if members.len() else "consumers unknown"
+    idle = int(frame["idle"].drop_nulls().sum())
+    return f"{waits}{without}; {consumers}" + (f", {exact(idle)} idle" if idle else "")

@@ -140,7 +140,7 @@ def merge(
             TIME, *keys, *names
         )
         past = pl.concat(
-            [past, in_steps(tail, keys, measures, 60).cast(dict(past.schema))],
+            [past, in_steps(tail, keys, measures, 60).cast(past.schema)],
             how="vertical",
         )
     return History(

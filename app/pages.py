@@ -50,7 +50,9 @@ def all_pages() -> dict[str, list[st.Page]]:
             _page(GROUPS, "Consumer groups", "groups", "Who is late?"),
             _page(GROUP, "Consumer group", "groups", "Why is it late, and what next?", hidden=True),
             _page(TOPICS, "Topics", "topic", "Where does the traffic go?"),
-            _page(TOPIC, "Topic", "topic", "What does this topic carry, and who reads?", hidden=True),
+            _page(
+                TOPIC, "Topic", "topic", "What does this topic carry, and who reads?", hidden=True
+            ),
             _page(BROKERS, "Brokers and replication", "dns", "Is data safe?"),
             _page(
                 DEAD_LETTERS,

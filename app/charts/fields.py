@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import plotly.graph_objects as go
 import polars as pl
 
@@ -38,32 +40,24 @@ def heatmap(
         y_title="",
         legend=False,
     )
-    if not frame.is_empty():
-        step = pl.duration(microseconds=int(step_seconds * 1e6))
-        first, last = frame["time"].min(), frame["time"].max()
-        grid = pl.datetime_range(first, last, step, eager=True, time_zone="UTC").alias("time")
+    first, last = frame["time"].min(), frame["time"].max()
+    if isinstance(first, datetime) and isinstance(last, datetime):
+        places = round((last - first).total_seconds() / step_seconds) + 1
+        grid = [first + timedelta(seconds=step_seconds * place) for place in range(places)]
+        passed = (pl.col("time") - pl.lit(first)).dt.total_microseconds() / 1e6
         # Polls do not fall exactly on the grid: each takes the nearest place.
         placed = (
-            frame.with_columns(
-                (
-                    (pl.col("time") - pl.lit(first)).dt.total_microseconds() / (step_seconds * 1e6)
-                )
-                .round()
-                .cast(pl.Int64)
-                .alias("place")
-            )
+            frame.with_columns((passed / step_seconds).round().cast(pl.Int64).alias("place"))
             .group_by("label", "place")
             .agg(pl.col(value).last())
         )
         rows: list[list[float | None]] = []
         for label in labels:
-            one = dict(
-                placed.filter(pl.col("label") == label).select("place", value).iter_rows()
-            )
-            rows.append([one.get(place) for place in range(len(grid))])
+            one = dict(placed.filter(pl.col("label") == label).select("place", value).iter_rows())
+            rows.append([one.get(place) for place in range(places)])
         made.add_trace(
             go.Heatmap(
-                x=axis.local_times(grid),
+                x=[axis.local(moment) for moment in grid],
                 y=labels,
                 z=rows,
                 colorscale=[list(stop) for stop in palette.heat],

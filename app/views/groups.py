@@ -1,15 +1,14 @@
 """Who is late?"""
 
-import polars as pl
 import streamlit as st
 
-from alerting.samples import Status
-from app import components, decisions, grouptable, pages, queries
-from app.format import count, exact, listing, short
-from app.groups import LATE, LOOKS
+from app import components, decisions, grouptable, pages, queries, tables
+from app.format import count, escape
+from app.groups import LOOKS
+from app.tables import Column
 from app.view import current
 from lake.errors import LakeError
-from lake.tables import GROUP_OFFSETS, GROUPS
+from lake.tables import GROUPS
 
 view = current()
 try:
@@ -27,7 +26,8 @@ if not statuses:
     )
     st.stop()
 
-components.headline(*grouptable.sentence(statuses))
+title, detail = grouptable.sentence(statuses)
+components.headline(title, escape(detail))
 
 members = None
 with components.guarded():
@@ -40,10 +40,14 @@ rows = grouptable.rows(statuses, groups, members, trend)
 search, status_filter, kind_filter = st.columns([2, 3, 2], vertical_alignment="bottom")
 with search:
     wanted = st.text_input(
-        "Search", key="groups-search", placeholder="part of a group's name", icon=":material/search:"
+        "Search",
+        key="groups-search",
+        placeholder="part of a group's name",
+        icon=":material/search:",
     )
 with status_filter:
-    present = [status for status in LOOKS if status in set(rows["status"].to_list())]
+    seen = set(rows["status"].to_list())
+    present = [status for status in LOOKS if status.value in seen]
     chosen = st.multiselect(
         "Status",
         present,
@@ -54,3 +58,69 @@ with status_filter:
 with kind_filter:
     kinds = sorted(set(rows["kind"].drop_nulls().to_list()))
     kind = st.multiselect("Kind", kinds, key="groups-kind", placeholder="every kind")
+
+found = grouptable.filtered(rows, search=wanted or "", statuses=chosen, kinds=kind)
+quiet = found.filter(grouptable.is_quiet())
+busy = found.filter(~grouptable.is_quiet())
+
+columns = {
+    "group": Column("group", width=170, opens=(pages.GROUP, "group"), pinned=True),
+    "label": Column("status", "status", looks=list(LOOKS.values()), width=125),
+    "lag": Column("lag", "count", help="Messages that wait: log end minus committed offset."),
+    "behind_seconds": Column(
+        "time lag", "duration", help="How old the oldest message is that was not read yet."
+    ),
+    "trend": Column("trend", "trend", help="Lag in the chosen time range.", width=90),
+    "arrival": Column("arriving", "rate"),
+    "consumption": Column("consumed", "rate"),
+    "drain_seconds": Column(
+        "drained in",
+        "duration",
+        help="Lag divided by what is consumed beyond what arrives; unknown where neither grows.",
+        never="grows",
+    ),
+    "members": Column("members", "count"),
+    "idle": Column("idle", "count", help="Members that hold no partition."),
+    "partitions": Column("partitions", "count"),
+    "unknown_partitions": Column(
+        "unread", "count", help="Partitions whose lag is unknown: it is missing in the lag."
+    ),
+    "kind": Column("kind"),
+    "why": Column("why", width="large"),
+}
+if found.is_empty():
+    components.nothing("No group matches these filters.", icon=":material/filter_alt_off:")
+else:
+    st.caption(f"{grouptable.totals(found)}.")
+    tables.show(
+        busy,
+        columns,
+        view=view,
+        key="groups-table",
+        alt="Consumer groups with status, lag, rates and members, the worst first",
+        total=rows.height,
+        noun="groups",
+        rows_shown=14,
+    )
+    if not quiet.is_empty():
+        with st.expander(f"{count(quiet.height, 'group')} without members and without lag"):
+            tables.show(
+                quiet,
+                columns,
+                view=view,
+                key="groups-quiet",
+                alt="Consumer groups without members for which nothing waits",
+                noun="groups",
+            )
+
+name = st.selectbox(
+    "Open a group",
+    found["group"].to_list(),
+    index=None,
+    key="groups-open",
+    placeholder="choose a group to see why",
+    width=360,
+)
+if name:
+    del st.session_state["groups-open"]
+    pages.go(pages.GROUP, {"group": name})

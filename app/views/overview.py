@@ -6,7 +6,6 @@ import polars as pl
 import streamlit as st
 
 from alerting.attention import AttentionItem, attention, headline
-from alerting.samples import Status
 from app import components, decisions, overview, pages, queries
 from app.axis import page_axis
 from app.charts.lines import Line, columns_chart, series_chart
@@ -176,10 +175,13 @@ with components.guarded():
             alt="Messages waiting over time: the groups with the highest lag and the others' sum",
             note=groups.note,
         )
-    with right, components.section(
-        "Arriving and consumed",
-        help_text="What arrives for all groups against what they consume. A message that two "
-        "groups read counts twice, on both sides.",
+    with (
+        right,
+        components.section(
+            "Arriving and consumed",
+            help_text="What arrives for all groups against what they consume. A message that two "
+            "groups read counts twice, on both sides.",
+        ),
     ):
         flows = groups.frame.group_by(TIME).agg(
             pl.col("arrival_per_second", "consumption_per_second").sum()
@@ -201,9 +203,7 @@ with components.guarded():
         )
 
     with components.section("Changes in the last hour"):
-        changed = overview.changes(
-            groups.frame, course, since=view.now - timedelta(hours=1)
-        )
+        changed = overview.changes(groups.frame, course, since=view.now - timedelta(hours=1))
         if changed:
             st.markdown(
                 "\n".join(

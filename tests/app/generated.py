@@ -177,7 +177,9 @@ def fill(settings: Settings, *, now: datetime | None = None, gold: bool = True) 
     lake = Lake(settings.lake)
     end = (now or datetime.now(UTC)).replace(microsecond=0) - timedelta(seconds=2)
     for table, rows in _bronze(end).items():
-        frame = pl.DataFrame(rows, schema_overrides=_overrides(table, rows), infer_schema_length=None)
+        frame = pl.DataFrame(
+            rows, schema_overrides=_overrides(table, rows), infer_schema_length=None
+        )
         lake.append(table, frame)
     if gold:
         for grain, length in ((_MINUTE_GRAIN, 6 * 3600), (_HOUR_GRAIN, 7 * 86400)):
@@ -189,7 +191,9 @@ def fill(settings: Settings, *, now: datetime | None = None, gold: bool = True) 
 def write_gold(lake: Lake, table: Table, frame: pl.DataFrame) -> None:
     """Write rows of a history table, which is otherwise Spark's."""
     # Minute rows are replaced an hour at a time, longer windows a day at a time.
-    part = pl.when(pl.col("grain_seconds") == 60).then(pl.col("window_start").dt.hour()).otherwise(0)
+    part = (
+        pl.when(pl.col("grain_seconds") == 60).then(pl.col("window_start").dt.hour()).otherwise(0)
+    )
     rows = conform(table, frame.with_columns(part.alias("part")))
     write_deltalake(
         lake.uri(table),
@@ -277,13 +281,7 @@ def _put_partitions(put: Callable[..., None], topic: Topic, at: float, lost: boo
             PARTITIONS,
             topic=topic.name,
             partition=partition,
-            leader=(
-                None
-                if not in_sync
-                else preferred
-                if preferred in in_sync
-                else in_sync[0]
-            ),
+            leader=(None if not in_sync else preferred if preferred in in_sync else in_sync[0]),
             preferred_leader=preferred,
             replicas=replicas,
             in_sync_replicas=in_sync,
@@ -341,9 +339,7 @@ def _put_group(put: Callable[..., None], group: Group, at: float, observed_at: d
                 client_id=f"{group.name}-{member}",
                 host=f"/10.0.0.{10 + member}",
                 instance_id=None,
-                assigned_partitions=len(
-                    range(member, group.topic.partitions, group.members)
-                )
+                assigned_partitions=len(range(member, group.topic.partitions, group.members))
                 if member < group.topic.partitions
                 else 0,
             )
@@ -398,7 +394,10 @@ def _put_dead_letters(put: Callable[..., None], at: float, observed_at: datetime
         oldest_unprocessed_at=observed_at - timedelta(hours=50),
         reasons=[
             {"key": "java.lang.ValueError", "value": 82},
-            {"key": "org.springframework.kafka.support.serializer.DeserializationException", "value": 12},
+            {
+                "key": "org.springframework.kafka.support.serializer.DeserializationException",
+                "value": 12,
+            },
             {"key": "java.net.SocketTimeoutException", "value": 6},
         ],
         sampled_records=100,
@@ -445,9 +444,7 @@ def _put_collections(put: Callable[..., None], observed_at: datetime, lost: bool
 
 
 def _gold(end: datetime, grain: int, length: int) -> dict[Table, list[dict[str, Any]]]:
-    rows: dict[str, list[dict[str, Any]]] = {
-        table.name: [] for table in _GOLD
-    }
+    rows: dict[str, list[dict[str, Any]]] = {table.name: [] for table in _GOLD}
     last = end.timestamp() - end.timestamp() % grain
     count = length // grain
     expected = grain // POLL_SECONDS
