@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -196,7 +197,7 @@ def read_topic_configs(
     found: dict[str, dict[str, tuple[str | None, bool]] | str] = {}
     for chunk in _chunks(topics, _CONFIGS_A_REQUEST):
         try:
-            answer = wire.any(lambda chunk=chunk: _describe_topics(chunk), deadline)
+            answer = wire.any(partial(_describe_topics, chunk), deadline)
         except CollectorError as error:
             found.update(dict.fromkeys(chunk, str(error)))
             continue

@@ -16,7 +16,10 @@ from collectors.errors import SettingsError
 from collectors.kafka.properties import Security, security
 from config.settings import ClusterSettings
 
+# What librdkafka logs about connections is said once, in words, by the batched client.
 _quiet = logging.getLogger("collectors.librdkafka")
+_quiet.addHandler(logging.NullHandler())
+_quiet.propagate = False
 
 # Properties that Headroom decides, whatever the configuration says: it only reads.
 _READ_ONLY: dict[str, Any] = {
@@ -35,6 +38,8 @@ _READER: dict[str, Any] = {
     "fetch.message.max.bytes": 262_144,
     "queued.max.messages.kbytes": 4_096,
     "fetch.wait.max.ms": 100,
+    "topic.metadata.refresh.interval.ms": 5_000,
+    "reconnect.backoff.max.ms": 1_000,
 }
 
 

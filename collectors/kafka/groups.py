@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -21,98 +22,19 @@ from kafka.protocol.metadata import FindCoordinatorRequest
 
 from collectors.errors import CollectorError, UnsupportedError
 from collectors.kafka.answers import GROUP_NOT_FOUND, reason
+from collectors.kafka.grouptypes import (
+    COMMITTED_SCHEMA,
+    GROUPS_SCHEMA,
+    MEMBERS_SCHEMA,
+    OWNERS_SCHEMA,
+    GroupRef,
+    Groups,
+)
 from collectors.kafka.messages import ConsumerGroupDescribeRequest, ShareGroupDescribeRequest
 from collectors.kafka.wire import Deadline, Wire
 
 _GROUPS_A_REQUEST = 2000
 _CONSUMER_PROTOCOL = "consumer"
-
-GROUPS_SCHEMA = pl.Schema(
-    {
-        "group": pl.String(),
-        "state": pl.String(),
-        "type": pl.String(),
-        "protocol_type": pl.String(),
-        "protocol": pl.String(),
-        "coordinator": pl.Int32(),
-        "members": pl.Int32(),
-        "unknown_reason": pl.String(),
-    }
-)
-MEMBERS_SCHEMA = pl.Schema(
-    {
-        "group": pl.String(),
-        "member_id": pl.String(),
-        "client_id": pl.String(),
-        "host": pl.String(),
-        "instance_id": pl.String(),
-        "assigned_partitions": pl.Int32(),
-    }
-)
-OWNERS_SCHEMA = pl.Schema(
-    {
-        "group": pl.String(),
-        "topic": pl.String(),
-        "partition": pl.Int32(),
-        "member_id": pl.String(),
-        "client_id": pl.String(),
-        "host": pl.String(),
-    }
-)
-COMMITTED_SCHEMA = pl.Schema(
-    {
-        "group": pl.String(),
-        "topic": pl.String(),
-        "partition": pl.Int32(),
-        "committed": pl.Int64(),
-        "committed_unknown": pl.String(),
-    }
-)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRef:
-    """A group as it is listed, or as it was known before.
-
-    Attributes:
-        group: Its id.
-        type: ``classic``, ``consumer`` (KIP-848), ``share`` or ``streams``.
-        protocol_type: ``consumer``, ``connect``, … or empty for a group that only commits.
-    """
-
-    group: str
-    type: str
-    protocol_type: str
-
-    @property
-    def holds_offsets(self) -> bool:
-        """Whether groups of this type commit offsets."""
-        return self.type != "share"
-
-
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """What the coordinators said.
-
-    Attributes:
-        groups: One row a group (``GROUPS_SCHEMA``); where its coordinator cannot be asked, state
-            is ``unknown``, members are null and ``unknown_reason`` says why.
-        members: One row a member.
-        owners: One row a partition that is assigned to a member.
-        committed: One row a committed offset; null with ``committed_unknown`` where Kafka would
-            not tell this one.
-        offsets_unknown: Group: why its committed offsets could not be read.
-        refs: Every group that exists as far as is known, by id: what to remember.
-        problems: What failed, a line each.
-    """
-
-    groups: pl.DataFrame
-    members: pl.DataFrame
-    owners: pl.DataFrame
-    committed: pl.DataFrame
-    offsets_unknown: Mapping[str, str]
-    refs: Mapping[str, GroupRef]
-    problems: Sequence[str]
 
 
 @dataclass(slots=True)
@@ -242,7 +164,7 @@ def _find_coordinators_one_by_one(
     for group in groups:
         try:
             answer = wire.any(
-                lambda group=group: FindCoordinatorRequest(key=group, key_type=0, max_version=3),
+                partial(FindCoordinatorRequest, key=group, key_type=0, max_version=3),
                 deadline,
             )
         except CollectorError as error:

@@ -159,7 +159,7 @@ def _settle(
     if code == KafkaError._PARTITION_EOF:  # noqa: SLF001 (confluent-kafka's public constant)
         if partition is not None:
             open_ends.pop(partition, None)
-    elif code in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED):
+    elif code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
         raise CollectorError(f"not permitted: needs READ on the topic {topic}")
     elif code in (
         KafkaError.OFFSET_OUT_OF_RANGE,

@@ -21,7 +21,8 @@ from collectors.kafka.batched import (
     read_topic_configs,
 )
 from collectors.kafka.deadletters import MARKING_CONFIG, find_dead_letters
-from collectors.kafka.groups import GroupRef, Groups, read_groups
+from collectors.kafka.groups import read_groups
+from collectors.kafka.grouptypes import GroupRef, Groups
 from collectors.kafka.sampler import Sample, Span
 from collectors.kafka.timeline import OffsetTimeline
 from collectors.kafka.wire import Broker, Deadline, Wire

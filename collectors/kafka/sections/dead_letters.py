@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,10 @@ from lake.tables import DEAD_LETTERS
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 _SOURCE = "kafka"
+READER_LOOKS_FOR = {"__consumer_offsets"}
+"""librdkafka's reader looks for the coordinator of its group id, though it joins no group; a
+cluster that has no groups yet would create this topic at that."""
+
 NO_REDRIVE_GROUP = "no redrive group is declared: what is unprocessed cannot be told"
 
 
@@ -35,7 +39,7 @@ def collect(view: View) -> Mapping[str, pl.DataFrame]:
         for topic, found_by in sorted(found.items()):
             row, spans[topic] = _depths(view, topic, offsets.filter(pl.col("topic") == topic))
             rows.append({"source": _SOURCE, "name": topic, "found_by": found_by, **row})
-    samples = _samples(view, spans)
+    samples = _samples(view, spans, {row["name"] for row in rows if row["retained"] is None})
     for row in rows:
         _add_sample(view, row, samples.get(row["name"]))
     view.memory.samples = samples
@@ -101,14 +105,19 @@ def _committed(view: View, group: str, topic: str) -> dict[int, int]:
     return dict(rows.select("partition", "committed").iter_rows())
 
 
-def _samples(view: View, spans: Mapping[str, list[Span]]) -> dict[str, Sampled]:
-    """Sample the topics whose ends moved, the longest unread ones first, while there is time."""
+def _samples(
+    view: View, spans: Mapping[str, list[Span]], incomplete: Collection[str]
+) -> dict[str, Sampled]:
+    """Sample the topics that moved, the longest unread ones first, while there is time."""
+    if not READER_LOOKS_FOR <= view.all_topics:
+        return {}
     known = view.memory.samples
     kept: dict[str, Sampled] = {}
     due = []
     for topic, wanted in spans.items():
         last = known.get(topic)
-        if last is not None and last.spans == tuple(wanted):
+        # Where a partition is unknown just now, the sample would be of something else.
+        if last is not None and (last.spans == tuple(wanted) or topic in incomplete):
             kept[topic] = last
         elif wanted:
             due.append((last.at if last else datetime.min.replace(tzinfo=view.now.tzinfo), topic))

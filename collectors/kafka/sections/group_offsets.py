@@ -8,7 +8,7 @@ import polars as pl
 
 from collectors.errors import CollectorError
 from collectors.kafka.batched import OFFSETS_SCHEMA
-from collectors.kafka.groups import Groups
+from collectors.kafka.grouptypes import Groups
 from collectors.kafka.timelag import time_lags
 from collectors.kafka.view import View
 

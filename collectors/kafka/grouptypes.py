@@ -1,0 +1,95 @@
+"""What is known of consumer groups after they were read, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+GROUPS_SCHEMA = pl.Schema(
+    {
+        "group": pl.String(),
+        "state": pl.String(),
+        "type": pl.String(),
+        "protocol_type": pl.String(),
+        "protocol": pl.String(),
+        "coordinator": pl.Int32(),
+        "members": pl.Int32(),
+        "unknown_reason": pl.String(),
+    }
+)
+MEMBERS_SCHEMA = pl.Schema(
+    {
+        "group": pl.String(),
+        "member_id": pl.String(),
+        "client_id": pl.String(),
+        "host": pl.String(),
+        "instance_id": pl.String(),
+        "assigned_partitions": pl.Int32(),
+    }
+)
+OWNERS_SCHEMA = pl.Schema(
+    {
+        "group": pl.String(),
+        "topic": pl.String(),
+        "partition": pl.Int32(),
+        "member_id": pl.String(),
+        "client_id": pl.String(),
+        "host": pl.String(),
+    }
+)
+COMMITTED_SCHEMA = pl.Schema(
+    {
+        "group": pl.String(),
+        "topic": pl.String(),
+        "partition": pl.Int32(),
+        "committed": pl.Int64(),
+        "committed_unknown": pl.String(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRef:
+    """A group as it is listed, or as it was known before.
+
+    Attributes:
+        group: Its id.
+        type: ``classic``, ``consumer`` (KIP-848), ``share`` or ``streams``.
+        protocol_type: ``consumer``, ``connect``, … or empty for a group that only commits.
+    """
+
+    group: str
+    type: str
+    protocol_type: str
+
+    @property
+    def holds_offsets(self) -> bool:
+        """Whether groups of this type commit offsets."""
+        return self.type != "share"
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """What the coordinators said.
+
+    Attributes:
+        groups: One row a group (``GROUPS_SCHEMA``); where its coordinator cannot be asked, state
+            is ``unknown``, members are null and ``unknown_reason`` says why.
+        members: One row a member.
+        owners: One row a partition that is assigned to a member.
+        committed: One row a committed offset; null with ``committed_unknown`` where Kafka would
+            not tell this one.
+        offsets_unknown: Group: why its committed offsets could not be read.
+        refs: Every group that exists as far as is known, by id: what to remember.
+        problems: What failed, a line each.
+    """
+
+    groups: pl.DataFrame
+    members: pl.DataFrame
+    owners: pl.DataFrame
+    committed: pl.DataFrame
+    offsets_unknown: Mapping[str, str]
+    refs: Mapping[str, GroupRef]
+    problems: Sequence[str]
