@@ -182,7 +182,7 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
         return None
     lag = found.newest.lag or 0
     if absent < max(rules.stop_seconds, 2 * (found.poll_seconds or 0.0)):
-        if found.full is None and found.last_advance_at is None:
+        if found.span_seconds < rules.trend_seconds and found.last_advance_at is None:
             return _Verdict(
                 Status.UNKNOWN,
                 f"Unknown: first seen {duration(absent)} ago, without members; "

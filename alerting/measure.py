@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import sqrt
+from operator import mul
 
 from alerting.samples import PartitionWindow, Sample, StatusRules
 
 _REBALANCING = frozenset({"preparingrebalance", "completingrebalance", "assigning", "reconciling"})
 _WITHOUT_MEMBERS = frozenset({"empty", "dead"})
+_MOST_POINTS = 40
+"""A straight line through more points than this is no other line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,8 @@ class Measurement:
         at_end: Whether nothing waits now but, at most, transaction markers.
         members: Members in the newest sample; 0 also where only the state says so.
         is_rebalancing: Whether the newest sample is from the middle of a rebalance.
-        full: Trend over the window; None with too few samples.
-        recent: Trend over its newer half.
+        recent: Trend over the window's newer half; None with too few samples.
+        full: Trend over the whole window, where the newer half leaves anything open.
         lowest_at: When the lag was last at its lowest.
         highest_at: When the lag was last at its highest.
     """
@@ -93,8 +97,8 @@ class Measurement:
     at_end: bool
     members: int | None
     is_rebalancing: bool
-    full: Trend | None
     recent: Trend | None
+    full: Trend | None
     lowest_at: float | None
     highest_at: float | None
 
@@ -153,26 +157,27 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
         return None
     samples, restarted_at = _present_log(window.samples)
     newest = samples[-1]
+    poll_seconds = _usual_step(samples)
     was_at_end = any(sample.lag == 0 for sample in samples)
     end_lag = 0 if was_at_end else rules.marker_messages
     rewind = _rewind(samples, rules)
     since_rewind = (
         samples if rewind is None else [sample for sample in samples if sample.at >= rewind.at]
     )
-    waiting_since, last_advance, period = _waiting(
-        since_rewind, end_lag, _usual_step(samples) or 0.0
-    )
+    waiting_since, last_advance, period = _waiting(since_rewind, end_lag, poll_seconds or 0.0)
     known = [
-        (sample.at, float(sample.log_end), float(sample.committed), sample.lag)
+        (sample.at, sample.log_end, sample.committed, sample.lag)
         for sample in since_rewind
         if sample.log_end is not None and sample.committed is not None and sample.lag is not None
     ]
     lags = [(at, lag) for at, _, _, lag in known]
     middle = newest.at - max(rules.trend_seconds, (newest.at - samples[0].at) / 2)
+    recent = _trend([point for point in known if point[0] >= middle], period, rules)
+    is_open = recent is None or recent.direction == 0 or recent.arrival_per_second == 0
     return Measurement(
         window=window,
         newest=newest,
-        poll_seconds=_usual_step(samples),
+        poll_seconds=poll_seconds,
         span_seconds=newest.at - samples[0].at,
         log_restarted_at=restarted_at,
         rewind=rewind,
@@ -187,8 +192,8 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
         at_end=newest.lag is not None and newest.lag <= end_lag,
         members=members_of(newest),
         is_rebalancing=is_rebalancing(newest),
-        full=_trend(known, period, rules),
-        recent=_trend([point for point in known if point[0] >= middle], period, rules),
+        recent=recent,
+        full=_trend(known, period, rules) if is_open else None,
         lowest_at=max(lags, key=lambda point: (-point[1], point[0]))[0] if lags else None,
         highest_at=max(lags, key=lambda point: (point[1], point[0]))[0] if lags else None,
     )
@@ -298,7 +303,7 @@ def _usual_step(samples: Sequence[Sample]) -> float | None:
 
 
 def _trend(
-    points: Sequence[tuple[float, float, float, int]], period: float | None, rules: StatusRules
+    points: Sequence[tuple[float, int, int, int]], period: float | None, rules: StatusRules
 ) -> Trend | None:
     """Fit straight lines; None where they cover less than the time that a trend needs.
 
@@ -310,32 +315,26 @@ def _trend(
     span = points[-1][0] - points[0][0]
     if span < rules.trend_seconds:
         return None
-    times = [point[0] - points[0][0] for point in points]
-    arrival, _ = _fit(times, [point[1] - points[0][1] for point in points])
-    consumption, _ = _fit(times, [point[2] - points[0][2] for point in points])
-    growth, residual = _fit(times, [float(point[3]) for point in points])
+    every = -(-len(points) // _MOST_POINTS)
+    kept = points[::-every]
+    start, first_end, first_committed, _ = kept[-1]
+    times = [point[0] - start for point in kept]
+    ends = [point[1] - first_end for point in kept]
+    steps = [point[2] - first_committed for point in kept]
+    lags = [point[3] for point in kept]
+    count, sum_times = len(kept), sum(times)
+    spread = sum(map(mul, times, times)) - sum_times * sum_times / count
+    if spread <= 0:
+        return None
+
+    def slope(values: Sequence[int]) -> float:
+        return float(sum(map(mul, times, values)) - sum_times * sum(values) / count) / spread
+
+    arrival, growth = max(0.0, slope(ends)), slope(lags)
+    scatter = sum(map(mul, lags, lags)) - sum(lags) ** 2 / count - growth * growth * spread
     noise = max(
-        float(rules.minimum_messages), 1.25 * max(arrival, 0.0) * (period or 0.0), 2 * residual
+        float(rules.minimum_messages),
+        1.25 * arrival * (period or 0.0),
+        2 * sqrt(max(0.0, scatter) / count),
     )
-    return Trend(max(arrival, 0.0), max(consumption, 0.0), growth, noise / span, span)
-
-
-def _fit(times: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
-    """Return the least-squares slope and the standard deviation of what it leaves over."""
-    count = len(times)
-    mean_time, mean_value = sum(times) / count, sum(values) / count
-    spread = sum((time - mean_time) ** 2 for time in times)
-    if spread == 0:
-        return 0.0, 0.0
-    slope = (
-        sum(
-            (time - mean_time) * (value - mean_value)
-            for time, value in zip(times, values, strict=True)
-        )
-        / spread
-    )
-    left = sum(
-        (value - mean_value - slope * (time - mean_time)) ** 2
-        for time, value in zip(times, values, strict=True)
-    )
-    return slope, float((left / count) ** 0.5)
+    return Trend(arrival, max(0.0, slope(steps)), growth, noise / span, span)
