@@ -328,7 +328,8 @@ def _trend(
         return None
 
     def slope(values: Sequence[int]) -> float:
-        return float(sum(map(mul, times, values)) - sum_times * sum(values) / count) / spread
+        covariance: float = sum(map(mul, times, values)) - sum_times * sum(values) / count
+        return covariance / spread
 
     arrival, growth = max(0.0, slope(ends)), slope(lags)
     scatter = sum(map(mul, lags, lags)) - sum(lags) ** 2 / count - growth * growth * spread
