@@ -323,13 +323,14 @@ def _trend(
     steps = [point[2] - first_committed for point in kept]
     lags = [point[3] for point in kept]
     count, sum_times = len(kept), sum(times)
-    spread = sum(map(mul, times, times)) - sum_times * sum_times / count
+    squares: float = sum(map(mul, times, times))
+    spread = squares - sum_times * sum_times / count
     if spread <= 0:
         return None
 
     def slope(values: Sequence[int]) -> float:
-        covariance: float = sum(map(mul, times, values)) - sum_times * sum(values) / count
-        return covariance / spread
+        products: float = sum(map(mul, times, values))
+        return (products - sum_times * sum(values) / count) / spread
 
     arrival, growth = max(0.0, slope(ends)), slope(lags)
     scatter = sum(map(mul, lags, lags)) - sum(lags) ** 2 / count - growth * growth * spread
