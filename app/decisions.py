@@ -10,7 +10,7 @@ from typing import TypeVar
 import polars as pl
 import streamlit as st
 
-from alerting.attention_facts import AttentionFacts
+from alerting.attention_facts import AttentionFacts, DeadlineFact
 from alerting.samples import GroupStatus
 from alerting.windows import WINDOW_SECONDS, GroupKey
 from app import facts, queries
@@ -80,6 +80,15 @@ def group_statuses(view: View) -> dict[str, GroupStatus]:
     return {group: fact.status for group, fact in group_facts(view).items()}
 
 
+def deadlines(view: View) -> tuple[DeadlineFact, ...]:
+    """Return the groups that retention overtakes, and when.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+    return facts.deadline_facts(group_facts(view), view.now)
+
+
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """Everything that the overview is decided from.
@@ -120,7 +129,7 @@ def gather(view: View) -> Gathered:
                     ),
                 )
             ),
-            deadlines=attempt(lambda: facts.deadline_facts(group_facts(view), view.now)),
+            deadlines=attempt(lambda: deadlines(view)),
             dead_letters=attempt(
                 lambda: facts.dead_letter_facts(cluster, dead_letters(view)),
             ),

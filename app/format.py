@@ -149,7 +149,7 @@ _SPECIAL = set("\\`*_{}[]()#+-!|<>$:~^")
 def escape(text: str) -> str:
     """Take the meaning from every character that Markdown would interpret."""
     return "".join(
-        f"\\{letter}" if letter in _SPECIAL else letter for letter in " ".join(text.split())
+        f"\\{letter}" if letter in _SPECIAL else letter for letter in re.sub(r"\s*\n\s*", " ", text)
     )
 
 

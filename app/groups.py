@@ -57,7 +57,7 @@ LOOKS: dict[Status, Look] = {
     ),
     Status.OK: Look(
         "OK",
-        "·",
+        "✓",
         ":material/check:",
         "gray",
         "The group keeps up.",

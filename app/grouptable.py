@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import polars as pl
 
 from alerting.samples import GroupStatus, Status
-from app.format import count, duration, exact, listing
+from app.format import count, duration, exact, listing, thin
 from app.groups import LATE, LOOKS
 from app.history import TIME
-from app.tables import NEVER
+from app.tables import NEVER, NONE
+from scaling.facts import GroupFacts
 
 _TREND_POINTS = 40
 
@@ -41,18 +42,11 @@ def sentence(statuses: Mapping[str, GroupStatus]) -> tuple[str, str]:
     return title, "; ".join(parts) + "."
 
 
-def rows(
-    statuses: Mapping[str, GroupStatus],
-    groups: pl.DataFrame,
-    members: pl.DataFrame | None,
-    trend: pl.DataFrame | None,
-) -> pl.DataFrame:
+def rows(facts: Mapping[str, GroupFacts], trend: pl.DataFrame | None) -> pl.DataFrame:
     """Return one row a group, worst first.
 
     Args:
-        statuses: What each group is doing.
-        groups: Rows of ``groups`` of the newest poll.
-        members: Members of that poll; None where they cannot be read.
+        facts: What is known of each group.
         trend: History of groups (``time``, ``group``, ``lag``); None where it cannot be read.
     """
     order = list(LOOKS)
@@ -60,31 +54,26 @@ def rows(
         [
             {
                 "group": group,
-                "status": status.status.value,
-                "order": order.index(status.status),
-                "label": [LOOKS[status.status].label],
-                "why": status.reason,
-                "lag": status.numbers.lag,
-                "behind_seconds": status.numbers.behind_seconds,
-                "arrival": status.numbers.arrival_per_second,
-                "consumption": status.numbers.consumption_per_second,
-                "drain_seconds": _drain(status),
-                "partitions": len(status.partitions),
-                "unknown_partitions": status.unknown_partitions,
+                "status": fact.status.status.value,
+                "order": order.index(fact.status.status),
+                "label": [LOOKS[fact.status.status].label],
+                "why": thin(fact.status.reason),
+                "lag": fact.status.numbers.lag,
+                "behind_seconds": fact.status.numbers.behind_seconds,
+                "arrival": fact.status.numbers.arrival_per_second,
+                "consumption": fact.status.numbers.consumption_per_second,
+                "drain_seconds": drain_seconds(fact.status),
+                "members": fact.members,
+                "idle": fact.idle_members,
+                "partitions": len(fact.status.partitions),
+                "unknown_partitions": fact.status.unknown_partitions,
+                "kind": fact.kind,
+                "type": fact.type,
             }
-            for group, status in statuses.items()
+            for group, fact in facts.items()
         ],
         schema=_SCHEMA,
     )
-    facts = groups.select("group", "kind", "state", "type", "members").unique("group")
-    frame = frame.join(facts, on="group", how="left")
-    if members is not None:
-        idle = members.group_by("group").agg(
-            (pl.col("assigned_partitions") == 0).sum().cast(pl.Int64).alias("idle")
-        )
-        frame = frame.join(idle, on="group", how="left")
-    else:
-        frame = frame.with_columns(pl.lit(None, pl.Int64).alias("idle"))
     if trend is not None and not trend.is_empty():
         frame = frame.join(_trends(trend), on="group", how="left")
     else:
@@ -94,14 +83,16 @@ def rows(
     ).drop("order")
 
 
-def _drain(status: GroupStatus) -> float | None:
-    """Return how long a backlog lasts: zero without one, for ever while it grows."""
+def drain_seconds(status: GroupStatus) -> float | None:
+    """Return how long a backlog lasts: for ever while it grows; ``NONE`` where nothing waits."""
     numbers = status.numbers
-    if numbers.lag == 0:
-        return 0.0
-    if numbers.drain_seconds is None and (numbers.growth_per_second or 0.0) > 0:
+    if numbers.drain_seconds is not None:
+        return numbers.drain_seconds
+    if numbers.lag == 0 or status.status is Status.OK:
+        return NONE
+    if (numbers.growth_per_second or 0.0) > 0:
         return NEVER
-    return numbers.drain_seconds
+    return None
 
 
 _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -115,8 +106,12 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "arrival": pl.Float64,
     "consumption": pl.Float64,
     "drain_seconds": pl.Float64,
+    "members": pl.Int64,
+    "idle": pl.Int64,
     "partitions": pl.Int64,
     "unknown_partitions": pl.Int64,
+    "kind": pl.String,
+    "type": pl.String,
 }
 
 

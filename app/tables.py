@@ -22,10 +22,13 @@ Kind = Literal["text", "count", "rate", "duration", "size", "share", "time", "st
 NEVER = float("inf")
 """A duration that never ends: a backlog that grows is never drained."""
 
+NONE = -1.0
+"""A number that does not apply: there is no backlog to drain."""
+
 ROW_LIMIT = 1000
 """Most rows that a table shows; a search finds the others."""
 
-_ROW_PIXELS = 35
+_ROW_PIXELS = 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Column:
         help: What the heading means, on hover.
         width: In pixels; None lets the table decide.
         looks: The statuses that a status column can show.
-        never: What is written for ``NEVER``.
+        never: What is written for ``NEVER``; a dash stands for ``NONE``.
         unknown: What is written where there is no value.
         opens: Page and parameter that a click on the cell leads to.
         pinned: Whether it stays while others scroll.
@@ -139,6 +142,8 @@ def _write(value: Any, *, writer: Callable[[Any], str], column: Column) -> str:
         return column.unknown
     if isinstance(value, float) and isinf(value):
         return column.never
+    if value == NONE:
+        return "–"  # noqa: RUF001 (a dash, read by people)
     return writer(value.to_pydatetime() if isinstance(value, pd.Timestamp) else value)
 
 

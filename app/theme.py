@@ -90,7 +90,7 @@ class Look:
         return f"{self.symbol} {self.word}"
 
 
-OK = Look("OK", "·", ":material/check:", "gray", "Nothing to do.")
+OK = Look("OK", "✓", ":material/check:", "gray", "Nothing to do.")
 WATCH = Look("watch", "▲", ":material/visibility:", "orange", "It may become a problem.")
 ACT = Look("act now", "●", ":material/error:", "red", "It hurts now, or soon will.")
 UNSURE = Look(

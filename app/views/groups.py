@@ -8,17 +8,15 @@ from app.groups import LOOKS
 from app.tables import Column
 from app.view import current
 from lake.errors import LakeError
-from lake.tables import GROUPS
 
 view = current()
 try:
-    statuses = decisions.group_statuses(view)
-    groups = queries.newest(view, GROUPS)
+    facts = decisions.group_facts(view)
 except LakeError as error:
     components.headline("The groups cannot be shown")
     components.show_broken(error)
     st.stop()
-if not statuses:
+if not facts:
     components.headline("No consumer group is known")
     components.nothing(
         "The newest poll found no group with committed offsets. Groups appear here by themselves "
@@ -26,16 +24,13 @@ if not statuses:
     )
     st.stop()
 
-title, detail = grouptable.sentence(statuses)
+title, detail = grouptable.sentence({group: fact.status for group, fact in facts.items()})
 components.headline(title, escape(detail))
 
-members = None
-with components.guarded():
-    members = decisions.members(view)
 trend = None
 with components.guarded():
     trend = queries.group_history(view).frame
-rows = grouptable.rows(statuses, groups, members, trend)
+rows = grouptable.rows(facts, trend)
 
 search, status_filter, kind_filter = st.columns([2, 3, 2], vertical_alignment="bottom")
 with search:
@@ -76,7 +71,7 @@ columns = {
     "drain_seconds": Column(
         "drained in",
         "duration",
-        help="Lag divided by what is consumed beyond what arrives; unknown where neither grows.",
+        help="Lag divided by what is consumed beyond what arrives.",
         never="grows",
     ),
     "members": Column("members", "count"),
@@ -91,7 +86,8 @@ columns = {
 if found.is_empty():
     components.nothing("No group matches these filters.", icon=":material/filter_alt_off:")
 else:
-    st.caption(f"{grouptable.totals(found)}.")
+    if found.height < rows.height:
+        st.caption(f"These groups: {grouptable.totals(found)}.")
     tables.show(
         busy,
         columns,

@@ -35,16 +35,15 @@ for error in gathered.errors:
 
 def draw_item(item: AttentionItem) -> None:
     """Draw one row of the list: how urgent, what and since when, why and what to do, until when."""
-    urgency, what, why, until = st.columns([1.05, 3.1, 5.6, 1.6], vertical_alignment="top")
+    urgency, what, why, until = st.columns([1.2, 3.0, 5.8, 1.4], vertical_alignment="top")
     with urgency:
         components.badge(overview.LOOKS[item.severity])
+        if item.since is not None:
+            when = clock(decisions.moment(item.since), view.zone, now=view.now)
+            st.caption(f"{'before' if item.since_at_least else 'since'} {when}")
     with what:
         parameters = {key: text for key, text in item.link.params.items() if key != "cluster"}
         pages.link(item.link.page, f"**{escape(item.what)}**", parameters)
-        if item.since is not None:
-            at_least = "longer than " if item.since_at_least else ""
-            when = clock(decisions.moment(item.since), view.zone, now=view.now)
-            st.caption(f"since {at_least}{when}")
     with why:
         st.markdown(
             f"{escape(thin(item.why))}  \n:gray[:material/arrow_forward: {escape(item.step)}]"
@@ -119,7 +118,7 @@ with components.guarded():
         components.tile(
             "Arriving",
             rate(arriving[-1]) if arriving.len() else "unknown",
-            delta="messages, all topics",
+            delta="all topics",
             trend=overview.course(course, "arrival_per_second"),
             help_text="Messages a second that all topics of the cluster receive.",
         )

@@ -1,0 +1,142 @@
+"""Recommendations as cards: the advice is the deciding package's, the look is ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from app import components, pages, theme
+from app.format import count, duration, escape, exact, rate, share, thin
+from app.theme import Look
+from scaling.model import Caveat, CaveatLevel, Evidence, Kind, Recommendation, Severity
+
+LOOKS: dict[Severity, Look] = {
+    Severity.ACT_NOW: theme.ACT,
+    Severity.WATCH: theme.WATCH,
+    Severity.UNKNOWN: theme.UNSURE,
+    Severity.INFO: Look("note", "i", ":material/info:", "blue", "Worth knowing; it can wait."),
+}
+"""How the severities of recommendations look."""
+
+WORDS: dict[Kind, str] = {
+    Kind.DATA_LOST: "data is lost",
+    Kind.RETENTION_DEADLINE: "retention is close",
+    Kind.START_CONSUMERS: "start its consumers",
+    Kind.BLOCKED_PARTITION: "a partition is blocked",
+    Kind.BLOCKED_GROUP: "the group is blocked",
+    Kind.HOT_PARTITION: "a hot partition",
+    Kind.PARTITION_BOUND: "bound by its partitions",
+    Kind.ADD_CONSUMERS: "add consumers",
+    Kind.REMOVE_IDLE_CONSUMERS: "remove idle consumers",
+    Kind.DURABILITY: "durability",
+    Kind.KEEP: "keep as it is",
+    Kind.UNKNOWN: "nothing can be advised",
+}
+"""Each kind of advice in a few words."""
+
+_CAVEATS: dict[CaveatLevel, tuple[str, str]] = {
+    CaveatLevel.BLOCKER: ("red", ":material/block:"),
+    CaveatLevel.HIGH: ("orange", ":material/warning:"),
+    CaveatLevel.MEDIUM: ("gray", ":material/warning:"),
+    CaveatLevel.LOW: ("gray", ":material/info:"),
+}
+
+
+def headline(advice: Recommendation) -> str:
+    """Return the advice in a line: ``payments: 4 → 6 consumers``."""
+    if advice.proposed is not None and advice.quantity:
+        before = "?" if advice.current is None else exact(advice.current)
+        return f"{advice.subject}: {before} → {exact(advice.proposed)} {advice.quantity}"
+    return f"{advice.subject}: {WORDS[advice.kind]}"
+
+
+def summary(found: list[Recommendation]) -> str:
+    """Return how many changes are advised, as the headline of the page of advice."""
+    changes = [one for one in found if is_change(one)]
+    urgent = sum(one.severity is Severity.ACT_NOW for one in changes)
+    unknown = sum(one.kind is Kind.UNKNOWN for one in found)
+    if not changes:
+        title = "No change is advised"
+    else:
+        title = f"{count(len(changes), 'change')} advised"
+        if urgent:
+            title += f": {urgent} urgent"
+    if unknown:
+        title += f", {unknown} cannot be judged"
+    return title
+
+
+def is_change(advice: Recommendation) -> bool:
+    """Tell whether following the advice changes something."""
+    return advice.kind not in (Kind.KEEP, Kind.UNKNOWN) and advice.severity is not Severity.UNKNOWN
+
+
+def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
+    """Draw a recommendation with its evidence, what may go wrong and the lines to run.
+
+    Args:
+        advice: The recommendation.
+        key: The card's name on the page.
+        link: The page of its subject, ``group`` or ``topic``; None draws no link.
+    """
+    with st.container(border=True, key=key):
+        with st.container(horizontal=True, horizontal_alignment="distribute"):
+            if link is None:
+                st.markdown(f"**{escape(headline(advice))}**", width="content")
+            else:
+                pages.link(link, f"**{escape(headline(advice))}**", {link: advice.subject})
+            components.badge(LOOKS[advice.severity])
+        st.markdown(escape(thin(advice.reason)))
+        if advice.unknown_reason:
+            st.markdown(
+                f":violet-badge[:material/help: unknown] {escape(thin(advice.unknown_reason))}"
+            )
+        for caveat in advice.caveats:
+            _caveat(caveat)
+        if advice.evidence:
+            figures = [f"{escape(one.name)} **{escape(written(one))}**" for one in advice.evidence]
+            st.caption(
+                "&ensp;·&ensp;".join([*figures, f"confidence **{advice.confidence.value}**"]),
+                help="The figures that this advice was taken from.",
+            )
+        _commands(advice, key)
+
+
+def _caveat(caveat: Caveat) -> None:
+    colour, icon = _CAVEATS[caveat.level]
+    word = f" **{caveat.level.value}**" if caveat.level is CaveatLevel.BLOCKER else ""
+    st.caption(f":{colour}[{icon}{word}] {escape(thin(caveat.text))}")
+
+
+def written(one: Evidence) -> str:
+    """Write a figure in its unit."""
+    value = one.value
+    if value is None:
+        return "unknown"
+    if isinstance(value, str):
+        return thin(value)
+    if one.unit == "":
+        return exact(value) if float(value).is_integer() else f"{value:.3g}"
+    writer = _WRITERS.get(one.unit)
+    return writer(value) if writer else f"{exact(value)} {one.unit}"
+
+
+_WRITERS: dict[str, Callable[[float | None], str]] = {
+    "messages": exact,
+    "s": duration,
+    "messages/s": rate,
+    "ratio": share,
+}
+
+
+def _commands(advice: Recommendation, key: str) -> None:
+    if not advice.commands:
+        return
+    blockers = [one for one in advice.caveats if one.level is CaveatLevel.BLOCKER]
+    if blockers and not st.checkbox(
+        "I have read what may break; show the commands", key=f"{key}-acknowledged"
+    ):
+        return
+    st.code("\n".join(advice.commands), language="bash", wrap_lines=True)
+    st.caption("For a person to run; this program changes nothing.")
