@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +21,23 @@ _TABLE_PROPERTIES: dict[str, str | None] = {
     "delta.logRetentionDuration": "interval 7 days",
     "delta.deletedFileRetentionDuration": "interval 1 days",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatistics:
+    """What the newest version of a table consists of.
+
+    Attributes:
+        files: Data files.
+        size_bytes: Their size.
+        version: The version's number.
+        written_at: When it was committed; None where the log does not say.
+    """
+
+    files: int
+    size_bytes: int
+    version: int
+    written_at: datetime | None
 
 
 class Lake:
@@ -189,6 +207,29 @@ class Lake:
             handle.create_checkpoint()
         except (DeltaError, OSError) as error:
             raise LakeError(f"{table.name}: cannot compact: {error}") from error
+
+    def statistics(self, table: Table) -> TableStatistics | None:
+        """Return what the table's newest version consists of; None if it does not exist.
+
+        Raises:
+            UnreadableTableError: The table's log cannot be read.
+        """
+        handle = self._open(table)
+        if handle is None:
+            return None
+        try:
+            sizes = pl.DataFrame(handle.get_add_actions(flatten=True))["size_bytes"]
+            written = handle.history(1)[0].get("timestamp")
+        except (DeltaError, OSError, ValueError) as error:
+            raise UnreadableTableError(
+                f"{table.name}: {self.uri(table)} cannot be read: {error}"
+            ) from error
+        return TableStatistics(
+            files=sizes.len(),
+            size_bytes=int(sizes.sum()),
+            version=handle.version(),
+            written_at=None if written is None else datetime.fromtimestamp(written / 1000, UTC),
+        )
 
     def _collect(self, table: Table, frame: pl.LazyFrame) -> pl.DataFrame:
         try:
