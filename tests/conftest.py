@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from demo.cluster import KafkaCluster
+from demo.workload.service import Workload
 from runtime.errors import JarsError, JavaError
 from runtime.jars import kafka_classpath
 from runtime.java import Java, find_java
-from tests.support import Names, unavailable
+from tests.support import Names, eventually, unavailable
 
 TEST_HEAP_MB = 96
 
@@ -75,3 +76,22 @@ def names(kafka_cluster: KafkaCluster) -> Iterator[Names]:
         yield made
     finally:
         made.delete()
+
+
+@pytest.fixture(scope="session")
+def demo_workload(kafka_cluster: KafkaCluster) -> Iterator[Workload]:
+    """The demo's own topics and groups on the shared cluster, in each of its documented states.
+
+    Paused, so that other tests have a quiet cluster: nothing is produced, consumed or committed
+    while the members stay in their groups. ``resume()`` and ``pause()`` as a test needs it, and
+    leave it paused.
+    """
+    with Workload(kafka_cluster.bootstrap_servers) as workload:
+        groups = {group.name for group in workload.catalogue.groups}
+        eventually(
+            lambda: workload.committed_groups() == groups,
+            timeout_seconds=60,
+            what="demo workload with commits of every group",
+        )
+        workload.pause()
+        yield workload

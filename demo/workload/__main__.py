@@ -27,6 +27,7 @@ def main(
     control: Annotated[Path, typer.Option(help="folder of the control files")],
 ) -> None:
     """Run the demo's producers and consumers until SIGTERM or Ctrl-C."""
+    logging.getLogger("kafka").setLevel(logging.WARNING)  # kafka-python tells each connection
     logging.basicConfig(
         stream=sys.stdout, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
     )

@@ -65,8 +65,8 @@ def consumer_settings(bootstrap_servers: str, client_id: str, group: Group) -> d
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
         "isolation.level": "read_committed" if group.read_committed else "read_uncommitted",
-        "fetch.min.bytes": 16_384,
-        "fetch.wait.max.ms": 400,
+        "fetch.min.bytes": 65_536,
+        "fetch.wait.max.ms": 700,
         "max.partition.fetch.bytes": 16_384,
         "queued.min.messages": 20,
     }

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from demo.workload.clients import LOG, consumer_settings
 from demo.workload.headers import Headers, Origin, connect_headers, spring_headers
@@ -67,6 +67,7 @@ class Member:
         """
         self.group = group
         self.quiet = threading.Event()
+        self.committed = threading.Event()
         self._bootstrap_servers = bootstrap_servers
         self._name = f"{group.name}-{number}"
         self._partitions = partitions
@@ -102,7 +103,8 @@ class Member:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        consumer = Consumer(consumer_settings(self._bootstrap_servers, self._name, self.group))
+        settings = consumer_settings(self._bootstrap_servers, self._name, self.group)
+        consumer = Consumer({**settings, "on_commit": self._on_commit})
         try:
             if self.group.leaves_after is not None and self._was_here(consumer):
                 return
@@ -238,11 +240,19 @@ class Member:
                 offsets = [each for each in consumer.position(offsets) if each.offset >= 0]
             if wait:
                 consumer.commit(offsets=offsets, asynchronous=False)
+                self.committed.set()
             else:
                 consumer.commit(offsets=offsets, asynchronous=True)
             self._dirty = False
         except KafkaException as error:  # tried again with the next commit
             LOG.info("%s: %s", self._name, error)
+
+    def _on_commit(self, error: KafkaError | None, partitions: Sequence[TopicPartition]) -> None:
+        if error is None and partitions:
+            self.committed.set()
+        elif error is not None:
+            LOG.info("%s: %s", self._name, error)
+            self._dirty = True
 
     def _on_assign(self, consumer: Consumer, partitions: Sequence[TopicPartition]) -> None:
         consumer.incremental_assign(list(partitions))

@@ -33,6 +33,7 @@ class Pipeline:
             raise ValueError(f"{group.name} forwards nowhere")
         self.group = group
         self.quiet = threading.Event()
+        self.committed = threading.Event()
         self._target = group.forwards_to
         self._bootstrap_servers = bootstrap_servers
         self._name = f"{group.name}-{number}"
@@ -124,6 +125,7 @@ class Pipeline:
                 _CALL_SECONDS,
             )
             producer.commit_transaction(_CALL_SECONDS)
+            self.committed.set()
         except KafkaException:
             producer.abort_transaction(_CALL_SECONDS)
             raise

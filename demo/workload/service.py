@@ -10,6 +10,8 @@ from typing import Self
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from kafka import KafkaAdminClient
+from kafka.errors import KafkaError as KafkaPythonError
 
 from demo.errors import DemoError
 from demo.workload.catalogue import CATALOGUE
@@ -51,7 +53,9 @@ class Workload:
 
     def start(self) -> Self:
         """Create and seed the topics that are missing, then start producers and consumers."""
-        self._streams.seed(self.create_topics())
+        new = self.create_topics()
+        self._streams.seed(new)
+        self.wait_for_coordinators()
         for group in self.catalogue.groups:
             self._launch(group)
         self._streams.start()
@@ -95,6 +99,35 @@ class Workload:
                 raise DemoError(f"new topics had no leaders after {timeout_seconds:.0f} s")
             time.sleep(0.1)
         return new
+
+    def wait_for_coordinators(self, timeout_seconds: float = 60.0) -> None:
+        """Wait until every group has a coordinator that answers.
+
+        A consumer that joins earlier can be told "not coordinator" at the wrong moment and then
+        never start to fetch (librdkafka issue 5586), which no group of the catalogue should.
+        Asked through kafka-python: librdkafka's admin calls for groups crash the process at such
+        moments (its issue 5040).
+
+        Raises:
+            DemoError: They do not all answer in time.
+        """
+        names = [group.name for group in self.catalogue.groups]
+        deadline = time.monotonic() + timeout_seconds
+        reason = ""
+        while time.monotonic() < deadline:
+            try:
+                admin = KafkaAdminClient(
+                    bootstrap_servers=self._bootstrap_servers.split(","), request_timeout_ms=10_000
+                )
+                try:
+                    admin.list_group_offsets(names)
+                finally:
+                    admin.close()
+                return
+            except KafkaPythonError as error:
+                reason = str(error)
+                time.sleep(0.3)
+        raise DemoError(f"no group coordinators after {timeout_seconds:.0f} s: {reason}")
 
     def pause(self, timeout_seconds: float = 30.0) -> None:
         """Make the cluster quiet: nothing is produced, consumed or committed any more.
@@ -151,6 +184,18 @@ class Workload:
         """Return how many consumers of each group run."""
         return {
             name: sum(member.alive for member in members) for name, members in self._members.items()
+        }
+
+    def committed_groups(self) -> set[str]:
+        """Return the groups whose consumers have committed since they were started.
+
+        The consumers say so themselves: librdkafka's admin call for committed offsets crashes
+        the process when a coordinator moves (librdkafka issue 5040).
+        """
+        return {
+            name
+            for name, members in self._members.items()
+            if any(member.committed.is_set() for member in members)
         }
 
     def close(self, timeout_seconds: float = 8.0) -> None:

@@ -14,7 +14,7 @@ from demo.workload.clients import LOG, producer_settings
 from demo.workload.model import Catalogue, Stream
 
 POISON = b'{"template":"broken"}'
-_TICK_SECONDS = 0.25
+_TICK_SECONDS = 0.5
 _LONGEST_CATCH_UP_SECONDS = 2.0
 
 

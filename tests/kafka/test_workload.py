@@ -1,0 +1,235 @@
+"""The demo's workload on real brokers: every documented behaviour is there."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import OffsetSpec
+from kafka import KafkaAdminClient
+
+from demo.cluster import KafkaCluster
+from demo.workload.catalogue import CATALOGUE, ORDERS_DEAD, WAREHOUSE_DEAD
+from demo.workload.service import Workload
+from tests.support import eventually
+
+
+@pytest.fixture(scope="module")
+def running(demo_workload: Workload) -> Iterator[Workload]:
+    demo_workload.resume()
+    try:
+        yield demo_workload
+    finally:
+        demo_workload.pause()
+
+
+def offsets(cluster: KafkaCluster, group: str) -> dict[int, int]:
+    """Committed offsets by kafka-python: librdkafka's call can crash (its issue 5040)."""
+    admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
+    try:
+        found = admin.list_group_offsets([group])[group]
+    finally:
+        admin.close()
+    return {place.partition: each.offset for place, each in found.items()}
+
+
+def ends(cluster: KafkaCluster, topic: str, spec: OffsetSpec | None = None) -> dict[int, int]:
+    partitions = CATALOGUE.topic(topic).partitions
+    asked = {TopicPartition(topic, each): spec or OffsetSpec.latest() for each in range(partitions)}
+    return {
+        each.partition: future.result().offset
+        for each, future in cluster.admin().list_offsets(asked).items()
+    }
+
+
+def lags(cluster: KafkaCluster, group: str) -> dict[int, int]:
+    committed = offsets(cluster, group)
+    return {
+        partition: end - committed[partition]
+        for partition, end in ends(cluster, CATALOGUE.group(group).topic).items()
+        if partition in committed
+    }
+
+
+def described(cluster: KafkaCluster, group: str) -> Any:
+    return cluster.admin().describe_consumer_groups([group])[group].result()
+
+
+def first_records(cluster: KafkaCluster, topic: str) -> list[Any]:
+    consumer = Consumer(
+        {"bootstrap.servers": cluster.bootstrap_servers, "group.id": "reader-of-tests"}
+    )
+    try:
+        consumer.assign(
+            [TopicPartition(topic, each, 0) for each in range(CATALOGUE.topic(topic).partitions)]
+        )
+        return eventually(lambda: consumer.consume(5, timeout=5), what=f"records of {topic}")
+    finally:
+        consumer.close()
+
+
+@pytest.mark.parametrize("group", [pytest.param(each, id=each.name) for each in CATALOGUE.groups])
+def test_each_group_has_the_members_that_the_catalogue_says(
+    kafka_cluster: KafkaCluster, running: Workload, group: Any
+) -> None:
+    expected = 0 if group.leaves_after is not None else group.members
+    eventually(
+        lambda: len(described(kafka_cluster, group.name).members) == expected,
+        what=f"{expected} members of {group.name}",
+    )
+    found = described(kafka_cluster, group.name)
+    assert found.state.name == ("EMPTY" if expected == 0 else "STABLE")
+    assert found.type.name == ("CONSUMER" if group.protocol == "consumer" else "CLASSIC")
+
+
+def test_the_healthy_group_keeps_up(kafka_cluster: KafkaCluster, running: Workload) -> None:
+    arrival = CATALOGUE.stream("orders.placed").rate.mean
+    eventually(
+        lambda: sum(lags(kafka_cluster, "order-fulfilment").values()) < 5 * arrival,
+        what="lag of less than five seconds",
+    )
+
+
+def test_idle_members_hold_nothing(kafka_cluster: KafkaCluster, running: Workload) -> None:
+    members = described(kafka_cluster, "stock-projection").members
+    held = sorted(len(member.assignment.topic_partitions) for member in members)
+    assert held == [0, 0, 1, 1, 1]
+
+
+def test_only_the_hot_partition_falls_behind(
+    kafka_cluster: KafkaCluster, running: Workload
+) -> None:
+    def others_done() -> bool:
+        found = sorted(lags(kafka_cluster, "session-builder").values())
+        return len(found) == 6 and found[-1] > 500 and found[-2] < 100
+
+    eventually(others_done, timeout_seconds=60, what="one hot partition")
+
+
+def test_the_poisoned_partition_stands_while_the_others_move(
+    kafka_cluster: KafkaCluster, running: Workload
+) -> None:
+    before = offsets(kafka_cluster, "invoice-rendering")
+    eventually(
+        lambda: all(
+            at > before[partition] or partition == 2
+            for partition, at in offsets(kafka_cluster, "invoice-rendering").items()
+        ),
+        what="progress of the other partitions",
+    )
+    assert offsets(kafka_cluster, "invoice-rendering")[2] == before[2]
+    end = ends(kafka_cluster, "invoices.requested")[2]
+    eventually(
+        lambda: ends(kafka_cluster, "invoices.requested")[2] > end,
+        what="arrivals behind the poison record",
+    )
+
+
+def test_the_group_that_left_does_not_move(kafka_cluster: KafkaCluster, running: Workload) -> None:
+    before = offsets(kafka_cluster, "shipment-notification")
+    end = sum(ends(kafka_cluster, "shipments.dispatched").values())
+    assert sum(before.values()) == CATALOGUE.group("shipment-notification").leaves_after
+    eventually(
+        lambda: sum(ends(kafka_cluster, "shipments.dispatched").values()) > end,
+        what="arrivals for the group that left",
+    )
+    assert offsets(kafka_cluster, "shipment-notification") == before
+
+
+def test_the_pipeline_writes_in_transactions(
+    kafka_cluster: KafkaCluster, running: Workload
+) -> None:
+    before = sum(offsets(kafka_cluster, "ledger-audit").values())
+    eventually(
+        lambda: sum(offsets(kafka_cluster, "ledger-audit").values()) > before,
+        what="progress behind the transactions",
+    )
+    records = sum(ends(kafka_cluster, "ledger.entries").values())
+    # Marks of transactions take offsets too: more offsets than records were forwarded.
+    assert records > sum(offsets(kafka_cluster, "ledger-writer").values())
+
+
+def test_retention_follows_the_archive_group(
+    kafka_cluster: KafkaCluster, running: Workload
+) -> None:
+    """Its oldest records go while it has not read the newest minute of them."""
+    start = eventually(
+        lambda: sum(ends(kafka_cluster, "telemetry.readings", OffsetSpec.earliest()).values()),
+        timeout_seconds=40,
+        what="records deleted by retention",
+    )
+    assert start < sum(ends(kafka_cluster, "telemetry.readings").values())
+    behind = sum(lags(kafka_cluster, "telemetry-archive").values())
+    assert behind > 10 * CATALOGUE.stream("telemetry.readings").rate.mean
+
+
+def test_spring_dead_letters_carry_binary_numbers(
+    kafka_cluster: KafkaCluster, running: Workload
+) -> None:
+    record = first_records(kafka_cluster, ORDERS_DEAD)[0]
+    headers = dict(record.headers())
+    assert headers["kafka_dlt-original-topic"] == b"orders.placed"
+    assert headers["kafka_dlt-original-consumer-group"] == b"order-fulfilment"
+    assert struct.unpack(">i", headers["kafka_dlt-original-partition"]) == (record.partition(),)
+    (offset,) = struct.unpack(">q", headers["kafka_dlt-original-offset"])
+    assert offset % 150 == 149
+    (timestamp,) = struct.unpack(">q", headers["kafka_dlt-original-timestamp"])
+    assert timestamp <= record.timestamp()[1]
+
+
+def test_connect_dead_letters_keep_the_original_time(
+    kafka_cluster: KafkaCluster, running: Workload
+) -> None:
+    headers = dict(first_records(kafka_cluster, WAREHOUSE_DEAD)[0].headers())
+    assert headers["__connect.errors.topic"] == b"orders.placed"
+    assert headers["__connect.errors.connector.name"] == b"warehouse_sink"
+    assert int(headers["__connect.errors.offset"]) % 400 == 399
+
+
+def test_dead_letters_are_redriven_with_a_delay(
+    kafka_cluster: KafkaCluster, running: Workload
+) -> None:
+    eventually(
+        lambda: sum(offsets(kafka_cluster, "orders-redrive").values()),
+        timeout_seconds=40,
+        what="redriven records",
+    )
+    assert sum(lags(kafka_cluster, "orders-redrive").values()) > 0
+
+
+def test_a_stopped_group_comes_back(kafka_cluster: KafkaCluster, running: Workload) -> None:
+    running.stop_group("fraud-scoring")
+    try:
+        eventually(
+            lambda: not described(kafka_cluster, "fraud-scoring").members,
+            what="group without members",
+        )
+    finally:
+        running.start_group("fraud-scoring")
+    eventually(
+        lambda: len(described(kafka_cluster, "fraud-scoring").members) == 2, what="two members"
+    )
+
+
+def test_a_pause_makes_the_cluster_quiet(kafka_cluster: KafkaCluster, running: Workload) -> None:
+    running.pause()
+    try:
+
+        def state() -> list[object]:
+            return [
+                (offsets(kafka_cluster, group.name), ends(kafka_cluster, group.topic))
+                for group in CATALOGUE.groups
+            ]
+
+        first = state()
+        assert state() == first
+        eventually(lambda: state() == first, what="unchanged offsets")
+    finally:
+        running.resume()
+    before = sum(ends(kafka_cluster, "orders.placed").values())
+    eventually(
+        lambda: sum(ends(kafka_cluster, "orders.placed").values()) > before, what="new records"
+    )
