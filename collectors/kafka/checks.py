@@ -9,6 +9,7 @@ import polars as pl
 
 from collectors.errors import CollectorError
 from collectors.kafka.answers import NOT_PERMITTED, reason
+from collectors.kafka.clients import READER_LOOKS_FOR
 from collectors.kafka.sampler import Span, sample
 from collectors.kafka.view import View
 from collectors.source import Check
@@ -115,6 +116,9 @@ def _dead_letters(view: View) -> Check:
     ).sort("topic")
     if filled.is_empty():
         return Check(feature, None, False, f"{len(topics)} dead-letter topics, all empty")
+    if READER_LOOKS_FOR not in view.all_topics:
+        detail = f"not read before the cluster has a group: it would create {READER_LOOKS_FOR}"
+        return Check(feature, None, False, detail)
     topic = filled["topic"][0]
     spans = [
         Span(*row)

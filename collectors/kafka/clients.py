@@ -21,6 +21,10 @@ _quiet = logging.getLogger("collectors.librdkafka")
 _quiet.addHandler(logging.NullHandler())
 _quiet.propagate = False
 
+READER_LOOKS_FOR = "__consumer_offsets"
+"""librdkafka's reader looks for the coordinator of its group id, though it joins no group; a
+cluster that has no groups yet would create this topic at that."""
+
 # Properties that Headroom decides, whatever the configuration says: it only reads.
 _READ_ONLY: dict[str, Any] = {
     "allow.auto.create.topics": False,

@@ -61,8 +61,7 @@ def sample(
         consumer: From ``clients.record_reader``.
         topic: The topic; its partitions exist.
         spans: One a partition.
-        records: How many of the oldest and how many of the newest; 0 reads the first record of
-            each partition only, for its time.
+        records: How many of the oldest and how many of the newest.
         until: Monotonic time at which reading ends, with what was read by then.
 
     Raises:
@@ -74,7 +73,7 @@ def sample(
     newest = {
         span.partition: (max(span.end - share, oldest[span.partition][1]), span.end)
         for span in filled
-        if records and span.end > oldest[span.partition][1]
+        if span.end > oldest[span.partition][1]
     }
     reasons: Counter[str] = Counter()
     origins: Counter[str] = Counter()

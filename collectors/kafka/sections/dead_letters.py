@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from collectors.errors import CollectorError
+from collectors.kafka.clients import READER_LOOKS_FOR
 from collectors.kafka.deadletters import origin_by_name
 from collectors.kafka.sampler import Sample, Span, sample
 from collectors.kafka.view import Sampled, View
@@ -17,10 +18,6 @@ from lake.tables import DEAD_LETTERS
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 _SOURCE = "kafka"
-READER_LOOKS_FOR = {"__consumer_offsets"}
-"""librdkafka's reader looks for the coordinator of its group id, though it joins no group; a
-cluster that has no groups yet would create this topic at that."""
-
 NO_REDRIVE_GROUP = "no redrive group is declared: what is unprocessed cannot be told"
 
 
@@ -109,7 +106,7 @@ def _samples(
     view: View, spans: Mapping[str, list[Span]], incomplete: Collection[str]
 ) -> dict[str, Sampled]:
     """Sample the topics that moved, the longest unread ones first, while there is time."""
-    if not READER_LOOKS_FOR <= view.all_topics:
+    if not view.settings.dead_letters.sample_records or READER_LOOKS_FOR not in view.all_topics:
         return {}
     known = view.memory.samples
     kept: dict[str, Sampled] = {}

@@ -12,6 +12,10 @@ from collectors.kafka.grouptypes import Groups
 from collectors.kafka.timelag import time_lags
 from collectors.kafka.view import View
 
+NEVER_COMMITTED = "nothing was ever committed"
+NO_TOPIC = "the topic or partition does not exist"
+"""Facts about the group, and not failures to read something."""
+
 _KEY = ["group", "topic", "partition"]
 
 
@@ -27,7 +31,7 @@ def collect(view: View) -> Mapping[str, pl.DataFrame]:
     rows = _with_ends(view, rows)
     rows = time_lags(view, rows)
     unknown = rows.filter(
-        pl.col("lag").is_null() & (pl.col("unknown_reason") != NEVER_COMMITTED)
+        pl.col("lag").is_null() & ~pl.col("unknown_reason").is_in([NEVER_COMMITTED, NO_TOPIC])
     ).height
     if unknown:
         view.problems.append(f"the lag of {unknown} of {rows.height} group partitions is unknown")
@@ -37,9 +41,6 @@ def collect(view: View) -> Mapping[str, pl.DataFrame]:
         )
     view.problems += found.problems
     return {"group_offsets": rows}
-
-
-NEVER_COMMITTED = "nothing was ever committed"
 
 
 def _rows(view: View, found: Groups) -> pl.DataFrame:
@@ -64,7 +65,7 @@ def _rows(view: View, found: Groups) -> pl.DataFrame:
 def _with_ends(view: View, rows: pl.DataFrame) -> pl.DataFrame:
     try:
         ends = view.offsets
-        missing = "the topic or partition does not exist"
+        missing = NO_TOPIC
     except CollectorError as error:
         ends = pl.DataFrame(schema=OFFSETS_SCHEMA)
         missing = str(error)
