@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import polars as pl
 import streamlit as st
 
-from app import samples
+from app import healthpage, samples
 from app.history import (
     CLUSTER,
     DEAD_LETTER,
@@ -37,6 +37,7 @@ from lake.tables import (
     GROUP_OFFSETS,
     GROUP_PARTITION_HISTORY,
     GROUPS,
+    JOBS,
     PARTITIONS,
     TABLES,
     TOPIC_HISTORY,
@@ -263,3 +264,32 @@ def collections(view: View) -> pl.DataFrame:
 @st.cache_data(ttl=4, max_entries=16, show_spinner=False)
 def _collections(uri: str, cluster: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
     return _lake.read(COLLECTIONS, since=_now - timedelta(hours=24), cluster=cluster)
+
+
+def no_rows(table: Table) -> pl.DataFrame:
+    """Return a frame of the table's columns without a row."""
+    return pl.DataFrame(schema=table.polars_schema)
+
+
+def jobs(view: View) -> pl.DataFrame:
+    """Return the rounds of the background jobs of the last day, of all clusters.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    return _jobs(view.lake_uri, view.lake, view.now)
+
+
+@st.cache_data(ttl=10, max_entries=8, show_spinner=False)
+def _jobs(uri: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
+    return _lake.read(JOBS, since=_now - timedelta(hours=24))
+
+
+def lake_state(view: View) -> pl.DataFrame:
+    """Return what each table of the lake consists of; see ``app.healthpage.lake_rows``."""
+    return _lake_state(view.lake_uri, view.lake, view.now)
+
+
+@st.cache_data(ttl=10, max_entries=8, show_spinner=False)
+def _lake_state(uri: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
+    return healthpage.lake_rows(_lake, _now)

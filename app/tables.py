@@ -112,7 +112,7 @@ def show(
 
 def styled(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> Any:
     """Return the rows with each value written as the pages write it."""
-    values = pd.DataFrame({name: _values(frame[name]) for name in columns})
+    values = pd.DataFrame({name: _values(frame[name], column) for name, column in columns.items()})
     writers = {
         name: partial(_write, writer=writer, column=column)
         for name, column in columns.items()
@@ -121,14 +121,16 @@ def styled(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> An
     return values.style.format(writers)
 
 
-def _values(column: pl.Series) -> Any:
-    if isinstance(column.dtype, pl.List):
-        return [None if item is None else list(item) for item in column.to_list()]
-    if isinstance(column.dtype, pl.Datetime):
-        return column.to_pandas()
-    if column.dtype.is_numeric():
-        return column.cast(pl.Float64).to_pandas()
-    return column.to_list()
+def _values(series: pl.Series, column: Column) -> Any:
+    if isinstance(series.dtype, pl.List):
+        return [None if item is None else list(item) for item in series.to_list()]
+    if isinstance(series.dtype, pl.Datetime):
+        return series.to_pandas()
+    if series.dtype.is_numeric():
+        return series.cast(pl.Float64).to_pandas()
+    if column.kind == "text" and not column.opens:
+        return [column.unknown if item is None else item for item in series.to_list()]
+    return series.to_list()
 
 
 def _writer(column: Column, view: View) -> Callable[[Any], str] | None:

@@ -18,6 +18,7 @@ class Palette:
         text: Colour of labels.
         quiet: Colour of ticks, grids' labels and event marks that are no alarm.
         grid: Colour of grid lines.
+        ground: What lies behind a label that would else touch a line.
         watch: Amber.
         act: Red.
         heat: Scale of a heatmap from nothing to most; its lower end is neutral.
@@ -28,6 +29,7 @@ class Palette:
     text: str
     quiet: str
     grid: str
+    ground: str
     watch: str
     act: str
     heat: tuple[tuple[float, str], ...]
@@ -42,6 +44,7 @@ LIGHT = Palette(
     text="#1d2530",
     quiet="#5d6877",
     grid="#e7eaef",
+    ground="rgba(255,255,255,0.75)",
     watch="#b26a00",
     act="#c0303c",
     heat=((0.0, "#eef1f5"), (0.35, "#f6dfb4"), (0.7, "#e08a4a"), (1.0, "#b3202c")),
@@ -55,6 +58,7 @@ DARK = Palette(
     text="#e7ebf0",
     quiet="#9aa5b4",
     grid="#252c36",
+    ground="rgba(15,19,24,0.75)",
     watch="#e5a54b",
     act="#f0808a",
     heat=((0.0, "#1c222b"), (0.35, "#5a4a2c"), (0.7, "#c0713a"), (1.0, "#ef5b5b")),

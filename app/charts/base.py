@@ -78,7 +78,8 @@ def figure(
     made = go.Figure()
     made.update_layout(
         height=height,
-        margin={"l": 8, "r": 8, "t": 30 if legend else 8, "b": 8},
+        # The same margin on the left of every figure: their time axes lie below each other.
+        margin={"l": 56, "r": 8, "t": 30 if legend else 8, "b": 8},
         colorway=palette.series,
         font={"color": palette.text, "size": 12, "family": '"Source Sans", sans-serif'},
         paper_bgcolor="rgba(0,0,0,0)",
@@ -120,7 +121,6 @@ def figure(
         zeroline=False,
         tickfont={"size": 11, "color": palette.quiet},
         title={"text": y_title, "font": {"size": 11, "color": palette.quiet}, "standoff": 6},
-        automargin=True,
         fixedrange=True,
         tickformat="~s",
         nticks=6,
@@ -130,7 +130,7 @@ def figure(
     return made
 
 
-def put_time_axis(made: go.Figure, axis: Axis, palette: Palette) -> None:
+def put_time_axis(made: go.Figure, axis: Axis, palette: Palette, *, labels: bool = True) -> None:
     """Give the figure the page's time axis and its marks."""
     made.update_xaxes(
         type="date",
@@ -159,6 +159,8 @@ def put_time_axis(made: go.Figure, axis: Axis, palette: Palette) -> None:
             layer="below",
         )
         # Labels that would lie on each other are left out; the mark itself stays.
+        if not labels:
+            continue
         if last_label is not None and (event.at - last_label) < (axis.end - axis.start) / 6:
             continue
         last_label = event.at
@@ -173,6 +175,7 @@ def put_time_axis(made: go.Figure, axis: Axis, palette: Palette) -> None:
             yanchor="top",
             xshift=-3 if late else 3,
             font={"size": 11, "color": colour},
+            bgcolor=palette.ground,
         )
 
 

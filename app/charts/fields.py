@@ -8,6 +8,8 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app.charts.base import Axis, figure, put_time_axis
+from app.charts.lines import time_unit
+from app.format import duration, exact
 from app.theme import Palette
 
 
@@ -18,7 +20,8 @@ def heatmap(
     axis: Axis,
     palette: Palette,
     step_seconds: float,
-    unit: str,
+    unit: str | None = None,
+    neutral: float,
     height: int | None = None,
 ) -> go.Figure:
     """Draw one row a partition over time; what is unknown or missing stays empty.
@@ -30,7 +33,8 @@ def heatmap(
         axis: The page's time axis.
         palette: Colours; the scale begins neutral.
         step_seconds: Distance of two points where none is missing.
-        unit: What the value counts, for the hover.
+        unit: What the value counts, for the hover; None stands for seconds.
+        neutral: The scale ends here at the least: what is far below is drawn in neutral colours.
         height: In pixels; by default it follows the number of partitions.
     """
     labels = frame.select("label", "order").unique().sort("order")["label"].to_list()
@@ -55,15 +59,20 @@ def heatmap(
         for label in labels:
             one = dict(placed.filter(pl.col("label") == label).select("place", value).iter_rows())
             rows.append([one.get(place) for place in range(places)])
+        top = max(neutral, _peak(frame[value]))
+        scale, name = time_unit(top) if unit is None else (1.0, unit)
         made.add_trace(
             go.Heatmap(
                 x=[axis.local(moment) for moment in grid],
                 y=labels,
-                z=rows,
+                z=[[None if cell is None else cell / scale for cell in row] for row in rows],
+                customdata=[
+                    [duration(cell) if unit is None else f"{exact(cell)} {name}" for cell in row]
+                    for row in rows
+                ],
                 colorscale=[list(stop) for stop in palette.heat],
                 zmin=0,
-                # A scale that ends at a handful would paint normal noise red.
-                zmax=max(10.0, float(frame[value].max() or 0)),  # type: ignore[arg-type]
+                zmax=top / scale,
                 hoverongaps=False,
                 xgap=0,
                 ygap=1,
@@ -74,11 +83,16 @@ def heatmap(
                     "nticks": 4,
                     "tickformat": "~s",
                     "len": 1,
+                    "title": {
+                        "text": name,
+                        "side": "right",
+                        "font": {"size": 10, "color": palette.quiet},
+                    },
                 },
-                hovertemplate=f"%{{y}}<br>%{{x|%H:%M:%S}}<br>%{{z:,.0f}} {unit}<extra></extra>",
+                hovertemplate="%{y}: %{customdata}<br>%{x|%H:%M:%S}<extra></extra>",
             )
         )
-    put_time_axis(made, axis, palette)
+    put_time_axis(made, axis, palette, labels=False)
     made.update_layout(hovermode="closest")
     made.update_yaxes(
         type="category",
@@ -87,8 +101,13 @@ def heatmap(
         tickmode="array",
         tickvals=_thinned(labels),
         nticks=None,
+        automargin=True,
     )
     return made
+
+
+def _peak(values: pl.Series) -> float:
+    return float(max(values.drop_nulls().to_list(), default=0.0))
 
 
 def _thinned(labels: list[str], most: int = 24) -> list[str]:
@@ -138,7 +157,8 @@ def bars(
             annotation={
                 "text": "even share",
                 "font": {"size": 11, "color": palette.quiet},
-                "xanchor": "right",
+                "x": 0,
+                "xanchor": "left",
                 "yanchor": "bottom",
             },
         )

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app.charts.base import Axis, figure, put_time_axis, top_and_others, with_gaps
+from app.format import duration
 from app.theme import Palette
 
 
@@ -30,6 +31,17 @@ class Line:
     colour: str | None = None
     steps: bool = False
     dash: str = "solid"
+
+
+_TIME_UNITS = ((86400.0 * 2, 86400.0, "days"), (7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"))
+
+
+def time_unit(longest: float | None) -> tuple[float, str]:
+    """Return the unit in which durations up to ``longest`` seconds are drawn: seconds, its name."""
+    for beyond, unit, name in _TIME_UNITS:
+        if longest is not None and longest >= beyond:
+            return unit, name
+    return 1.0, "seconds"
 
 
 def series_chart(
@@ -74,6 +86,7 @@ def series_chart(
             colour=colour,
             dash="dot" if is_rest else "solid",
         )
+    _fit_ticks(made)
     put_time_axis(made, axis, palette)
     return made
 
@@ -85,11 +98,18 @@ def columns_chart(
     axis: Axis,
     palette: Palette,
     step_seconds: float,
-    y_title: str,
+    y_title: str = "",
     log: bool = False,
     height: int = 300,
 ) -> go.Figure:
-    """Draw one line a column of the same rows; see ``series_chart`` for the arguments."""
+    """Draw one line a column of the same rows; see ``series_chart`` for the arguments.
+
+    Without a ``y_title`` the values are durations in seconds, drawn in the unit that suits them.
+    """
+    unit, is_time = 1.0, not y_title
+    if is_time:
+        longest = max((_peak(frame, line.column) for line in lines), default=0.0)
+        unit, y_title = time_unit(longest)
     made = figure(palette, height=height, y_title=y_title, legend=len(lines) > 1, log=log)
     rows = with_gaps(frame, step_seconds=step_seconds, values=[line.column for line in lines])
     times = axis.local_times(rows["time"])
@@ -97,12 +117,16 @@ def columns_chart(
         _add_line(
             made,
             times,
-            rows[line.column].to_list(),
+            [None if value is None else value / unit for value in rows[line.column].to_list()]
+            if is_time
+            else rows[line.column].to_list(),
+            words=[duration(value) for value in rows[line.column].to_list()] if is_time else None,
             name=line.name,
             colour=line.colour or palette.series[position % len(palette.series)],
             dash=line.dash,
             steps=line.steps,
         )
+    _fit_ticks(made)
     put_time_axis(made, axis, palette)
     return made
 
@@ -116,6 +140,7 @@ def _add_line(
     colour: str,
     dash: str = "solid",
     steps: bool = False,
+    words: list[str] | None = None,
 ) -> None:
     known = sum(value is not None for value in values)
     made.add_trace(
@@ -133,9 +158,26 @@ def _add_line(
                 "shape": "hv" if steps else "linear",
             },
             connectgaps=False,
-            hovertemplate="%{y:,.3~s}" if _is_fraction(values) else "%{y:,.0f}",
+            customdata=words,
+            hovertemplate="%{customdata}"
+            if words is not None
+            else "%{y:,.3~r}"
+            if _is_fraction(values)
+            else "%{y:,.0f}",
         )
     )
+
+
+def _fit_ticks(made: go.Figure) -> None:
+    """Write small figures as they are: SI prefixes would make thousandths of them."""
+    peak = max((abs(y) for trace in made.data for y in trace.y if y is not None), default=0.0)
+    if peak < 10:
+        made.update_yaxes(tickformat="~g")
+
+
+def _peak(frame: pl.DataFrame, column: str) -> float:
+    values = frame[column].drop_nulls().to_list()
+    return float(max(values, default=0.0))
 
 
 def _has_lonely(values: list[float | None]) -> bool:

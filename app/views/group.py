@@ -7,7 +7,7 @@ from app import advice, components, decisions, grouppage, grouptable, pages, que
 from app.axis import page_axis
 from app.charts.fields import heatmap
 from app.charts.lines import Line, columns_chart
-from app.format import clock, count, duration, escape, exact, rate, short, thin
+from app.format import clock, duration, escape, exact, rate, short, thin
 from app.groups import LATE, LOOKS
 from app.overview import broker_events
 from app.tables import NEVER, NONE, Column
@@ -15,6 +15,8 @@ from app.view import current
 from lake.errors import LakeError
 from lake.tables import GROUP_OFFSETS, GROUPS
 from scaling.recommend import recommend_group
+
+NEUTRAL_SECONDS = 60.0
 
 view = current()
 try:
@@ -56,7 +58,7 @@ with heading, st.container(horizontal=True, vertical_alignment="center"):
 since = ""
 if status.since is not None:
     when = clock(decisions.moment(status.since), view.zone, now=view.now)
-    since = f" So {'since before' if status.began_before_window else 'since'} **{when}**."
+    since = f" Since{' before' if status.began_before_window else ''} **{when}**."
 deadline = next((one for one in decisions.deadlines(view) if one.group == group), None)
 retention = ""
 if deadline is not None:
@@ -70,7 +72,7 @@ with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
         "Lag",
         short(numbers.lag),
-        delta=f"without {count(status.unknown_partitions, 'partition')}"
+        delta=f"{exact(status.unknown_partitions)} unknown"
         if status.unknown_partitions
         else "messages waiting",
         colour="violet" if status.unknown_partitions else "off",
@@ -79,7 +81,7 @@ with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
         "Time lag",
         duration(numbers.behind_seconds),
-        delta="oldest unread message",
+        delta="oldest unread",
         help_text="Time since the oldest message was appended that the group has not read.",
     )
     components.tile("Arriving", rate(numbers.arrival_per_second), delta="for this group")
@@ -93,7 +95,7 @@ with st.grid(6, min_column_width=124, gap="small"):
         else "steady"
         if drain == NONE
         else duration(drain),
-        delta="it grows" if drain == NEVER else "at the present rates",
+        delta="it grows" if drain == NEVER else "at these rates",
         colour="orange" if drain == NEVER and status.status in LATE else "off",
         help_text="Lag divided by what is consumed beyond what arrives.",
     )
@@ -118,7 +120,7 @@ with components.guarded():
     axis = page_axis(view, first, events)
     with left_side:
         for title, key, line, y_title, alt in (
-            ("Time lag", "time-lag", Line("time_lag_seconds", "time lag"), "seconds", "Age"),
+            ("Time lag", "time-lag", Line("time_lag_seconds", "time lag"), "", "Age"),
             ("Lag", "lag", Line("lag", "lag"), "messages waiting", "Number"),
         ):
             with components.section(title, log_key=f"group-{key}-log") as log:
@@ -159,24 +161,25 @@ with components.guarded():
             for position, one in enumerate(recommend_group(facts)):
                 advice.card(one, key=f"advice-{position}")
         with components.section(
-            "Lag by partition",
-            help_text="One row a partition: a stuck or hot one stands out. Blank is not known.",
+            "Time lag by partition",
+            help_text="One row a partition: a stuck or hot one stands out. Blank is not known. "
+            f"Below {duration(NEUTRAL_SECONDS)} colours stay neutral.",
         ):
             rows, total = grouppage.heat_rows(partitions.frame)
-            if rows.is_empty():
-                components.nothing("No lag of a partition is known in this range.")
+            if rows["time_lag_seconds"].null_count() == rows.height:
+                components.nothing("No time lag of a partition is known in this range.")
             else:
                 components.chart(
                     heatmap(
                         rows,
-                        value="lag",
+                        value="time_lag_seconds",
                         axis=axis,
                         palette=view.palette,
                         step_seconds=partitions.step_seconds,
-                        unit="messages",
+                        neutral=NEUTRAL_SECONDS,
                     ),
                     key="group-heat",
-                    alt=f"Lag of each partition of {group} over time",
+                    alt=f"Time lag of each partition of {group} over time",
                     note=f"{grouppage.HEATMAP_ROWS} of {total} partitions: the highest lag"
                     if total > grouppage.HEATMAP_ROWS
                     else None,
@@ -192,7 +195,7 @@ with components.section("Members"):
         tables.show(
             grouppage.member_rows(facts, members),
             {
-                "client_id": Column("client", pinned=True, width=180),
+                "client_id": Column("client", width=180),
                 "does": Column("does", help="An idle member holds no partition."),
                 "assigned_partitions": Column("partitions", "count"),
                 "consumption": Column("consumed", "rate"),
@@ -248,7 +251,7 @@ with components.guarded(), st.expander("Raw facts"):
         raw = row.row(0, named=True)
         st.markdown(
             "\n".join(
-                f"- {name}: **{escape(str(raw[column])) if raw[column] is not None else 'unknown'}**"
+                f"- {name}: **{'unknown' if raw[column] is None else escape(str(raw[column]))}**"
                 for name, column in (
                     ("state", "state"),
                     ("type", "type"),

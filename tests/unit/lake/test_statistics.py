@@ -43,5 +43,5 @@ def test_a_broken_log_is_an_error_that_names_the_table(lake: Lake, tmp_path: Pat
     lake.append(GROUPS, rows("a"))
     for file in (tmp_path / "bronze" / "groups" / "_delta_log").glob("*.json"):
         file.write_text("{ not json")
-    with pytest.raises(UnreadableTableError, match="^groups: "):
+    with pytest.raises(UnreadableTableError, match=r"^groups: "):
         Lake(LakeSettings(uri=str(tmp_path))).statistics(GROUPS)
