@@ -120,27 +120,17 @@ def _unreadable(
 
 
 def _lost(found: Measurement) -> _Verdict | None:
-    lost = found.lost_messages
+    lost, overtaken = found.lost_messages, found.overtaken
     if not lost:
         return None
-    growing = (found.lost_in_window or 0) > 0
-    since = None
-    for sample in found.window.samples:
-        if sample.log_start is None or sample.committed is None:
-            continue
-        if sample.log_start <= sample.committed:
-            since = None
-        elif since is None:
-            since = sample.at
-    more = (
-        f", {count(found.lost_in_window or 0)} of them in the last {duration(found.span_seconds)}"
-        if growing and found.lost_in_window != lost
-        else ""
-    )
+    text = f"Losing data: retention deleted {messages(lost)} that the group had not committed"
+    if overtaken is not None and overtaken.times > 1:
+        text += f", the most of {overtaken.times} times in the last {duration(found.span_seconds)}"
+    before_window = overtaken is None or overtaken.messages < lost
     return _Verdict(
         Status.LOSING_DATA,
-        f"Losing data: {messages(lost)} deleted by retention before the group read them{more}.",
-        since,
+        f"{text}.",
+        found.first_at if overtaken is None or before_window else overtaken.since,
     )
 
 

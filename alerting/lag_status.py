@@ -243,8 +243,9 @@ def _group_sentence(
             return f"Rewound on {of_all}; {where}: {worst.reason[0].lower()}{worst.reason[1:]}"
         case Status.LOSING_DATA:
             return (
-                f"Losing data on {of_all}: {messages(numbers.lost_messages or 0)} deleted by "
-                f"retention before the group read them, most on {where}{missing}."
+                f"Losing data on {of_all}: retention deleted "
+                f"{messages(numbers.lost_messages or 0)} that the group had not committed, most "
+                f"on {where}{missing}."
             )
         case Status.UNKNOWN:
             return f"Unknown on {of_all}; {where}: {worst.reason.removeprefix('Unknown: ')}"

@@ -52,6 +52,21 @@ class Rewind:
 
 
 @dataclass(frozen=True, slots=True)
+class Overtaken:
+    """Retention deleted messages that the group had not committed.
+
+    Attributes:
+        since: The first time in the window, in Unix seconds.
+        messages: The most at one time.
+        times: How often.
+    """
+
+    since: float
+    messages: int
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """What the samples of one partition show.
 
@@ -68,7 +83,7 @@ class Measurement:
         waiting_began_before_window: Whether that is the first sample of all.
         commit_period_seconds: Longest pause that ended in a commit while messages waited.
         end_moved_while_frozen: Whether the log end grew after ``waiting_since``.
-        lost_in_window: By how much the log start overtook the committed offset in this window.
+        overtaken: Where the log start passed the committed offset in this window.
         nobody_since: First of the trailing samples in which the group had no member.
         was_at_end: Whether the lag was exactly zero at some time in the window.
         at_end: Whether nothing waits now but, at most, transaction markers.
@@ -91,7 +106,7 @@ class Measurement:
     waiting_began_before_window: bool
     commit_period_seconds: float | None
     end_moved_while_frozen: bool
-    lost_in_window: int | None
+    overtaken: Overtaken | None
     nobody_since: float | None
     was_at_end: bool
     at_end: bool
@@ -114,10 +129,17 @@ class Measurement:
 
     @property
     def lost_messages(self) -> int | None:
-        """Messages deleted before they were read; None where an offset is unknown."""
+        """Messages deleted uncommitted: those below the log start now, or the most in this window.
+
+        None where an offset is unknown.
+        """
         if self.newest.log_start is None or self.newest.committed is None:
             return None
-        return max(0, self.newest.log_start - self.newest.committed)
+        return max(
+            0,
+            self.newest.log_start - self.newest.committed,
+            self.overtaken.messages if self.overtaken else 0,
+        )
 
     @property
     def behind_seconds(self) -> float | None:
@@ -186,7 +208,7 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
         waiting_began_before_window=waiting_since == window.samples[0].at,
         commit_period_seconds=period,
         end_moved_while_frozen=_grew_since(samples, waiting_since),
-        lost_in_window=_lost_in_window(samples),
+        overtaken=_overtaken(samples),
         nobody_since=_nobody_since(samples),
         was_at_end=was_at_end,
         at_end=newest.lag is not None and newest.lag <= end_lag,
@@ -276,13 +298,27 @@ def _grew_since(samples: Sequence[Sample], since: float | None) -> bool:
     return len(ends) > 1 and ends[-1] > ends[0]
 
 
-def _lost_in_window(samples: Sequence[Sample]) -> int | None:
-    lost = [
-        max(0, s.log_start - s.committed)
-        for s in samples
-        if s.log_start is not None and s.committed is not None
-    ]
-    return lost[-1] - lost[0] if lost else None
+def _overtaken(samples: Sequence[Sample]) -> Overtaken | None:
+    """Find where the log start passed the committed offset.
+
+    What a consumer had fetched already it still handles, and commits later; what it had not is
+    gone, and it goes on behind it. Both hide from the newest sample what was seen before it, and
+    adding the times up would count the same messages again: the largest one counts.
+    """
+    found: Overtaken | None = None
+    before: int | None = None
+    for sample in samples:
+        if sample.log_start is None or sample.committed is None:
+            continue
+        lost = max(0, sample.log_start - sample.committed)
+        if before is not None and lost > before:
+            found = Overtaken(
+                found.since if found else sample.at,
+                max(found.messages if found else 0, lost - before),
+                (found.times if found else 0) + 1,
+            )
+        before = lost
+    return found
 
 
 def _nobody_since(samples: Sequence[Sample]) -> float | None:

@@ -125,7 +125,8 @@ class LagNumbers:
         consumption_per_second: Slope of the committed offset over the same time.
         growth_per_second: Slope of the lag over the same time; negative while it shrinks.
         drain_seconds: lag ÷ (consumption - arrival) while it shrinks.
-        lost_messages: Messages deleted before the group read them.
+        lost_messages: Messages deleted before the group committed them, now or at some time in
+            the window.
         frozen_seconds: Time without a commit while messages wait.
         commit_period_seconds: Longest pause that ended in a commit while messages waited.
         members: Members of the group.

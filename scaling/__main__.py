@@ -21,7 +21,7 @@ from lake.errors import LakeError
 from lake.store import Lake
 from lake.tables import BROKERS, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
 from scaling.facts import group_facts, topic_facts
-from scaling.model import Recommendation, Severity
+from scaling.model import Kind, Recommendation, Severity
 from scaling.recommend import recommend_group, recommend_topic
 
 BAD_CONFIGURATION = 2
@@ -129,18 +129,25 @@ def _advice(
 
 
 def _print_table(console: Console, found: list[Recommendation]) -> None:
-    grid = Grid("", "cluster", "group or topic", "advice", "now", "proposed", "why")
+    grid = Grid("", "advice", show_lines=True)
     for one in found:
+        if one.kind is Kind.KEEP:
+            continue
+        value = ""
+        if one.quantity:
+            value = f": {one.quantity} {'unknown' if one.current is None else one.current}"
+            value += f" → {_proposed(one)}" if _proposed(one) else ""
+        missing = f" Unknown: {one.unknown_reason}." if one.unknown_reason else ""
         grid.add_row(
             f"[{_STYLES[one.severity]}]{one.severity.value}[/]",
-            one.cluster,
-            one.subject,
-            f"{one.kind.value}{f' ({one.quantity})' if one.quantity else ''}",
-            "" if one.current is None else str(one.current),
-            _proposed(one),
-            f"{one.reason} Unknown: {one.unknown_reason}." if one.unknown_reason else one.reason,
+            f"[bold]{one.subject}[/] ({one.cluster}), {one.kind.value}{value}\n"
+            f"{one.reason}{missing}",
         )
-    console.print(grid)
+    if grid.row_count:
+        console.print(grid)
+    kept = [one.subject for one in found if one.kind is Kind.KEEP]
+    if kept:
+        console.print(f"No reason to change {len(kept)} more: {', '.join(kept)}")
 
 
 def _print_details(console: Console, one: Recommendation) -> None:

@@ -15,6 +15,7 @@ ACT_WITHIN_SECONDS = 4 * 3600.0
 WATCH_WITHIN_SECONDS = 2 * 86400.0
 """A deadline further away is evidence of other advice, not advice of its own."""
 
+NEAR_RATIO = 0.25
 WATCH_RATIO = 0.5
 ACT_RATIO = 0.8
 """Share of the retention that the oldest unread message has used up."""
@@ -26,20 +27,22 @@ _BUYS_SECONDS = 86400
 def group_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None:
     """Return the partition that retention reaches first, and when.
 
-    Only partitions that are late count: where a group keeps up, the difference of two nearly
-    equal rates says nothing about the day on which the one will overtake the other.
+    Only partitions that are late count, and those that have used half of their retention: else
+    the difference of two nearly equal rates says nothing about the day on which the one will
+    overtake the other. A group that keeps up with less than a fifth of the retention to spare
+    has the rest of it as its deadline: a pause that long loses data.
 
     Returns:
         None where no deadline is coming.
     """
-    coming = [
-        (part, deadline)
-        for part in facts.partitions
-        if part.status.status in _LATE and part.status.subscribed
-        for deadline in (partition_deadline(facts, part),)
-        if deadline.state is DeadlineState.COMING
-    ]
-    return min(coming, key=lambda found: found[1].seconds or 0.0) if coming else None
+    coming = _coming_deadline(facts)
+    used = _most_used(facts)
+    if coming is None and used is not None and used[1] >= ACT_RATIO:
+        part, age = used[0], used[0].status.numbers.behind_seconds or 0.0
+        left = max(0.0, age / used[1] - age)
+        reason = f"a pause of {duration(left)} loses data"
+        return part, Deadline(DeadlineState.COMING, left, "time", reason)
+    return coming
 
 
 def partition_deadline(facts: GroupFacts, part: PartitionFacts) -> Deadline:
@@ -63,14 +66,33 @@ def retention_advice(facts: GroupFacts) -> tuple[Recommendation, ...]:
     ]
     if lost:
         found.append(_lost(facts, lost))
-    deadline = group_deadline(facts)
-    if deadline is not None and (deadline[1].seconds or 0.0) <= WATCH_WITHIN_SECONDS:
+    deadline, used = _coming_deadline(facts), _most_used(facts)
+    if deadline is not None and _is_near(facts, *deadline):
         found.append(_coming(facts, *deadline))
-    elif not lost:
-        used = _most_used(facts)
-        if used is not None and used[1] >= WATCH_RATIO:
-            found.append(_used(facts, *used))
+    elif used is not None and used[1] >= WATCH_RATIO and not lost:
+        found.append(_used(facts, *used))
     return tuple(found)
+
+
+def _coming_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None:
+    coming = [
+        (part, deadline)
+        for part in facts.partitions
+        if part.status.subscribed
+        and (part.status.status in _LATE or (_used_ratio(facts, part) or 0.0) >= WATCH_RATIO)
+        for deadline in (partition_deadline(facts, part),)
+        if deadline.state is DeadlineState.COMING
+    ]
+    return min(coming, key=lambda found: found[1].seconds or 0.0) if coming else None
+
+
+def _is_near(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> bool:
+    """Tell whether a deadline is advice of its own: soon, or with much of the retention used."""
+    left = deadline.seconds or 0.0
+    ratio = _used_ratio(facts, part)
+    return left <= ACT_WITHIN_SECONDS or (
+        left <= WATCH_WITHIN_SECONDS and (ratio is None or ratio >= NEAR_RATIO)
+    )
 
 
 def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
@@ -82,9 +104,9 @@ def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
         facts.group,
         Severity.ACT_NOW,
         Confidence.HIGH,
-        f"Retention deleted {messages(total)} of {', '.join(topics)} before this group read them, "
-        f"on {plural(len(lost), 'partition')}. They cannot be brought back from the cluster; what "
-        "waits now is next.",
+        f"Retention deleted {messages(total)} of {', '.join(topics)} that this group had not "
+        f"committed, on {plural(len(lost), 'partition')}. What it had not fetched either is gone, "
+        "and what waits now is next.",
         evidence=(
             Evidence("lost", total, "messages"),
             Evidence("partitions", len(lost)),
@@ -125,17 +147,24 @@ def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Reco
     )
 
 
+def _used_ratio(facts: GroupFacts, part: PartitionFacts) -> float | None:
+    """Return the share of the retention that a partition's oldest unread message has used."""
+    limits = facts.topics.get(part.status.topic)
+    age = part.status.numbers.behind_seconds
+    if limits is None or age is None or not part.status.numbers.lag:
+        return None
+    retention = limits.retention
+    if retention.unknown_reason or not retention.deletes or not retention.seconds:
+        return None
+    return age / retention.seconds
+
+
 def _most_used(facts: GroupFacts) -> tuple[PartitionFacts, float] | None:
-    """Return the partition whose oldest unread message has used most of its retention."""
-    used = []
-    for part in facts.partitions:
-        limits = facts.topics.get(part.status.topic)
-        age = part.status.numbers.behind_seconds
-        if limits is None or age is None or not part.status.subscribed:
-            continue
-        seconds = limits.retention.seconds
-        if seconds and limits.retention.deletes and (part.status.numbers.lag or 0) > 0:
-            used.append((part, age / seconds))
+    used = [
+        (part, ratio)
+        for part in facts.partitions
+        if part.status.subscribed and (ratio := _used_ratio(facts, part)) is not None
+    ]
     return max(used, key=lambda found: found[1]) if used else None
 
 

@@ -96,7 +96,7 @@ def test_losing_data_is_worse_than_everything_else() -> None:
 
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 7
-    assert "7 messages deleted" in status.reason
+    assert "retention deleted 7 messages" in status.reason
 
 
 def test_one_unknown_partition_makes_a_healthy_group_unknown_and_its_sum_incomplete() -> None:

@@ -279,8 +279,23 @@ def test_losing_data_counts_what_was_lost() -> None:
 
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 1204
-    assert "1,204 messages deleted" in status.reason
+    assert "deleted 1,204 messages that the group had not committed" in status.reason
     assert status.since == START + 300
+
+
+def test_loss_that_the_next_commit_hides_still_counts() -> None:
+    def overtaken(t: float, s: Sample) -> Sample:
+        return replace(s, log_start=(s.committed or 0) + (290 if t in (300, 400) else -50))
+
+    found = changed(window(capacity=constant(98.0), poll=5.0), overtaken)
+
+    status = partition_status(found)
+
+    assert status.status is Status.LOSING_DATA
+    assert status.numbers.lost_messages == 290
+    assert "the most of 2 times in the last 10 min" in status.reason
+    assert status.since == START + 300
+    assert not status.began_before_window
 
 
 def test_recreated_topic_forgets_the_old_log() -> None:
