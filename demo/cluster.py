@@ -102,6 +102,15 @@ class KafkaCluster:
         return tuple(number for number, child in sorted(self._running.items()) if child.alive)
 
     @property
+    def frozen(self) -> tuple[int, ...]:
+        """Numbers of the brokers that are frozen."""
+        return tuple(sorted(self._frozen))
+
+    def died(self) -> list[tuple[int, Child]]:
+        """Return number and process of the brokers that ended though nobody stopped them."""
+        return [(number, child) for number, child in self._running.items() if not child.alive]
+
+    @property
     def bootstrap_servers(self) -> str:
         """Addresses of all brokers, as clients want them."""
         return ",".join(f"{settings.HOST}:{self.port(number)}" for number in self.brokers)

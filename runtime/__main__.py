@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 
 from runtime.errors import RuntimeSetupError
-from runtime.jars import DELTA, KAFKA, IvyResolver, JarSet, ensure
-from runtime.java import find_java
+from runtime.jars import DELTA, KAFKA, IvyResolver, JarSet, ensure_all
+from runtime.java import Java, find_java
 from runtime.processes import ProcessGroup, require_port
 from runtime.services import Supervisor, services, wait_for_dashboard
 
@@ -42,7 +42,7 @@ def setup(
         java = find_java(notice=_out.print)
         _out.print(f"Java {java.major} from {java.source}: {java.executable}", soft_wrap=True)
         wanted = (DELTA, KAFKA) if with_kafka else (DELTA,)
-        _resolve_all(wanted, IvyResolver(java))
+        _resolve_all(wanted, java)
     except RuntimeSetupError as error:
         _fail(error)
 
@@ -71,7 +71,7 @@ def run(
         if not no_dashboard:
             require_port(port, option="--port or app.port")
         java = find_java(notice=_out.print)
-        _resolve_all((DELTA,), IvyResolver(java))
+        _resolve_all((DELTA,), java)
         lake = settings.lake
         folder = logs or (Path(lake.uri).parent / "logs" if lake.is_local else _temporary_logs())
         with ProcessGroup() as processes:
@@ -90,24 +90,9 @@ def run(
         _fail(error)
 
 
-def _resolve_all(wanted: tuple[JarSet, ...], resolver: IvyResolver) -> None:
-    """Resolve sets of jars side by side; the first failure is raised when all have ended."""
-    failures: list[RuntimeSetupError] = []
-
-    def work(jars: JarSet) -> None:
-        try:
-            ensure(jars, resolver, notice=_out.print)
-        except RuntimeSetupError as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work, args=(jars,)) for jars in wanted]
+def _resolve_all(wanted: tuple[JarSet, ...], java: Java) -> None:
     with _out.status("checking the jars of " + " and ".join(jars.name for jars in wanted)):
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    if failures:
-        raise failures[0]
+        ensure_all(wanted, IvyResolver(java), _out.print)
 
 
 def _temporary_logs() -> Path:

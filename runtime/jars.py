@@ -11,10 +11,9 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import time
+import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,8 +22,9 @@ from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
 from runtime.cache import cache_folder, exclusive, write_atomically
-from runtime.errors import JarsError
+from runtime.errors import JarsError, ProcessError
 from runtime.java import Java
+from runtime.processes import ProcessGroup
 
 KAFKA_VERSION = "4.3.1"
 DELTA_VERSION = "4.4.0"
@@ -275,23 +275,17 @@ class IvyResolver:
             "jar",
             "bundle",
         ]
-        started = time.monotonic()
+        log.unlink(missing_ok=True)
         try:
-            with log.open("w", encoding="utf-8") as output:
-                code = subprocess.run(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    timeout=_RESOLVE_SECONDS,
-                    check=False,
-                ).returncode
-        except subprocess.TimeoutExpired:
-            waited = round(time.monotonic() - started)
-            raise JarsError(_failure(jars, f"no end after {waited} s", log)) from None
-        except OSError as error:
+            # A process group of its own: the download ends when this process does.
+            with ProcessGroup(grace_seconds=2) as processes:
+                ivy_process = processes.start("Ivy", command, log=log)
+                ended = ivy_process.wait(_RESOLVE_SECONDS)
+        except ProcessError as error:
             raise JarsError(_failure(jars, str(error), log)) from error
-        if code != 0:
+        if not ended:
+            raise JarsError(_failure(jars, f"no end after {_RESOLVE_SECONDS} s", log))
+        if ivy_process.returncode != 0:
             raise JarsError(_failure(jars, first_complaint(log), log))
         shutil.rmtree(work, ignore_errors=True)
 
@@ -365,3 +359,39 @@ def _failure(jars: JarSet, why: str, log: Path) -> str:
         "(https_proxy, or HEADROOM_IVY_SETTINGS for a mirror) and run the command again; "
         f"Ivy's log: {log}"
     )
+
+
+def ensure_all(
+    wanted: Sequence[JarSet], resolve: Resolver, notice: Callable[[str], None]
+) -> list[Path]:
+    """Resolve sets of jars side by side.
+
+    Args:
+        wanted: The sets.
+        resolve: Fetches one set into a folder.
+        notice: Called with one line when a download starts.
+
+    Returns:
+        Their folders, in the same order.
+
+    Raises:
+        JarsError: One of them could not be resolved; told when all have ended.
+    """
+    # Threads that do not hold the process: Ctrl-C ends a download at once.
+    found: dict[str, Path] = {}
+    failures: list[JarsError] = []
+
+    def work(jars: JarSet) -> None:
+        try:
+            found[jars.name] = ensure(jars, resolve, notice=notice)
+        except JarsError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(jars,), daemon=True) for jars in wanted]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return [found[jars.name] for jars in wanted]

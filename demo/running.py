@@ -1,0 +1,337 @@
+"""A running demo: brokers, workload and services, started in order and ended together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import yaml
+
+from config.settings import LakeSettings
+from demo.cluster import KafkaCluster
+from demo.errors import DemoError
+from demo.state import Answer, DataFolder, Request
+from demo.workload.catalogue import CATALOGUE
+from demo.workload.control import Reached, Wanted
+from lake.errors import LakeError
+from lake.store import Lake
+from lake.tables import GROUP_OFFSETS
+from runtime.errors import ProcessError, RuntimeSetupError
+from runtime.java import Java
+from runtime.processes import ProcessGroup, free_ports, wait_until
+from runtime.services import Service, Supervisor, services
+
+CLUSTER_NAME = "demo"
+POLL_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user chose.
+
+    Attributes:
+        port: Of the dashboard.
+        kafka_ports: Client ports of the brokers; free ones where there are none.
+        brokers: How many.
+        heap_mb: Heap of each broker in MiB.
+        dashboard: Whether to start it.
+        keep: Whether Kafka's data stays for the next start.
+    """
+
+    port: int = 8501
+    kafka_ports: tuple[int, ...] = ()
+    brokers: int = 3
+    heap_mb: int = 128
+    dashboard: bool = True
+    keep: bool = False
+
+
+class RunningDemo:
+    """Starts the parts of the demo, looks after them, and acts on requests.
+
+    The data folder must be taken by this process. :meth:`close` ends everything.
+    """
+
+    def __init__(
+        self, folder: DataFolder, options: Options, java: Java, notice: Callable[[str], None]
+    ) -> None:
+        """Prepare the folder; nothing starts yet.
+
+        Args:
+            folder: Where everything goes.
+            options: What the user chose.
+            java: For brokers and Spark.
+            notice: Called with one message when something happens that nobody asked for.
+
+        Raises:
+            DemoError: Kept data is of a cluster of another size.
+        """
+        self._folder = folder
+        self._options = options
+        self._java = java
+        self._notice = notice
+        if not folder.kept:
+            folder.clear()
+        known = len(list(folder.kafka.glob("broker-*.properties")))
+        if known not in {0, options.brokers}:
+            raise DemoError(
+                f"the data kept in {folder.path} is of {known} brokers: "
+                f"use --brokers {known}, or delete the folder"
+            )
+        self._processes = ProcessGroup()
+        self.cluster = KafkaCluster(
+            folder.kafka,
+            options.brokers,
+            options.heap_mb,
+            ports=options.kafka_ports or free_ports(options.brokers),
+            java=java,
+            processes=self._processes,
+        )
+        self._supervisor = Supervisor(self._processes, folder.logs, notice)
+        self._wanted = Wanted()
+        self._mourned: set[int] = set()
+        self._started_at = datetime.now(UTC)
+
+    def start_brokers(self) -> None:
+        """Start the brokers and wait until they answer."""
+        self.cluster.start()
+        (self._folder.kafka / "kept").unlink(missing_ok=True)
+
+    def write_config(self) -> Path:
+        """Write the configuration for the services, and return its path."""
+        content = {
+            "clusters": [
+                {
+                    "name": CLUSTER_NAME,
+                    "bootstrap_servers": self.cluster.bootstrap_servers,
+                    "poll_interval_seconds": POLL_SECONDS,
+                    "dead_letters": {"redrive_groups": dict(CATALOGUE.redrive_groups)},
+                }
+            ],
+            "lake": {"uri": "lake"},
+            "spark": {"trigger_seconds": 10},
+            "app": {"port": self._options.port, "refresh_seconds": POLL_SECONDS},
+        }
+        self._folder.config.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+        return self._folder.config
+
+    def start_workload(self) -> None:
+        """Start producers and consumers; :meth:`wait_for_workload` waits for them."""
+        self._wanted.write(self._folder.control)
+        command = (
+            sys.executable,
+            "-m",
+            "demo.workload",
+            "--bootstrap-servers",
+            self.cluster.bootstrap_servers,
+            "--control",
+            str(self._folder.control),
+        )
+        root = str(Path(__file__).resolve().parent.parent)
+        self._supervisor.start(Service("workload", command, {"PYTHONPATH": root}))
+
+    def wait_for_workload(self, timeout_seconds: float = 90.0) -> None:
+        """Wait until all topics exist and all groups have been started.
+
+        Raises:
+            ProcessError: It ended or took too long.
+        """
+        wait_until(
+            lambda: Reached.read(self._folder.control) is not None,
+            timeout_seconds=timeout_seconds,
+            waiting_for="running workload",
+            children=[self._supervisor.child("workload")],
+            interval_seconds=0.2,
+        )
+
+    def start_services(self, *names: str) -> None:
+        """Start some of the services: ``collectors``, ``spark``, ``dashboard``."""
+        found = services(
+            self._folder.config,
+            self._java,
+            port=self._options.port,
+            dashboard=self._options.dashboard,
+        )
+        self._supervisor.start_all(each for each in found if each.name in names)
+
+    @property
+    def supervisor(self) -> Supervisor:
+        """Who looks after workload and services."""
+        return self._supervisor
+
+    def wait_for_first_lag(self, timeout_seconds: float = 120.0) -> int:
+        """Wait until the lake holds a lag that is not nothing, and return the sum of the first.
+
+        Raises:
+            ProcessError: The collectors ended, or there was none in time.
+        """
+        lake = Lake(LakeSettings(uri=str(self._folder.lake)))
+        total = 0
+
+        def arrived() -> bool:
+            nonlocal total
+            try:
+                rows = lake.latest(
+                    GROUP_OFFSETS,
+                    cluster=CLUSTER_NAME,
+                    now=datetime.now(UTC),
+                    within=timedelta(minutes=10),
+                )
+            except LakeError:  # a table in the moment of its creation
+                return False
+            rows = rows.filter(pl.col("observed_at") >= self._started_at)
+            total = int(rows.get_column("lag").sum() or 0)
+            return total > 0
+
+        wait_until(
+            arrived,
+            timeout_seconds=timeout_seconds,
+            waiting_for="lag in the lake",
+            children=[self._supervisor.child("collectors")],
+            interval_seconds=0.5,
+        )
+        return total
+
+    def look_after(self) -> None:
+        """Answer requests, restart services, report brokers that died; call it often.
+
+        Raises:
+            ProcessError: A service does not stay alive.
+        """
+        for name, request in self._folder.requests():
+            self._folder.reply(name, self._carry_out(request))
+        self._supervisor.check()
+        for number, child in self.cluster.died():
+            if child.pid not in self._mourned:
+                self._mourned.add(child.pid)
+                self._notice(
+                    f"{child.obituary()}\nbroker {number} died; python -m demo fault restore "
+                    "starts it again"
+                )
+
+    def close(self) -> None:
+        """End every process; delete Kafka's data unless it is to be kept."""
+        keep = self._options.keep
+        others = [each for each in self._processes.children if not each.name.startswith("broker")]
+        self._processes.stop(*others, grace_seconds=8.0)
+        self.cluster.close(keep=keep)
+        self._processes.close(grace_seconds=0)
+        if keep:
+            self._folder.keep()
+
+    def _carry_out(self, request: Request) -> Answer:
+        try:
+            message, details = self._act(request)
+        except (RuntimeSetupError, ProcessError) as error:
+            return Answer(False, str(error))
+        return Answer(True, message, details)
+
+    def _act(self, request: Request) -> tuple[str, dict[str, object] | None]:
+        broker = request.broker or 0
+        match request.action:
+            case "kill-broker":
+                self.cluster.kill(broker)
+                return f"broker {broker} got SIGKILL", None
+            case "stop-broker":
+                self.cluster.stop(broker, signal.SIGTERM)
+                return f"broker {broker} was shut down", None
+            case "freeze-broker":
+                self.cluster.freeze(broker)
+                return f"broker {broker} is frozen: its connections stay, it answers nothing", None
+            case "thaw-broker":
+                self.cluster.thaw(broker)
+                return f"broker {broker} goes on", None
+            case "stop-consumers":
+                self._set_stopped({*self._wanted.stopped_groups, request.group or ""})
+                return f"the consumers of {request.group} have left", None
+            case "start-consumers":
+                if request.group not in self._wanted.stopped_groups:
+                    raise DemoError(f"the consumers of {request.group} were not stopped")
+                self._set_stopped({*self._wanted.stopped_groups} - {request.group})
+                return f"the consumers of {request.group} are back", None
+            case "restore":
+                return self._restore(), None
+            case "status":
+                return "the demo runs", self.status()
+        raise DemoError(f"there is no action {request.action}")
+
+    def _set_stopped(self, groups: set[str]) -> None:
+        known = {group.name for group in CATALOGUE.groups}
+        for name in groups - known:
+            raise DemoError(f"there is no group {name}: choose from {', '.join(sorted(known))}")
+        self._wanted = replace(
+            self._wanted, number=self._wanted.number + 1, stopped_groups=tuple(sorted(groups))
+        )
+        self._wanted.write(self._folder.control)
+        wait_until(
+            lambda: self._reached().number == self._wanted.number,
+            timeout_seconds=30,
+            waiting_for="answer of the workload",
+            children=[self._supervisor.child("workload")],
+        )
+        error = self._reached().error
+        if error:
+            raise DemoError(error)
+
+    def _reached(self) -> Reached:
+        return Reached.read(self._folder.control) or Reached(-1)
+
+    def _restore(self) -> str:
+        done = self.cluster.restore()
+        if self._wanted.stopped_groups:
+            names = ", ".join(self._wanted.stopped_groups)
+            self._set_stopped(set())
+            done.append(f"consumers of {names} back")
+        return "; ".join(done) or "nothing was broken"
+
+    def status(self) -> dict[str, object]:
+        """Return what runs, as ``python -m demo status`` shows it."""
+        running, frozen = self.cluster.running, self.cluster.frozen
+        states = {
+            number: "frozen" if number in frozen else "running" if number in running else "down"
+            for number in self.cluster.brokers
+        }
+        address = f"http://localhost:{self._options.port}" if self._options.dashboard else None
+        return {
+            "process": os.getpid(),
+            "running_seconds": round((datetime.now(UTC) - self._started_at).total_seconds()),
+            "dashboard": address,
+            "config": str(self._folder.config),
+            "bootstrap_servers": self.cluster.bootstrap_servers,
+            "brokers": [
+                {
+                    "broker": number,
+                    "state": state,
+                    "port": self.cluster.port(number),
+                    "process": None if state == "down" else self.cluster.pid(number),
+                }
+                for number, state in states.items()
+            ],
+            "services": {
+                child.name: child.pid
+                for child in self._processes.children
+                if not child.name.startswith("broker") and child.alive
+            },
+            "consumers": self._reached().members,
+            "stopped_groups": list(self._wanted.stopped_groups),
+        }
+
+
+class Stopwatch:
+    """Seconds since a start, for progress."""
+
+    def __init__(self) -> None:
+        """Start now."""
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._start
