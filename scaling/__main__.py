@@ -68,13 +68,17 @@ def recommend(
     names = _clusters(settings, cluster)
     store = Lake(settings.lake)
     console = Console(stderr=True)
-    found: list[Recommendation] = []
+    advice: dict[str, list[Recommendation]] = {}
     try:
         with console.status("Reading the lake"):
             for name in names:
-                found.extend(_advice(store, name, datetime.now(UTC), group))
+                advice[name] = _advice(store, name, datetime.now(UTC), group)
     except LakeError as error:
         _fail(str(error))
+    found = [one for of_cluster in advice.values() for one in of_cluster]
+    if found and group is None:
+        for name in (name for name in names if not advice[name]):
+            print(f"{name}: no sample in the last ten minutes, so no advice", file=sys.stderr)
     if not found:
         _fail(
             f"no group {group} in the last ten minutes of {', '.join(names)}"

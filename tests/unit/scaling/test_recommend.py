@@ -12,6 +12,7 @@ from scaling.deadline import Retention
 from scaling.facts import GroupFacts, PartitionFacts, TopicLimits
 from scaling.model import CaveatLevel, Kind, Recommendation, Severity
 from scaling.recommend import recommend_group
+from scaling.retention import group_deadline
 from tests.unit.alerting.scenarios import changed, constant, window
 
 WEEK = 7 * 86400.0
@@ -403,3 +404,38 @@ def test_no_advice_names_a_number_that_needs_a_capacity() -> None:
             for advice in found:
                 assert advice.kind in (Kind.ADD_CONSUMERS, Kind.PARTITION_BOUND)
                 assert advice.proposed is None and advice.unknown_reason
+
+
+def test_thin_margin_of_a_group_that_keeps_up_is_its_deadline() -> None:
+    steady = facts(
+        six(arrival=constant(100.0), capacity=constant(100.0), backlog=20_000, warm_up=0.0),
+        retention=Retention(seconds=220.0),
+    )
+
+    found = group_deadline(steady)
+
+    assert steady.status.status is Status.OK
+    assert found is not None
+    assert found[1].seconds == pytest.approx(20, abs=3)
+    assert "a pause of" in found[1].reason
+    assert recommend_group(steady)[0].severity is Severity.ACT_NOW
+
+
+def test_group_that_keeps_up_with_room_to_spare_has_no_deadline() -> None:
+    assert group_deadline(facts(six(), retention=Retention(seconds=3600.0))) is None
+
+
+@pytest.mark.parametrize(
+    ("kept", "advised"),
+    [
+        pytest.param(6 * 3600.0, False, id="a tenth of the retention used, hours left"),
+        pytest.param(3 * 3600.0, True, id="less than four hours left"),
+    ],
+)
+def test_deadline_is_advice_of_its_own_only_when_near(kept: float, advised: bool) -> None:
+    stuck = facts(six(capacity=constant(0.0), backlog=10), retention=Retention(seconds=kept))
+
+    found = recommend_group(stuck)
+
+    assert (Kind.RETENTION_DEADLINE in kinds(found)) is advised
+    assert any("time until retention" in evidence(one) for one in found)

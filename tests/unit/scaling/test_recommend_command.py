@@ -157,6 +157,20 @@ def test_wrong_names_give_one_clear_line(
     assert "Traceback" not in err
 
 
+def test_a_cluster_without_samples_is_not_passed_over_in_silence(config: Path) -> None:
+    fill(config)
+    text = config.read_text()
+    config.write_text(
+        text.replace("lake:", "  - name: other\n    bootstrap_servers: localhost:9093\nlake:")
+    )
+
+    code, out, err = run("--config", str(config), "--json")
+
+    assert code == 0
+    assert json.loads(out)["recommendations"]
+    assert "other: no sample" in err
+
+
 def test_an_empty_lake_says_who_fills_it(config: Path) -> None:
     code, _, err = run("--config", str(config))
 
