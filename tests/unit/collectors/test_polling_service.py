@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from collectors.service import Service
+from collectors.source import Check, SectionResult
+from config.settings import LakeSettings
+from lake.errors import LakeError
+from lake.schema import Table
+from lake.store import Lake
+from lake.tables import BROKERS, COLLECTIONS
+from tests.support import eventually
+
+INTERVAL_SECONDS = 0.4
+TOLERANCE_SECONDS = 0.19
+
+
+class Script:
+    """A source whose polls take as long as the script says; 0 when it is used up."""
+
+    def __init__(self, name: str, durations: Sequence[float] = (), error: bool = False) -> None:
+        self.cluster = name
+        self.cluster_id = None
+        self.controller = None
+        self.interval_seconds = INTERVAL_SECONDS
+        self.begun: list[float] = []
+        self.closed = threading.Event()
+        self._durations = list(durations)
+        self._error = error
+
+    def poll(self, now: datetime) -> Iterator[SectionResult]:
+        self.begun.append(time.monotonic())
+        if self._error:
+            raise RuntimeError("a fault of the source")
+        if self._durations:
+            time.sleep(self._durations.pop(0))
+        frame = pl.DataFrame({"broker_id": [1, 2], "is_alive": [True, False]})
+        yield SectionResult("brokers", now, 0.01, "ok", None, {"brokers": frame})
+        yield SectionResult("groups", now, 0.02, "failed", "no broker answered")
+
+    def check(self) -> Sequence[Check]:
+        return []
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+class Broken(Lake):
+    """A lake that refuses to append for a while."""
+
+    refuses = True
+
+    def append(self, table: Table, frame: pl.DataFrame) -> int:
+        if self.refuses:
+            raise LakeError(f"{table.name}: no space left on device")
+        return super().append(table, frame)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(LakeSettings(uri=str(tmp_path / "lake")))
+
+
+def serve(service: Service, until: threading.Event | float) -> None:
+    """Run a service in a thread and stop it."""
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    if isinstance(until, float):
+        time.sleep(until)
+    else:
+        until.wait(10)
+    service.stop()
+    thread.join(15)
+    assert not thread.is_alive()
+
+
+def polls(source: Script, count: int) -> threading.Event:
+    """Return an event that is set once a source was polled so often."""
+    reached = threading.Event()
+
+    def watch() -> None:
+        deadline = time.monotonic() + 10
+        while len(source.begun) < count and time.monotonic() < deadline:
+            time.sleep(0.01)
+        reached.set()
+
+    threading.Thread(target=watch, daemon=True).start()
+    return reached
+
+
+def test_rows_of_a_poll_share_its_moment_and_id(lake: Lake) -> None:
+    source = Script("shop")
+    serve(Service([source], lake, 1000), polls(source, 2))
+    brokers = lake.read(BROKERS)
+    assert set(brokers["cluster"]) == {"shop"}
+    for _, rows in brokers.group_by("poll_id"):
+        assert rows["broker_id"].sort().to_list() == [1, 2]
+        assert rows["observed_at"].n_unique() == 1
+    collections = lake.read(COLLECTIONS)
+    assert set(collections["interval_seconds"]) == {INTERVAL_SECONDS}
+    statuses = dict(collections.select("section", "status").unique().iter_rows())
+    assert statuses == {"brokers": "ok", "groups": "failed"}
+    failed = collections.filter(pl.col("section") == "groups")
+    assert set(failed["error"]) == {"no broker answered"}
+    assert set(failed["rows"]) == {0}
+    assert source.closed.is_set()
+
+
+def test_the_cadence_does_not_drift(lake: Lake) -> None:
+    # Each poll takes half the interval: sleeping the interval after it would drift by half.
+    source = Script("shop", [0.2] * 20)
+    serve(Service([source], lake, 1000), polls(source, 8))
+    offsets = [begun - source.begun[0] for begun in source.begun]
+    for number, offset in enumerate(offsets):
+        assert offset == pytest.approx(number * INTERVAL_SECONDS, abs=TOLERANCE_SECONDS)
+
+
+def test_a_late_poll_is_skipped_and_recorded_never_stacked(lake: Lake) -> None:
+    source = Script("shop", [0.0, 1.0])
+    serve(Service([source], lake, 1000), polls(source, 4))
+    # Polls 0 and 1 begin in time; 1 takes until 1.4; 2 and 3 fall out; the next is 4, at 1.6.
+    offsets = [begun - source.begun[0] for begun in source.begun[:4]]
+    assert offsets == pytest.approx([0.0, 0.4, 1.6, 2.0], abs=TOLERANCE_SECONDS)
+    skipped = lake.read(COLLECTIONS).filter(pl.col("status") == "skipped").sort("observed_at")
+    assert skipped["section"].to_list() == ["poll", "poll"]
+    first = lake.read(COLLECTIONS)["observed_at"].min()
+    assert isinstance(first, datetime)
+    for row, due in zip(skipped.to_dicts(), (0.8, 1.2), strict=True):
+        late = row["observed_at"] - first
+        assert late == pytest.approx(
+            timedelta(seconds=due), abs=timedelta(seconds=TOLERANCE_SECONDS)
+        )
+        assert "took" in row["error"]
+        assert row["interval_seconds"] == INTERVAL_SECONDS
+
+
+def test_a_slow_source_costs_the_others_nothing(lake: Lake) -> None:
+    slow, quick = Script("slow", [2.4]), Script("quick")
+    serve(Service([slow, quick], lake, 1000), polls(quick, 5))
+    assert len(slow.begun) == 1
+    offsets = [begun - quick.begun[0] for begun in quick.begun[:5]]
+    assert offsets == pytest.approx([0.0, 0.4, 0.8, 1.2, 1.6], abs=TOLERANCE_SECONDS)
+
+
+def test_a_fault_of_a_source_is_recorded_and_its_polling_goes_on(lake: Lake) -> None:
+    source = Script("shop", error=True)
+    serve(Service([source], lake, 1000), polls(source, 3))
+    assert len(source.begun) >= 3
+    rows = lake.read(COLLECTIONS)
+    assert set(rows["section"]) == {"poll"}
+    assert set(rows["status"]) == {"failed"}
+    assert set(rows["error"]) == {"RuntimeError: a fault of the source"}
+
+
+def test_a_broken_lake_does_not_end_the_service_and_the_loss_is_told(tmp_path: Path) -> None:
+    lake = Broken(LakeSettings(uri=str(tmp_path / "lake")))
+    source = Script("shop")
+    service = Service([source], lake, 1000)
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    polls(source, 3).wait(10)
+    lake.refuses = False
+
+    def told() -> bool:
+        rows = lake.read(COLLECTIONS).filter(pl.col("section") == "lake")
+        return rows.height == 1 and "no space left on device" in rows["error"][0]
+
+    eventually(told, timeout_seconds=10, what="row about the loss")
+    service.stop()
+    thread.join(15)
+    assert lake.read(BROKERS).height > 0
+
+
+def test_small_files_are_put_together(lake: Lake) -> None:
+    source = Script("shop")
+
+    def files() -> int:
+        return len(list(Path(lake.uri(BROKERS)).rglob("*.parquet")))
+
+    service = Service([source], lake, 4)
+    thread = threading.Thread(target=service.run)
+    thread.start()
+
+    def compacted() -> bool:
+        history = Path(lake.uri(BROKERS)) / "_delta_log"
+        return any("OPTIMIZE" in log.read_text() for log in history.glob("*.json"))
+
+    eventually(compacted, timeout_seconds=10, what="compaction")
+    service.stop()
+    thread.join(15)
+    rows = lake.read(BROKERS)
+    assert rows.height == 2 * len(source.begun)
+    assert rows["poll_id"].n_unique() == len(source.begun)
+    assert files() > 0
+
+
+def test_a_stop_writes_what_was_read(lake: Lake) -> None:
+    source = Script("shop", [0.5])
+    begun = datetime.now(UTC)
+    serve(Service([source], lake, 1000), 0.1)
+    assert lake.read(BROKERS).height == 2
+    assert datetime.now(UTC) - begun < timedelta(seconds=5)
