@@ -259,6 +259,18 @@ class View:
         return self._once("configs", read)
 
     @property
+    def config_problems(self) -> list[str]:
+        """What to say about configurations that are unknown; nothing where all are known."""
+        unknown = [config for config in self.configs.values() if isinstance(config, str)]
+        if not unknown:
+            return []
+        reasons = "; ".join(sorted(set(unknown)))
+        return [
+            f"the configuration of {len(unknown)} of {len(self.configs)} topics is unknown: "
+            f"{reasons}"
+        ]
+
+    @property
     def dead_letters(self) -> Mapping[str, str]:
         """Watched dead-letter topics, with how each was found."""
 

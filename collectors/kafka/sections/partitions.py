@@ -64,11 +64,5 @@ def _least_in_sync(view: View) -> dict[str, int]:
             value, _ = config.get("min.insync.replicas", (None, False))
             if value is not None:
                 least[topic] = int(value)
-    unknown = len(configs) - len(least)
-    if unknown:
-        reasons = sorted({config for config in configs.values() if isinstance(config, str)})
-        view.problems.append(
-            f"the configuration of {unknown} of {len(configs)} topics is unknown: "
-            f"{'; '.join(reasons)}"
-        )
+    view.problems += view.config_problems
     return least

@@ -20,6 +20,7 @@ _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 def collect(view: View) -> Mapping[str, pl.DataFrame]:
     """Return the rows of the table ``topics`` that are new, changed, or an hour old."""
     rows = _rows(view)
+    view.problems += view.config_problems
     written = view.memory.topics_written
     due = []
     for row in rows:

@@ -1,0 +1,424 @@
+"""A cluster with TLS, SASL and ACLs: what works with which rights, and what a mistake says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from pydantic import SecretStr
+
+from demo.cluster import KafkaCluster
+from runtime.java import Java
+from runtime.processes import free_ports
+from tests.kafka.collecting import polling
+from tests.support import Names, eventually
+
+ROOT = Path(__file__).parents[2]
+HOST = "127.0.0.1"
+PASSWORD = "pass-phrase-of-the-reader"  # noqa: S105 (a test's)
+LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+
+
+@dataclass
+class Secured:
+    """The cluster with the addresses of its other listeners."""
+
+    cluster: KafkaCluster
+    folder: Path
+    tls: str
+    mutual: str
+    sasl: str
+    sasl_tls: str
+    topic: str
+    group: str
+
+
+def key_pair(folder: Path, name: str, issuer: tuple[Any, Any] | None) -> tuple[Any, Any]:
+    """Write ``name.pem`` (certificate) and ``name.key``; self-signed without an issuer."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer[1].subject if issuer else subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(HOST))]), False)
+        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), True)
+        .sign(issuer[0] if issuer else key, hashes.SHA256())
+    )
+    (folder / f"{name}.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    (folder / f"{name}.key").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return key, certificate
+
+
+@pytest.fixture(scope="module")
+def secured(kafka_java: Java, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    folder = tmp_path_factory.mktemp("secured")
+    authority = key_pair(folder, "ca", None)
+    key_pair(folder, "broker", authority)
+    key_pair(folder, "client", authority)
+    key_pair(folder, "stranger", None)
+    (folder / "broker-all.pem").write_text(
+        (folder / "broker.key").read_text() + (folder / "broker.pem").read_text()
+    )
+    client, controller, *others = free_ports(6, HOST)
+    names = ("TLS", "MUTUAL", "SASL", "SASLTLS")
+    places = {name: f"{HOST}:{port}" for name, port in zip(names, others, strict=True)}
+    listeners = [f"PLAINTEXT://{HOST}:{client}"] + [f"{n}://{p}" for n, p in places.items()]
+    jaas = f'{LOGIN} user_reader="{PASSWORD}";'
+    cluster = KafkaCluster(
+        folder / "cluster",
+        brokers=1,
+        heap_mb=96,
+        java=kafka_java,
+        ports=[client],
+        properties={
+            "listeners": ",".join([*listeners, f"CONTROLLER://{HOST}:{controller}"]),
+            "advertised.listeners": ",".join(listeners),
+            "controller.quorum.voters": f"1@{HOST}:{controller}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,TLS:SSL,"
+            "MUTUAL:SSL,SASL:SASL_PLAINTEXT,SASLTLS:SASL_SSL",
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(folder / "broker-all.pem"),
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(folder / "ca.pem"),
+            "listener.name.mutual.ssl.client.auth": "required",
+            "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+            "listener.name.sasl.plain.sasl.jaas.config": jaas,
+            "listener.name.sasl.scram-sha-256.sasl.jaas.config": SCRAM_LOGIN,
+            "listener.name.sasl.scram-sha-512.sasl.jaas.config": SCRAM_LOGIN,
+            "listener.name.sasltls.sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.sasltls.plain.sasl.jaas.config": jaas,
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS;User:CN=client",
+        },
+    )
+    cluster.start()
+    try:
+        made = Names(cluster)
+        topic, group = made.topic("orders", partitions=2), "billing"
+        made.produce(topic, 10, partition=0)
+        made.commit(group, topic, {0: 4})
+        dead = made.topic("orders.dlq", partitions=1)
+        made.produce(dead, 2)
+        for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+            user = UserScramCredentialUpsertion(
+                "reader", ScramCredentialInfo(mechanism, 4096), PASSWORD.encode()
+            )
+            cluster.admin().alter_user_scram_credentials([user])["reader"].result(20)
+        yield Secured(
+            cluster,
+            folder,
+            places["TLS"],
+            places["MUTUAL"],
+            places["SASL"],
+            places["SASLTLS"],
+            topic,
+            group,
+        )
+    finally:
+        cluster.close(keep=False)
+
+
+def binding(kind: ResourceType, name: str, operation: AclOperation) -> AclBinding:
+    return AclBinding(
+        kind,
+        name,
+        ResourcePatternType.LITERAL,
+        "User:reader",
+        "*",
+        operation,
+        AclPermissionType.ALLOW,
+    )
+
+
+TOPICS = binding(ResourceType.TOPIC, "*", AclOperation.DESCRIBE)
+GROUPS = binding(ResourceType.GROUP, "*", AclOperation.DESCRIBE)
+CONFIGS = binding(ResourceType.TOPIC, "*", AclOperation.DESCRIBE_CONFIGS)
+CLUSTER = binding(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
+RECORDS = binding(ResourceType.TOPIC, "*", AclOperation.READ)
+ALL = (TOPICS, GROUPS, CONFIGS, CLUSTER, RECORDS)
+
+
+@pytest.fixture
+def grant(secured: Secured) -> Iterator[Any]:
+    """Give the user ``reader`` rights for one test."""
+    admin = secured.cluster.admin()
+    given: list[AclBinding] = []
+
+    def give(*bindings: AclBinding) -> None:
+        given.extend(bindings)
+        for future in admin.create_acls(list(bindings)).values():
+            future.result(20)
+
+    yield give
+    for item in given:
+        for future in admin.delete_acls([as_filter(item)]).values():
+            future.result(20)
+
+
+def as_filter(item: AclBinding) -> Any:
+    return AclBindingFilter(
+        item.restype,
+        item.name,
+        item.resource_pattern_type,
+        item.principal,
+        item.host,
+        item.operation,
+        item.permission_type,
+    )
+
+
+def sasl(mechanism: str, password: str = PASSWORD) -> dict[str, str]:
+    return {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": mechanism,
+        "sasl.username": "reader",
+        "sasl.password": password,
+    }
+
+
+def run(
+    secured: Secured,
+    command: list[str],
+    servers: str,
+    properties: Mapping[str, str],
+    password: str = PASSWORD,
+) -> subprocess.CompletedProcess[str]:
+    lines = [
+        "clusters:",
+        "  - name: shop",
+        f"    bootstrap_servers: {servers}",
+        "    poll_interval_seconds: 5",
+        "    properties:",
+        "      log_level: '3'",
+    ]
+    for key, value in properties.items():
+        text = "{env: READER_PASSWORD}" if key == "sasl.password" else f"'{value}'"
+        lines.append(f"      {key}: {text}")
+    config = secured.folder / "headroom.yaml"
+    config.write_text("\n".join(lines) + "\n")
+    return subprocess.run(
+        [sys.executable, "-m", "collectors", *command, "--config", str(config)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={"READER_PASSWORD": password, "PATH": "/usr/bin:/bin", "COLUMNS": "250"},
+    )
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_sasl(secured: Secured, grant: Any, mechanism: str) -> None:
+    grant(*ALL)
+    with polling(secured.sasl, properties=as_secret(sasl(mechanism))) as poller:
+        poll = eventually(lambda: ok(poller.poll()), what="poll without errors")
+        assert poll.offsets(secured.group, secured.topic)[0]["lag"] == 6
+        assert poll.table("dead_letters").height == 1
+
+
+def as_secret(properties: dict[str, str]) -> dict[str, Any]:
+    return {
+        key: SecretStr(value) if key == "sasl.password" else value
+        for key, value in properties.items()
+    }
+
+
+def ok(poll: Any) -> Any:
+    return poll if not poll.errors else None
+
+
+def test_sasl_over_tls(secured: Secured, grant: Any) -> None:
+    grant(*ALL)
+    properties = {
+        **sasl("PLAIN"),
+        "security.protocol": "SASL_SSL",
+        "ssl.ca.location": str(secured.folder / "ca.pem"),
+    }
+    with polling(secured.sasl_tls, properties=as_secret(properties)) as poller:
+        poll = eventually(lambda: ok(poller.poll()), what="poll without errors")
+        assert poll.offsets(secured.group, secured.topic)[0]["lag"] == 6
+
+
+def test_mutual_tls(secured: Secured) -> None:
+    properties = {
+        "security.protocol": "SSL",
+        "ssl.ca.location": str(secured.folder / "ca.pem"),
+        "ssl.certificate.location": str(secured.folder / "client.pem"),
+        "ssl.key.location": str(secured.folder / "client.key"),
+    }
+    with polling(secured.mutual, properties=properties) as poller:
+        poll = poller.poll()
+        assert poll.errors == {}
+        assert poll.offsets(secured.group, secured.topic)[0]["lag"] == 6
+
+
+@pytest.mark.parametrize(
+    ("listener", "properties", "password", "words"),
+    [
+        pytest.param("sasl", sasl("PLAIN"), "wrong", ["authentication failed"], id="password"),
+        pytest.param(
+            "sasl",
+            sasl("SCRAM-SHA-256"),
+            "wrong",
+            ["authentication failed", "sasl.password"],
+            id="scram password",
+        ),
+        pytest.param(
+            "sasl_tls",
+            {**sasl("SCRAM-SHA-256"), "security.protocol": "SASL_SSL", "ssl.ca.location": "ca.pem"},
+            PASSWORD,
+            ["SCRAM-SHA-256", "it offers PLAIN"],
+            id="mechanism",
+        ),
+        pytest.param("tls", {}, "", ["security.protocol"], id="tls port as plaintext"),
+        pytest.param("sasl", {}, "", ["security.protocol"], id="sasl port as plaintext"),
+        pytest.param(
+            "plain", {"security.protocol": "SSL"}, "", ["security.protocol"], id="plaintext as tls"
+        ),
+        pytest.param(
+            "tls", {"security.protocol": "SSL"}, "", ["not trusted", "ssl.ca.location"], id="ca"
+        ),
+        pytest.param("nowhere", {}, "", ["127.0.0.1:1", "refused"], id="port"),
+        pytest.param("nobody", {}, "", ["nobody.invalid", "host name"], id="host name"),
+    ],
+)
+def test_a_mistake_is_one_clear_line(
+    secured: Secured, listener: str, properties: dict[str, str], password: str, words: list[str]
+) -> None:
+    servers = {
+        "plain": secured.cluster.bootstrap_servers,
+        "nowhere": "127.0.0.1:1",
+        "nobody": "nobody.invalid:9092",
+    }.get(listener) or getattr(secured, listener)
+    placed = {
+        key: str(secured.folder / value) if value.endswith(".pem") else value
+        for key, value in properties.items()
+    }
+    answer = run(secured, ["once", "--json"], servers, placed, password or "x")
+    assert answer.returncode == 1, answer.stderr
+    assert answer.stderr == ""
+    collected = json.loads(answer.stdout)["cluster"]["shop"]
+    errors = {section["error"] for section in collected["collections"]}
+    assert len(errors) == 1
+    (error,) = errors
+    assert "\n" not in error
+    assert all(word in error for word in words), error
+    if password:
+        assert password not in answer.stdout
+    assert collected["groups"] == []
+    assert collected["partitions"] is None
+
+
+@pytest.mark.parametrize(
+    ("properties", "words"),
+    [
+        pytest.param({"sasl.nonsense": "1"}, ["sasl.nonsense"], id="unknown property"),
+        pytest.param({"security.protocol": "TLS"}, ["security.protocol"], id="protocol"),
+        pytest.param(
+            {"security.protocol": "SSL", "ssl.ca.location": "/nowhere.pem"},
+            ["ssl.ca.location"],
+            id="file",
+        ),
+    ],
+)
+def test_a_bad_property_is_one_line_and_status_2(
+    secured: Secured, properties: dict[str, str], words: list[str]
+) -> None:
+    for command in (["once"], ["check"], ["run"]):
+        answer = run(secured, command, "127.0.0.1:1", properties)
+        assert answer.returncode == 2
+        assert answer.stdout == ""
+        assert len(answer.stderr.strip().splitlines()) == 1
+        assert all(word in answer.stderr for word in ["shop", *words]), answer.stderr
+
+
+def test_a_cluster_that_is_not_configured(secured: Secured) -> None:
+    answer = run(secured, ["once", "--cluster", "other"], "127.0.0.1:1", {})
+    assert answer.returncode == 2
+    assert "other" in answer.stderr
+    assert "shop" in answer.stderr
+
+
+def test_with_describe_alone_only_the_optional_features_are_missing(
+    secured: Secured, grant: Any
+) -> None:
+    grant(TOPICS, GROUPS)
+    with polling(secured.sasl, properties=as_secret(sasl("PLAIN"))) as poller:
+
+        def visible() -> Any:
+            poll = poller.poll()
+            return poll if poll.group(secured.group) else None
+
+        poll = eventually(visible, what="visible group")
+        row = poll.offsets(secured.group, secured.topic)[0]
+        assert (row["committed"], row["log_end"], row["lag"]) == (4, 10, 6)
+        assert poll.errors.keys() == {"partitions", "topics", "dead_letters"}
+        assert "DESCRIBE_CONFIGS" in poll.errors["partitions"]
+        assert "DESCRIBE_CONFIGS" in poll.errors["topics"]
+        assert "READ on the topic" in poll.errors["dead_letters"]
+        (broker,) = poll.table("brokers").to_dicts()
+        assert broker["log_bytes"] is None
+        assert "DESCRIBE on the cluster" in broker["unknown_reason"]
+    answer = run(secured, ["check"], secured.sasl, sasl("PLAIN"))
+    assert answer.returncode == 0, answer.stdout
+    assert answer.stderr == ""
+    for missing in (
+        "DESCRIBE_CONFIGS on the topic",
+        "DESCRIBE on the cluster",
+        "READ on the topic",
+    ):
+        assert missing in answer.stdout
+
+
+def test_without_rights_check_names_what_is_missing(secured: Secured) -> None:
+    answer = run(secured, ["check"], secured.sasl, sasl("PLAIN"))
+    assert answer.returncode == 1
+    assert "DESCRIBE on the topics" in answer.stdout
+    assert "DESCRIBE on the groups" in answer.stdout
+    assert PASSWORD not in answer.stdout + answer.stderr
+
+
+def test_with_all_rights_check_finds_nothing(secured: Secured, grant: Any) -> None:
+    grant(*ALL)
+
+    def complete() -> bool:
+        answer = run(secured, ["check"], secured.sasl, sasl("SCRAM-SHA-512"))
+        return answer.returncode == 0 and "fails" not in answer.stdout
+
+    eventually(complete, timeout_seconds=60, what="check without a complaint")
