@@ -92,8 +92,8 @@ def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
             st.markdown(
                 f":violet-badge[:material/help: unknown] {escape(thin(advice.unknown_reason))}"
             )
-        for caveat in advice.caveats:
-            _caveat(caveat)
+        if advice.caveats:
+            st.caption("  \n".join(map(_caveat, advice.caveats)))
         if advice.evidence:
             figures = [f"{escape(one.name)} **{escape(written(one))}**" for one in advice.evidence]
             st.caption(
@@ -103,10 +103,10 @@ def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
         _commands(advice, key)
 
 
-def _caveat(caveat: Caveat) -> None:
+def _caveat(caveat: Caveat) -> str:
     colour, icon = _CAVEATS[caveat.level]
     word = f" **{caveat.level.value}**" if caveat.level is CaveatLevel.BLOCKER else ""
-    st.caption(f":{colour}[{icon}{word}] {escape(thin(caveat.text))}")
+    return f":{colour}[{icon}{word}] {escape(thin(caveat.text))}"
 
 
 def written(one: Evidence) -> str:

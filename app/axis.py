@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from app import components, queries
 from app.charts.base import Axis, Event
+from app.overview import broker_events
 from app.view import View
 
 SHORTEST = timedelta(minutes=5)
@@ -22,3 +24,10 @@ def page_axis(view: View, first: datetime | None, events: tuple[Event, ...] = ()
     if first is not None and first > start:
         start = max(start, min(first, view.now - SHORTEST))
     return Axis(start, view.now, view.zone, events)
+
+
+def broker_marks(view: View) -> tuple[Event, ...]:
+    """Return when brokers went and came back; no marks where that cannot be read."""
+    with components.guarded():
+        return broker_events(queries.cluster_history(view).frame)
+    return ()

@@ -96,56 +96,51 @@ class Gathered:
     Attributes:
         facts: The facts.
         errors: Tables that could not be read: facts from them are missing.
+        missing: Which facts are missing: names of fields of ``AttentionFacts``.
     """
 
     facts: AttentionFacts
     errors: tuple[LakeError, ...]
+    missing: frozenset[str]
 
 
 def gather(view: View) -> Gathered:
     """Collect the facts of the cluster; a table that cannot be read leaves out its own alone."""
-    errors: list[LakeError] = []
+    errors: dict[str, LakeError] = {}
 
-    def attempt(read: Callable[[], tuple[_Value, ...]]) -> tuple[_Value, ...]:
+    def attempt(name: str, read: Callable[[], tuple[_Value, ...]]) -> tuple[_Value, ...]:
         try:
             return read()
         except LakeError as error:
-            errors.append(error)
+            errors[name] = error
             return ()
 
     cluster = view.cluster
-    return Gathered(
-        AttentionFacts(
-            now=view.now.timestamp(),
-            groups=attempt(
-                lambda: facts.group_facts(
-                    cluster, group_statuses(view), queries.newest(view, GROUPS)
-                )
-            ),
-            clusters=attempt(
-                lambda: (
-                    facts.cluster_fact(
-                        cluster, queries.recent(view, BROKERS), queries.recent(view, PARTITIONS)
-                    ),
-                )
-            ),
-            deadlines=attempt(lambda: deadlines(view)),
-            dead_letters=attempt(
-                lambda: facts.dead_letter_facts(cluster, dead_letters(view)),
-            ),
-            idle=attempt(
-                lambda: facts.idle_facts(
-                    cluster, members(view), queries.newest(view, GROUP_OFFSETS)
-                )
-            ),
-            collections=attempt(
-                lambda: facts.collection_facts(
-                    cluster, facts.section_rows(queries.collections(view))
-                )
+    found = AttentionFacts(
+        now=view.now.timestamp(),
+        groups=attempt(
+            "groups",
+            lambda: facts.group_facts(cluster, group_statuses(view), queries.newest(view, GROUPS)),
+        ),
+        clusters=attempt(
+            "clusters",
+            lambda: (
+                facts.cluster_fact(
+                    cluster, queries.recent(view, BROKERS), queries.recent(view, PARTITIONS)
+                ),
             ),
         ),
-        tuple(errors),
+        deadlines=attempt("deadlines", lambda: deadlines(view)),
+        dead_letters=attempt(
+            "dead_letters", lambda: facts.dead_letter_facts(cluster, dead_letters(view))
+        ),
+        idle=attempt("idle", lambda: facts.idle_facts(cluster, group_facts(view))),
+        collections=attempt(
+            "collections",
+            lambda: facts.collection_facts(cluster, facts.section_rows(queries.collections(view))),
+        ),
     )
+    return Gathered(found, tuple(errors.values()), frozenset(errors))
 
 
 def dead_letters(view: View) -> pl.DataFrame:

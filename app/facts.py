@@ -101,27 +101,18 @@ def members_of_poll(members: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame
     return members.join(groups.select("poll_id").unique(), on="poll_id", how="semi")
 
 
-def idle_facts(cluster: str, members: pl.DataFrame, offsets: pl.DataFrame) -> tuple[IdleFact, ...]:
-    """Return the groups with consumers that hold no partition.
-
-    Args:
-        cluster: The cluster's name.
-        members: Members of the newest poll.
-        offsets: Rows of ``group_offsets`` of the newest poll.
-    """
-    counted = members.group_by("group").agg(
-        pl.len().alias("members"), (pl.col("assigned_partitions") == 0).sum().alias("idle")
-    )
-    partitions = offsets.group_by("group").agg(pl.len().alias("partitions"))
-    rows = (
-        counted.filter(pl.col("idle") > 0)
-        .join(partitions, on="group", how="left")
-        .with_columns(pl.col("partitions").fill_null(0))
-        .sort("group")
-    )
+def idle_facts(cluster: str, groups: Mapping[str, GroupFacts]) -> tuple[IdleFact, ...]:
+    """Return the groups with consumers that hold no partition."""
     return tuple(
-        IdleFact(cluster, row["group"], row["members"], row["idle"], row["partitions"])
-        for row in rows.iter_rows(named=True)
+        IdleFact(
+            cluster,
+            name,
+            fact.members or fact.idle_members,
+            fact.idle_members,
+            sum(fact.subscribed.values()),
+        )
+        for name, fact in groups.items()
+        if fact.idle_members
     )
 
 

@@ -27,7 +27,7 @@ LOOKS: dict[Severity, Look] = {
 def deadline(item: AttentionItem, now: datetime) -> str:
     """Return how long it takes until an item hurts; nothing where that is not known."""
     if item.until is None:
-        return "now" if item.severity is Severity.ACT_NOW else ""
+        return "hurts now" if item.severity is Severity.ACT_NOW else ""
     left = item.until - now.timestamp()
     if left <= 0:
         return "data is being lost now"

@@ -293,3 +293,9 @@ def lake_state(view: View) -> pl.DataFrame:
 @st.cache_data(ttl=10, max_entries=8, show_spinner=False)
 def _lake_state(uri: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
     return healthpage.lake_rows(_lake, _now)
+
+
+def nothing_yet(measures: tuple[Measure, ...]) -> pl.DataFrame:
+    """Return a history of these measures without a row."""
+    values = {measure.name: pl.Float64() for measure in measures}
+    return pl.DataFrame(schema={"time": pl.Datetime("us", "UTC"), **values})

@@ -25,6 +25,9 @@ NEVER = float("inf")
 NONE = -1.0
 """A number that does not apply: there is no backlog to drain."""
 
+DASH = "–"  # noqa: RUF001 (a dash, read by people)
+"""What stands where there is nothing to write."""
+
 ROW_LIMIT = 1000
 """Most rows that a table shows; a search finds the others."""
 
@@ -127,7 +130,9 @@ def _values(series: pl.Series, column: Column) -> Any:
     if isinstance(series.dtype, pl.Datetime):
         return series.to_pandas()
     if series.dtype.is_numeric():
-        return series.cast(pl.Float64).to_pandas()
+        # An empty cell would be written as unknown: what has a word of its own is not empty.
+        known = series.cast(pl.Float64)
+        return (known if column.unknown == UNKNOWN else known.fill_null(NONE)).to_pandas()
     if column.kind == "text" and not column.opens:
         return [column.unknown if item is None else item for item in series.to_list()]
     return series.to_list()
@@ -145,7 +150,7 @@ def _write(value: Any, *, writer: Callable[[Any], str], column: Column) -> str:
     if isinstance(value, float) and isinf(value):
         return column.never
     if value == NONE:
-        return "–"  # noqa: RUF001 (a dash, read by people)
+        return DASH if column.unknown == UNKNOWN else column.unknown
     return writer(value.to_pydatetime() if isinstance(value, pd.Timestamp) else value)
 
 

@@ -33,6 +33,9 @@ class Line:
     dash: str = "solid"
 
 
+_LEGEND_COLUMNS = 3
+_LEGEND_LINE = 19
+
 _TIME_UNITS = ((86400.0 * 2, 86400.0, "days"), (7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"))
 
 
@@ -71,8 +74,10 @@ def series_chart(
         log: Whether y is logarithmic.
         height: In pixels.
     """
-    made = figure(palette, height=height, y_title=y_title, log=log)
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
+    # A legend of several lines must not take its height from the plot.
+    height += _LEGEND_LINE * max(0, -(-len(names) // _LEGEND_COLUMNS) - 1)
+    made = figure(palette, height=height, y_title=y_title, log=log)
     rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
     for position, name in enumerate(names):
         one = rows.filter(pl.col(by) == name)

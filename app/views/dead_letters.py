@@ -4,10 +4,9 @@ import polars as pl
 import streamlit as st
 
 from app import components, deadletters, decisions, pages, queries, samples, tables
-from app.axis import page_axis
+from app.axis import broker_marks, page_axis
 from app.charts.lines import series_chart
 from app.format import duration, escape, exact, rate, share, thin
-from app.overview import broker_events
 from app.tables import Column
 from app.view import current
 from lake.errors import LakeError
@@ -114,7 +113,7 @@ left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = queries.dead_letter_history(view)
     frame = deadletters.arrivals(history.frame)
-    axis = page_axis(view, history.first, broker_events(queries.cluster_history(view).frame))
+    axis = page_axis(view, history.first, broker_marks(view))
     with left, components.section("Arriving", log_key="letters-log") as log:
         components.chart(
             series_chart(

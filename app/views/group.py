@@ -4,12 +4,11 @@ import polars as pl
 import streamlit as st
 
 from app import advice, components, decisions, grouppage, grouptable, pages, queries, tables
-from app.axis import page_axis
+from app.axis import broker_marks, page_axis
 from app.charts.fields import heatmap
 from app.charts.lines import Line, columns_chart
 from app.format import clock, duration, escape, exact, rate, short, thin
 from app.groups import LATE, LOOKS
-from app.overview import broker_events
 from app.tables import NEVER, NONE, Column
 from app.view import current
 from lake.errors import LakeError
@@ -115,7 +114,7 @@ left_side, right_side = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = queries.group_history(view, group)
     partitions = queries.partition_history(view, group)
-    events = broker_events(queries.cluster_history(view).frame)
+    events = broker_marks(view)
     first = min((one for one in (history.first, partitions.first) if one), default=None)
     axis = page_axis(view, first, events)
     with left_side:

@@ -75,7 +75,7 @@ columns = {
         never="grows",
     ),
     "members": Column("members", "count"),
-    "idle": Column("idle", "count", help="Members that hold no partition."),
+    "idle": Column("idle", "count", width=75, help="Members that hold no partition."),
     "partitions": Column("partitions", "count"),
     "unknown_partitions": Column(
         "unread", "count", help="Partitions whose lag is unknown: it is missing in the lag."

@@ -10,7 +10,7 @@ from app import components, facts, healthpage, queries, tables
 from app.axis import page_axis
 from app.charts.lines import Line, columns_chart, series_chart
 from app.format import escape
-from app.tables import Column
+from app.tables import DASH, Column
 from app.view import current
 from lake.errors import LakeError
 
@@ -145,9 +145,9 @@ with components.section(
             "label": Column(
                 "state", "status", looks=list(healthpage.TABLE_LOOKS.values()), width=130
             ),
-            "age_seconds": Column("last written", "duration", unknown="–"),  # noqa: RUF001
-            "files": Column("files", "count", unknown="–"),  # noqa: RUF001
-            "size_bytes": Column("size", "size", unknown="–"),  # noqa: RUF001
+            "age_seconds": Column("last written", "duration", unknown=DASH),
+            "files": Column("files", "count", unknown=DASH),
+            "size_bytes": Column("size", "size", unknown=DASH),
             "error": Column("why", unknown="", width="large"),
         },
         view=view,

@@ -11,7 +11,7 @@ from app.axis import page_axis
 from app.charts.lines import Line, columns_chart, series_chart
 from app.format import clock, count, duration, escape, exact, rate, short, thin
 from app.groups import LATE
-from app.history import TIME
+from app.history import CLUSTER, DEAD_LETTER, TIME
 from app.view import current
 
 LISTED, MOST = 4, 10
@@ -23,12 +23,13 @@ facts = gathered.facts
 found = attention(facts)
 
 first_sentence, _, rest = headline(found, facts).partition(". ")
-components.headline(
-    first_sentence.rstrip("."),
-    "Some tables cannot be read: what follows is incomplete."
-    if gathered.errors
-    else escape(thin(rest)),
-)
+if gathered.errors and not found:
+    components.headline("What needs you cannot be told")
+else:
+    components.headline(
+        first_sentence.rstrip("."),
+        "Some tables cannot be read: there may be more." if gathered.errors else escape(thin(rest)),
+    )
 for error in gathered.errors:
     components.show_broken(error)
 
@@ -71,10 +72,12 @@ elif not gathered.errors:
         "No group is late, no partition is at risk, no dead letter waits.", icon=":material/check:"
     )
 
+course, letters = queries.nothing_yet(CLUSTER), queries.nothing_yet(DEAD_LETTER)
 with components.guarded():
-    history = queries.cluster_history(view)
+    course = queries.cluster_history(view).frame
+with components.guarded():
     letters = queries.dead_letter_history(view).frame
-    course = history.frame
+with components.guarded():
     statuses = {fact.group: fact.status for fact in facts.groups}
     slowest = max(
         statuses,
@@ -90,6 +93,7 @@ with components.guarded():
     dead_rate = [fact.arrivals_per_second for fact in facts.dead_letters]
     known_dead = [one for one in dead_rate if one is not None]
     idle = sum(fact.idle for fact in facts.idle)
+    idle_known = "groups" not in gathered.missing and bool(statuses)
     grown = overview.growth(course, "lag")
     with st.grid(6, min_column_width=124, gap="small"):
         components.tile(
@@ -136,8 +140,12 @@ with components.guarded():
         )
         components.tile(
             "Dead letters",
-            rate(sum(known_dead)) if known_dead else "unknown" if dead_rate else "none",
-            delta=count(len(dead_rate), "topic") if dead_rate else "no dead-letter topic",
+            rate(sum(known_dead))
+            if known_dead
+            else "unknown"
+            if dead_rate or "dead_letters" in gathered.missing
+            else "none",
+            delta=count(len(dead_rate), "topic") if dead_rate else None,
             colour="orange" if any(known_dead) else "off",
             trend=overview.course(
                 letters.group_by(TIME).agg(pl.col("arrival_per_second").sum()),
@@ -147,8 +155,8 @@ with components.guarded():
         )
         components.tile(
             "Idle consumers",
-            exact(idle),
-            delta=f"in {count(len(facts.idle), 'group')}" if idle else "every consumer has work",
+            exact(idle if idle_known else None),
+            delta=f"in {count(len(facts.idle), 'group')}" if idle else "in no group",
             help_text="Members of groups that hold no partition.",
         )
 

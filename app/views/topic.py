@@ -4,12 +4,11 @@ import polars as pl
 import streamlit as st
 
 from app import advice, components, decisions, pages, queries, tables, topictable
-from app.axis import page_axis
+from app.axis import broker_marks, page_axis
 from app.charts.fields import bars
 from app.charts.lines import Line, columns_chart
 from app.format import UNKNOWN, count, duration, escape, exact, rate, share, short, size, thin
 from app.groups import LOOKS
-from app.overview import broker_events
 from app.tables import NEVER, Column
 from app.view import current
 from lake.errors import LakeError
@@ -117,7 +116,7 @@ with st.grid(6, min_column_width=124, gap="small"):
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = queries.topic_history(view, topic)
-    axis = page_axis(view, history.first, broker_events(queries.cluster_history(view).frame))
+    axis = page_axis(view, history.first, broker_marks(view))
     with left, components.section("Arriving", log_key="topic-log") as log:
         components.chart(
             columns_chart(

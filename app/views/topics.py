@@ -4,11 +4,10 @@ import polars as pl
 import streamlit as st
 
 from app import components, decisions, pages, queries, tables, topictable
-from app.axis import page_axis
+from app.axis import broker_marks, page_axis
 from app.charts.lines import series_chart
 from app.format import count, escape, rate, share
-from app.overview import broker_events
-from app.tables import Column
+from app.tables import DASH, Column
 from app.view import current
 from lake.errors import LakeError
 from lake.tables import PARTITIONS
@@ -104,8 +103,8 @@ else:
                 "replication", "status", looks=list(topictable.REPLICATION.values()), width=135
             ),
             "groups": Column("groups", "count"),
-            "slowest_group": Column("slowest group", unknown="–"),  # noqa: RUF001
-            "slowest_age_seconds": Column("its time lag", "duration", unknown="–"),  # noqa: RUF001
+            "slowest_group": Column("slowest group", unknown=DASH),
+            "slowest_age_seconds": Column("its time lag", "duration", unknown=DASH),
             "retention_seconds": Column("retention", "duration", never="no limit"),
             "size_bytes": Column("size", "size", help="On disk, over all replicas that are known."),
             "kind": Column("kind"),
@@ -131,7 +130,7 @@ if name:
 if history is not None:
     with components.section("Arriving by topic", log_key="topics-log") as log:
         frame = history.frame.filter(pl.col("topic").is_in(shown["topic"].to_list()))
-        axis = page_axis(view, history.first, broker_events(queries.cluster_history(view).frame))
+        axis = page_axis(view, history.first, broker_marks(view))
         components.chart(
             series_chart(
                 frame,

@@ -1,0 +1,83 @@
+"""Lakes that the pages are drawn from: filled, without history, empty, broken."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from config.load import load
+from lake.schema import Table
+from tests.app import generated
+
+MAIN = Path(__file__).resolve().parents[2] / "app" / "main.py"
+
+# The newest poll lies a little ahead, so that it is not stale however long the tests take.
+AHEAD = timedelta(minutes=10)
+
+Open = Callable[..., AppTest]
+
+
+def filled_folder(folder: Path, *, gold: bool = True) -> Path:
+    path = generated.settings_yaml(folder)
+    generated.fill(load(path), now=datetime.now(UTC) + AHEAD, gold=gold)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with samples and history."""
+    return filled_folder(tmp_path_factory.mktemp("filled"))
+
+
+@pytest.fixture(scope="session")
+def without_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with samples, as in the first minute of a new installation."""
+    return filled_folder(tmp_path_factory.mktemp("young"), gold=False)
+
+
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a configuration and no lake."""
+    folder = tmp_path_factory.mktemp("empty")
+    generated.settings_yaml(folder)
+    return folder
+
+
+@pytest.fixture
+def broken(filled: Path, tmp_path: Path) -> Callable[[Table], Path]:
+    """Return a copy of the filled folder in which a table's files are cut short."""
+
+    def cut(table: Table) -> Path:
+        folder = tmp_path / f"without-{table.name}"
+        shutil.copytree(filled, folder)
+        files = list((folder / "lake" / table.layer / table.name).rglob("*.parquet"))
+        assert files
+        for file in files:
+            file.write_bytes(file.read_bytes()[:100])
+        return folder
+
+    return cut
+
+
+@pytest.fixture
+def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
+    """Return a function that draws a page on the lake of a folder."""
+
+    def draw(folder: Path, page: str | None = None, **parameters: str) -> AppTest:
+        monkeypatch.setenv("HEADROOM_CONFIG", str(folder / "headroom.yaml"))
+        test = AppTest.from_file(str(MAIN), default_timeout=60)
+        for name, value in parameters.items():
+            test.query_params[name] = value
+        if page is not None and page != "overview":
+            test.run()
+            test.switch_page(f"views/{page}.py")
+            for name, value in parameters.items():
+                test.query_params[name] = value
+        return test.run()
+
+    return draw

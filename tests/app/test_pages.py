@@ -1,0 +1,147 @@
+"""Every page with a filled, a young, an empty and a broken lake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from lake.schema import Table
+from lake.tables import (
+    BROKERS,
+    CLUSTER_HISTORY,
+    COLLECTIONS,
+    DEAD_LETTER_HISTORY,
+    DEAD_LETTERS,
+    GROUP_HISTORY,
+    GROUP_OFFSETS,
+    GROUPS,
+    PARTITIONS,
+    TOPIC_HISTORY,
+    TOPICS,
+)
+
+Open = Callable[..., AppTest]
+
+PAGES = {
+    "overview": "3 things need you now, 4 to watch",
+    "groups": "5 of 10 groups are late",
+    "topics": "8 topics receive",
+    "brokers": "Broker 2 is missing",
+    "dead_letters": "fail, in 2 of 2 topics",
+    "scaling": "changes advised: 2 urgent",
+    "health": "2 of 7 sections not collected in full",
+}
+"""Every page of the menu, and what its headline says of the filled lake."""
+
+DETAILS = {"group": "payments", "topic": "sessions"}
+
+
+def texts(test: AppTest) -> str:
+    parts = [*test.title, *test.subheader, *test.markdown, *test.caption, *test.error]
+    return "\n".join(part.value for part in parts)
+
+
+def calm(test: AppTest) -> None:
+    assert [one.value for one in test.exception] == []
+    assert [one.value for one in test.warning] == []
+
+
+@pytest.mark.parametrize(("page", "headline"), PAGES.items())
+def test_a_filled_lake_gives_each_page_its_sentence(
+    open_page: Open, filled: Path, page: str, headline: str
+) -> None:
+    test = open_page(filled, page)
+    calm(test)
+    assert headline in test.title[0].value
+    assert not test.error
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_lake_without_history_is_shown_from_samples(
+    open_page: Open, without_history: Path, page: str
+) -> None:
+    test = open_page(without_history, page)
+    calm(test)
+    assert PAGES[page] in test.title[0].value
+    if page not in ("scaling", "health", "groups"):
+        assert "No history has been written yet" in texts(test)
+        assert len(test.get("plotly_chart")) >= 1
+
+
+@pytest.mark.parametrize("page", [*PAGES, *DETAILS])
+def test_an_empty_lake_says_what_to_do(open_page: Open, empty: Path, page: str) -> None:
+    test = open_page(empty, page)
+    calm(test)
+    assert test.title[0].value == "Waiting for the first poll"
+    assert "python -m collectors run" in "\n".join(one.value for one in test.code)
+
+
+BROKEN = [
+    pytest.param(page, table, id=f"{page}-{table.name}")
+    for page, tables in {
+        "overview": (BROKERS, GROUP_OFFSETS, CLUSTER_HISTORY, COLLECTIONS, DEAD_LETTERS),
+        "groups": (GROUPS, GROUP_HISTORY),
+        "group": (GROUP_OFFSETS, GROUP_HISTORY, BROKERS),
+        "topics": (PARTITIONS, TOPIC_HISTORY, GROUP_OFFSETS),
+        "topic": (TOPICS, TOPIC_HISTORY),
+        "brokers": (BROKERS, PARTITIONS, CLUSTER_HISTORY),
+        "dead_letters": (DEAD_LETTERS, DEAD_LETTER_HISTORY),
+        "scaling": (GROUP_OFFSETS, BROKERS),
+        "health": (COLLECTIONS,),
+    }.items()
+    for table in tables
+]
+
+
+@pytest.mark.parametrize(("page", "table"), BROKEN)
+def test_a_broken_table_is_named_once_and_the_rest_is_drawn(
+    open_page: Open, broken: Callable[[Table], Path], page: str, table: Table
+) -> None:
+    named = {page: DETAILS[page]} if page in DETAILS else {}
+    test = open_page(broken(table), page, **named)
+    calm(test)
+    escaped = table.name.replace("_", r"\_")
+    messages = [one.value for one in test.error]
+    assert len(messages) == 1
+    assert f"The table {escaped} cannot be read" in messages[0]
+    assert test.title, "the page has no headline"
+
+
+def test_a_page_whose_history_is_broken_still_shows_the_present(
+    open_page: Open, broken: Callable[[Table], Path]
+) -> None:
+    test = open_page(broken(GROUP_HISTORY), "groups")
+    assert PAGES["groups"] in test.title[0].value
+    assert test.dataframe[0].value.shape[0] == 10
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        pytest.param(None, "cannot be read", id="missing file"),
+        pytest.param("clusters: []\nkafka: 1\n", "kafka: unknown key", id="unknown key"),
+        pytest.param("clusters:\n  - name: a\n", "bootstrap", id="missing key"),
+    ],
+)
+def test_a_bad_configuration_is_one_clear_line(
+    open_page: Open, tmp_path: Path, content: str | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / "headroom.yaml").write_text(content)
+    test = open_page(tmp_path)
+    calm(test)
+    assert test.title[0].value == "Headroom is not configured yet"
+    assert any(said in one.value.replace("\\", "") for one in test.error)
+
+
+def test_without_a_configuration_the_page_names_the_variable(
+    monkeypatch: pytest.MonkeyPatch, open_page: Open, tmp_path: Path
+) -> None:
+    test = open_page(tmp_path)
+    monkeypatch.delenv("HEADROOM_CONFIG")
+    test.run()
+    calm(test)
+    assert "HEADROOM_CONFIG is not set" in test.error[0].value.replace("\\", "")
