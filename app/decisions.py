@@ -20,7 +20,6 @@ from lake.tables import (
     BROKERS,
     DEAD_LETTERS,
     GROUP_MEMBERS,
-    GROUP_OFFSETS,
     GROUPS,
     PARTITIONS,
 )

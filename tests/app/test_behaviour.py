@@ -1,0 +1,229 @@
+"""What the pages show in detail, and how choices and links carry over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.app.test_pages import calm, texts
+
+Open = Callable[..., AppTest]
+
+
+def figure(test: AppTest, key: str) -> dict[str, Any]:
+    """Return a chart of the page by its key."""
+    for element in test.get("plotly_chart"):
+        if key in element.proto.id:
+            return json.loads(element.proto.spec)
+    raise AssertionError(f"no chart {key}")
+
+
+def names(test: AppTest, key: str) -> list[str]:
+    return [trace.get("name") for trace in figure(test, key)["data"]]
+
+
+def metric(test: AppTest, label: str) -> str:
+    return next(one.value for one in test.metric if one.label == label)
+
+
+def test_the_list_of_groups_is_worst_first_with_its_lags(open_page: Open, filled: Path) -> None:
+    rows = open_page(filled, "groups").dataframe[0].value
+    assert rows["group"].to_list()[:2] == ["archive", "search-indexer"]
+    by_group = rows.set_index("group")
+    assert by_group.loc["payments", "members"] == 4
+    assert by_group.loc["payments", "lag"] > 400_000
+    assert by_group.loc["clicks-enricher", "idle"] == 2
+    assert by_group["lag"].isna().to_dict()["reports"]
+
+
+def test_filters_narrow_the_list_and_say_so(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "groups")
+    test.text_input(key="groups-search").set_value("PAY").run()
+    calm(test)
+    assert test.dataframe[0].value["group"].to_list() == ["payments"]
+    assert "1 of 10 groups" in texts(test)
+    test.text_input(key="groups-search").set_value("no such").run()
+    assert not test.dataframe
+    assert "No group matches" in texts(test)
+
+
+def test_choosing_a_group_opens_its_page(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "groups")
+    test.selectbox(key="groups-open").set_value("payments").run()
+    calm(test)
+    assert test.title[0].value == "payments"
+
+
+def test_a_group_that_falls_behind(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "group", group="payments")
+    calm(test)
+    assert test.title[0].value == "payments"
+    assert "Falling behind on 12 of 12 partitions" in texts(test)
+    assert metric(test, "Drained in") == "never"
+    assert metric(test, "Members") == "4"
+    members, partitions = (frame.value for frame in test.dataframe[:2])
+    assert members["assigned_partitions"].to_list() == [3, 3, 3, 3]
+    assert sorted(partitions["partition"]) == list(range(12))
+    assert names(test, "group-flow") == ["arriving", "consumed"]
+
+
+def test_a_stuck_partition_stands_out(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "group", group="search-indexer")
+    calm(test)
+    assert "Stalled on 1 of 12 partitions" in texts(test)
+    heat = figure(test, "group-heat")["data"][0]
+    peaks = {
+        label: max((cell for cell in row if cell is not None), default=0)
+        for label, row in zip(heat["y"], heat["z"], strict=True)
+    }
+    assert max(peaks, key=lambda label: peaks[label]) == "7"
+    assert sorted(peaks, key=int) == [str(number) for number in range(12)]
+
+
+def test_what_is_unknown_says_why_and_is_not_zero(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "group", group="reports")
+    calm(test)
+    assert metric(test, "Lag") == "unknown"
+    assert metric(test, "Members") == "unknown"
+    assert "its coordinator, broker 2, does not answer" in texts(test)
+    assert "The members could not be read" in texts(test)
+    lag = figure(test, "group-lag")["data"][0]["y"]
+    assert lag[-1] is None
+    assert 0 not in lag
+
+
+def test_missing_samples_stay_a_gap(open_page: Open, filled: Path) -> None:
+    lag = figure(open_page(filled, "group", group="payments"), "group-lag")["data"][0]
+    assert None in lag["y"]
+    assert lag["connectgaps"] is False
+
+
+def test_idle_members_are_listed_as_idle(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "group", group="clicks-enricher")
+    members = test.dataframe[0].value
+    assert members["does"].to_list().count("idle") == 2
+    assert metric(test, "Members") == "8"
+
+
+@pytest.mark.parametrize(("page", "parameter"), [("group", "group"), ("topic", "topic")])
+def test_a_name_that_is_not_there_is_said_so(
+    open_page: Open, filled: Path, page: str, parameter: str
+) -> None:
+    test = open_page(filled, page, **{parameter: "gone"})
+    calm(test)
+    assert test.title[0].value == f"This {parameter} is not known"
+    assert "did not find" in texts(test)
+
+
+def test_a_topic_with_a_hot_partition(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "topic", topic="sessions")
+    calm(test)
+    bars = figure(test, "topic-partitions")["data"][0]
+    assert max(zip(bars["y"], bars["x"], strict=True))[1] == "4"
+    assert len(set(bars["marker"]["color"])) == 2
+    assert test.dataframe[0].value["group"].to_list() == ["sessions"]
+
+
+def test_brokers_and_partitions_at_risk(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "brokers")
+    text = texts(test)
+    assert "1 partition without a leader" in text
+    assert "acks=all are refused" in text.replace("\\", "")
+    offline = test.dataframe[1].value.iloc[0]
+    assert (offline["topic"], offline["partition"]) == ("audit", 1)
+    assert names(test, "brokers-risk") == ["under-replicated", "under min ISR", "offline"]
+
+
+def test_three_depths_of_dead_letters(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "dead_letters")
+    rows = test.dataframe[0].value.set_index("name")
+    assert rows.loc["orders.dlq", "unprocessed"] == 1204
+    assert rows.loc["orders.dlq", "retained"] == 9120
+    assert rows["unprocessed"].isna().to_dict()["connect-sink-errors"]
+    assert rows.loc["connect-sink-errors", "redrive_group"] == "nobody"
+    assert test.dataframe[1].value["reason"].to_list()[0] == "ValueError"
+    test.selectbox(key="name").set_value("connect-sink-errors").run()
+    calm(test)
+    assert metric(test, "Unprocessed") == "unknown"
+
+
+def test_scaling_shows_numbers_or_why_there_is_none(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "scaling")
+    text = texts(test).replace("\\", "")
+    assert "what one consumer can process was not measured" in text
+    assert "inventory: 3 → 2 min.insync.replicas" in [
+        link.proto.label.replace("\\", "").strip("*") for link in test.get("page_link")
+    ]
+    assert any("--entity-name inventory" in one.value for one in test.code)
+
+
+def test_health_names_failing_sections_and_what_to_do(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "health")
+    rows = test.dataframe[0].value.set_index("section")
+    assert rows.loc["groups", "label"] == ["▲ partial"]
+    assert rows.loc["brokers", "label"] == ["✓ ok"]
+    assert "see Brokers and replication" in texts(test)
+
+
+def test_the_strip_shows_age_and_what_was_not_collected(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "topics")
+    assert "not collected: group offsets and groups" in texts(test).replace("\\", "")
+
+
+def test_the_chosen_range_survives_a_change_of_page(open_page: Open, filled: Path) -> None:
+    test = open_page(filled)
+    test.segmented_control(key="range").set_value("6h").run()
+    test.switch_page("views/groups.py").run()
+    calm(test)
+    assert test.session_state["range"] == "6h"
+    assert "last 6 hours" in texts(test)
+
+
+def test_a_range_of_the_address_is_taken(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, range="6h")
+    calm(test)
+    assert "last 6 hours" in texts(test)
+
+
+def test_an_invalid_range_falls_back(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, range="forever")
+    calm(test)
+    assert test.session_state["range"] == "1h"
+
+
+@pytest.mark.parametrize("chosen", ["15m", "1h", "6h", "24h", "7d", "90d"])
+def test_no_series_has_more_points_than_the_budget(
+    open_page: Open, filled: Path, chosen: str
+) -> None:
+    test = open_page(filled, range=chosen)
+    calm(test)
+    for element in test.get("plotly_chart"):
+        for trace in json.loads(element.proto.spec)["data"]:
+            assert len(trace["x"]) <= 510
+
+
+def test_all_charts_of_a_page_share_their_time_axis(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "group", group="payments")
+    axes = {
+        tuple(json.loads(element.proto.spec)["layout"]["xaxis"]["range"])
+        for element in test.get("plotly_chart")
+    }
+    assert len(axes) == 1
+
+
+@pytest.mark.parametrize("page", ["overview", "group", "topic", "brokers", "dead_letters"])
+def test_charts_and_tables_have_a_text_for_those_who_do_not_see_them(
+    open_page: Open, filled: Path, page: str
+) -> None:
+    named = {"group": "payments"} if page == "group" else {}
+    named |= {"topic": "orders"} if page == "topic" else {}
+    test = open_page(filled, page, **named)
+    charts = test.get("plotly_chart")
+    assert charts
+    assert all(chart.proto.alt for chart in charts)
+    assert all(table.proto.alt for table in test.dataframe)
