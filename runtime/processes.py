@@ -46,6 +46,7 @@ class Child:
     name: str
     log: Path
     _process: subprocess.Popen[bytes] = field(repr=False)
+    _log_start: int = 0
 
     @property
     def pid(self) -> int:
@@ -76,8 +77,8 @@ class Child:
         return True
 
     def tail(self, lines: int = 8) -> str:
-        """Return the last lines of the log, or a word on why there are none."""
-        return tail(self.log, lines)
+        """Return the last lines that it wrote, or a word on why there are none."""
+        return tail(self.log, lines, start=self._log_start)
 
     def obituary(self) -> str:
         """Say in one message how the process ended and what it said last."""
@@ -158,6 +159,7 @@ class ProcessGroup:
         """
         log.parent.mkdir(parents=True, exist_ok=True)
         with self._lock, log.open("ab") as output:
+            self._tell_guardian("")  # raises while nothing has started yet
             try:
                 process = subprocess.Popen(
                     ["/bin/sh", "-c", _GATE, "sh", *command],
@@ -170,7 +172,7 @@ class ProcessGroup:
                 )
             except OSError as error:
                 raise ProcessError(f"{name} could not be started: {error}") from error
-            child = Child(name, log, process)
+            child = Child(name, log, process, output.tell())
             self._children.append(child)
             self._tell_guardian(f"+ {process.pid}\n")
             gate = process.stdin
@@ -237,7 +239,7 @@ def _reap(children: Iterable[Child], seconds: float) -> None:
         child.wait(max(0.0, deadline - time.monotonic()))
 
 
-def tail(log: Path, lines: int = 8) -> str:
+def tail(log: Path, lines: int = 8, start: int = 0) -> str:
     """Return the last lines of a log file, indented, or a word on why there are none.
 
     Frames of Java stack traces are left out, their exceptions are not.
@@ -245,11 +247,12 @@ def tail(log: Path, lines: int = 8) -> str:
     Args:
         log: The file, of any size.
         lines: How many lines to return at most.
+        start: Bytes at the beginning that are of no interest, such as an earlier run's.
     """
     try:
         with log.open("rb") as handle:
             handle.seek(0, os.SEEK_END)
-            handle.seek(max(0, handle.tell() - 16_384))
+            handle.seek(max(start, handle.tell() - 16_384))
             text = handle.read().decode("utf-8", errors="replace")
     except OSError as error:
         return f"  (no log: {error})"

@@ -65,9 +65,3 @@ class Reached:
         except FileNotFoundError:
             return None
         return cls(int(content["number"]), dict(content["members"]), content["error"])
-
-
-def forget(folder: Path) -> None:
-    """Remove both files, which an earlier run may have left."""
-    for name in ("workload-wanted.json", "workload-reached.json"):
-        (folder / name).unlink(missing_ok=True)
