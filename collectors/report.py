@@ -9,9 +9,12 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from collectors.source import Check, SectionResult
 from lake.tables import TABLES
+
+COUNTS = ("topics", "partitions", "under_replicated", "under_min_isr", "offline")
 
 _OFFSET_COLUMNS = (
     "topic",
@@ -86,9 +89,8 @@ class PollReport:
         }
 
     def _counts(self) -> dict[str, int | None]:
-        names = ("topics", "partitions", "under_replicated", "under_min_isr", "offline")
         if self.failed("partitions"):
-            return dict.fromkeys(names)
+            return dict.fromkeys(COUNTS)
         partitions = self.table("partitions")
         in_sync = pl.col("in_sync_replicas").list.len()
         least = pl.col("min_in_sync_replicas")
@@ -102,7 +104,7 @@ class PollReport:
             under_least,
             partitions["leader"].null_count(),
         )
-        return dict(zip(names, counts, strict=True))
+        return dict(zip(COUNTS, counts, strict=True))
 
     def _groups(self) -> list[dict[str, Any]]:
         partitions: dict[str, list[dict[str, Any]]] = {}
@@ -127,20 +129,26 @@ def print_report(console: Console, report: PollReport) -> None:
     """Print a poll for a person to read."""
     as_object = report.as_object()
     alive = sum(1 for broker in as_object["brokers"] if broker["is_alive"])
+    counts = {name: _shown(as_object[name]) for name in COUNTS}
     console.print(
-        f"[bold]{report.cluster}[/bold]  cluster id {_shown(report.cluster_id)}, "
-        f"{alive} of {len(as_object['brokers'])} brokers, {_shown(as_object['topics'])} topics, "
-        f"{_shown(as_object['partitions'])} partitions; "
-        f"{_shown(as_object['under_replicated'])} under-replicated, "
-        f"{_shown(as_object['under_min_isr'])} under min ISR, "
-        f"{_shown(as_object['offline'])} without a leader"
+        f"{report.cluster}: cluster id {_shown(report.cluster_id)}, "
+        f"{alive} of {len(as_object['brokers'])} brokers, {counts['topics']} topics, "
+        f"{counts['partitions']} partitions; {counts['under_replicated']} under-replicated, "
+        f"{counts['under_min_isr']} under min ISR, {counts['offline']} without a leader",
+        markup=False,
+        highlight=False,
+        style="bold",
     )
     groups = _table("group", "state", "type", "members", "partitions", "lag", "time lag s", "lost")
     for group in as_object["groups"]:
         parts = group["partitions"]
-        groups.add_row(
+        _add(
+            groups,
             group["group"],
-            *map(_shown, (group["state"], group["type"], group["members"], len(parts))),
+            group["state"],
+            group["type"],
+            group["members"],
+            len(parts),
             _sum(part["lag"] for part in parts),
             _most(part["time_lag_seconds"] for part in parts),
             _sum(part["lost_messages"] for part in parts),
@@ -150,36 +158,26 @@ def print_report(console: Console, report: PollReport) -> None:
         dead = _table("dead letters", "origin", "unprocessed", "retained", "reasons")
         for row in as_object["dead_letters"]:
             reasons = ", ".join(f"{name} {n}" for name, n in (row["reasons"] or {}).items())
-            dead.add_row(
-                row["name"],
-                *map(_shown, (row["origin"], row["unprocessed"], row["retained"])),
-                reasons,
-            )
+            _add(dead, row["name"], row["origin"], row["unprocessed"], row["retained"], reasons)
         console.print(dead)
     sections = _table("section", "status", "rows", "seconds", "error")
     for result in report.results:
-        sections.add_row(
-            result.section,
-            result.status,
-            str(result.rows),
-            f"{result.duration_seconds:.3f}",
-            result.error or "",
-        )
+        seconds = f"{result.duration_seconds:.3f}"
+        _add(sections, result.section, result.status, result.rows, seconds, result.error or "")
     console.print(sections)
 
 
 def print_checks(console: Console, checks: Iterable[tuple[str, Check]]) -> None:
     """Print what ``check`` found."""
     table = _table("cluster", "feature", "", "needed", "detail")
-    words = {True: "[green]works[/green]", False: "[red]fails[/red]", None: "not tried"}
+    words = {
+        True: Text("works", "green"),
+        False: Text("fails", "red"),
+        None: Text("not tried", "yellow"),
+    }
     for cluster, check in checks:
-        table.add_row(
-            cluster,
-            check.feature,
-            words[check.works],
-            "required" if check.required else "optional",
-            check.detail,
-        )
+        needed = "required" if check.required else "optional"
+        _add(table, cluster, check.feature, words[check.works], needed, check.detail)
     console.print(table)
 
 
@@ -188,6 +186,11 @@ def _table(*columns: str) -> Table:
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
+
+
+def _add(table: Table, *cells: object) -> None:
+    # As Text: a name with square brackets is no markup.
+    table.add_row(*(cell if isinstance(cell, Text) else Text(_shown(cell)) for cell in cells))
 
 
 def _shown(value: object) -> str:

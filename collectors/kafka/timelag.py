@@ -24,6 +24,7 @@ def time_lags(view: View, rows: pl.DataFrame) -> pl.DataFrame:
     timelines = _record(view, rows, at)
     late: list[float | None] = []
     reasons: list[str | None] = []
+    reasons_of: dict[tuple[str, int], str] = {}
     columns = ("topic", "partition", "committed", "lag", "unknown_reason")
     for topic, partition, committed, lag, reason in rows.select(columns).iter_rows():
         if lag is None or lag == 0:
@@ -33,7 +34,12 @@ def time_lags(view: View, rows: pl.DataFrame) -> pl.DataFrame:
         timeline = timelines[topic, partition]
         appended = timeline.time_at(committed)
         late.append(None if appended is None else max(0.0, at - appended))
-        reasons.append(reason or (_reason(timeline, at) if appended is None else None))
+        if appended is None and reason is None:
+            key = (topic, partition)
+            reason = reasons_of.get(key)
+            if reason is None:
+                reason = reasons_of[key] = _reason(timeline, at)
+        reasons.append(reason)
     return rows.with_columns(
         pl.Series("time_lag_seconds", late, pl.Float64()),
         pl.Series("unknown_reason", reasons, pl.String()),

@@ -110,6 +110,9 @@ class Wire:
                 name = f"broker {broker.broker_id}"
                 peer = _Peer(Connection(name, *place, self._security, self._client_id))
             known[broker.broker_id] = peer
+        for broker_id, peer in self._peers.items():
+            if known.get(broker_id) is not peer:
+                peer.connection.close()
         self._peers = known
         for gone in self._suspects.keys() - known.keys():
             del self._suspects[gone]
@@ -183,6 +186,9 @@ class Wire:
                     continue
                 self._preferred = broker_id
                 self._answered(broker_id)
+                if broker_id is None:  # from here on the brokers are known by themselves
+                    for server in self._bootstrap:
+                        server.connection.close()
                 return answer
         # A refusal says more than silence, silence more than a refused connection.
         raise max(errors, key=_tells_most, default=NoAnswerError("no broker answered in time"))

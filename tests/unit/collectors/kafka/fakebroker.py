@@ -1,0 +1,194 @@
+"""A server that speaks enough of Kafka's protocol to misbehave in a controlled way."""
+
+from __future__ import annotations
+
+import io
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kafka.protocol.api_header import RequestHeader
+from kafka.protocol.metadata import (
+    ApiVersionsResponse,
+    MetadataRequest,
+    MetadataResponse,
+)
+
+API_VERSIONS = 18
+METADATA = 3
+METADATA_VERSION = 9  # the first one with a flexible encoding
+
+Behaviour = Callable[["FakeBroker", socket.socket], None]
+
+
+class FakeBroker:
+    """Listens on a port of its own; each connection is handled by a behaviour."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.behaviour = behaviour
+        self.connections = 0
+        self.requests: list[int] = []
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            self._open.append(connection)
+            threading.Thread(target=self._handle, args=(connection,), daemon=True).start()
+
+    def _handle(self, connection: socket.socket) -> None:
+        try:
+            self.behaviour(self, connection)
+        except OSError:
+            pass
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        # A close alone would wait for the thread that is accepting.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for connection in self._open:
+            connection.close()
+
+    def next_request(self, connection: socket.socket) -> tuple[int, int, int] | None:
+        """Return api key, version and correlation id of the next request."""
+        head = _read(connection, 4)
+        if head is None:
+            return None
+        (size,) = struct.unpack(">i", head)
+        body = _read(connection, size)
+        if body is None:
+            return None
+        header = RequestHeader.decode(io.BytesIO(body), flexible=False)
+        self.requests.append(header.request_api_key)
+        return header.request_api_key, header.request_api_version, header.correlation_id
+
+
+def _read(connection: socket.socket, size: int) -> bytes | None:
+    data = b""
+    while len(data) < size:
+        part = connection.recv(size - len(data))
+        if not part:
+            return None
+        data += part
+    return data
+
+
+def answer(connection: socket.socket, response: Any, version: int, correlation: int) -> None:
+    response.API_VERSION = version
+    response.with_header(correlation_id=correlation)
+    connection.sendall(response.encode(header=True, framed=True))
+
+
+def api_versions(connection: socket.socket, version: int, correlation: int) -> None:
+    key = ApiVersionsResponse.ApiVersion
+    response = ApiVersionsResponse(
+        error_code=0,
+        api_keys=[
+            key(api_key=API_VERSIONS, min_version=0, max_version=3),
+            key(api_key=METADATA, min_version=0, max_version=METADATA_VERSION),
+        ],
+        throttle_time_ms=0,
+        version=version,
+    )
+    answer(connection, response, version, correlation)
+
+
+def metadata(connection: socket.socket, version: int, correlation: int) -> None:
+    response = MetadataResponse(
+        throttle_time_ms=0,
+        brokers=[],
+        cluster_id="fake",
+        controller_id=-1,
+        topics=[],
+        authorized_operations=set(),
+        version=version,
+    )
+    answer(connection, response, version, correlation)
+
+
+def well(broker: FakeBroker, connection: socket.socket) -> None:
+    """Answer everything."""
+    while (request := broker.next_request(connection)) is not None:
+        key, version, correlation = request
+        (api_versions if key == API_VERSIONS else metadata)(connection, version, correlation)
+
+
+def silent(broker: FakeBroker, connection: socket.socket) -> None:
+    """Take requests and answer none."""
+    while broker.next_request(connection) is not None:
+        pass
+
+
+def silent_after_versions(broker: FakeBroker, connection: socket.socket) -> None:
+    """Freeze after the first answer."""
+    request = broker.next_request(connection)
+    assert request is not None
+    api_versions(connection, *request[1:])
+    silent(broker, connection)
+
+
+def hangs_up(broker: FakeBroker, connection: socket.socket) -> None:
+    """Close at the first request."""
+    broker.next_request(connection)
+
+
+def one_answer_a_connection(broker: FakeBroker, connection: socket.socket) -> None:
+    """Answer versions and one request, then close as if the connection had been idle."""
+    for _ in range(2):
+        request = broker.next_request(connection)
+        if request is None:
+            return
+        key, version, correlation = request
+        (api_versions if key == API_VERSIONS else metadata)(connection, version, correlation)
+
+
+def speaks_http(_: FakeBroker, connection: socket.socket) -> None:
+    connection.recv(1024)
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+    time.sleep(0.2)
+
+
+def garbage(broker: FakeBroker, connection: socket.socket) -> None:
+    """Answer versions, then something of the right frame and no sense."""
+    request = broker.next_request(connection)
+    assert request is not None
+    api_versions(connection, *request[1:])
+    request = broker.next_request(connection)
+    assert request is not None
+    body = struct.pack(">i", request[2]) + b"\xff" * 20
+    connection.sendall(struct.pack(">i", len(body)) + body)
+    time.sleep(0.2)
+
+
+def another_answer(broker: FakeBroker, connection: socket.socket) -> None:
+    """Answer with the wrong correlation id."""
+    request = broker.next_request(connection)
+    assert request is not None
+    api_versions(connection, request[1], request[2] + 7)
+    time.sleep(0.2)
+
+
+def ask_metadata() -> Any:
+    return MetadataRequest(topics=[], allow_auto_topic_creation=False)
+
+
+@contextmanager
+def fake_broker(behaviour: Behaviour) -> Iterator[FakeBroker]:
+    broker = FakeBroker(behaviour)
+    try:
+        yield broker
+    finally:
+        broker.close()

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from collectors.report import PollReport, exit_code, print_checks, print_report
+from collectors.source import Check, SectionResult, Status
+from lake.tables import TABLES
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def frame(table: str, *rows: dict[str, object]) -> pl.DataFrame:
+    schema = {
+        name: type_
+        for name, type_ in TABLES[table].polars_schema.items()
+        if name not in ("cluster", "observed_at", "poll_id", "date")
+    }
+    return pl.DataFrame(list(rows), schema=schema)
+
+
+def section(name: str, status: Status = "ok", **frames: pl.DataFrame) -> SectionResult:
+    error = None if status == "ok" else f"{name} went wrong"
+    return SectionResult(name, NOW, 0.25, status, error, frames)
+
+
+def partition(number: int, leader: int | None, in_sync: list[int], least: int | None = 2) -> dict:  # type: ignore[type-arg]
+    return {
+        "topic": "orders",
+        "partition": number,
+        "leader": leader,
+        "replicas": [1, 2, 3],
+        "in_sync_replicas": in_sync,
+        "min_in_sync_replicas": least,
+    }
+
+
+def offsets(number: int, **values: object) -> dict[str, object]:
+    return {"group": "billing", "topic": "orders", "partition": number, **values}
+
+
+FULL = PollReport(
+    "shop",
+    "id-1",
+    2,
+    [
+        section(
+            "groups",
+            groups=frame(
+                "groups",
+                {"group": "billing", "state": "stable", "type": "classic", "members": 2},
+                {"group": "lost", "state": "unknown", "unknown_reason": "broker 3 is silent"},
+            ),
+            group_members=frame("group_members"),
+        ),
+        section(
+            "group_offsets",
+            group_offsets=frame(
+                "group_offsets",
+                offsets(0, committed=4, log_end=10, lag=6, time_lag_seconds=1.5, lost_messages=0),
+                offsets(1, unknown_reason="nothing was ever committed"),
+            ),
+        ),
+        section(
+            "partitions",
+            "partial",
+            partitions=frame(
+                "partitions",
+                partition(0, 1, [1, 2, 3]),
+                partition(1, 1, [1]),
+                partition(2, None, []),
+            ),
+        ),
+        section(
+            "brokers",
+            brokers=frame("brokers", {"broker_id": 1, "is_alive": True, "is_controller": False}),
+        ),
+        section(
+            "dead_letters",
+            dead_letters=frame(
+                "dead_letters",
+                {
+                    "source": "kafka",
+                    "name": "orders.dlq",
+                    "retained": 7,
+                    "reasons": [{"key": "java.lang.E", "value": 5}],
+                    "oldest_retained_at": NOW,
+                },
+            ),
+        ),
+    ],
+)
+
+
+def test_the_object_of_once_json() -> None:
+    found = FULL.as_object()
+    assert (found["cluster_id"], found["controller"]) == ("id-1", 2)
+    assert (found["topics"], found["partitions"]) == (1, 3)
+    assert (found["under_replicated"], found["under_min_isr"], found["offline"]) == (2, 2, 1)
+    billing, lost = found["groups"]
+    assert (billing["group"], billing["members"], len(billing["partitions"])) == ("billing", 2, 2)
+    assert billing["partitions"][0]["lag"] == 6
+    assert billing["partitions"][1]["lag"] is None
+    assert billing["partitions"][1]["unknown_reason"] == "nothing was ever committed"
+    assert set(billing["partitions"][0]) == {
+        "topic",
+        "partition",
+        "committed",
+        "log_start",
+        "log_end",
+        "lag",
+        "time_lag_seconds",
+        "lost_messages",
+        "member_id",
+        "client_id",
+        "host",
+        "unknown_reason",
+    }
+    assert (lost["members"], lost["partitions"]) == (None, [])
+    assert found["dead_letters"][0]["reasons"] == {"java.lang.E": 5}
+    assert found["collections"][2] == {
+        "section": "partitions",
+        "status": "partial",
+        "duration_seconds": 0.25,
+        "error": "partitions went wrong",
+    }
+    json.dumps(found, default=str)
+
+
+def test_what_failed_is_null_and_not_zero() -> None:
+    failed = PollReport("shop", results=[section(name, "failed") for name in ("partitions",)])
+    found = failed.as_object()
+    for name in ("topics", "partitions", "under_replicated", "under_min_isr", "offline"):
+        assert found[name] is None
+
+
+def test_under_min_isr_is_unknown_where_the_configuration_is() -> None:
+    unknown = frame("partitions", partition(0, 1, [1, 2, 3], least=None))
+    report = PollReport("shop", results=[section("partitions", "partial", partitions=unknown)])
+    assert report.as_object()["under_min_isr"] is None
+
+
+@pytest.mark.parametrize(
+    ("statuses", "code"),
+    [
+        pytest.param([["ok", "ok"]], 0, id="all"),
+        pytest.param([["ok", "partial"]], 3, id="some of a section"),
+        pytest.param([["ok", "failed"]], 3, id="some sections"),
+        pytest.param([["failed", "failed"]], 1, id="nothing"),
+        pytest.param([["ok", "ok"], ["failed", "failed"]], 3, id="one of two clusters"),
+        pytest.param([["failed"], ["failed"]], 1, id="no cluster"),
+    ],
+)
+def test_exit_code(statuses: list[list[Status]], code: int) -> None:
+    reports = [
+        PollReport("shop", results=[section("groups", status) for status in each])
+        for each in statuses
+    ]
+    assert exit_code(reports) == code
+
+
+def printed(show: object, *arguments: object) -> str:
+    text = io.StringIO()
+    show(Console(file=text, width=200), *arguments)  # type: ignore[operator]
+    return text.getvalue()
+
+
+def test_the_table_says_unknown_where_something_is() -> None:
+    text = printed(print_report, FULL)
+    line = next(line for line in text.splitlines() if line.startswith("billing"))
+    assert "6+ unknown" in line
+    line = next(line for line in text.splitlines() if line.startswith("lost"))
+    assert line.split()[1] == "unknown"
+    assert "1 without a leader" in text
+    assert "partitions went wrong" in text
+
+
+def test_names_are_not_taken_for_markup() -> None:
+    odd = frame("groups", {"group": "[red]odd[/red]", "state": "empty", "members": 0})
+    text = printed(print_report, PollReport("shop", results=[section("groups", groups=odd)]))
+    assert "[red]odd[/red]" in text
+
+
+def test_checks_are_printed_in_words() -> None:
+    text = printed(
+        print_checks,
+        [
+            ("shop", Check("connection", True, True, "fine")),
+            ("shop", Check("headers", False, False, "needs READ on the topic [x]")),
+            ("shop", Check("disks", None, False, "no disks")),
+        ],
+    )
+    first, second, third = text.splitlines()[1:]
+    assert ("works" in first, "required" in first) == (True, True)
+    assert ("fails" in second, "optional" in second) == (True, True)
+    assert "READ on the topic [x]" in second
+    assert "not tried" in third
