@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from demo.archive import ensure_class_archive
 from demo.errors import DemoError
 from demo.running import Options, RunningDemo, Stopwatch
 from demo.state import Answer, DataFolder, Request
@@ -100,6 +101,8 @@ def _run(folder: DataFolder, options: Options) -> None:
     with _step("Java and jars"):
         java = find_java(notice=_out.print)
         ensure_all((DELTA, KAFKA), IvyResolver(java), _out.print)
+    with _step("Kafka's classes"):
+        ensure_class_archive(java)
     demo = RunningDemo(folder, options, java, _tell)
     try:
         with _step(f"{options.brokers} Kafka brokers"):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from runtime.cache import cache_folder
+from runtime.java import Java
 
 HOST = "127.0.0.1"
 
@@ -131,6 +135,18 @@ def read_property(path: Path, key: str) -> str | None:
     return match[1].strip() if match else None
 
 
+def admin_settings(bootstrap_servers: str) -> dict[str, str | int | float | bool]:
+    """Return the settings of an admin client that is patient with brokers that come and go."""
+    return {
+        "bootstrap.servers": bootstrap_servers,
+        "log_level": 0,  # what fails before the brokers listen is no news
+        "socket.timeout.ms": 10_000,
+        "reconnect.backoff.ms": 50,
+        "reconnect.backoff.max.ms": 300,
+        "socket.connection.setup.timeout.ms": 5_000,
+    }
+
+
 def java_flags(heap_mb: int) -> list[str]:
     """Return the flags of a Java that starts quickly and stays small.
 
@@ -154,3 +170,12 @@ def java_flags(heap_mb: int) -> list[str]:
         # Says at start that it misses optional parts of log4j, which is so and does not matter.
         "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.server.logger=error",
     ]
+
+
+def archive_of(java: Java, classpath: Path) -> Path:
+    """Return where the archive of Kafka's classes for a Java and a class path is, if anywhere.
+
+    :mod:`demo.archive` makes it.
+    """
+    mark = hashlib.sha256(f"{java.home}|{java.major}|{classpath}".encode()).hexdigest()[:12]
+    return cache_folder() / "kafka-classes" / f"{classpath.name}-java{java.major}-{mark}.jsa"

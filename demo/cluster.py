@@ -9,7 +9,8 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,6 +19,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from demo import broker as settings
+from demo import storage
 from demo.errors import ClusterError
 from runtime.errors import ProcessError
 from runtime.jars import kafka_classpath
@@ -47,6 +49,7 @@ class KafkaCluster:
         ports: Sequence[int] | None = None,
         java: Java | None = None,
         processes: ProcessGroup | None = None,
+        flags: Sequence[str] = (),
     ) -> None:
         """Describe a cluster; nothing starts yet.
 
@@ -58,6 +61,7 @@ class KafkaCluster:
             ports: One client port a broker; free ones by default.
             java: The Java to run on, the one that is found by default.
             processes: Owner of the processes, one of the cluster's own by default.
+            flags: Further flags for the brokers' Java.
         """
         if brokers < 1:
             raise ClusterError(f"a cluster needs at least one broker, not {brokers}")
@@ -72,6 +76,7 @@ class KafkaCluster:
         self._fixed_ports = list(ports) if ports is not None else None
         self._ports: dict[int, settings.Ports] = {}
         self._java = java
+        self._flags = tuple(flags)
         self._classpath: Path | None = None
         self._own_processes = processes is None
         self._processes = processes
@@ -152,7 +157,9 @@ class KafkaCluster:
         self._processes = self._processes or ProcessGroup()
         try:
             self._choose_ports()
-            self._format()
+            self._cluster_id = storage.prepare(
+                self.folder, self._ports, self._extra, partial(self._java_command, 64)
+            )
             for number in self.brokers:
                 self._launch(number)
             self.wait_until_ready(timeout_seconds)
@@ -194,7 +201,10 @@ class KafkaCluster:
 
     def thaw(self, broker: int) -> None:
         """Let a frozen broker go on (SIGCONT)."""
-        self._alive(broker).signal(signal.SIGCONT)
+        child = self._alive(broker)
+        if broker not in self._frozen:
+            raise ClusterError(f"broker {broker} is not frozen")
+        child.signal(signal.SIGCONT)
         self._frozen.discard(broker)
 
     def restart(self, broker: int, timeout_seconds: float = 60.0) -> None:
@@ -246,29 +256,12 @@ class KafkaCluster:
                 for partition in topic.partitions.values()
             )
 
-        try:
-            wait_until(
-                in_sync,
-                timeout_seconds=timeout_seconds,
-                waiting_for="full set of in-sync replicas",
-                interval_seconds=0.3,
-            )
-        except ProcessError as error:
-            raise ClusterError(str(error)) from error
+        _until(in_sync, timeout_seconds, "full set of in-sync replicas")
 
     def admin(self) -> AdminClient:
         """Return an admin client of this cluster, always the same."""
         if self._admin is None:
-            self._admin = AdminClient(
-                {
-                    "bootstrap.servers": self.bootstrap_servers,
-                    "log_level": 0,  # what fails before the brokers listen is no news
-                    "socket.timeout.ms": 10_000,
-                    "reconnect.backoff.ms": 50,
-                    "reconnect.backoff.max.ms": 300,
-                    "socket.connection.setup.timeout.ms": 5_000,
-                }
-            )
+            self._admin = AdminClient(settings.admin_settings(self.bootstrap_servers))
         return self._admin
 
     def tool(
@@ -354,74 +347,29 @@ class KafkaCluster:
             for number in self.brokers
         }
 
-    def _data(self, broker: int) -> Path:
-        return self.folder / f"broker-{broker}"
-
-    def _properties_file(self, broker: int) -> Path:
-        return self.folder / f"broker-{broker}.properties"
-
-    def _format(self) -> None:
-        """Give every broker its properties and a formatted data folder.
-
-        Kafka's tool runs once; the other brokers get a copy of the first metadata records, which
-        are the same for all, and save its start of a second each.
-        """
-        known = settings.read_property(self._data(1) / "meta.properties", "cluster.id")
-        self._cluster_id = known or settings.cluster_id()
-        for number in self.brokers:
-            self._data(number).mkdir(parents=True, exist_ok=True)
-            content = settings.broker_properties(
-                number, self._ports, self._data(number), self._extra
-            )
-            self._properties_file(number).write_text(
-                settings.properties_text(content), encoding="utf-8"
-            )
-        first = self._data(1)
-        if known is None:
-            answer = subprocess.run(
-                self._java_command(
-                    64,
-                    "kafka.tools.StorageTool",
-                    "format",
-                    "--cluster-id",
-                    self._cluster_id,
-                    "--config",
-                    str(self._properties_file(1)),
-                ),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
-            if answer.returncode != 0:
-                said = [line.strip() for line in (answer.stderr + answer.stdout).splitlines()]
-                reason = next((line for line in said if "xception" in line), " ".join(said[:1]))
-                raise ClusterError(f"the storage could not be formatted: {reason}")
-        for number in self.brokers[1:]:
-            mark = self._data(number) / "meta.properties"
-            if not mark.exists():
-                shutil.copy(first / "bootstrap.checkpoint", self._data(number))
-                mark.write_text(
-                    settings.meta_properties(self._cluster_id, number), encoding="utf-8"
-                )
-
     def _launch(self, broker: int) -> None:
         if self._processes is None:
             raise ClusterError("the cluster is closed")
+        properties = str(storage.properties_file(self.folder, broker))
         self._running[broker] = self._processes.start(
             f"broker {broker}",
-            self._java_command(self._heap_mb, "kafka.Kafka", str(self._properties_file(broker))),
+            self._java_command(self._heap_mb, "kafka.Kafka", properties, flags=self._flags),
             log=self.log(broker),
             folder=self.folder,
         )
 
-    def _java_command(self, heap_mb: int, main_class: str, *arguments: str) -> list[str]:
+    def _java_command(
+        self, heap_mb: int, main_class: str, *arguments: str, flags: Sequence[str] = ()
+    ) -> list[str]:
         if self._java is None or self._classpath is None:
             raise ClusterError("the cluster has not been started")
-        flags = settings.java_flags(heap_mb)
+        common = settings.java_flags(heap_mb)
+        archive = settings.archive_of(self._java, self._classpath)
+        if not flags and archive.exists() and archive.stat().st_size > 0:
+            common += [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off"]
         classpath = f"{self._classpath}/*"
-        return [str(self._java.executable), *flags, "-cp", classpath, main_class, *arguments]
+        executable = str(self._java.executable)
+        return [executable, *common, *flags, "-cp", classpath, main_class, *arguments]
 
     def _wait(self, brokers: set[int], children: Iterable[Child], timeout_seconds: float) -> None:
         def ready() -> bool:
@@ -431,12 +379,20 @@ class KafkaCluster:
                 return False
             return metadata.controller_id >= 0 and brokers <= set(metadata.brokers)
 
-        try:
-            wait_until(
-                ready,
-                timeout_seconds=timeout_seconds,
-                waiting_for=f"answer of {len(brokers)} brokers with a controller",
-                children=children,
-            )
-        except ProcessError as error:
-            raise ClusterError(str(error)) from error
+        _until(
+            ready, timeout_seconds, f"answer of {len(brokers)} brokers with a controller", children
+        )
+
+
+def _until(
+    ready: Callable[[], bool],
+    timeout_seconds: float,
+    waiting_for: str,
+    children: Iterable[Child] = (),
+) -> None:
+    try:
+        wait_until(
+            ready, timeout_seconds=timeout_seconds, waiting_for=waiting_for, children=children
+        )
+    except ProcessError as error:
+        raise ClusterError(str(error)) from error

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from demo.archive import ensure_class_archive
 from demo.cluster import KafkaCluster
 from demo.workload.service import Workload
 from runtime.errors import JarsError, JavaError
-from runtime.jars import kafka_classpath
 from runtime.java import Java, find_java
 from tests.support import Names, eventually, unavailable
 
@@ -28,9 +28,9 @@ def java() -> Java:
 
 @pytest.fixture(scope="session")
 def kafka_java(java: Java) -> Java:
-    """A usable Java with Kafka's jars in the cache."""
+    """A usable Java with Kafka's jars, and the archive for fast starts, in the cache."""
     try:
-        kafka_classpath(java)
+        ensure_class_archive(java)
     except JarsError as error:
         unavailable(str(error))
     return java
