@@ -253,7 +253,10 @@ class View:
                 topic: memory.configs[topic] for topic in topics if topic in memory.configs
             }
             if wanted:
-                memory.configs.update(read_topic_configs(self.wire, wanted, self.deadline))
+                for topic, config in read_topic_configs(self.wire, wanted, self.deadline).items():
+                    # What was known stays known while it cannot be asked for again.
+                    if not (isinstance(config, str) and _is_known(memory.configs.get(topic))):
+                        memory.configs[topic] = config
             return memory.configs
 
         return self._once("configs", read)
@@ -326,6 +329,10 @@ class View:
             self._done[name] = read()
         except CollectorError as error:
             self._done[name] = error
+
+
+def _is_known(config: TopicConfig | str | None) -> bool:
+    return config is not None and not isinstance(config, str)
 
 
 def _worth_asking(known: TopicConfig | str | None) -> bool:
