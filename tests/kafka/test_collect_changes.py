@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import polars as pl
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, ShareConsumer, TopicPartition
 from confluent_kafka.admin import NewPartitions, NewTopic
+from kafka.protocol.consumer import OffsetFetchRequest
+from kafka.protocol.metadata import FindCoordinatorRequest
 
 from collectors.kafka.sections.group_offsets import NEVER_COMMITTED
 from demo.cluster import KafkaCluster
@@ -141,6 +144,65 @@ def test_a_deleted_group_is_gone_not_unknown(names: Names, poller: Poller) -> No
     assert poll.group(group) is None
     assert poll.offsets(group, topic) == {}
     assert poll.errors == {}
+
+
+def test_brokers_that_take_one_group_a_request(
+    names: Names, poller: Poller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is asked of brokers before 3.0 gives the same answers; today's brokers take it, too."""
+    topic = names.topic("orders", partitions=2)
+    groups = [names.group("old") for _ in range(5)]
+    names.produce(topic, 5, partition=1)
+    for group in groups:
+        names.commit(group, topic, {1: 3})
+    before = poller.poll()
+
+    def unknown_version(chunk: Sequence[str]) -> Any:
+        del chunk
+        return OffsetFetchRequest(groups=[], require_stable=False, min_version=99)
+
+    def unknown_lookup(*_: Any, **options: Any) -> Any:
+        if "coordinator_keys" in options:
+            options["min_version"] = options["max_version"] = 99
+        return FindCoordinatorRequest(**options)
+
+    monkeypatch.setattr("collectors.kafka.groups._offset_fetch", unknown_version)
+    monkeypatch.setattr("collectors.kafka.groups.FindCoordinatorRequest", unknown_lookup)
+    gone = groups.pop()
+    names.admin.delete_consumer_groups([gone])[gone].result(timeout=20)
+    after = poller.poll()
+    assert after.errors == {}
+    assert after.group(gone) is None
+    for group in groups:
+        row = after.offsets(group, topic)[1]
+        assert (row["committed"], row["lag"]) == (3, 2)
+        assert row["lag"] == before.offsets(group, topic)[1]["lag"]
+
+
+def test_a_share_group_has_members_and_no_committed_offsets(names: Names, poller: Poller) -> None:
+    topic = names.topic("orders", partitions=2)
+    group = names.group("share")
+    names.produce(topic, 5)
+    consumer = ShareConsumer(
+        {"bootstrap.servers": names.cluster.bootstrap_servers, "group.id": group}
+    )
+    try:
+        consumer.subscribe([topic])
+
+        def assigned() -> bool:
+            consumer.poll(0.2)
+            members = poller.poll().table("group_members").filter(pl.col("group") == group)
+            return members["assigned_partitions"].to_list() == [2]
+
+        eventually(assigned, timeout_seconds=40, what="share group with an assigned member")
+        poll = poller.poll()
+        found = poll.group(group)
+        assert found is not None
+        assert (found["type"], found["state"], found["members"]) == ("share", "stable", 1)
+        assert poll.offsets(group, topic) == {}
+        assert poll.errors == {}
+    finally:
+        consumer.close()
 
 
 def test_added_partitions_are_seen_at_the_next_poll(names: Names, poller: Poller) -> None:
