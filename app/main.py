@@ -42,15 +42,16 @@ except ConfigError as error:
     st.stop()
 
 page = st.navigation(pages.all_pages(), expanded=True)
+st.set_page_config(page_title=f"{page.title} · Headroom")
 clusters = [cluster.name for cluster in settings.clusters]
 with st.sidebar:
     st.selectbox("Cluster", clusters, key="cluster", bind="query-params")
+    # The address holds what the choice shows, so the choice shows the ranges' short names.
     st.segmented_control(
         "Time range",
         list(RANGES),
         default=DEFAULT_RANGE,
         required=True,
-        format_func=lambda key: RANGES[key].label,
         key="range",
         bind="query-params",
         width="stretch",

@@ -43,7 +43,6 @@ def _range(key: str, label: str, length: timedelta, grain_seconds: int) -> TimeR
 RANGES: dict[str, TimeRange] = {
     choice.key: choice
     for choice in (
-        _range("15m", "15 min", timedelta(minutes=15), 60),
         _range("1h", "1 hour", timedelta(hours=1), 60),
         _range("6h", "6 hours", timedelta(hours=6), 60),
         _range("24h", "24 hours", timedelta(hours=24), 60),

@@ -166,18 +166,19 @@ with components.guarded():
     axis = page_axis(view, groups.first, overview.broker_events(course))
     left, right = st.columns(2, gap="medium")
     with left, components.section("Lag by group", log_key="overview-log") as log:
+        lag_figure = series_chart(
+            groups.frame,
+            by="group",
+            value="lag",
+            axis=axis,
+            palette=view.palette,
+            step_seconds=groups.step_seconds,
+            y_title="messages waiting",
+            limit=NAMED_SERIES,
+            log=log,
+        )
         components.chart(
-            series_chart(
-                groups.frame,
-                by="group",
-                value="lag",
-                axis=axis,
-                palette=view.palette,
-                step_seconds=groups.step_seconds,
-                y_title="messages waiting",
-                limit=NAMED_SERIES,
-                log=log,
-            ),
+            lag_figure,
             key="lag-by-group",
             alt="Messages waiting over time: the groups with the highest lag and the others' sum",
             note=groups.note,
@@ -204,6 +205,7 @@ with components.guarded():
                 palette=view.palette,
                 step_seconds=groups.step_seconds,
                 y_title="messages a second",
+                height=lag_figure.layout.height,
             ),
             key="flows",
             alt="Messages a second that arrive for all groups and that they consume, over time",

@@ -156,7 +156,9 @@ GROUPS_HERE = (
 )
 
 
-def settings_yaml(folder: Path, *, clusters: tuple[str, ...] = (CLUSTER,)) -> Path:
+def settings_yaml(
+    folder: Path, *, clusters: tuple[str, ...] = (CLUSTER,), refresh_seconds: int = 30
+) -> Path:
     """Write a configuration whose lake lies beside it."""
     names = "".join(
         f"  - name: {name}\n    bootstrap_servers: 127.0.0.1:1\n"
@@ -164,7 +166,9 @@ def settings_yaml(folder: Path, *, clusters: tuple[str, ...] = (CLUSTER,)) -> Pa
         for name in clusters
     )
     path = folder / "headroom.yaml"
-    path.write_text(f"clusters:\n{names}lake:\n  uri: lake\napp:\n  refresh_seconds: 30\n")
+    path.write_text(
+        f"clusters:\n{names}lake:\n  uri: lake\napp:\n  refresh_seconds: {refresh_seconds}\n"
+    )
     return path
 
 

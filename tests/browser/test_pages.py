@@ -1,0 +1,168 @@
+"""Every page in a real browser, on a generated lake: both themes, a desk and a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, TimeoutError
+
+from tests.browser.conftest import Watched
+from tests.support import eventually
+
+pytestmark = pytest.mark.browser
+
+MENU = {
+    "Overview": "things need you now",
+    "Consumer groups": "groups are late",
+    "Topics": "topics receive",
+    "Brokers and replication": "Broker 2 is missing",
+    "Dead letters": "fail, in",
+    "Scaling": "changes advised",
+    "Collection health": "not collected in full",
+}
+DETAILS = {
+    "/group?group=payments": "payments",
+    "/group?group=reports": "reports",
+    "/topic?topic=sessions": "sessions",
+}
+WINDOWS = [
+    pytest.param("light", 1280, 800, id="light"),
+    pytest.param("dark", 1280, 800, id="dark"),
+    pytest.param("light", 390, 844, id="phone"),
+]
+
+
+def watch(browser: Browser, base: str, scheme: str, width: int, height: int) -> Iterator[Watched]:
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if scheme == "dark" else "light",
+        timezone_id="Europe/Berlin",
+    )
+    yield Watched(context.new_page(), base)
+    context.close()
+
+
+@pytest.fixture
+def watched(browser: Browser, dashboard: str) -> Iterator[Watched]:
+    yield from watch(browser, dashboard, "light", 1280, 800)
+
+
+@pytest.mark.parametrize(("scheme", "width", "height"), WINDOWS)
+def test_every_page_is_drawn_without_a_complaint(
+    browser: Browser,
+    dashboard: str,
+    request: pytest.FixtureRequest,
+    scheme: str,
+    width: int,
+    height: int,
+) -> None:
+    window = request.node.callspec.id
+    for watched in watch(browser, dashboard, scheme, width, height):
+        watched.go("/")
+        for name, sentence in MENU.items():
+            if name != "Overview":
+                watched.visit(name)
+            assert sentence in watched.headline()
+            wide = watched.page.evaluate(
+                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
+            assert wide <= 0, f"{name} is {wide} px too wide"
+            watched.keep(f"pages-{name.lower().replace(' ', '-')}-{window}")
+        for path, headline in DETAILS.items():
+            watched.go(path)
+            assert watched.headline() == headline
+            watched.keep(f"pages-{headline}-{window}")
+        watched.check()
+
+
+def query(watched: Watched) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(watched.page.url).query)
+
+
+def test_the_range_stays_in_the_address_across_pages(watched: Watched) -> None:
+    watched.go("/")
+    watched.page.get_by_test_id("stSidebar").get_by_text("6h", exact=True).click()
+    eventually(lambda: query(watched).get("range") == ["6h"], what="range in the address")
+    watched.visit("Topics")
+    assert query(watched)["range"] == ["6h"]
+    watched.page.reload()
+    watched.drawn()
+    assert "last 6 hours" in watched.page.get_by_test_id("stMain").inner_text()
+    watched.check()
+
+
+def test_an_item_of_the_overview_leads_to_its_group_and_back(watched: Watched) -> None:
+    watched.go("/?range=6h")
+    watched.page.get_by_role("link", name="archive stopped").click()
+    eventually(lambda: query(watched).get("group") == ["archive"], what="group's address")
+    watched.drawn()
+    assert watched.headline() == "archive"
+    assert query(watched)["range"] == ["6h"]
+    watched.page.go_back()
+    eventually(lambda: "things need you" in watched.headline(), what="overview")
+    watched.visit("Consumer groups")
+    assert "group" not in query(watched)
+    watched.check()
+
+
+def test_a_click_on_a_name_in_a_table_opens_it(watched: Watched) -> None:
+    watched.go("/groups")
+
+    def clicked() -> bool:
+        # The table is a canvas: it shows no sign of when it begins to listen.
+        box = watched.page.get_by_test_id("stDataFrame").first.bounding_box()
+        if box is None or "group" in query(watched):
+            return "group" in query(watched)
+        watched.page.mouse.click(box["x"] + 40, box["y"] + 46)
+        try:
+            watched.page.wait_for_url("**/group?**", timeout=3000)
+        except TimeoutError:
+            return False
+        return True
+
+    eventually(clicked, what="group's address")
+    assert query(watched)["group"] == ["archive"]
+    watched.drawn()
+    assert watched.headline() == "archive"
+    watched.check()
+
+
+def test_a_refresh_keeps_the_place_and_the_page(watched: Watched) -> None:
+    watched.go("/group?group=payments")
+    watched.page.get_by_test_id("stPlotlyChart").first.wait_for()
+    main = watched.page.get_by_test_id("stMain")
+    main.evaluate("element => element.scrollTo(0, 700)")
+    watched.page.evaluate(
+        """() => {
+            window.blinks = 0;
+            const seen = document.querySelector('[data-testid=stPlotlyChart]');
+            const look = () => {
+                if (!seen.isConnected || !seen.checkVisibility({opacityProperty: true})) {
+                    window.blinks += 1;
+                }
+                requestAnimationFrame(look);
+            };
+            look();
+        }"""
+    )
+    drawn = watched.page.evaluate("performance.now()")
+    eventually(
+        lambda: watched.page.evaluate("performance.now()") - drawn > 9000,
+        what="two refreshes",
+    )
+    watched.drawn()
+    assert main.evaluate("element => element.scrollTop") == 700
+    assert watched.page.evaluate("window.blinks") == 0
+    watched.check()
+
+
+def test_the_keyboard_reaches_the_menu_and_the_first_item(watched: Watched) -> None:
+    watched.go("/")
+    reached = set()
+    for _ in range(60):
+        watched.page.keyboard.press("Tab")
+        reached.add(watched.page.evaluate("document.activeElement?.innerText?.trim() ?? ''"))
+    assert any("Consumer groups" in text for text in reached)
+    assert any("Broker 2 is missing" in text for text in reached)
