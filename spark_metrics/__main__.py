@@ -1,0 +1,179 @@
+"""The history job's command line: ``python -m spark_metrics``."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from config.errors import ConfigError
+from config.load import load
+from config.settings import Settings
+from lake.errors import LakeError
+from lake.store import Lake
+from spark_metrics.backfill import backfill as rebuild
+from spark_metrics.errors import HistoryError
+from spark_metrics.lock import only_one
+from spark_metrics.progress import Span
+from spark_metrics.service import serve
+from spark_metrics.session import spark_session
+from spark_metrics.streaming import HistoryJob
+from spark_metrics.stretch import Stretch
+
+STOP_SECONDS = 4.0
+"""How long a stop waits for the running round. A round that is cut short is done again."""
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="History of lag, throughput and replication, computed by Spark from the samples.",
+)
+console = Console(stderr=True, highlight=False)
+
+Config = Annotated[Path, typer.Option("--config", help="The configuration file (YAML).")]
+
+
+@app.command()
+def run(config: Config) -> None:
+    """Keep the history up to date until stopped (Ctrl-C or SIGTERM)."""
+    with _failures(), _lake(config) as (settings, lake):
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        failure: list[Exception] = []
+
+        def work() -> None:
+            try:
+                with console.status("starting Spark"):
+                    spark = spark_session(settings.spark, notice=_say)
+                logging.getLogger(__name__).info("Spark %s is ready", spark.version)
+                serve(HistoryJob(spark, lake, settings), stop, settings.spark.trigger_seconds)
+            except (HistoryError, LakeError) as error:
+                failure.append(error)
+            finally:
+                stop.set()
+
+        worker = threading.Thread(target=work, name="history", daemon=True)
+        worker.start()
+        while not stop.wait(0.5):  # with a time-out, or signal handlers would not run
+            pass
+        worker.join(STOP_SECONDS)
+        if failure:
+            raise failure[0]
+        if worker.is_alive():
+            _say("stopped in the middle of a round: the next start does it again")
+        _leave()
+
+
+@app.command()
+def once(config: Config) -> None:
+    """Bring the history up to date with all samples that are there, and exit."""
+    with _failures(), _lake(config) as (settings, lake):
+        with console.status("starting Spark") as status:
+            spark = spark_session(settings.spark, notice=_say)
+            try:
+                job = HistoryJob(spark, lake, settings)
+                rows = late = 0
+                while not job.is_done:
+                    status.update("computing history")
+                    done = job.step(everything=True)
+                    rows, late = rows + done.rows_read, late + done.late_rows
+            finally:
+                spark.stop()
+        _say(f"history is up to date: {rows} new samples" + (f", {late} too late" if late else ""))
+
+
+@app.command()
+def backfill(
+    config: Config,
+    first: Annotated[
+        str, typer.Option("--from", help="First moment (UTC), for example 2026-01-05T10:00.")
+    ],
+    last: Annotated[str, typer.Option("--to", help="Last moment (UTC), exclusive.")],
+) -> None:
+    """Compute a stretch of history anew from the samples that are still there."""
+    with _failures(), _lake(config) as (settings, lake):
+        start, end = _moment("--from", first), _moment("--to", last)
+        if start >= end:
+            raise HistoryError("--from must be before --to")
+        with console.status("starting Spark") as status:
+            spark = spark_session(settings.spark, notice=_say)
+
+            def show(piece: Span, number: int, count: int) -> None:
+                status.update(f"computing {piece.start:%Y-%m-%d %H:%M} ({number} of {count})")
+
+            try:
+                rebuilt = rebuild(Stretch(spark, lake, settings), start, end, notice=show)
+            finally:
+                spark.stop()
+        span = rebuilt.span
+        _say(f"computed anew: {span.start:%Y-%m-%d %H:%M} to {span.end:%Y-%m-%d %H:%M} UTC")
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Turn an expected failure into one line on stderr and an exit code."""
+    logging.basicConfig(
+        level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
+    )
+    logging.getLogger("spark_metrics").setLevel(logging.INFO)
+    logging.getLogger("__main__").setLevel(logging.INFO)
+    try:
+        yield
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        raise typer.Exit(2) from None
+    except (HistoryError, LakeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise typer.Exit(1) from None
+
+
+@contextmanager
+def _lake(config: Path) -> Iterator[tuple[Settings, Lake]]:
+    settings = load(config)
+    lake = Lake(settings.lake)
+    if settings.lake.is_local:
+        folder = Path(settings.lake.uri)
+        if folder.exists() and not folder.is_dir():
+            raise LakeError(f"{folder} is not a folder: set lake.uri to one")
+    with only_one(lake, settings.lake):
+        yield settings, lake
+
+
+def _moment(option: str, text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise HistoryError(
+            f"{option}: {text!r} is no date; write 2026-01-05 or 2026-01-05T10:00 (UTC)"
+        ) from None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _say(line: str) -> None:
+    console.print(line, markup=False, soft_wrap=True)
+
+
+def _leave() -> None:
+    """End at once; Spark's JVM ends with this process.
+
+    Spark's own stop can take longer than a terminal is patient, and a round that it would wait
+    for is safe to cut short.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,68 @@
+"""Computing a stretch of history anew from the samples that are still there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from spark_metrics.errors import HistoryError
+from spark_metrics.gold import hours
+from spark_metrics.progress import MINUTE, Span, minute_of
+from spark_metrics.streaming import CHUNK_HOURS
+from spark_metrics.stretch import Stretch
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What a backfill did.
+
+    Attributes:
+        span: The minutes that were computed anew.
+        chunks: In how many pieces.
+    """
+
+    span: Span
+    chunks: int
+
+
+def backfill(
+    stretch: Stretch,
+    start: datetime,
+    end: datetime,
+    *,
+    notice: Callable[[Span, int, int], None] | None = None,
+) -> Rebuilt:
+    """Compute all history from start to end anew; the rows are those that streaming gives.
+
+    Minutes before the first sample that is still there are left as they are: their samples have
+    been deleted, their history has not.
+
+    Args:
+        stretch: The tables.
+        start: The first moment; its whole minute is computed.
+        end: The last moment, exclusive.
+        notice: Called before each piece with it, its number and how many there are.
+
+    Raises:
+        HistoryError: There are no samples in that time, or Spark failed.
+        LakeError: The lake cannot be read.
+    """
+    earliest = stretch.earliest()
+    if earliest is None:
+        raise HistoryError("there are no samples yet: start the collectors first")
+    first = max(minute_of(start), minute_of(earliest))
+    last = minute_of(end - timedelta(microseconds=1)) + MINUTE
+    if first >= last:
+        raise HistoryError(
+            f"there are no samples before {earliest:%Y-%m-%d %H:%M} UTC: nothing to compute anew"
+        )
+    touched = hours(first, last)
+    chunks = [touched[at : at + CHUNK_HOURS] for at in range(0, len(touched), CHUNK_HOURS)]
+    for number, chunk in enumerate(chunks, start=1):
+        piece = Span(max(first, chunk[0]), min(last, chunk[-1] + timedelta(hours=1)))
+        if notice is not None:
+            notice(piece, number, len(chunks))
+        stretch.compute(piece, is_new=False)
+        stretch.roll_up(chunk)
+    return Rebuilt(Span(first, last), len(chunks))

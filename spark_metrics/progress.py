@@ -1,0 +1,188 @@
+"""Where the history job stands, kept in the lake so that another process can go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+
+from lake.store import Lake
+from lake.tables import JOBS
+from spark_metrics.bronze import Position
+
+JOB = "history"
+MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Whole minutes from ``start`` to ``end`` (exclusive)."""
+
+    start: datetime
+    end: datetime
+
+    @classmethod
+    def around(cls, first: datetime, last: datetime) -> Span:
+        """Return the minutes that hold the moments from first to last, both inclusive."""
+        return cls(minute_of(first), minute_of(last) + MINUTE)
+
+    def before(self, moment: datetime) -> Span | None:
+        """Return the part before a moment, None if there is none."""
+        end = min(self.end, moment)
+        return replace(self, end=end) if end > self.start else None
+
+
+def minute_of(moment: datetime) -> datetime:
+    """Return the beginning of a moment's minute."""
+    return moment.replace(second=0, microsecond=0)
+
+
+def merge(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Return the same minutes as few spans, in order."""
+    merged: list[Span] = []
+    for span in sorted(spans, key=lambda span: span.start):
+        if merged and span.start <= merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return tuple(merged)
+
+
+def without(spans: Iterable[Span], done: Span) -> tuple[Span, ...]:
+    """Return the minutes of spans that are not in ``done``."""
+    left = []
+    for span in spans:
+        left.append(Span(span.start, min(span.end, done.start)))
+        left.append(Span(max(span.start, done.end), span.end))
+    return merge(span for span in left if span.start < span.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What has been read, and what of it is not in the history yet.
+
+    Attributes:
+        positions: How far each bronze table was read.
+        pending: Minutes that must be computed (again).
+        hours: Hours whose minutes changed since the hour was computed.
+        newest: The newest sample that was read.
+    """
+
+    positions: Mapping[str, Position] = field(default_factory=dict)
+    pending: tuple[Span, ...] = ()
+    hours: frozenset[datetime] = frozenset()
+    newest: datetime | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the history has all that was read."""
+        return not self.pending and not self.hours
+
+    def to_json(self) -> str:
+        """Return the progress as text."""
+        return json.dumps(
+            {
+                "positions": {
+                    name: [position.table_id, position.version]
+                    for name, position in self.positions.items()
+                },
+                "pending": [
+                    [span.start.isoformat(), span.end.isoformat()] for span in self.pending
+                ],
+                "hours": sorted(hour.isoformat() for hour in self.hours),
+                "newest": None if self.newest is None else self.newest.isoformat(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Progress:
+        """Read what ``to_json`` wrote."""
+        found = json.loads(text)
+        moment = datetime.fromisoformat
+        newest = found["newest"]
+        return cls(
+            positions={name: Position(*entry) for name, entry in found["positions"].items()},
+            pending=tuple(Span(moment(start), moment(end)) for start, end in found["pending"]),
+            hours=frozenset(moment(hour) for hour in found["hours"]),
+            newest=None if newest is None else moment(newest),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round did, for the page on the collection's health.
+
+    Attributes:
+        started_at: When it began.
+        status: ``ok``, ``failed``, or ``waiting`` (nothing was new).
+        rows_read: Samples that were new.
+        late_rows: Of these, samples that came too late and wait for a backfill.
+        delay_seconds: Age of the newest sample in the history when the round ended.
+        error: One line, where it failed.
+    """
+
+    started_at: datetime
+    status: str
+    rows_read: int = 0
+    late_rows: int = 0
+    delay_seconds: float | None = None
+    error: str | None = None
+
+
+class Journal:
+    """The rounds of the history job in the table ``jobs``: its last one says where it stands."""
+
+    def __init__(self, lake: Lake, job: str = JOB) -> None:
+        self._lake = lake
+        self._job = job
+
+    def last(self) -> Progress | None:
+        """Return where the last round that worked left off, None before the first.
+
+        Raises:
+            LakeError: The table cannot be read.
+        """
+        rows = self._lake.read(
+            JOBS,
+            pl.col("job") == self._job,
+            pl.col("progress").is_not_null(),
+            columns=["finished_at", "progress"],
+        )
+        if rows.is_empty():
+            return None
+        return Progress.from_json(str(rows.sort("finished_at")["progress"][-1]))
+
+    def add(self, round_: Round, progress: Progress | None) -> None:
+        """Write down a round; ``progress`` is None when it failed.
+
+        Raises:
+            LakeError: The row could not be written.
+        """
+        self._lake.append(
+            JOBS,
+            pl.DataFrame(
+                {
+                    "job": self._job,
+                    "started_at": round_.started_at,
+                    "finished_at": datetime.now(UTC),
+                    "rows_read": round_.rows_read,
+                    "delay_seconds": round_.delay_seconds,
+                    "late_rows": round_.late_rows,
+                    "status": round_.status,
+                    "error": round_.error,
+                    "progress": None if progress is None else progress.to_json(),
+                },
+                schema={
+                    name: JOBS.polars_schema[name]
+                    for name in JOBS.polars_schema.names()
+                    if name != "date"
+                },
+            ),
+        )
+
+    def tidy(self) -> None:
+        """Put the table's small files together."""
+        self._lake.compact(JOBS, since=datetime.now(UTC) - timedelta(days=1))

@@ -1,0 +1,203 @@
+"""The job that keeps the history up to date: incremental, restartable, exactly once.
+
+A step looks what was appended to bronze, notes the minutes that this touches, and computes
+minutes that are due from all their samples. Where it stands is written down only after the
+history has what it stands for; a step that was cut short is done again, with the same result.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from pyspark.sql import SparkSession
+
+from config.settings import Settings
+from lake.store import Lake
+from spark_metrics.bronze import Appended, Position
+from spark_metrics.gold import hours
+from spark_metrics.progress import (
+    MINUTE,
+    Journal,
+    Progress,
+    Round,
+    Span,
+    merge,
+    minute_of,
+    without,
+)
+from spark_metrics.stretch import Stretch
+
+CHUNK_HOURS = 6
+"""The longest stretch that is computed at once; what is newest comes first."""
+GRACE = timedelta(seconds=5)
+"""A minute is closed when a sample so much later has come."""
+LONGEST_OPEN = timedelta(seconds=90)
+"""A minute that began so long ago is closed even if no sample came after it."""
+OPEN_HOUR_EVERY = timedelta(minutes=5)
+"""How old the current hour and day may become."""
+SIGN_OF_LIFE = timedelta(minutes=1)
+"""How often the job says that it waits."""
+
+
+class HistoryJob:
+    """The history of one lake, step by step; one at a time works on a lake."""
+
+    def __init__(self, spark: SparkSession, lake: Lake, settings: Settings) -> None:
+        """Prepare the job.
+
+        Args:
+            spark: The session.
+            lake: Where samples come from and history goes.
+            settings: The lake's address and the limit for late samples are used.
+        """
+        self._lake = lake
+        self._late_after = timedelta(seconds=settings.spark.late_after_seconds)
+        self._stretch = Stretch(spark, lake, settings)
+        self._journal = Journal(lake)
+        self._progress: Progress | None = None
+        # Minutes from here on have no rows in the history for certain; None: nothing is certain.
+        self._untouched_from: datetime | None = None
+        self._rolled_up_at = -math.inf
+        self._kept_at = -math.inf
+        self._rows_read = 0
+        self._late_rows = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the history has all samples that the last step knew of."""
+        return self._progress is not None and self._progress.is_done
+
+    def step(self, *, everything: bool = False) -> Round:
+        """Do one round: look, compute one stretch of minutes that are due, write down.
+
+        Args:
+            everything: Take minutes, hours and days that are still open too.
+
+        Returns:
+            What was done; ``waiting`` if nothing was due.
+
+        Raises:
+            HistoryError: The history cannot be computed.
+            LakeError: The lake cannot be read or written.
+        """
+        certain, self._untouched_from = self._untouched_from, None
+        started_at = datetime.now(UTC)
+        first = self._progress is None
+        progress = self._look(self._restored() if self._progress is None else self._progress)
+        due = self._due(progress, everything=everything or first)
+        if due is not None:
+            self._stretch.compute(due, is_new=certain is not None and due.start >= certain)
+            progress = replace(
+                progress,
+                pending=without(progress.pending, due),
+                hours=progress.hours | set(hours(due.start, due.end)),
+            )
+            certain = max(due.end, certain or self._stretch.written_until())
+        rolled_up = self._longer_windows_are_due(progress, everything=everything, first=first)
+        if rolled_up:
+            self._stretch.roll_up(progress.hours)
+            progress = replace(progress, hours=frozenset())
+            self._rolled_up_at = time.monotonic()
+        worked = due is not None or rolled_up
+        done = Round(
+            started_at,
+            "ok" if worked else "waiting",
+            self._rows_read,
+            self._late_rows,
+            _delay_seconds(progress),
+        )
+        if worked or time.monotonic() > self._kept_at + SIGN_OF_LIFE.total_seconds():
+            self._journal.add(done, progress)
+            self._kept_at = time.monotonic()
+            self._rows_read = self._late_rows = 0
+        self._progress = progress
+        self._untouched_from = certain
+        return done
+
+    def failed(self, error: Exception, started_at: datetime) -> None:
+        """Write down a step that failed, for the page that shows it.
+
+        Raises:
+            LakeError: The row could not be written either.
+        """
+        self._journal.add(Round(started_at, "failed", error=one_line(error)), None)
+
+    def tidy(self) -> None:
+        """Remove what nobody needs any more: old files of the history, small ones of ``jobs``."""
+        self._stretch.vacuum()
+        self._journal.tidy()
+
+    def _restored(self) -> Progress:
+        """Return where the last process left off; the beginning if its work is gone."""
+        progress = self._journal.last()
+        if progress is None or not self._stretch.exists():
+            return Progress()
+        return progress
+
+    def _look(self, progress: Progress) -> Progress:
+        """Note the minutes that new samples touch."""
+        found: list[Appended] = []
+        positions: dict[str, Position] = {}
+        for table in self._stretch.bronze:
+            position = table.position()
+            if position is None:
+                continue
+            name = table.table.name
+            files, is_all = table.appended(progress.positions.get(name), position)
+            positions[name] = position
+            for file in files:
+                late = 0 if is_all else table.late(file, self._late_after)
+                self._rows_read += file.rows
+                self._late_rows += late
+                if late and late == file.rows:
+                    continue
+                in_time = file.written_at - self._late_after
+                found.append(replace(file, first=max(file.first, in_time)) if late else file)
+        if not found:
+            return replace(progress, positions=positions)
+        newest = max(file.last for file in found)
+        newest = max(newest, progress.newest or newest)
+        end = minute_of(newest) + MINUTE
+        reach = self._stretch.reach(min(file.first for file in found), newest)
+        touched = (Span.around(file.first, file.last + reach).before(end) for file in found)
+        pending = merge([*progress.pending, *(span for span in touched if span is not None)])
+        return replace(progress, positions=positions, pending=pending, newest=newest)
+
+    def _due(self, progress: Progress, *, everything: bool) -> Span | None:
+        """Return the newest minutes that are to be computed now, if any are."""
+        pending = progress.pending
+        if not everything and progress.newest is not None:
+            closed = minute_of(max(progress.newest - GRACE, datetime.now(UTC) - LONGEST_OPEN))
+            pending = tuple(span for one in pending if (span := one.before(closed)) is not None)
+        if not pending:
+            return None
+        newest = pending[-1]
+        whole_hours = hours(newest.start, newest.end)[-CHUNK_HOURS:]
+        return Span(max(newest.start, whole_hours[0]), newest.end)
+
+    def _longer_windows_are_due(self, progress: Progress, *, everything: bool, first: bool) -> bool:
+        if not progress.hours or first:
+            return everything and bool(progress.hours)
+        if everything or time.monotonic() > self._rolled_up_at + OPEN_HOUR_EVERY.total_seconds():
+            return True
+        hour = timedelta(hours=1)
+        return progress.newest is not None and min(progress.hours) + hour <= progress.newest - GRACE
+
+
+def _delay_seconds(progress: Progress) -> float | None:
+    """Return the age of the newest sample that the history has."""
+    newest = progress.newest
+    if newest is None:
+        return None
+    if progress.pending and progress.pending[-1].end > newest:
+        newest = min(newest, progress.pending[-1].start)
+    return max(0.0, (datetime.now(UTC) - newest).total_seconds())
+
+
+def one_line(error: Exception) -> str:
+    """Return an error's first line, with its class where the text alone says little."""
+    text = str(error).strip().splitlines()
+    return text[0][:500] if text else type(error).__name__

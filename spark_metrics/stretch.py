@@ -1,0 +1,143 @@
+"""Computing all history tables for one stretch of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from config.settings import Settings
+from lake.errors import UnreadableTableError
+from lake.store import Lake
+from lake.tables import COLLECTIONS
+from spark_metrics.bronze import BronzeTable
+from spark_metrics.errors import HistoryError
+from spark_metrics.gold import GoldTable
+from spark_metrics.history import HISTORIES, SOURCES, minutes
+from spark_metrics.progress import MINUTE, Span, minute_of
+from spark_metrics.rollups.samples import DEFAULT_GAP_SECONDS, GAP_INTERVALS
+
+SMALL_ROWS = 500_000
+"""Up to so many samples, one task without shuffles and generated code is the quickest."""
+
+_LONGEST_REACH = timedelta(hours=4)
+_TABLES_AT_ONCE = 2
+
+_SMALL = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+}
+_LARGE = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.autoBroadcastJoinThreshold": "10485760",
+}
+
+
+class Stretch:
+    """All bronze and history tables of a lake, and the way from the ones to the others."""
+
+    def __init__(self, spark: SparkSession, lake: Lake, settings: Settings) -> None:
+        self._spark = spark
+        self._lake = lake
+        self.bronze = tuple(BronzeTable(lake, settings.lake, table) for table in SOURCES)
+        self._gold = tuple(GoldTable(spark, lake, table) for table in HISTORIES)
+
+    def exists(self) -> bool:
+        """Tell whether every history table was written."""
+        return all(table.exists() for table in self._gold)
+
+    def reach(self, first: datetime, last: datetime) -> timedelta:
+        """Return how far a difference between samples of a stretch may reach at most.
+
+        Raises:
+            UnreadableTableError: The table of collections cannot be read.
+        """
+        frame = self._lake.scan(COLLECTIONS, since=first, until=last + _LONGEST_REACH)
+        try:
+            longest = frame.select(pl.col("interval_seconds").max()).collect().item()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise UnreadableTableError(f"{COLLECTIONS.name}: cannot be read: {error}") from error
+        seconds = max(DEFAULT_GAP_SECONDS, GAP_INTERVALS * (longest or 0.0))
+        return min(timedelta(seconds=seconds), _LONGEST_REACH)
+
+    def compute(self, span: Span, *, is_new: bool) -> None:
+        """Compute the minutes of a span in every history table, from all their samples.
+
+        Args:
+            span: The minutes.
+            is_new: Whether no table has a row of them for certain, which saves a look.
+
+        Raises:
+            HistoryError: Spark failed; some tables may have the minutes, others not.
+            UnreadableTableError: The table of collections cannot be read.
+        """
+        since = span.start - self.reach(span.start, span.end)
+        is_small = sum(table.rows(since, span.end) for table in self.bronze) <= SMALL_ROWS
+        self._tune(is_small)
+        frames = {}
+        for table in self.bronze:
+            frame = table.read(self._spark, since, span.end)
+            frames[table.table.name] = frame.coalesce(1) if is_small else frame
+        found = minutes(frames, span.start, span.end)
+
+        def write(table: GoldTable) -> None:
+            rows = found[table.table.name]
+            if is_new:
+                table.append_minutes(rows)
+            else:
+                table.replace_minutes(rows, span.start, span.end)
+
+        self._each(write)
+
+    def roll_up(self, hours: Collection[datetime]) -> None:
+        """Compute hours, and the days that hold them, in every history table.
+
+        Raises:
+            HistoryError: Spark failed; some tables may have the hours, others not.
+        """
+        self._tune(is_small=True)
+        self._each(lambda table: table.roll_up(hours))
+
+    def written_until(self) -> datetime:
+        """Return a moment from which on no history table has a minute."""
+        last = datetime.min.replace(tzinfo=UTC)
+        for table in self._gold:
+            last = max(last, table.last_minute() or last)
+        return minute_of(last) + MINUTE
+
+    def earliest(self) -> datetime | None:
+        """Return a moment that no sample is before; None without samples."""
+        moments = [table.earliest() for table in self.bronze if table.position() is not None]
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def vacuum(self) -> None:
+        """Delete the files that no version of the last hour needs.
+
+        Raises:
+            HistoryError: Spark failed.
+        """
+        self._each(lambda table: table.vacuum())
+
+    def _each(self, work: Callable[[GoldTable], None]) -> None:
+        """Do the same for every history table, some at once; the first failure is raised."""
+        with ThreadPoolExecutor(_TABLES_AT_ONCE, thread_name_prefix="history") as pool:
+            pending = [(table, pool.submit(work, table)) for table in self._gold]
+        for table, future in pending:
+            try:
+                future.result()
+            except (PySparkException, Py4JError, OSError) as error:
+                line = (str(error).strip() or type(error).__name__).splitlines()[0]
+                raise HistoryError(f"{table.table.name}: {line}") from error
+
+    def _tune(self, is_small: bool) -> None:
+        for key, value in (_SMALL if is_small else _LARGE).items():
+            self._spark.conf.set(key, value)
