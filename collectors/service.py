@@ -12,9 +12,13 @@ from datetime import UTC, datetime, timedelta
 from collectors.samples import Stamp
 from collectors.source import SectionResult, Source
 from collectors.writer import LakeWriter
+from lake.errors import LakeError
 from lake.store import Lake
+from lake.tables import TABLES
 
 log = logging.getLogger(__name__)
+
+_RECALLED = timedelta(hours=1)
 
 STOP_SECONDS = 20.0
 """How long a stop waits for running polls and for the lake."""
@@ -37,6 +41,7 @@ class Service:
             compact_every_polls: After so many polls of a source, small files are put together.
         """
         self._sources = sources
+        self._lake = lake
         self._writer = LakeWriter(lake)
         self._compact_every_polls = compact_every_polls
         self._stop = threading.Event()
@@ -68,6 +73,7 @@ class Service:
 
     def _serve(self, source: Source) -> None:
         interval = source.interval_seconds
+        self._recall(source)
         begin, begin_at = time.monotonic(), datetime.now(UTC)
         turn = 0
         log.info("cluster=%s polling every %gs", source.cluster, interval)
@@ -82,6 +88,21 @@ class Service:
             turn = following
             self._stop.wait(max(0.0, begin + turn * interval - time.monotonic()))
         source.close()
+
+    def _recall(self, source: Source) -> None:
+        """Tell a source what its last poll before a restart saw."""
+        tables = {}
+        for name in source.remembers:
+            try:
+                rows = self._lake.latest(
+                    TABLES[name], cluster=source.cluster, now=datetime.now(UTC), within=_RECALLED
+                )
+            except LakeError as error:
+                log.warning("cluster=%s not recalled: %s", source.cluster, error)
+                continue
+            if not rows.is_empty():
+                tables[name] = rows
+        source.remember(tables)
 
     def _poll(self, source: Source) -> None:
         stamp = Stamp.new(source.cluster, datetime.now(UTC))

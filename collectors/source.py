@@ -79,6 +79,17 @@ class Source(Protocol):
     def controller(self) -> int | None:
         """Node id of the controller; None before it was read, or where there is none."""
 
+    @property
+    def remembers(self) -> Sequence[str]:
+        """The tables whose last rows ``remember`` can make use of."""
+
+    def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Take over what the last poll before a restart saw, before the first poll of this one.
+
+        Args:
+            tables: Table name: the rows of its newest poll; a table without any may be missing.
+        """
+
     def poll(self, now: datetime) -> Iterator[SectionResult]:
         """Read everything once; ends within the cadence, whatever the source does.
 

@@ -17,11 +17,11 @@ from typing import Any
 import polars as pl
 from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.consumer import OffsetFetchRequest
-from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
 from kafka.protocol.metadata import FindCoordinatorRequest
 
 from collectors.errors import CollectorError, UnsupportedError
 from collectors.kafka.answers import GROUP_NOT_FOUND, reason
+from collectors.kafka.assignment import decode_assignment
 from collectors.kafka.grouptypes import (
     COMMITTED_SCHEMA,
     GROUPS_SCHEMA,
@@ -235,22 +235,19 @@ def _described(reading: _Reading, ref: GroupRef, broker: int, described: Any) ->
         row["protocol"] = described.assignor_name or None
     reading.groups[ref.group] = row
     for member in described.members:
-        _member(reading, ref, member)
+        _member(reading, ref, row["protocol_type"], member)
 
 
-def _member(reading: _Reading, ref: GroupRef, member: Any) -> None:
-    assignment: list[tuple[str, Sequence[int]]] = []
+def _member(reading: _Reading, ref: GroupRef, protocol_type: str, member: Any) -> None:
+    assignment: Sequence[tuple[str, Sequence[int]]] | None
     if ref.type != "classic":
         assignment = [
             (part.topic_name, part.partitions) for part in member.assignment.topic_partitions
         ]
         instance = getattr(member, "instance_id", None)
     else:
+        assignment = _assignment(protocol_type, bytes(member.member_assignment))
         instance = member.group_instance_id
-        # Connect's workers and others put something else where consumers have partitions.
-        if ref.protocol_type == _CONSUMER_PROTOCOL and member.member_assignment:
-            decoded = ConsumerProtocolAssignment.decode(bytes(member.member_assignment))
-            assignment = [(part.topic, part.partitions) for part in decoded.assigned_partitions]
     host = member.client_host.lstrip("/")
     members = reading.members
     members["group"].append(ref.group)
@@ -258,18 +255,33 @@ def _member(reading: _Reading, ref: GroupRef, member: Any) -> None:
     members["client_id"].append(member.client_id)
     members["host"].append(host)
     members["instance_id"].append(instance)
-    members["assigned_partitions"].append(sum(len(partitions) for _, partitions in assignment))
-    if ref.type == "share":  # a share partition has no owner of its own
+    members["assigned_partitions"].append(
+        None if assignment is None else sum(len(partitions) for _, partitions in assignment)
+    )
+    if ref.type == "share" or assignment is None:  # a share partition has no owner of its own
         return
     owners = reading.owners
     for topic, partitions in assignment:
         count = len(partitions)
         owners["group"] += [ref.group] * count
         owners["topic"] += [topic] * count
-        owners["partition"] += partitions
+        owners["partition"].extend(partitions)
         owners["member_id"] += [member.member_id] * count
         owners["client_id"] += [member.client_id] * count
         owners["host"] += [host] * count
+
+
+def _assignment(protocol_type: str, payload: bytes) -> Sequence[tuple[str, Sequence[int]]] | None:
+    """Return a classic member's partitions; None where it has something else or nothing readable.
+
+    Connect's workers and others put their own data where consumers have partitions.
+    """
+    if protocol_type != _CONSUMER_PROTOCOL:
+        return None
+    try:
+        return decode_assignment(payload)
+    except ValueError:
+        return None
 
 
 def _fetch_offsets(

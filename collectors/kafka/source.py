@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+import polars as pl
 from confluent_kafka import Consumer
 
 from collectors.errors import CollectorError
 from collectors.kafka.checks import run_checks
 from collectors.kafka.clients import record_reader, validate
+from collectors.kafka.grouptypes import GroupRef
 from collectors.kafka.sections.registry import SECTIONS, Section
 from collectors.kafka.view import Chooser, Memory, View
-from collectors.kafka.wire import Deadline, Wire
+from collectors.kafka.wire import Broker, Deadline, Wire
 from collectors.source import Check, SectionResult, Status
 from config.settings import ClusterSettings
 
@@ -68,6 +70,30 @@ class KafkaSource:
     def controller(self) -> int | None:
         """Node id of the controller, once it was read."""
         return self._memory.controller
+
+    @property
+    def remembers(self) -> Sequence[str]:
+        """The tables whose last rows tell what was known before a restart."""
+        return ("brokers", "groups", "group_offsets")
+
+    def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Take over brokers and groups of the last poll before a restart.
+
+        Without that, a broker that is missing and a group whose coordinator is lost at the time
+        of the restart would be unheard of instead of missing and unknown.
+        """
+        memory = self._memory
+        if "brokers" in tables:
+            places = tables["brokers"].drop_nulls(["host", "port"])
+            for row in places.select("broker_id", "host", "port", "rack").iter_rows():
+                memory.brokers.setdefault(row[0], Broker(*row))
+        if "groups" in tables:
+            memory.groups = {
+                group: GroupRef(group, type_ or "classic", "")
+                for group, type_ in tables["groups"].select("group", "type").iter_rows()
+            }
+        if "group_offsets" in tables:
+            memory.group_partitions = tables["group_offsets"].select("group", "topic", "partition")
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:
         """Read everything once; one result a section, as soon as it is known."""

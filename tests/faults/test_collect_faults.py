@@ -216,6 +216,24 @@ def test_a_frozen_broker(cluster: KafkaCluster, poller: Poller) -> None:
     assert known == set(GROUPS)
 
 
+def test_a_restart_while_a_coordinator_is_lost(cluster: KafkaCluster, poller: Poller) -> None:
+    until_healthy(poller)
+    before = poller.poll()
+    coordinated = set(before.table("groups").filter(pl.col("coordinator") == 2)["group"]) & set(
+        GROUPS
+    )
+    cluster.kill(2)
+    settings = ClusterSettings(name="test", bootstrap_servers=cluster.bootstrap_servers)
+    source = KafkaSource(settings, INTERVAL_SECONDS)
+    try:
+        source.remember({name: before.table(name) for name in source.remembers})
+        poll = polls_within_the_interval(Poller(source))
+        _, unknown = all_groups_are_there_and_nothing_is_invented(poll)
+        assert unknown == coordinated
+    finally:
+        source.close()
+
+
 def test_all_brokers_frozen_and_back(cluster: KafkaCluster, poller: Poller) -> None:
     until_healthy(poller)
     for broker in cluster.brokers:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -32,8 +32,16 @@ class Script:
         self.interval_seconds = INTERVAL_SECONDS
         self.begun: list[float] = []
         self.closed = threading.Event()
+        self.remembered: Mapping[str, pl.DataFrame] = {}
         self._durations = list(durations)
         self._error = error
+
+    @property
+    def remembers(self) -> Sequence[str]:
+        return ["brokers", "groups"]
+
+    def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        self.remembered = tables
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:
         self.begun.append(time.monotonic())
@@ -111,6 +119,17 @@ def test_rows_of_a_poll_share_its_moment_and_id(lake: Lake) -> None:
     assert set(failed["error"]) == {"no broker answered"}
     assert set(failed["rows"]) == {0}
     assert source.closed.is_set()
+
+
+def test_a_restart_recalls_the_last_poll(lake: Lake) -> None:
+    first = Script("shop")
+    serve(Service([first], lake, 1000), polls(first, 2))
+    assert first.remembered == {}
+    second, other = Script("shop"), Script("other")
+    serve(Service([second, other], lake, 1000), polls(second, 1))
+    assert second.remembered.keys() == {"brokers"}
+    assert second.remembered["brokers"]["broker_id"].sort().to_list() == [1, 2]
+    assert other.remembered == {}
 
 
 def test_the_cadence_does_not_drift(lake: Lake) -> None:

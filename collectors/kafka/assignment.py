@@ -1,0 +1,41 @@
+"""What a classic group's leader gave to a member, as the consumer protocol writes it."""
+
+from __future__ import annotations
+
+import struct
+
+
+def decode_assignment(payload: bytes) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the topics of an assignment with their partitions.
+
+    The format (ConsumerProtocolAssignment, version 0 on): version, then topics, each with its name
+    and its partitions, then the assignor's own data, which is not looked at.
+
+    Args:
+        payload: As the group's coordinator keeps it; nothing for a member without any.
+
+    Raises:
+        ValueError: The payload is something else: it comes from clients, unchecked.
+    """
+    if not payload:
+        return []
+    found = []
+    try:
+        _, topics = struct.unpack_from(">hi", payload)
+        position = 6
+        for _ in range(topics):
+            (length,) = struct.unpack_from(">h", payload, position)
+            position += 2
+            name = payload[position : position + length]
+            if length < 0 or len(name) != length:
+                raise ValueError("not an assignment: a name ends too early")
+            position += length
+            (count,) = struct.unpack_from(">i", payload, position)
+            position += 4
+            if not 0 <= count <= (len(payload) - position) // 4:
+                raise ValueError("not an assignment: partitions end too early")
+            found.append((name.decode(), struct.unpack_from(f">{count}i", payload, position)))
+            position += 4 * count
+    except struct.error as error:
+        raise ValueError(f"not an assignment: {error}") from None
+    return found
