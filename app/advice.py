@@ -81,12 +81,19 @@ def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
         link: The page of its subject, ``group`` or ``topic``; None draws no link.
     """
     with st.container(border=True, key=key):
-        with st.container(horizontal=True, horizontal_alignment="distribute"):
-            if link is None:
-                st.markdown(f"**{escape(headline(advice))}**", width="content")
-            else:
-                pages.link(link, f"**{escape(headline(advice))}**", {link: advice.subject})
-            components.badge(LOOKS[advice.severity])
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        ):
+            st.markdown(f"**{escape(headline(advice))}**", width="content")
+            with st.container(horizontal=True, width="content", vertical_alignment="center"):
+                if link is not None:
+                    pages.link(
+                        link,
+                        "open",
+                        {link: advice.subject},
+                        help_text=f"The page of {escape(advice.subject)}",
+                    )
+                components.badge(LOOKS[advice.severity])
         st.markdown(escape(thin(advice.reason)))
         if advice.unknown_reason:
             st.markdown(

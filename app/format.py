@@ -70,11 +70,12 @@ def duration(seconds: float | None) -> str:
     whole = round(seconds)
     if whole < _MINUTE:
         return f"{whole} s"
-    if whole < _HOUR:
+    # Half a unit before the next one: what rounds up to 60 minutes is an hour.
+    if whole < _HOUR - _MINUTE / 2:
         return _two(whole, _MINUTE, "min", 1, "s", until=10 * _MINUTE)
-    if whole < 2 * _DAY:
-        return _two(whole, _HOUR, "h", _MINUTE, "min", until=10 * _HOUR)
-    return _two(whole, _DAY, "d", _HOUR, "h", until=10 * _DAY)
+    if whole < 2 * _DAY - _HOUR / 2:
+        return _two(max(whole, _HOUR), _HOUR, "h", _MINUTE, "min", until=10 * _HOUR)
+    return _two(max(whole, 2 * _DAY), _DAY, "d", _HOUR, "h", until=10 * _DAY)
 
 
 def _two(seconds: int, large: int, name: str, small: int, second: str, *, until: int) -> str:

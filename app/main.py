@@ -32,7 +32,7 @@ st.set_page_config(
     page_title="Headroom",
     page_icon=Path(__file__).with_name("icon.svg"),
     layout="wide",
-    initial_sidebar_state="auto",
+    initial_sidebar_state=280,
 )
 st.session_state[_DRAWN_AT] = time.monotonic()
 try:
@@ -55,6 +55,7 @@ with st.sidebar:
         key="range",
         bind="query-params",
         width="stretch",
+        wrap=False,
     )
     if st.button("Refresh now", icon=":material/refresh:", type="tertiary"):
         st.cache_data.clear()

@@ -33,7 +33,6 @@ class Line:
     dash: str = "solid"
 
 
-_LEGEND_COLUMNS = 3
 _LEGEND_LINE = 19
 
 _TIME_UNITS = ((86400.0 * 2, 86400.0, "days"), (7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"))
@@ -57,6 +56,7 @@ def series_chart(
     step_seconds: float,
     y_title: str,
     limit: int = 10,
+    legend_columns: int = 3,
     log: bool = False,
     height: int = 300,
 ) -> go.Figure:
@@ -71,12 +71,13 @@ def series_chart(
         step_seconds: Distance of two points where none is missing.
         y_title: What the value is, with its unit.
         limit: Series drawn one by one.
+        legend_columns: Names that one line of the legend holds.
         log: Whether y is logarithmic.
         height: In pixels.
     """
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
     # A legend of several lines must not take its height from the plot.
-    height += _LEGEND_LINE * max(0, -(-len(names) // _LEGEND_COLUMNS) - 1)
+    height += _LEGEND_LINE * max(0, -(-len(names) // legend_columns) - 1)
     made = figure(palette, height=height, y_title=y_title, log=log)
     rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
     for position, name in enumerate(names):

@@ -130,7 +130,7 @@ with components.guarded():
         below = cluster.under_min_isr if cluster else None
         offline = cluster.offline if cluster else None
         components.tile(
-            "Under-replicated",
+            "Out of sync",
             exact(under),
             delta=f"{exact(offline)} offline" if offline else f"{exact(below)} below min ISR",
             colour="red" if below or offline else "orange" if under else "off",
@@ -175,6 +175,7 @@ with components.guarded():
             step_seconds=groups.step_seconds,
             y_title="messages waiting",
             limit=NAMED_SERIES,
+            legend_columns=2,
             log=log,
         )
         components.chart(

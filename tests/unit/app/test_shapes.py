@@ -1,0 +1,431 @@
+"""Tables and sentences of the pages, from facts made by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+from alerting.attention import AttentionItem, Kind, Link, Severity
+from alerting.samples import GroupStatus, LagNumbers, PartitionStatus, Status
+from app import brokerpage, deadletters, grouppage, grouptable, healthpage, overview, strip
+from app.facts import cluster_fact, section_rows
+from app.tables import NEVER, NONE
+from config.settings import LakeSettings
+from lake.store import Lake
+from lake.tables import BROKERS, COLLECTIONS, GROUP_MEMBERS, GROUP_OFFSETS, PARTITIONS
+from scaling.facts import GroupFacts, PartitionFacts
+
+START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+
+
+def at(second: float) -> datetime:
+    return START + timedelta(seconds=second)
+
+
+def rows(table: Any, *given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [{"cluster": "c", "poll_id": "p", "observed_at": START, **one} for one in given],
+        schema=table.polars_schema,
+    )
+
+
+def partition(number: int, **numbers: Any) -> PartitionStatus:
+    return PartitionStatus(
+        "t", number, numbers.pop("status", Status.OK), "fine", None, False, LagNumbers(**numbers)
+    )
+
+
+def group(name: str, status: Status = Status.OK, members: int | None = 1, **numbers: Any) -> Any:
+    unknown = numbers.pop("unknown_partitions", 0)
+    parts = numbers.pop("parts", (partition(0),))
+    return GroupFacts(
+        "c",
+        name,
+        GroupStatus(
+            status, f"{name} 1,000", None, False, LagNumbers(**numbers), None, unknown, parts
+        ),
+        tuple(PartitionFacts(part, member_id=f"m{part.partition}") for part in parts),
+        members=members,
+        idle_members=0 if members is not None else None,
+    )
+
+
+def test_groups_are_listed_worst_first() -> None:
+    facts = {
+        "fine": group("fine", lag=3),
+        "unsure": group("unsure", Status.UNKNOWN, members=None),
+        "slow": group("slow", Status.FALLING_BEHIND, lag=10, behind_seconds=60.0),
+        "slower": group("slower", Status.FALLING_BEHIND, lag=10, behind_seconds=600.0),
+        "lost": group("lost", Status.LOSING_DATA, lag=1),
+    }
+    found = grouptable.rows(facts, None)
+    assert found["group"].to_list() == ["lost", "slower", "slow", "unsure", "fine"]
+    unsure = found.row(3, named=True)
+    assert (unsure["lag"], unsure["members"], unsure["idle"]) == (None, None, None)
+    assert unsure["label"] == ["? unknown"]
+
+
+@pytest.mark.parametrize(
+    ("status", "numbers", "expected"),
+    [
+        pytest.param(Status.CATCHING_UP, {"lag": 9, "drain_seconds": 4.0}, 4.0, id="it is drained"),
+        pytest.param(
+            Status.FALLING_BEHIND, {"lag": 9, "growth_per_second": 1.0}, NEVER, id="it grows"
+        ),
+        pytest.param(Status.OK, {"lag": 0}, NONE, id="nothing waits"),
+        pytest.param(Status.UNKNOWN, {}, None, id="nobody knows"),
+    ],
+)
+def test_time_to_drain(status: Status, numbers: dict[str, Any], expected: float | None) -> None:
+    assert grouptable.drain_seconds(group("g", status, **numbers).status) == expected
+
+
+def test_the_sentence_of_groups_never_hides_what_is_unknown() -> None:
+    late = group("a", Status.STOPPED, lag=5, behind_seconds=120.0)
+    unsure = group("b", Status.UNKNOWN, unknown_partitions=2)
+    title, detail = grouptable.sentence({"a": late.status, "b": unsure.status})
+    assert title == "1 of 2 groups is late"
+    assert "without 1 group that could not be read in full" in detail
+    assert "furthest behind is a by 2 min" in detail
+    title, _ = grouptable.sentence({"b": unsure.status})
+    assert title == "No group is known to be late, 1 cannot be judged"
+
+
+def test_filters_and_quiet_groups() -> None:
+    found = grouptable.rows(
+        {"Orders": group("Orders", lag=1), "old": group("old", members=0, lag=0)}, None
+    )
+    named = grouptable.filtered(found, search="ord", statuses=[], kinds=[])
+    assert named["group"].to_list() == ["Orders"]
+    assert found.filter(grouptable.is_quiet())["group"].to_list() == ["old"]
+    assert grouptable.filtered(found, search="", statuses=[Status.STOPPED], kinds=[]).is_empty()
+
+
+def test_members_with_what_they_hold_and_the_idle_last() -> None:
+    facts = group(
+        "g",
+        members=2,
+        parts=(partition(0, lag=4, consumption_per_second=3.0, behind_seconds=1.0),),
+    )
+    members = rows(
+        GROUP_MEMBERS,
+        {"group": "g", "member_id": "spare", "client_id": "a", "assigned_partitions": 0},
+        {"group": "g", "member_id": "m0", "client_id": "b", "assigned_partitions": 1},
+    )
+    found = grouppage.member_rows(facts, members)
+    assert found["client_id"].to_list() == ["b", "a"]
+    assert found["does"].to_list() == ["works", "idle"]
+    assert found["load"].to_list() == [1.0, 0.0]
+    assert found["lag"].to_list() == [4, 0]
+
+
+def test_a_member_with_an_unknown_partition_has_no_sum() -> None:
+    facts = group("g", parts=(partition(0, lag=None, consumption_per_second=None),))
+    members = rows(
+        GROUP_MEMBERS, {"group": "g", "member_id": "m0", "client_id": "b", "assigned_partitions": 1}
+    )
+    found = grouppage.member_rows(facts, members)
+    assert (found["lag"][0], found["consumption"][0]) == (None, None)
+
+
+def test_partitions_say_why_a_value_is_unknown() -> None:
+    facts = group("g", parts=(partition(0, lag=1), partition(1, status=Status.UNKNOWN)))
+    offsets = rows(
+        GROUP_OFFSETS,
+        {"group": "g", "topic": "t", "partition": 0, "lag": 1, "committed_at": at(-30)},
+        {"group": "g", "topic": "t", "partition": 1, "unknown_reason": "no leader"},
+    )
+    found = grouppage.partition_rows(facts, offsets, START)
+    assert found["partition"].to_list() == [1, 0]
+    assert found["unknown_reason"].to_list() == ["no leader", None]
+    assert found["commit_age_seconds"].to_list() == [None, 30.0]
+
+
+def test_a_heatmap_names_topics_only_where_there_are_several() -> None:
+    frame = pl.DataFrame(
+        {
+            "time": [START] * 3,
+            "topic": ["a", "a", "b"],
+            "partition": [0, 10, 2],
+            "lag": [1, None, 3],
+            "time_lag_seconds": [1.0, None, 3.0],
+        }
+    )
+    found, total = grouppage.heat_rows(frame)
+    assert total == 3
+    assert found.sort("order")["label"].to_list() == ["a-0", "a-10", "b-2"]
+    one, _ = grouppage.heat_rows(frame.filter(pl.col("topic") == "a"))
+    assert one.sort("order")["label"].to_list() == ["0", "10"]
+
+
+def history(**values: list[int | None]) -> pl.DataFrame:
+    length = len(next(iter(values.values())))
+    return pl.DataFrame(
+        {"time": [at(60 * number) for number in range(length)], **values},
+    )
+
+
+def test_changes_of_the_last_hour() -> None:
+    groups = history(members=[2, 0, 0, 4, 5]).with_columns(pl.lit("g").alias("group"))
+    cluster = history(brokers_alive=[3, 3, 2, 2, 3], topics=[9, 9, 9, 9, 10])
+    found = overview.changes(groups, cluster, since=at(60))
+    assert [change.text for change in found] == [
+        "g went from 4 to 5 members",
+        "A broker came back: 2 → 3",
+        "Topics appeared: 9 → 10",
+        "g started with 4 members",
+        "A broker was lost: 3 → 2",
+        "g stopped: its 2 members left",
+    ]
+    later = overview.changes(groups, cluster, since=at(200))
+    assert len(later) == 3
+
+
+def test_an_unknown_number_of_members_is_no_change() -> None:
+    groups = history(members=[2, None, 2]).with_columns(pl.lit("g").alias("group"))
+    assert overview.changes(groups, history(brokers_alive=[3], topics=[1]), since=START) == []
+
+
+def test_broker_events_are_marks() -> None:
+    found = overview.broker_events(history(brokers_alive=[3, 2, 3]))
+    assert [(event.text, event.kind) for event in found] == [
+        ("broker lost", "act"),
+        ("broker back", "quiet"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("until", "severity", "expected"),
+    [
+        pytest.param(None, Severity.WATCH, "", id="not known"),
+        pytest.param(None, Severity.ACT_NOW, "hurts now", id="now"),
+        pytest.param(3600.0, Severity.WATCH, "data lost in **1 h**", id="later"),
+        pytest.param(-5.0, Severity.ACT_NOW, "data is being lost now", id="over"),
+    ],
+)
+def test_how_long_until_it_hurts(until: float | None, severity: Severity, expected: str) -> None:
+    item = AttentionItem(
+        severity,
+        Kind.GROUP,
+        "c",
+        "g",
+        "why",
+        "step",
+        Link("group"),
+        until=None if until is None else START.timestamp() + until,
+    )
+    assert overview.deadline(item, START) == expected
+
+
+def test_the_course_of_a_tile_ends_with_the_newest_value() -> None:
+    found = overview.course(history(lag=list(range(130))), "lag")
+    assert len(found) <= 60
+    assert found[-1] == 129
+    assert overview.growth(history(lag=[None, 5, 9]), "lag") == 4.0
+    assert overview.growth(history(lag=[5]), "lag") is None
+
+
+def broker(broker_id: int, alive: bool = True) -> dict[str, Any]:
+    return {"broker_id": broker_id, "is_alive": alive, "is_controller": broker_id == 1}
+
+
+def placed(number: int, in_sync: list[int] | None, **given: Any) -> dict[str, Any]:
+    return {
+        "topic": "t",
+        "partition": number,
+        "leader": 1,
+        "preferred_leader": 1,
+        "replicas": [1, 2],
+        "in_sync_replicas": in_sync,
+        "min_in_sync_replicas": 1,
+        **given,
+    }
+
+
+def test_brokers_with_what_they_hold() -> None:
+    found = brokerpage.by_broker(
+        rows(BROKERS, broker(1), broker(2)), rows(PARTITIONS, placed(0, [1, 2]), placed(1, [1]))
+    )
+    assert found["leading"].to_list() == [2, 0]
+    assert found["held"].to_list() == [2, 2]
+    assert found["following"].to_list() == [0, 2]
+    unread = brokerpage.by_broker(rows(BROKERS, broker(1)), rows(PARTITIONS))
+    assert unread["leading"].to_list() == [None]
+
+
+def test_what_if_one_more_broker_fails() -> None:
+    found = brokerpage.if_one_more_fails(
+        rows(BROKERS, broker(1), broker(2), broker(3, alive=False)),
+        rows(PARTITIONS, placed(0, [1, 2], min_in_sync_replicas=2), placed(1, [1])),
+    )
+    assert found.rows() == [("broker 1", 1, 2), ("broker 2", 0, 1)]
+    unknown = brokerpage.if_one_more_fails(
+        rows(BROKERS, broker(1)), rows(PARTITIONS, placed(0, None))
+    )
+    assert unknown.rows() == [("broker 1", None, None)]
+
+
+def test_the_sentence_of_brokers() -> None:
+    fine = cluster_fact(
+        "c", rows(BROKERS, broker(1), broker(2)), rows(PARTITIONS, placed(0, [1, 2]))
+    )
+    assert brokerpage.sentence(fine)[0] == "All brokers are up"
+    assert "Every partition has a leader" in brokerpage.sentence(fine)[1]
+    unread = cluster_fact("c", rows(BROKERS), rows(PARTITIONS))
+    assert brokerpage.sentence(unread)[0] == "Which brokers are up is unknown"
+    assert "unknown" in brokerpage.sentence(unread)[1]
+
+
+def test_partitions_worst_first() -> None:
+    found = brokerpage.with_places(
+        rows(
+            PARTITIONS,
+            placed(0, [1, 2]),
+            placed(1, [1]),
+            placed(2, [], leader=None),
+            placed(3, None),
+        )
+    )
+    assert found["state"].to_list() == ["offline", "under-replicated", "unknown", "in sync"]
+    assert found["lacking"].to_list()[1] == [2]
+
+
+def letters(**given: Any) -> pl.DataFrame:
+    usual = {
+        "name": "d",
+        "redrive_group": "r",
+        "unprocessed": 5,
+        "arrival_per_second": 0.0,
+    }
+    return pl.DataFrame(
+        [{**usual, **given}],
+        schema={
+            "name": pl.String,
+            "redrive_group": pl.String,
+            "unprocessed": pl.Int64,
+            "arrival_per_second": pl.Float64,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "title", "detail"),
+    [
+        pytest.param({}, "Nothing fails now", "5 wait to be redriven", id="quiet"),
+        pytest.param({"arrival_per_second": 2.0}, "2/s fail", "5 wait", id="growing"),
+        pytest.param(
+            {"arrival_per_second": None}, "Arrivals of 1 of 1", "5 wait", id="arrivals unknown"
+        ),
+        pytest.param(
+            {"redrive_group": None, "unprocessed": None},
+            "Nothing fails now",
+            "has no redrive group: nobody looks",
+            id="nobody looks",
+        ),
+        pytest.param(
+            {"unprocessed": None}, "Nothing fails now", "unknown depth", id="depth unknown"
+        ),
+    ],
+)
+def test_the_sentence_of_dead_letters(given: dict[str, Any], title: str, detail: str) -> None:
+    found = deadletters.sentence(letters(**given))
+    assert title in found[0]
+    assert detail in found[1]
+
+
+def test_reasons_are_counted_by_class() -> None:
+    found = deadletters.reason_rows(
+        [{"key": "a.b.Rare", "value": 1}, {"key": "a.b.Common", "value": 3}]
+    )
+    assert found["reason"].to_list() == ["Common", "Rare"]
+    assert found["share"].to_list() == [0.75, 0.25]
+    assert deadletters.reason_rows(None).is_empty()
+
+
+def section(name: str, status: str = "ok", second: float = 0, **given: Any) -> dict[str, Any]:
+    return {
+        "observed_at": at(second),
+        "section": name,
+        "status": status,
+        "interval_seconds": 5.0,
+        **given,
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "now", "label"),
+    [
+        pytest.param("ok", 4, "✓ ok", id="fine"),
+        pytest.param("ok", 21, "● late", id="older than four polls"),
+        pytest.param("failed", 4, "✖ failed", id="failed"),
+        pytest.param("partial", 4, "▲ partial", id="partial"),
+        pytest.param("odd", 4, "? unknown", id="a word that nobody knows"),
+    ],
+)
+def test_the_state_of_a_section(status: str, now: float, label: str) -> None:
+    sections = section_rows(rows(COLLECTIONS, section("groups"), section("groups", status, 0.5)))
+    found = healthpage.table_rows(sections, at(now), 5.0)
+    assert found["label"].to_list() == [[label]]
+
+
+def test_the_sentence_of_collection_health() -> None:
+    good = section_rows(rows(COLLECTIONS, section("groups"), section("topics")))
+    assert healthpage.sentence(good, at(3), 5.0) == (
+        "Everything is collected",
+        "The newest poll was 3 s ago.",
+    )
+    assert healthpage.sentence(good, at(60), 5.0)[0] == "Nothing is being collected"
+    bad = section_rows(rows(COLLECTIONS, section("groups", "failed"), section("topics")))
+    assert healthpage.sentence(bad, at(3), 5.0)[0] == "1 of 2 sections not collected in full"
+
+
+@pytest.mark.parametrize(
+    ("error", "step"),
+    [
+        pytest.param("TOPIC_AUTHORIZATION_FAILED: denied", "DESCRIBE", id="rights"),
+        pytest.param("the coordinator does not answer", "Brokers and replication", id="broker"),
+        pytest.param("request timed out", "which address fails", id="network"),
+        pytest.param("surprise", "collectors check", id="anything else"),
+    ],
+)
+def test_what_to_do_about_an_error(error: str, step: str) -> None:
+    assert step in healthpage.what_to_do(error)
+
+
+def test_the_time_between_polls_leaves_out_skipped_ones() -> None:
+    found = healthpage.polls(
+        rows(
+            COLLECTIONS,
+            section("a", second=0),
+            section("b", second=0),
+            section("a", second=5),
+            section("poll", "skipped", second=10),
+            section("a", second=15),
+        )
+    )
+    assert found["gap_seconds"].drop_nulls().to_list() == [5.0, 10.0]
+
+
+def test_the_strip_counts_what_was_not_collected() -> None:
+    found = strip.collected(
+        rows(
+            COLLECTIONS, section("a"), section("b", "failed", error="boom"), section("c", "partial")
+        )
+    )
+    assert found.at == START
+    assert found.failing == {"b": "boom", "c": "the section is partial"}
+    assert strip.collected(rows(COLLECTIONS)).at is None
+
+
+def test_the_state_of_tables_of_an_empty_lake(tmp_path: Any) -> None:
+    found = healthpage.lake_rows(Lake(LakeSettings(uri=str(tmp_path))), START)
+    assert set(found["state"].to_list()) == {"missing"}
+    (tmp_path / "bronze" / "groups" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "bronze" / "groups" / "_delta_log" / f"{0:020}.json").write_text("{ no")
+    found = healthpage.lake_rows(Lake(LakeSettings(uri=str(tmp_path))), START)
+    assert found["table"].to_list()[0] == "groups"
+    assert found["state"].to_list()[0] == "broken"
+    assert found["error"].to_list()[0]
