@@ -1,0 +1,74 @@
+"""Comparing the history in a lake with the one that plain Python computes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from lake.schema import Table
+from lake.store import Lake
+from lake.tables import (
+    CLUSTER_HISTORY,
+    DEAD_LETTER_HISTORY,
+    GROUP_HISTORY,
+    GROUP_PARTITION_HISTORY,
+    TOPIC_HISTORY,
+)
+from tests.spark.bronze import SOURCES, Rows
+from tests.spark.oracle import history
+
+HISTORIES = (
+    GROUP_PARTITION_HISTORY,
+    GROUP_HISTORY,
+    TOPIC_HISTORY,
+    CLUSTER_HISTORY,
+    DEAD_LETTER_HISTORY,
+)
+
+Found = dict[tuple[Any, ...], dict[str, Any]]
+
+
+def stored(lake: Lake, table: Table) -> Found:
+    """Return a history table as (grain, cluster, window start, …) to the other columns."""
+    names = ["grain_seconds", *(name for name in table.key if name != "grain_seconds")]
+    rows = lake.read(table).drop("date", "part").rows(named=True)
+    found = {
+        tuple(row[name] for name in names): {
+            name: value for name, value in row.items() if name not in names
+        }
+        for row in rows
+    }
+    assert len(found) == len(rows), f"{table.name} has a row twice"
+    return found
+
+
+def all_stored(lake: Lake) -> dict[str, Found]:
+    return {table.name: stored(lake, table) for table in HISTORIES}
+
+
+def assert_same(found: dict[str, Found], wanted: dict[str, Found]) -> None:
+    for table, rows in wanted.items():
+        there = found[table]
+        missing, surplus = rows.keys() - there.keys(), there.keys() - rows.keys()
+        assert not missing, f"{table}: {len(missing)} rows are missing, as {min(missing)}"
+        assert not surplus, f"{table}: {len(surplus)} rows too many, as {min(surplus)}"
+        for key, row in rows.items():
+            assert there[key].keys() == row.keys(), f"{table}: other columns"
+            for name, value in row.items():
+                assert _equal(there[key][name], value), (
+                    f"{table} {key}: {name} is {there[key][name]}, should be {value}"
+                )
+
+
+def assert_recomputed(lake: Lake, polls: list[Rows]) -> None:
+    """Check that the lake's history is what plain Python makes of these polls."""
+    raw: Rows = {
+        table.name: [row for poll in polls for row in poll[table.name]] for table in SOURCES
+    }
+    assert_same(all_stored(lake), history(raw))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+    return bool(one == other)
