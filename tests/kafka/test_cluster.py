@@ -14,6 +14,7 @@ import pytest
 
 from demo.cluster import KafkaCluster
 from demo.errors import ClusterError
+from runtime.java import Java
 from runtime.processes import free_ports
 from tests.support import Names, eventually
 
@@ -138,6 +139,26 @@ def test_one_small_broker_keeps_data_over_a_restart(
     )
     row = next(line.split() for line in answer.stdout.splitlines() if topic in line)
     assert row[3:6] == ["10", "10", "0"]
+
+
+def test_kept_data_is_used_again_on_other_ports(kafka_java: Java, tmp_path: Path) -> None:
+    with KafkaCluster(tmp_path / "kept", 1, 96, java=kafka_java) as first:
+        names = Names(first)
+        topic = names.topic("kept", partitions=1)
+        names.produce(topic, 5)
+        names.commit("keeper", topic, {0: 2})
+        identity, servers = first.cluster_id, first.bootstrap_servers
+    with KafkaCluster(tmp_path / "kept", 1, 96, java=kafka_java) as second:
+        assert second.cluster_id == identity
+        assert second.bootstrap_servers != servers
+        answer = second.tool(
+            "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+            "--describe",
+            "--group",
+            "keeper",
+        )
+        row = next(line.split() for line in answer.stdout.splitlines() if topic in line)
+        assert row[3:6] == ["2", "5", "3"]
 
 
 def test_close_leaves_no_process_and_no_folder(make_cluster: Callable[..., KafkaCluster]) -> None:
