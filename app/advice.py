@@ -45,7 +45,7 @@ _CAVEATS: dict[CaveatLevel, tuple[str, str]] = {
 
 def headline(advice: Recommendation) -> str:
     """Return the advice in a line: ``payments: 4 → 6 consumers``."""
-    if advice.proposed is not None and advice.quantity:
+    if advice.kind is not Kind.KEEP and advice.proposed is not None and advice.quantity:
         before = "?" if advice.current is None else exact(advice.current)
         return f"{advice.subject}: {before} → {exact(advice.proposed)} {advice.quantity}"
     return f"{advice.subject}: {WORDS[advice.kind]}"

@@ -9,7 +9,7 @@ from app.charts.base import Axis, Event
 from app.overview import broker_events
 from app.view import View
 
-SHORTEST = timedelta(minutes=5)
+SHORTEST = timedelta(minutes=2)
 
 
 def page_axis(view: View, first: datetime | None, events: tuple[Event, ...] = ()) -> Axis:

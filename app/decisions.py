@@ -40,19 +40,32 @@ def group_facts(view: View) -> dict[str, GroupFacts]:
 
 @st.cache_data(ttl=4, max_entries=16, show_spinner=False)
 def _group_facts(uri: str, cluster: str, _view: View) -> dict[str, GroupFacts]:
-    # A minute more than the window, so that the oldest sample of a slow poll is in it.
-    offsets, groups = queries.status_rows(_view, timedelta(seconds=WINDOW_SECONDS + 60))
-    if groups.is_empty():  # nobody has polled for long: the groups are known, their state is not
-        groups = queries.newest(_view, GROUPS)
+    offsets, groups, held = _snapshot(uri, cluster, _view)
     found = scaling_facts.group_facts(
         offsets,
         groups,
-        queries.newest(_view, GROUP_MEMBERS),
+        held,
         queries.topics(_view),
         queries.newest(_view, PARTITIONS),
         now=_view.now.timestamp(),
     )
     return {key.group: found[key] for key in sorted(found)}
+
+
+@st.cache_data(ttl=4, max_entries=16, show_spinner=False)
+def _snapshot(
+    uri: str, cluster: str, _view: View
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Return rows of offsets, groups and members that belong together."""
+    # A minute more than the window, so that the oldest sample of a slow poll is in it.
+    offsets, groups = queries.status_rows(_view, timedelta(seconds=WINDOW_SECONDS + 60))
+    if groups.is_empty():  # nobody has polled for long: the groups are known, their state is not
+        groups = queries.newest(_view, GROUPS)
+        return offsets, groups, queries.newest(_view, GROUP_MEMBERS)
+    interval = timedelta(seconds=_view.interval_seconds)
+    held = queries.recent(_view, GROUP_MEMBERS, interval * 6)
+    offsets, groups, held = facts.same_polls((offsets, groups, held), interval * 2)
+    return offsets, groups, held
 
 
 def topic_facts(view: View) -> dict[str, TopicFacts]:
@@ -152,12 +165,16 @@ def dead_letters(view: View) -> pl.DataFrame:
 
 
 def members(view: View) -> pl.DataFrame:
-    """Return the members of all groups at the newest poll of groups.
+    """Return the members of all groups at the newest poll that was read in full.
+
+    A poll in which no group has a member writes no row: a group's own ``members`` says whether
+    there are any.
 
     Raises:
         LakeError: A table cannot be read.
     """
-    return facts.members_of_poll(queries.newest(view, GROUP_MEMBERS), queries.newest(view, GROUPS))
+    _, _, held = _snapshot(view.lake_uri, view.cluster, view)
+    return facts.at_newest_poll(held)
 
 
 def moment(unix_seconds: float | None) -> datetime | None:

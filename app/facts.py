@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -93,12 +93,23 @@ def at_newest_poll(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("observed_at") == pl.col("observed_at").max())
 
 
-def members_of_poll(members: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Return the members that belong to the newest poll of groups.
+def same_polls(frames: Sequence[pl.DataFrame], tolerance: timedelta) -> list[pl.DataFrame]:
+    """Return the tables' rows up to the newest poll that all of them have.
 
-    A poll in which no group has a member writes no row, so the newest rows may be older.
+    Sections of a poll are written one by one: while the newest is on its way, one table has it and
+    another has not. A table that is behind by more than the tolerance is not on its way, it
+    failed; the others do not wait for it.
+
+    Args:
+        frames: Rows of bronze tables.
+        tolerance: How far a table may be behind and still be waited for.
     """
-    return members.join(groups.select("poll_id").unique(), on="poll_id", how="semi")
+    ends = [end for frame in frames if isinstance(end := frame["observed_at"].max(), datetime)]
+    if not ends:
+        return list(frames)
+    newest = max(ends)
+    common = min(end for end in ends if newest - end <= tolerance)
+    return [frame.filter(pl.col("observed_at") <= common) for frame in frames]
 
 
 def idle_facts(cluster: str, groups: Mapping[str, GroupFacts]) -> tuple[IdleFact, ...]:

@@ -142,3 +142,35 @@ def heat_rows(history: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 def topics_of(facts: GroupFacts) -> Sequence[str]:
     """Return the topics that the group reads, in order."""
     return sorted({part.topic for part in facts.status.partitions})
+
+
+def with_whole_delays(history: pl.DataFrame, partitions: pl.DataFrame) -> pl.DataFrame:
+    """Leave out the group's time lag where that of a partition with messages waiting is unknown.
+
+    The highest of those that are known would look like the delay of the group.
+
+    Args:
+        history: History of the group.
+        partitions: History of its partitions at the same steps.
+    """
+    lacking = _lacks_delay(partitions).select("time").unique()
+    known = history.join(lacking, on="time", how="anti").select("time", "time_lag_seconds")
+    return history.drop("time_lag_seconds").join(known, on="time", how="left").sort("time")
+
+
+def lacks_delays(rows: pl.DataFrame) -> bool:
+    """Tell whether messages wait somewhere whose age is unknown."""
+    return not _lacks_delay(rows).is_empty()
+
+
+def _lacks_delay(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter((pl.col("lag") > 0) & pl.col("time_lag_seconds").is_null())
+
+
+def neutral_lag(facts: GroupFacts, seconds: float, least: float = 10.0) -> float:
+    """Return how many messages arrive on one partition in that time, on average."""
+    arrival = facts.status.numbers.arrival_per_second
+    number = len(facts.status.partitions)
+    if arrival is None or not number:
+        return least
+    return max(least, arrival * seconds / number)

@@ -84,15 +84,23 @@ def rows(facts: Mapping[str, GroupFacts], trend: pl.DataFrame | None) -> pl.Data
 
 
 def drain_seconds(status: GroupStatus) -> float | None:
-    """Return how long a backlog lasts: for ever while it grows; ``NONE`` where nothing waits."""
+    """Return how long a backlog lasts: for ever while it grows.
+
+    ``NONE`` where nothing waits, or where it neither grows nor shrinks.
+    """
     numbers = status.numbers
     if numbers.drain_seconds is not None:
         return numbers.drain_seconds
-    if numbers.lag == 0 or status.status is Status.OK:
+    if numbers.lag == 0:
         return NONE
-    if (numbers.growth_per_second or 0.0) > 0:
-        return NEVER
-    return None
+    growth, arrival = numbers.growth_per_second, numbers.arrival_per_second
+    if growth is None or arrival is None:
+        return None
+    # A backlog that breathes with the traffic neither grows nor is drained.
+    return NEVER if growth > _STEADY_RATIO * arrival else NONE
+
+
+_STEADY_RATIO = 0.02
 
 
 _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {

@@ -11,7 +11,7 @@ import polars as pl
 from alerting.attention import AttentionItem, Kind, Severity
 from app import theme
 from app.charts.base import Event
-from app.format import duration
+from app.format import count, duration
 from app.history import TIME
 from app.theme import Look
 
@@ -83,9 +83,9 @@ def broker_events(cluster: pl.DataFrame) -> tuple[Event, ...]:
 
 def _membership(group: str, before: int, after: int) -> str:
     if before == 0:
-        return f"{group} started with {after} members"
+        return f"{group} started with {count(after, 'member')}"
     if after == 0:
-        return f"{group} stopped: its {before} members left"
+        return f"{group} stopped: {count(before, 'member')} left"
     return f"{group} went from {before} to {after} members"
 
 

@@ -136,7 +136,7 @@ def put_time_axis(made: go.Figure, axis: Axis, palette: Palette, *, labels: bool
         type="date",
         range=[axis.local(axis.start), axis.local(axis.end)],
         tickformatstops=[
-            {"dtickrange": [None, 60_000], "value": "%H:%M:%S"},
+            {"dtickrange": [None, 59_999], "value": "%H:%M:%S"},
             {"dtickrange": [60_000, 86_400_000], "value": "%H:%M\n%-d %b"},
             {"dtickrange": [86_400_000, None], "value": "%-d %b"},
         ],

@@ -94,6 +94,7 @@ def heatmap(
         )
     put_time_axis(made, axis, palette, labels=False)
     made.update_layout(hovermode="closest")
+    made.update_xaxes(nticks=4)
     made.update_yaxes(
         type="category",
         autorange="reversed",
@@ -154,13 +155,6 @@ def bars(
         made.add_hline(
             y=even,
             line={"color": palette.quiet, "width": 1, "dash": "dot"},
-            annotation={
-                "text": "even share",
-                "font": {"size": 11, "color": palette.quiet},
-                "x": 0,
-                "xanchor": "left",
-                "yanchor": "bottom",
-            },
         )
     made.update_layout(hovermode="closest", bargap=0.25, barcornerradius=2)
     names = [str(name) for name in frame[label].to_list()]

@@ -179,6 +179,9 @@ def _fit_ticks(made: go.Figure) -> None:
     peak = max((abs(y) for trace in made.data for y in trace.y if y is not None), default=0.0)
     if peak < 10:
         made.update_yaxes(tickformat="~g")
+    whole = all(float(y).is_integer() for trace in made.data for y in trace.y if y is not None)
+    if whole and peak < 5 and made.layout.yaxis.type != "log":
+        made.update_yaxes(dtick=1, range=[0, max(1.0, peak) * 1.05])
 
 
 def _peak(frame: pl.DataFrame, column: str) -> float:

@@ -11,6 +11,7 @@ from app.tables import Column
 from app.view import current
 from lake.errors import LakeError
 from lake.tables import PARTITIONS
+from scaling.retention import ACT_WITHIN_SECONDS
 
 view = current()
 try:
@@ -106,7 +107,9 @@ with st.grid(6, min_column_width=124, gap="small"):
         "Deleted in",
         duration(row["left_seconds"]),
         delta="by retention",
-        colour="red" if (row["left_seconds"] or 1e9) < 86400 else "off",
+        colour="red"
+        if row["left_seconds"] is not None and row["left_seconds"] <= ACT_WITHIN_SECONDS
+        else "off",
     )
 
 left, right = st.columns([3, 2], gap="medium")

@@ -1,5 +1,7 @@
 """Why is a group late, and what will happen?"""
 
+from dataclasses import replace
+
 import polars as pl
 import streamlit as st
 
@@ -16,6 +18,10 @@ from lake.tables import GROUP_OFFSETS, GROUPS
 from scaling.recommend import recommend_group
 
 NEUTRAL_SECONDS = 60.0
+DELAYS_LACK = (
+    "Gaps: a partition has waited for longer than it has been watched, so that nobody knows how "
+    "old its oldest message is."
+)
 
 view = current()
 try:
@@ -112,8 +118,9 @@ with st.grid(6, min_column_width=124, gap="small"):
 
 left_side, right_side = st.columns([3, 2], gap="medium")
 with components.guarded():
-    history = queries.group_history(view, group)
     partitions = queries.partition_history(view, group)
+    whole = queries.group_history(view, group)
+    history = replace(whole, frame=grouppage.with_whole_delays(whole.frame, partitions.frame))
     events = broker_marks(view)
     first = min((one for one in (history.first, partitions.first) if one), default=None)
     axis = page_axis(view, first, events)
@@ -136,6 +143,10 @@ with components.guarded():
                     ),
                     key=f"group-{key}",
                     alt=f"{alt} of the messages that {group} has not read, over time",
+                    note=DELAYS_LACK
+                    if key == "time-lag"
+                    and history.frame["lag"].count() > history.frame["time_lag_seconds"].count()
+                    else None,
                 )
         with components.section("Arriving and consumed"):
             components.chart(
@@ -159,26 +170,31 @@ with components.guarded():
         with components.section("Advice"):
             for position, one in enumerate(recommend_group(facts)):
                 advice.card(one, key=f"advice-{position}")
+        rows, total = grouppage.heat_rows(partitions.frame)
+        # A delay longer than the collectors have watched is unknown: then the counts tell more.
+        by_time = not grouppage.lacks_delays(rows)
         with components.section(
-            "Time lag by partition",
+            "Time lag by partition" if by_time else "Lag by partition",
             help_text="One row a partition: a stuck or hot one stands out. Blank is not known. "
-            f"Below {duration(NEUTRAL_SECONDS)} colours stay neutral.",
+            f"Less than {duration(NEUTRAL_SECONDS)} of arrivals stays in neutral colours.",
         ):
-            rows, total = grouppage.heat_rows(partitions.frame)
-            if rows["time_lag_seconds"].null_count() == rows.height:
-                components.nothing("No time lag of a partition is known in this range.")
+            if rows["lag"].null_count() == rows.height:
+                components.nothing("No lag of a partition is known in this range.")
             else:
                 components.chart(
                     heatmap(
                         rows,
-                        value="time_lag_seconds",
+                        value="time_lag_seconds" if by_time else "lag",
                         axis=axis,
                         palette=view.palette,
                         step_seconds=partitions.step_seconds,
-                        neutral=NEUTRAL_SECONDS,
+                        unit=None if by_time else "messages",
+                        neutral=NEUTRAL_SECONDS
+                        if by_time
+                        else grouppage.neutral_lag(facts, NEUTRAL_SECONDS),
                     ),
                     key="group-heat",
-                    alt=f"Time lag of each partition of {group} over time",
+                    alt=f"Lag of each partition of {group} over time",
                     note=f"{grouppage.HEATMAP_ROWS} of {total} partitions: the highest lag"
                     if total > grouppage.HEATMAP_ROWS
                     else None,
@@ -186,10 +202,10 @@ with components.guarded():
 
 with components.section("Members"):
     members = decisions.members(view).filter(pl.col("group") == group)
-    if facts.members is None:
-        components.nothing("The members could not be read.", icon=":material/help:")
-    elif members.is_empty():
+    if facts.members == 0:
         components.nothing("The group has no member.", icon=":material/person_off:")
+    elif members.is_empty():
+        components.nothing("The members could not be read.", icon=":material/help:")
     else:
         tables.show(
             grouppage.member_rows(facts, members),
@@ -233,8 +249,9 @@ with components.section("Partitions"):
         "why": Column("why", width="large"),
         "unknown_reason": Column("what is not known", unknown="", width="large"),
     }
-    if table["unknown_reason"].null_count() == table.height:
-        del columns["unknown_reason"]
+    for optional in ("unknown_reason", "commit_age_seconds"):
+        if table[optional].null_count() == table.height:
+            del columns[optional]
     tables.show(
         table,
         columns,

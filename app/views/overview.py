@@ -43,8 +43,14 @@ def draw_item(item: AttentionItem) -> None:
             when = clock(decisions.moment(item.since), view.zone, now=view.now)
             st.caption(f"{'before' if item.since_at_least else 'since'} {when}")
     with what:
+        st.markdown(f"**{escape(item.what)}**")
         parameters = {key: text for key, text in item.link.params.items() if key != "cluster"}
-        pages.link(item.link.page, f"**{escape(item.what)}**", parameters)
+        subject = parameters.get("group") or parameters.get("name")
+        pages.link(
+            item.link.page,
+            f"open {escape(subject)}" if subject else f"open {item.link.page.replace('_', ' ')}",
+            parameters,
+        )
     with why:
         st.markdown(
             f"{escape(thin(item.why))}  \n:gray[:material/arrow_forward: {escape(item.step)}]"

@@ -66,11 +66,11 @@ sentence = f"{rate(arriving)} arrive on {count(facts.partitions, 'partition')}; 
 if readers.is_empty():
     sentence += "no group is known to read it."
 elif facts.slowest_group is None:
-    sentence += f"{count(readers.height, 'group')} read it."
+    sentence += f"{count(readers.height, 'group reads', 'groups read')} it."
 else:
     sentence += (
-        f"{count(readers.height, 'group')} read it, the slowest is {facts.slowest_group}, "
-        f"{duration(facts.slowest_age_seconds)} behind."
+        f"{count(readers.height, 'group reads', 'groups read')} it, the slowest is "
+        f"{facts.slowest_group}, {duration(facts.slowest_age_seconds)} behind."
     )
 if facts.unknown_reason:
     sentence += f" Its settings are unknown: {facts.unknown_reason}."
@@ -160,7 +160,7 @@ with (
             ),
             key="topic-partitions",
             alt=f"Messages a second of each partition of {topic}",
-            note=None
+            note="Dotted: an even share."
             if how_skewed.unknown_reason is None
             else f"Skew is unknown: {how_skewed.unknown_reason}.",
         )

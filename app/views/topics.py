@@ -41,7 +41,7 @@ external = rows.filter(~pl.col("kind").fill_null("").is_in(INTERNAL))
 rates = external["arrival"].drop_nulls()
 busiest = external.row(0, named=True) if external.height else None
 title = (
-    f"{count(external.height, 'topic')} receive {rate(sum(rates))}"
+    f"{count(external.height, 'topic receives', 'topics receive')} {rate(sum(rates))}"
     if rates.len()
     else (f"{count(external.height, 'topic')}, traffic unknown")
 )

@@ -165,3 +165,29 @@ def test_sections_with_their_newest_attempt_and_newest_success() -> None:
     fact = facts.collection_facts("c", found)[0]
     assert (fact.status, fact.error) == ("failed", "boom")
     assert fact.last_success_at == at(5).timestamp()
+
+
+def polls(*seconds: float) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"observed_at": [at(second) for second in seconds]},
+        schema={"observed_at": pl.Datetime("us", "UTC")},
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param([(0, 5), (0, 5)], [(0, 5), (0, 5)], id="all are there"),
+        pytest.param([(0, 5), (0,)], [(0,), (0,)], id="one is on its way"),
+        pytest.param([(0, 5, 30), (0, 5)], [(0, 5, 30), (0, 5)], id="one has failed"),
+        pytest.param([(0, 5), ()], [(0, 5), ()], id="one is empty"),
+        pytest.param([(), ()], [(), ()], id="nothing"),
+    ],
+)
+def test_tables_end_with_a_poll_that_all_of_them_have(
+    given: list[tuple[float, ...]], expected: list[tuple[float, ...]]
+) -> None:
+    found = facts.same_polls([polls(*seconds) for seconds in given], timedelta(seconds=10))
+    assert [tuple(frame["observed_at"].to_list()) for frame in found] == [
+        tuple(at(second) for second in seconds) for seconds in expected
+    ]

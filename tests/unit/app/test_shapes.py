@@ -73,7 +73,16 @@ def test_groups_are_listed_worst_first() -> None:
     [
         pytest.param(Status.CATCHING_UP, {"lag": 9, "drain_seconds": 4.0}, 4.0, id="it is drained"),
         pytest.param(
-            Status.FALLING_BEHIND, {"lag": 9, "growth_per_second": 1.0}, NEVER, id="it grows"
+            Status.FALLING_BEHIND,
+            {"lag": 9, "growth_per_second": 1.0, "arrival_per_second": 9.0},
+            NEVER,
+            id="it grows",
+        ),
+        pytest.param(
+            Status.OK,
+            {"lag": 9, "growth_per_second": 0.1, "arrival_per_second": 9.0},
+            NONE,
+            id="it breathes",
         ),
         pytest.param(Status.OK, {"lag": 0}, NONE, id="nothing waits"),
         pytest.param(Status.UNKNOWN, {}, None, id="nobody knows"),
@@ -178,7 +187,7 @@ def test_changes_of_the_last_hour() -> None:
         "Topics appeared: 9 → 10",
         "g started with 4 members",
         "A broker was lost: 3 → 2",
-        "g stopped: its 2 members left",
+        "g stopped: 2 members left",
     ]
     later = overview.changes(groups, cluster, since=at(200))
     assert len(later) == 3
@@ -429,3 +438,24 @@ def test_the_state_of_tables_of_an_empty_lake(tmp_path: Any) -> None:
     assert found["table"].to_list()[0] == "groups"
     assert found["state"].to_list()[0] == "broken"
     assert found["error"].to_list()[0]
+
+
+def test_a_delay_that_lacks_a_partition_is_left_out() -> None:
+    whole = history(lag=[5, 6]).with_columns(pl.Series("time_lag_seconds", [1.0, 2.0]))
+    parts = pl.DataFrame(
+        {
+            "time": [START, at(60), at(60)],
+            "lag": [5, 1, 5],
+            "time_lag_seconds": [1.0, 2.0, None],
+        }
+    )
+    found = grouppage.with_whole_delays(whole, parts)
+    assert found["time_lag_seconds"].to_list() == [1.0, None]
+    assert grouppage.lacks_delays(parts)
+    assert not grouppage.lacks_delays(parts.filter(pl.col("time_lag_seconds").is_not_null()))
+
+
+def test_what_arrives_in_a_minute_is_normal_for_a_partition() -> None:
+    busy = group("g", parts=(partition(0), partition(1)), arrival_per_second=10.0)
+    assert grouppage.neutral_lag(busy, 60.0) == 300.0
+    assert grouppage.neutral_lag(group("g"), 60.0) == 10.0
