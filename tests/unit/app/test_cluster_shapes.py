@@ -1,0 +1,232 @@
+"""Brokers, dead letters and collection health, shaped from rows made by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from app import brokerpage, deadletters, healthpage, strip
+from app.facts import cluster_fact, section_rows
+from config.settings import LakeSettings
+from lake.store import Lake
+from lake.tables import BROKERS, COLLECTIONS, PARTITIONS
+
+START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+
+
+def at(second: float) -> datetime:
+    return START + timedelta(seconds=second)
+
+
+def rows(table: Any, *given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [{"cluster": "c", "poll_id": "p", "observed_at": START, **one} for one in given],
+        schema=table.polars_schema,
+    )
+
+
+def broker(broker_id: int, alive: bool = True) -> dict[str, Any]:
+    return {"broker_id": broker_id, "is_alive": alive, "is_controller": broker_id == 1}
+
+
+def placed(number: int, in_sync: list[int] | None, **given: Any) -> dict[str, Any]:
+    return {
+        "topic": "t",
+        "partition": number,
+        "leader": 1,
+        "preferred_leader": 1,
+        "replicas": [1, 2],
+        "in_sync_replicas": in_sync,
+        "min_in_sync_replicas": 1,
+        **given,
+    }
+
+
+def test_brokers_with_what_they_hold() -> None:
+    found = brokerpage.by_broker(
+        rows(BROKERS, broker(1), broker(2)), rows(PARTITIONS, placed(0, [1, 2]), placed(1, [1]))
+    )
+    assert found["leading"].to_list() == [2, 0]
+    assert found["held"].to_list() == [2, 2]
+    assert found["following"].to_list() == [0, 2]
+    unread = brokerpage.by_broker(rows(BROKERS, broker(1)), rows(PARTITIONS))
+    assert unread["leading"].to_list() == [None]
+
+
+def test_what_if_one_more_broker_fails() -> None:
+    found = brokerpage.if_one_more_fails(
+        rows(BROKERS, broker(1), broker(2), broker(3, alive=False)),
+        rows(PARTITIONS, placed(0, [1, 2], min_in_sync_replicas=2), placed(1, [1])),
+    )
+    assert found.rows() == [("broker 1", 1, 2), ("broker 2", 0, 1)]
+    unknown = brokerpage.if_one_more_fails(
+        rows(BROKERS, broker(1)), rows(PARTITIONS, placed(0, None))
+    )
+    assert unknown.rows() == [("broker 1", None, None)]
+
+
+def test_the_sentence_of_brokers() -> None:
+    fine = cluster_fact(
+        "c", rows(BROKERS, broker(1), broker(2)), rows(PARTITIONS, placed(0, [1, 2]))
+    )
+    assert brokerpage.sentence(fine)[0] == "All brokers are up"
+    assert "Every partition has a leader" in brokerpage.sentence(fine)[1]
+    unread = cluster_fact("c", rows(BROKERS), rows(PARTITIONS))
+    assert brokerpage.sentence(unread)[0] == "Which brokers are up is unknown"
+    assert "unknown" in brokerpage.sentence(unread)[1]
+
+
+def test_partitions_worst_first() -> None:
+    found = brokerpage.with_places(
+        rows(
+            PARTITIONS,
+            placed(0, [1, 2]),
+            placed(1, [1]),
+            placed(2, [], leader=None),
+            placed(3, None),
+        )
+    )
+    assert found["state"].to_list() == ["offline", "under-replicated", "unknown", "in sync"]
+    assert found["lacking"].to_list()[1] == [2]
+
+
+def letters(**given: Any) -> pl.DataFrame:
+    usual = {
+        "name": "d",
+        "redrive_group": "r",
+        "unprocessed": 5,
+        "arrival_per_second": 0.0,
+    }
+    return pl.DataFrame(
+        [{**usual, **given}],
+        schema={
+            "name": pl.String,
+            "redrive_group": pl.String,
+            "unprocessed": pl.Int64,
+            "arrival_per_second": pl.Float64,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "title", "detail"),
+    [
+        pytest.param({}, "Nothing fails now", "5 wait to be redriven", id="quiet"),
+        pytest.param({"arrival_per_second": 2.0}, "2/s fail", "5 wait", id="growing"),
+        pytest.param(
+            {"arrival_per_second": None}, "Arrivals of 1 of 1", "5 wait", id="arrivals unknown"
+        ),
+        pytest.param(
+            {"redrive_group": None, "unprocessed": None},
+            "Nothing fails now",
+            "has no redrive group: nobody looks",
+            id="nobody looks",
+        ),
+        pytest.param(
+            {"unprocessed": None}, "Nothing fails now", "unknown depth", id="depth unknown"
+        ),
+    ],
+)
+def test_the_sentence_of_dead_letters(given: dict[str, Any], title: str, detail: str) -> None:
+    found = deadletters.sentence(letters(**given))
+    assert title in found[0]
+    assert detail in found[1]
+
+
+def test_reasons_are_counted_by_class() -> None:
+    found = deadletters.reason_rows(
+        [{"key": "a.b.Rare", "value": 1}, {"key": "a.b.Common", "value": 3}]
+    )
+    assert found["reason"].to_list() == ["Common", "Rare"]
+    assert found["share"].to_list() == [0.75, 0.25]
+    assert deadletters.reason_rows(None).is_empty()
+
+
+def section(name: str, status: str = "ok", second: float = 0, **given: Any) -> dict[str, Any]:
+    return {
+        "observed_at": at(second),
+        "section": name,
+        "status": status,
+        "interval_seconds": 5.0,
+        **given,
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "now", "label"),
+    [
+        pytest.param("ok", 4, "✓ ok", id="fine"),
+        pytest.param("ok", 21, "● late", id="older than four polls"),
+        pytest.param("failed", 4, "✖ failed", id="failed"),
+        pytest.param("partial", 4, "▲ partial", id="partial"),
+        pytest.param("odd", 4, "? unknown", id="a word that nobody knows"),
+    ],
+)
+def test_the_state_of_a_section(status: str, now: float, label: str) -> None:
+    sections = section_rows(rows(COLLECTIONS, section("groups"), section("groups", status, 0.5)))
+    found = healthpage.table_rows(sections, at(now), 5.0)
+    assert found["label"].to_list() == [[label]]
+
+
+def test_the_sentence_of_collection_health() -> None:
+    good = section_rows(rows(COLLECTIONS, section("groups"), section("topics")))
+    assert healthpage.sentence(good, at(3), 5.0) == (
+        "Everything is collected",
+        "The newest poll was 3 s ago.",
+    )
+    assert healthpage.sentence(good, at(60), 5.0)[0] == "Nothing is being collected"
+    bad = section_rows(rows(COLLECTIONS, section("groups", "failed"), section("topics")))
+    assert healthpage.sentence(bad, at(3), 5.0)[0] == "1 of 2 sections not collected in full"
+
+
+@pytest.mark.parametrize(
+    ("error", "step"),
+    [
+        pytest.param("TOPIC_AUTHORIZATION_FAILED: denied", "DESCRIBE", id="rights"),
+        pytest.param("the coordinator does not answer", "Brokers and replication", id="broker"),
+        pytest.param("request timed out", "which address fails", id="network"),
+        pytest.param("surprise", "collectors check", id="anything else"),
+    ],
+)
+def test_what_to_do_about_an_error(error: str, step: str) -> None:
+    assert step in healthpage.what_to_do(error)
+
+
+def test_the_time_between_polls_leaves_out_skipped_ones() -> None:
+    found = healthpage.polls(
+        rows(
+            COLLECTIONS,
+            section("a", second=0),
+            section("b", second=0),
+            section("a", second=5),
+            section("poll", "skipped", second=10),
+            section("a", second=15),
+        )
+    )
+    assert found["gap_seconds"].drop_nulls().to_list() == [5.0, 10.0]
+
+
+def test_the_strip_counts_what_was_not_collected() -> None:
+    found = strip.collected(
+        rows(
+            COLLECTIONS, section("a"), section("b", "failed", error="boom"), section("c", "partial")
+        )
+    )
+    assert found.at == START
+    assert found.failing == {"b": "boom", "c": "the section is partial"}
+    assert strip.collected(rows(COLLECTIONS)).at is None
+
+
+def test_the_state_of_tables_of_an_empty_lake(tmp_path: Path) -> None:
+    found = healthpage.lake_rows(Lake(LakeSettings(uri=str(tmp_path))), START)
+    assert set(found["state"].to_list()) == {"missing"}
+    (tmp_path / "bronze" / "groups" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "bronze" / "groups" / "_delta_log" / f"{0:020}.json").write_text("{ no")
+    found = healthpage.lake_rows(Lake(LakeSettings(uri=str(tmp_path))), START)
+    assert found["table"].to_list()[0] == "groups"
+    assert found["state"].to_list()[0] == "broken"
+    assert found["error"].to_list()[0]
