@@ -67,7 +67,9 @@ def consumer_settings(bootstrap_servers: str, client_id: str, group: Group) -> d
         "isolation.level": "read_committed" if group.read_committed else "read_uncommitted",
         "fetch.min.bytes": 65_536,
         "fetch.wait.max.ms": 700,
-        "max.partition.fetch.bytes": 16_384,
+        # A few hundred compressed records. More would let a busy consumer work on one partition for
+        # a minute while its others stand still and look stuck.
+        "max.partition.fetch.bytes": 4096,
         "queued.min.messages": 20,
     }
     if group.protocol == "classic":
