@@ -231,10 +231,12 @@ class KafkaCluster:
         for number in sorted(self._frozen):
             self.thaw(number)
             done.append(f"broker {number} thawed")
-        for number in self.brokers:
-            if number not in self.running:
-                self.restart(number, timeout_seconds)
-                done.append(f"broker {number} started again")
+        # All at once: where most were down, one alone would wait for a quorum for ever.
+        for number in [broker for broker in self.brokers if broker not in self.running]:
+            if number in self._running:  # it died by itself
+                self.kill(number)
+            self._launch(number)
+            done.append(f"broker {number} started again")
         self.wait_until_ready(timeout_seconds)
         return done
 

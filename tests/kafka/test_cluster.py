@@ -120,6 +120,15 @@ def test_restore_undoes_every_fault(kafka_cluster: KafkaCluster) -> None:
     kafka_cluster.wait_until_in_sync()
 
 
+def test_restore_revives_a_cluster_of_which_nothing_runs(kafka_cluster: KafkaCluster) -> None:
+    for broker in kafka_cluster.brokers:
+        kafka_cluster.kill(broker)
+    done = kafka_cluster.restore()
+    assert done == [f"broker {broker} started again" for broker in kafka_cluster.brokers]
+    assert seen_brokers(kafka_cluster) == {1, 2, 3}
+    kafka_cluster.wait_until_in_sync()
+
+
 def test_one_small_broker_keeps_data_over_a_restart(
     make_cluster: Callable[..., KafkaCluster],
 ) -> None:
