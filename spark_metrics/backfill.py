@@ -64,5 +64,5 @@ def backfill(
         if notice is not None:
             notice(piece, number, len(chunks))
         stretch.compute(piece, is_new=False)
-        stretch.roll_up(chunk)
+        stretch.roll_up(chunk, newest=chunk[-1] + timedelta(hours=1))
     return Rebuilt(Span(first, last), len(chunks))

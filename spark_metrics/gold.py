@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
-import polars as pl
-from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 
+from config.settings import LakeSettings
 from lake.schema import Table
 from lake.store import Lake
+from spark_metrics.files import File, TableFiles, for_spark
 from spark_metrics.rollups.windows import (
     DAY,
     HOUR,
     MINUTE,
     PARTITIONED_BY,
     coarser,
-    conformed,
     finished,
+    placed,
 )
+
+MOST_FILES = 15
+"""In so many files the minutes of the current hour may lie."""
+
+Parts = dict[tuple[int, datetime], list[File]]
 
 _PROPERTIES = {
     "delta.checkpointInterval": "50",
@@ -36,81 +43,105 @@ class GoldTable:
     file has to be searched for the rows to be replaced.
     """
 
-    def __init__(self, spark: SparkSession, lake: Lake, table: Table) -> None:
+    def __init__(
+        self, spark: SparkSession, lake: Lake, settings: LakeSettings, table: Table
+    ) -> None:
         self._spark = spark
-        self._lake = lake
+        self._files = TableFiles(lake.uri(table), settings)
         self.table = table
-        self._uri = lake.uri(table).replace("s3://", "s3a://", 1)
 
     def exists(self) -> bool:
-        """Tell whether the table was ever written."""
-        return self._lake.exists(self.table)
+        """Tell whether the table was ever written.
+
+        Raises:
+            HistoryError: It cannot be read.
+        """
+        return self._files.position() is not None
 
     def last_minute(self) -> datetime | None:
         """Return the newest minute that the table has a row of.
 
         Raises:
-            UnreadableTableError: The table cannot be read.
+            HistoryError: It cannot be read.
         """
-        minute = pl.col("grain_seconds") == MINUTE
-        day = self._lake.read(self.table, minute, columns=["date"])["date"].max()
-        if not isinstance(day, date):
+        parts = self._parts()
+        newest = max((hour for grain, hour in parts if grain == MINUTE), default=None)
+        if newest is None:
             return None
-        since = datetime(day.year, day.month, day.day, tzinfo=UTC)
-        found = self._lake.read(self.table, minute, since=since, columns=["window_start"])
-        last = found["window_start"].max()
-        return last if isinstance(last, datetime) else None
+        last = newest + timedelta(minutes=59)
+        known = [file.highest("window_start") for file in parts[MINUTE, newest]]
+        return max((moment or last for moment in known), default=last)
 
     def append_minutes(self, minutes: DataFrame) -> None:
         """Add minutes of which the table has no row: the caller must know that."""
         rows = finished(minutes, self.table, MINUTE)
-        self._writer(rows, "append").save(self._uri)
+        self._writer(rows, "append").save(for_spark(self._files.uri))
 
     def replace_minutes(self, minutes: DataFrame, start: datetime, end: datetime) -> None:
         """Put minutes in the place of all that the table has from start to end."""
-        rows = finished(minutes, self.table, MINUTE)
-        if self.exists():
-            outside = (F.col("window_start") < start) | (F.col("window_start") >= end)
-            kept = self._parts(MINUTE, hours(start, end)).where(outside)
-            rows = kept.unionByName(rows).coalesce(1)
-        self._replace(rows)
+        parts = self._parts()
+        if not parts:
+            self.append_minutes(minutes)
+            return
+        outside = (F.col("window_start") < start) | (F.col("window_start") >= end)
+        kept = self._rows(parts, MINUTE, hours(start, end)).where(outside)
+        self._replace(kept.unionByName(finished(minutes, self.table, MINUTE)))
 
-    def roll_up(self, touched: Collection[datetime]) -> None:
+    def roll_up(self, touched: Collection[datetime], newest: datetime) -> None:
         """Compute hours anew from their minutes, and their days from all hours of the day.
 
-        The minutes of these hours are put together in one file on the way.
+        Where the minutes of an hour lie in many files, these are put together on the way.
 
         Args:
             touched: Beginnings of hours.
+            newest: The newest sample; hours that ended before it are complete.
         """
-        minutes = self._parts(MINUTE, touched)
-        new = coarser(minutes, self.table, HOUR)
+        parts = self._parts()
+        new = coarser(self._rows(parts, MINUTE, touched), self.table, HOUR)
         days = sorted({hour.replace(hour=0) for hour in touched})
-        kept = self._parts(HOUR, days).where(~F.col("window_start").isin(list(touched)))
-        all_hours = kept.unionByName(new).coalesce(1).persist()
-        try:
-            rows = minutes.unionByName(all_hours).unionByName(coarser(all_hours, self.table, DAY))
-            self._replace(rows.coalesce(1))
-        finally:
-            all_hours.unpersist()
+        others = ~F.col("window_start").isin(list(touched))
+        all_hours = self._rows(parts, HOUR, days).where(others).unionByName(new).coalesce(1)
+        rows = all_hours.unionByName(coarser(all_hours, self.table, DAY))
+        scattered = [hour for hour in touched if self._is_scattered(parts, hour, newest)]
+        if scattered:
+            rows = rows.unionByName(self._rows(parts, MINUTE, scattered))
+        self._replace(rows)
 
     def vacuum(self) -> None:
         """Delete the files that no version of the last hour needs."""
-        self._spark.sql(f"VACUUM delta.`{self._uri}`")
+        if self.exists():
+            self._spark.sql(f"VACUUM delta.`{for_spark(self._files.uri)}`")
 
-    def _parts(self, grain_seconds: int, starts: Collection[datetime]) -> DataFrame:
+    def _is_scattered(self, parts: Parts, hour: datetime, newest: datetime) -> bool:
+        files = len(parts.get((MINUTE, hour), []))
+        return files > (1 if hour + timedelta(hours=1) <= newest else MOST_FILES)
+
+    def _parts(self) -> Parts:
+        """Return the files of the table's newest version by grain and the part's beginning."""
+        self._files.position()
+        parts: Parts = defaultdict(list)
+        for file in self._files.current():
+            day = datetime.fromisoformat(file.partition["date"]).replace(tzinfo=UTC)
+            start = day + timedelta(hours=int(file.partition["part"]))
+            parts[int(file.partition["grain_seconds"]), start].append(file)
+        return dict(parts)
+
+    def _rows(self, parts: Parts, grain_seconds: int, starts: Collection[datetime]) -> DataFrame:
         """Return the rows of whole parts; none where the table has none."""
-        rows = self._spark.read.format("delta").load(self._uri)
-        wanted: Column = F.lit(False)
-        for start in starts:
-            part = start.hour if grain_seconds == MINUTE else 0
-            wanted |= (F.col("date") == F.lit(start.date())) & (F.col("part") == part)
-        rows = rows.where(wanted & (F.col("grain_seconds") == grain_seconds))
-        return conformed(rows, self.table).coalesce(1)
+        columns = [column for column in self.table.columns if column.name not in PARTITIONED_BY]
+        schema = ", ".join(f"`{column.name}` {column.spark_type}" for column in columns)
+        files = [file for start in starts for file in parts.get((grain_seconds, start), [])]
+        if not files:
+            rows = self._spark.createDataFrame([], schema)
+        else:
+            paths = [for_spark(self._files.address(file)) for file in files]
+            rows = self._spark.read.schema(schema).parquet(*paths)
+        return placed(rows.coalesce(1), self.table, grain_seconds)
 
     def _replace(self, rows: DataFrame) -> None:
-        writer = self._writer(rows, "overwrite")
-        writer.option("partitionOverwriteMode", "dynamic").save(self._uri)
+        writer = self._writer(rows.coalesce(1), "overwrite")
+        writer = writer.option("partitionOverwriteMode", "dynamic")
+        writer.save(for_spark(self._files.uri))
 
     def _writer(self, rows: DataFrame, mode: str) -> DataFrameWriter:
         writer = rows.write.format("delta").mode(mode).option("mergeSchema", "true")

@@ -11,7 +11,7 @@ import polars as pl
 
 from lake.store import Lake
 from lake.tables import JOBS
-from spark_metrics.bronze import Position
+from spark_metrics.files import Position
 
 JOB = "history"
 MINUTE = timedelta(minutes=1)

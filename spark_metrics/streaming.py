@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 
 from config.settings import Settings
 from lake.store import Lake
-from spark_metrics.bronze import Appended, Position
+from spark_metrics.bronze import Appended
+from spark_metrics.files import Position
 from spark_metrics.gold import hours
 from spark_metrics.progress import (
     MINUTE,
@@ -89,16 +90,17 @@ class HistoryJob:
         progress = self._look(self._restored() if self._progress is None else self._progress)
         due = self._due(progress, everything=everything or first)
         if due is not None:
-            self._stretch.compute(due, is_new=certain is not None and due.start >= certain)
+            certain = certain or self._stretch.written_until()
+            self._stretch.compute(due, is_new=due.start >= certain)
             progress = replace(
                 progress,
                 pending=without(progress.pending, due),
                 hours=progress.hours | set(hours(due.start, due.end)),
             )
-            certain = max(due.end, certain or self._stretch.written_until())
+            certain = max(due.end, certain)
         rolled_up = self._longer_windows_are_due(progress, everything=everything, first=first)
         if rolled_up:
-            self._stretch.roll_up(progress.hours)
+            self._stretch.roll_up(progress.hours, progress.newest or started_at)
             progress = replace(progress, hours=frozenset())
             self._rolled_up_at = time.monotonic()
         worked = due is not None or rolled_up
@@ -154,7 +156,7 @@ class HistoryJob:
                 self._late_rows += late
                 if late and late == file.rows:
                     continue
-                in_time = file.written_at - self._late_after
+                in_time = file.file.written_at - self._late_after
                 found.append(replace(file, first=max(file.first, in_time)) if late else file)
         if not found:
             return replace(progress, positions=positions)

@@ -49,7 +49,7 @@ class Stretch:
         self._spark = spark
         self._lake = lake
         self.bronze = tuple(BronzeTable(lake, settings.lake, table) for table in SOURCES)
-        self._gold = tuple(GoldTable(spark, lake, table) for table in HISTORIES)
+        self._gold = tuple(GoldTable(spark, lake, settings.lake, table) for table in HISTORIES)
 
     def exists(self) -> bool:
         """Tell whether every history table was written."""
@@ -98,14 +98,18 @@ class Stretch:
 
         self._each(write)
 
-    def roll_up(self, hours: Collection[datetime]) -> None:
+    def roll_up(self, hours: Collection[datetime], newest: datetime) -> None:
         """Compute hours, and the days that hold them, in every history table.
+
+        Args:
+            hours: Beginnings of hours.
+            newest: The newest sample.
 
         Raises:
             HistoryError: Spark failed; some tables may have the hours, others not.
         """
         self._tune(is_small=True)
-        self._each(lambda table: table.roll_up(hours))
+        self._each(lambda table: table.roll_up(sorted(hours), newest))
 
     def written_until(self) -> datetime:
         """Return a moment from which on no history table has a minute."""

@@ -29,28 +29,33 @@ def finished(rows: DataFrame, table: Table, grain_seconds: int) -> DataFrame:
         table: The history table.
         grain_seconds: The grain.
     """
-    start = F.col("window_start")
-    derived: dict[str, Column] = {
-        "grain_seconds": F.lit(grain_seconds),
-        "samples_expected": samples_expected(grain_seconds),
-        "date": F.to_date(start),
-        "part": F.hour(start) if grain_seconds == MINUTE else F.lit(0),
-    }
+    derived = {"samples_expected": samples_expected(grain_seconds)}
     names = table.polars_schema.names()
     for rate, amount in _RATES.items():
         if rate in names:
             derived[rate] = per_second(amount, f"{amount}_seconds")
-    return conformed(rows.withColumns(derived), table)
+    return _arranged(rows, table, derived | _place(grain_seconds))
 
 
-def conformed(rows: DataFrame, table: Table) -> DataFrame:
-    """Bring rows into the table's order and types; a column that they lack becomes null."""
-    present = set(rows.columns)
+def placed(rows: DataFrame, table: Table, grain_seconds: int) -> DataFrame:
+    """Add the columns that the table is partitioned by to rows of one grain, as read from files."""
+    return _arranged(rows, table, _place(grain_seconds))
+
+
+def _place(grain_seconds: int) -> dict[str, Column]:
+    start = F.col("window_start")
+    return {
+        "grain_seconds": F.lit(grain_seconds),
+        "date": F.to_date(start),
+        "part": F.hour(start) if grain_seconds == MINUTE else F.lit(0),
+    }
+
+
+def _arranged(rows: DataFrame, table: Table, derived: dict[str, Column]) -> DataFrame:
+    """Return the table's columns in its order and types."""
     return rows.select(
         *(
-            (F.col(column.name) if column.name in present else F.lit(None))
-            .cast(column.spark_type)
-            .alias(column.name)
+            derived.get(column.name, F.col(column.name)).cast(column.spark_type).alias(column.name)
             for column in table.columns
         )
     )
