@@ -206,7 +206,7 @@ def group_polls(offsets: list[Row], groups: list[Row], cadence: Cadence) -> list
             "time_lag_seconds": most(part.get("time_lag_seconds") for part in parts),
             "lost_messages": total(part.get("lost_messages") for part in parts),
             "members": most(part.get("members") for part in described.get(poll, [])),
-            "resets": sum(part["resets"] for part in parts),
+            "resets": total(part["resets"] for part in parts),
         }
         row["interval_seconds"] = cadence.of(row)
         for counter in ("log_end", "committed"):
@@ -234,7 +234,7 @@ def group_minutes(polls: list[Row]) -> Iterable[tuple[Key, Row]]:
                 "unknown_partitions_max": most(row["unknown_partitions"] for row in samples),
                 **flow(samples, "log_end", "arrived"),
                 **flow(samples, "committed", "consumed"),
-                "resets": sum(row["resets"] for row in samples),
+                "resets": total(row["resets"] for row in samples),
                 "samples": len(samples),
                 "unknown_samples": sum(
                     row["unknown_partitions"] > 0 or row["partitions"] == 0 for row in samples

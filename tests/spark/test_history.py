@@ -1,48 +1,174 @@
 from __future__ import annotations
 
-from datetime import timedelta
+import random
+import shutil
+from datetime import UTC, datetime, timedelta
 
+import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
-from config.settings import Settings
+from config.settings import ClusterSettings, Settings, SparkSettings
 from lake.store import Lake
+from lake.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUP_PARTITION_HISTORY, JOBS
+from spark_metrics.backfill import backfill
+from spark_metrics.errors import HistoryError
 from spark_metrics.streaming import HistoryJob
+from spark_metrics.stretch import Stretch
 from tests.spark import bronze
-from tests.spark.comparing import assert_recomputed
+from tests.spark.comparing import HISTORIES, all_stored, assert_recomputed, assert_same
+from tests.spark.pasts import eventful
 
 
-def catch_up(spark: SparkSession, lake: Lake, settings: Settings) -> None:
-    job = HistoryJob(spark, lake, settings)
+def catch_up(job: HistoryJob) -> None:
+    job.step(everything=True)
     while not job.is_done:
         job.step(everything=True)
 
 
-def eventful(seed: int, polls: int = 40) -> list[bronze.Rows]:
-    """A past in which everything happens: gaps, resets, new partitions, a deleted group."""
-    model = bronze.Model(seed=seed)
-    step = timedelta(seconds=model.interval_seconds)
-    rows, at = [], bronze.START
-    for number in range(polls):
-        if number == polls // 4:
-            model.recreate("topic-0")
-        if number == polls // 3:
-            model.add_partition("shared")
-        if number == polls // 2:
-            model.rewind("group-1")
-            at += timedelta(seconds=47)  # longer than a difference may reach
-        if number == 2 * polls // 3:
-            model.delete_group("group-2")
-        rows.append(model.poll(at))
-        at += step
-    return rows
-
-
-@pytest.mark.parametrize("seed", [pytest.param(seed, id=f"seed-{seed}") for seed in (1, 2)])
 def test_history_equals_a_recomputation(
+    spark: SparkSession, lake: Lake, settings: Settings
+) -> None:
+    polls = eventful(seed=1, polls=60)
+    bronze.append(lake, *polls)
+    catch_up(HistoryJob(spark, lake, settings))
+    assert_recomputed(lake, polls)
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, id=f"seed-{seed}") for seed in (2, 3)])
+def test_any_order_and_any_batches_give_the_same(
     spark: SparkSession, lake: Lake, settings: Settings, seed: int
 ) -> None:
-    polls = eventful(seed)
-    bronze.append(lake, *polls)
-    catch_up(spark, lake, settings)
+    """Polls arrive out of order, late and some of them twice, in batches of any size; the job is
+    made anew now and then, and the collectors compact their tables in between."""
+    dice = random.Random(seed)  # noqa: S311 (a seeded test)
+    polls = eventful(seed=seed, polls=48)
+    arriving = sorted(range(len(polls)), key=lambda number: number + dice.choice((0, 0, 0, 14)))
+    arriving += dice.sample(arriving, 3)  # appended twice, as after a time-out
+    job = HistoryJob(spark, lake, settings)
+    while arriving:
+        size = dice.randrange(5, 16)
+        batch, arriving = arriving[:size], arriving[size:]
+        bronze.append(lake, *(polls[number] for number in batch))
+        if dice.random() < 0.4:
+            lake.compact(GROUP_OFFSETS, since=bronze.START)
+        if dice.random() < 0.4:
+            job = HistoryJob(spark, lake, settings)
+        job.step(everything=dice.random() < 0.5)
+    catch_up(job)
     assert_recomputed(lake, polls)
+
+
+def test_compaction_brings_no_work(spark: SparkSession, lake: Lake, settings: Settings) -> None:
+    polls = bronze.history(bronze.Model(seed=5), polls=6)
+    for poll in polls:
+        bronze.append(lake, poll)
+    job = HistoryJob(spark, lake, settings)
+    catch_up(job)
+    before = all_stored(lake)
+    lake.compact(GROUP_OFFSETS, since=bronze.START)
+    done = job.step(everything=True)
+    assert (done.status, done.rows_read) == ("waiting", 0)
+    assert_same(all_stored(lake), before)
+
+
+def test_backfill_equals_streaming(spark: SparkSession, lake: Lake, settings: Settings) -> None:
+    polls = eventful(seed=6)
+    bronze.append(lake, *polls)
+    catch_up(HistoryJob(spark, lake, settings))
+    before = all_stored(lake)
+    start, end = bronze.START + timedelta(minutes=1), bronze.START + timedelta(minutes=5)
+    rebuilt = backfill(Stretch(spark, lake, settings), start, end)
+    assert (rebuilt.span.start, rebuilt.span.end) == (start, end)
+    assert_same(all_stored(lake), before)
+    assert_recomputed(lake, polls)
+
+
+def test_backfill_leaves_what_it_cannot_know(
+    spark: SparkSession, lake: Lake, settings: Settings
+) -> None:
+    stretch = Stretch(spark, lake, settings)
+    with pytest.raises(HistoryError, match="no samples yet"):
+        backfill(stretch, bronze.START, bronze.START + timedelta(hours=1))
+    bronze.append(lake, *bronze.history(bronze.Model(seed=7), polls=2))
+    with pytest.raises(HistoryError, match="no samples before 2026-01-05 23:57"):
+        backfill(stretch, bronze.START - timedelta(hours=2), bronze.START - timedelta(hours=1))
+    rebuilt = backfill(stretch, bronze.START - timedelta(days=9), bronze.START + timedelta(hours=1))
+    assert rebuilt.span.start == bronze.START
+
+
+def test_samples_that_come_too_late_are_counted_until_a_backfill(
+    spark: SparkSession, lake: Lake, settings: Settings
+) -> None:
+    settings = Settings(
+        clusters=[ClusterSettings(name="demo", bootstrap_servers="localhost:9092")],
+        lake=settings.lake,
+        spark=SparkSettings(late_after_seconds=3600),
+    )
+    now = datetime.now(UTC).replace(microsecond=0)
+    model = bronze.Model(seed=8, calm=True)
+    late = bronze.history(model, polls=2, start=now - timedelta(hours=2))
+    in_time = bronze.history(model, polls=2, start=now - timedelta(minutes=20))
+    newest = bronze.history(model, polls=1, start=now)
+    bronze.append(lake, *newest)
+    job = HistoryJob(spark, lake, settings)
+    catch_up(job)
+    bronze.append(lake, *late, *in_time)
+    catch_up(job)
+    assert_recomputed(lake, [*in_time, *newest])
+    jobs = lake.read(JOBS)
+    assert jobs["late_rows"].sum() == sum(len(rows) for poll in late for rows in poll.values())
+    backfill(Stretch(spark, lake, settings), now - timedelta(hours=3), now - timedelta(hours=1))
+    assert_recomputed(lake, [*late, *in_time, *newest])
+
+
+def test_unknown_is_not_zero(spark: SparkSession, lake: Lake, settings: Settings) -> None:
+    """A poll that knows no partition has no lag; one that knows some has their sum."""
+    base = {"cluster": "demo", "group": "g", "topic": "t"}
+    rows = []
+    for second, lags in ((0, (5, 7)), (5, (None, None)), (10, (9, None))):
+        at = bronze.START + timedelta(seconds=second)
+        for partition, lag in enumerate(lags):
+            rows.append(
+                {**base, "partition": partition, "lag": lag, "observed_at": at, "poll_id": str(at)}
+            )
+    lake.append(GROUP_OFFSETS, bronze.frame(GROUP_OFFSETS, rows))
+    catch_up(HistoryJob(spark, lake, settings))
+    minute = lake.read(GROUP_HISTORY, pl.col("grain_seconds") == 60).row(0, named=True)
+    assert minute["lag_min"] == 9
+    assert minute["lag_max"] == 12
+    assert minute["lag_mean"] == 10.5
+    assert minute["samples"] == 3
+    assert minute["unknown_samples"] == 2
+    assert minute["unknown_partitions_max"] == 2
+    assert minute["arrived"] is None
+    assert minute["arrival_per_second"] is None
+    assert minute["samples_expected"] is None
+    partition = lake.read(
+        GROUP_PARTITION_HISTORY, pl.col("grain_seconds") == 60, pl.col("partition") == 1
+    ).row(0, named=True)
+    assert (partition["lag_mean"], partition["unknown_samples"]) == (7.0, 2)
+
+
+def test_a_lost_history_is_made_anew(spark: SparkSession, lake: Lake, settings: Settings) -> None:
+    polls = bronze.history(bronze.Model(seed=9), polls=3)
+    bronze.append(lake, *polls)
+    catch_up(HistoryJob(spark, lake, settings))
+    shutil.rmtree(lake.uri(GROUP_HISTORY))
+    catch_up(HistoryJob(spark, lake, settings))
+    assert_recomputed(lake, polls)
+
+
+def test_spark_and_delta_rs_read_each_others_tables(
+    spark: SparkSession, lake: Lake, settings: Settings
+) -> None:
+    polls = bronze.history(bronze.Model(seed=10), polls=2)
+    bronze.append(lake, *polls)
+    lake.compact(GROUP_OFFSETS, since=bronze.START)
+    catch_up(HistoryJob(spark, lake, settings))
+    by_spark = spark.read.format("delta").load(lake.uri(GROUP_OFFSETS))
+    assert by_spark.count() == sum(len(poll["group_offsets"]) for poll in polls)
+    for table in HISTORIES:
+        rows = spark.read.format("delta").load(lake.uri(table))
+        assert rows.columns == list(table.polars_schema)
+        assert rows.count() == lake.read(table).height > 0
