@@ -83,9 +83,9 @@ def serve(service: Service, until: threading.Event | float) -> None:
     if isinstance(until, float):
         time.sleep(until)
     else:
-        until.wait(10)
+        until.wait(60)
     service.stop()
-    thread.join(15)
+    thread.join(60)
     assert not thread.is_alive()
 
 
@@ -184,16 +184,16 @@ def test_a_broken_lake_does_not_end_the_service_and_the_loss_is_told(tmp_path: P
     service = Service([source], lake, 1000)
     thread = threading.Thread(target=service.run)
     thread.start()
-    polls(source, 3).wait(10)
+    polls(source, 3).wait(60)
     lake.refuses = False
 
     def told() -> bool:
         rows = lake.read(COLLECTIONS).filter(pl.col("section") == "lake")
         return rows.height == 1 and "no space left on device" in rows["error"][0]
 
-    eventually(told, timeout_seconds=10, what="row about the loss")
+    eventually(told, timeout_seconds=60, what="row about the loss")
     service.stop()
-    thread.join(15)
+    thread.join(60)
     assert lake.read(BROKERS).height > 0
 
 
@@ -211,9 +211,9 @@ def test_small_files_are_put_together(lake: Lake) -> None:
         history = Path(lake.uri(BROKERS)) / "_delta_log"
         return any("OPTIMIZE" in log.read_text() for log in history.glob("*.json"))
 
-    eventually(compacted, timeout_seconds=10, what="compaction")
+    eventually(compacted, timeout_seconds=60, what="compaction")
     service.stop()
-    thread.join(15)
+    thread.join(60)
     rows = lake.read(BROKERS)
     assert rows.height == 2 * len(source.begun)
     assert rows["poll_id"].n_unique() == len(source.begun)
