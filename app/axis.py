@@ -12,18 +12,24 @@ from app.view import View
 SHORTEST = timedelta(minutes=2)
 
 
-def page_axis(view: View, first: datetime | None, events: tuple[Event, ...] = ()) -> Axis:
+def page_axis(
+    view: View, first: datetime | None, events: tuple[Event, ...] = (), *, step_seconds: float = 60
+) -> Axis:
     """Return the axis of the chosen range, begun later where there is nothing to show before.
 
     Args:
         view: The frame of the page.
         first: The first moment of the page's history.
         events: Marks for every figure.
+        step_seconds: The steps of the history: the axis moves on by whole ones, at most by
+            minutes, so that a figure whose points stay the same stays the same itself.
     """
+    step = min(step_seconds, 60.0)
+    end = view.now - timedelta(seconds=view.now.timestamp() % step)
     start = view.range.start(view.now)
     if first is not None and first > start:
-        start = max(start, min(first, view.now - SHORTEST))
-    return Axis(start, view.now, view.zone, events)
+        start = max(start, min(first, end - SHORTEST))
+    return Axis(start, end, view.zone, events)
 
 
 def broker_marks(view: View) -> tuple[Event, ...]:

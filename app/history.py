@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import ceil
 
 import polars as pl
 
@@ -108,8 +109,12 @@ def merge(
     measures: tuple[Measure, ...],
     chosen: TimeRange,
     poll_seconds: float,
+    now: datetime,
 ) -> History:
     """Put history and the raw samples after it together.
+
+    Only steps that are over are returned: a figure of the page then changes once a step, not at
+    each refresh.
 
     Args:
         gold: Rows of a gold table at the range's grain.
@@ -118,16 +123,19 @@ def merge(
         measures: The values.
         chosen: The range: its grain and its steps.
         poll_seconds: The cadence of the samples.
+        now: The present.
 
     Returns:
-        History in steps of the range; while there is none, the samples at their own cadence.
+        History in steps of the range. While the samples reach back as far as the history does,
+        the samples alone, in steps of a few seconds.
     """
-    names = [measure.name for measure in measures]
-    if gold.is_empty():
+    first, first_sample = gold["window_start"].min(), samples[TIME].min()
+    if first is None or _covers(first_sample, first):
         note = None
-        if not samples.is_empty():
+        if first is None and first_sample is not None:
             note = "No history has been written yet: these are the samples of the last minutes."
-        return History(samples.select(TIME, *keys, *names).sort(TIME), poll_seconds, note)
+        step = fine_step(poll_seconds)
+        return History(_over(in_steps(samples, keys, measures, step), step, now), step, note)
     past = gold.select(
         pl.col("window_start").alias(TIME),
         *keys,
@@ -136,16 +144,32 @@ def merge(
     if chosen.grain_seconds == 60 and not samples.is_empty():
         end = past[TIME].max()
         assert isinstance(end, datetime)  # noqa: S101 (the frame is not empty)
-        tail = samples.filter(pl.col(TIME) >= end + timedelta(seconds=60)).select(
-            TIME, *keys, *names
-        )
-        past = pl.concat(
-            [past, in_steps(tail, keys, measures, 60).cast(past.schema)],
-            how="vertical",
-        )
-    return History(
-        in_steps(past, keys, measures, chosen.step_seconds).sort(TIME), chosen.step_seconds
+        tail = samples.filter(pl.col(TIME) >= end + timedelta(seconds=60))
+        past = pl.concat([past, in_steps(tail, keys, measures, 60).cast(past.schema)])
+    step = chosen.step_seconds
+    return History(_over(in_steps(past, keys, measures, step), step, now), step)
+
+
+FINE_SECONDS = 15
+"""The steps of what is drawn from raw samples; two polls at the least fall into one."""
+
+
+def fine_step(poll_seconds: float) -> int:
+    """Return the steps in which raw samples are drawn."""
+    return max(FINE_SECONDS, ceil(2 * poll_seconds))
+
+
+def _covers(first_sample: object, first: object) -> bool:
+    return (
+        isinstance(first_sample, datetime)
+        and isinstance(first, datetime)
+        and first_sample < first + timedelta(seconds=60)
     )
+
+
+def _over(frame: pl.DataFrame, step_seconds: int, now: datetime) -> pl.DataFrame:
+    """Leave out the step that is not over yet; one longer than a minute is shown as it grows."""
+    return frame.filter(pl.col(TIME) <= now - timedelta(seconds=min(step_seconds, 60))).sort(TIME)
 
 
 def in_steps(

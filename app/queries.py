@@ -249,6 +249,7 @@ def _merged(
         measures=measures,
         chosen=view.range,
         poll_seconds=view.interval_seconds,
+        now=view.now,
     )
 
 

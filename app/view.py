@@ -57,12 +57,17 @@ def open_view(settings: Settings, lake: Lake, cluster: str | None, range_key: st
         lake=lake,
         cluster=cluster if cluster in known else known[0],
         range=RANGES.get(range_key or DEFAULT_RANGE, RANGES[DEFAULT_RANGE]),
-        now=datetime.now(UTC),
+        now=utc_now(),
         zone=_zone(st.context.timezone),
         palette=palette(st.context.theme.type),
     )
     st.session_state[_KEY] = view
     return view
+
+
+def utc_now() -> datetime:
+    """Return the present moment in UTC."""
+    return datetime.now(UTC)
 
 
 def current() -> View:

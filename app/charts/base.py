@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any, Literal
 
@@ -71,68 +71,96 @@ class Axis:
         return f"UTC{sign}{hours}" + (f":{rest:02d}" if rest else "")
 
 
-def figure(
+@dataclass(slots=True)
+class Plot:
+    """A figure in the making: plain values, validated once when it is done.
+
+    Attributes:
+        layout: Plotly's layout without what stands apart below.
+        x: The x axis.
+        y: The y axis.
+        traces: What is drawn.
+        shapes: Lines across the plot.
+        notes: Labels in the plot.
+    """
+
+    layout: dict[str, Any]
+    x: dict[str, Any]
+    y: dict[str, Any]
+    traces: list[dict[str, Any]] = field(default_factory=list)
+    shapes: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[dict[str, Any]] = field(default_factory=list)
+
+    def done(self) -> go.Figure:
+        """Return the figure."""
+        layout = {
+            **self.layout,
+            "xaxis": self.x,
+            "yaxis": self.y,
+            "shapes": self.shapes,
+            "annotations": self.notes,
+        }
+        return go.Figure({"data": self.traces, "layout": layout})
+
+
+def plot(
     palette: Palette, *, height: int, y_title: str, legend: bool = True, log: bool = False
-) -> go.Figure:
-    """Return an empty figure with the pages' look: zero-based y, thin margins, no vertical grid."""
-    made = go.Figure()
-    made.update_layout(
-        height=height,
-        # The same margin on the left of every figure: their time axes lie below each other.
-        margin={"l": 56, "r": 8, "t": 30 if legend else 8, "b": 8},
-        colorway=palette.series,
-        font={"color": palette.text, "size": 12, "family": '"Source Sans", sans-serif'},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        hovermode="x unified",
-        # Thousands in thin spaces, as everywhere else on the pages.
-        separators=f".{THIN}",
-        showlegend=legend,
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": 12, "color": palette.text},
-            "itemclick": "toggleothers",
-            "itemdoubleclick": "toggle",
-            "title": {"text": ""},
+) -> Plot:
+    """Begin a figure with the pages' look: zero-based y, thin margins, no vertical grid."""
+    ticks = {"size": 11, "color": palette.quiet}
+    return Plot(
+        layout={
+            "height": height,
+            # The same margin on the left of all figures: their time axes lie below each other.
+            "margin": {"l": 56, "r": 8, "t": 30 if legend else 8, "b": 8},
+            "font": {"color": palette.text, "size": 12, "family": '"Source Sans", sans-serif'},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "hovermode": "x unified",
+            # Thousands in thin spaces, as everywhere else on the pages.
+            "separators": f".{THIN}",
+            "showlegend": legend,
+            "legend": {
+                "orientation": "h",
+                "x": 0,
+                "xanchor": "left",
+                "y": 1.02,
+                "yanchor": "bottom",
+                "font": {"size": 12, "color": palette.text},
+                "itemclick": "toggleothers",
+                "itemdoubleclick": "toggle",
+            },
+            # The same revision at each refresh: what the viewer has zoomed or hidden stays so.
+            "uirevision": "kept",
         },
-        # The same revision at each refresh: what the viewer has zoomed or hidden stays so.
-        uirevision="kept",
-        dragmode="zoom",
+        x={
+            "showgrid": False,
+            "zeroline": False,
+            "linecolor": palette.grid,
+            "tickfont": ticks,
+            "ticks": "outside",
+            "ticklen": 4,
+            "tickcolor": palette.grid,
+            "automargin": True,
+        },
+        y={
+            "type": "log" if log else "linear",
+            "rangemode": "tozero",
+            "gridcolor": palette.grid,
+            "zeroline": False,
+            "tickfont": ticks,
+            "title": {"text": y_title, "font": ticks, "standoff": 6},
+            "fixedrange": True,
+            "tickformat": "~s",
+            "nticks": 6,
+            **({"dtick": 1} if log else {}),
+        },
     )
-    made.update_xaxes(
-        showgrid=False,
-        zeroline=False,
-        linecolor=palette.grid,
-        tickfont={"size": 11, "color": palette.quiet},
-        ticks="outside",
-        ticklen=4,
-        tickcolor=palette.grid,
-        automargin=True,
-        title=None,
-    )
-    made.update_yaxes(
-        type="log" if log else "linear",
-        rangemode="tozero",
-        gridcolor=palette.grid,
-        zeroline=False,
-        tickfont={"size": 11, "color": palette.quiet},
-        title={"text": y_title, "font": {"size": 11, "color": palette.quiet}, "standoff": 6},
-        fixedrange=True,
-        tickformat="~s",
-        nticks=6,
-    )
-    if log:
-        made.update_yaxes(dtick=1)
-    return made
 
 
-def put_time_axis(made: go.Figure, axis: Axis, palette: Palette, *, labels: bool = True) -> None:
+def put_time_axis(made: Plot, axis: Axis, palette: Palette, *, labels: bool = True) -> None:
     """Give the figure the page's time axis and its marks."""
-    made.update_xaxes(
+    made.x.update(
         type="date",
         range=[axis.local(axis.start), axis.local(axis.end)],
         tickformatstops=[
@@ -144,38 +172,33 @@ def put_time_axis(made: go.Figure, axis: Axis, palette: Palette, *, labels: bool
         hoverformat=f"%-d %b %H:%M:%S ({axis.offset})",
     )
     shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
+    length = axis.end - axis.start
     last_label: datetime | None = None
     for event in sorted(shown, key=lambda one: one.at):
         colour = palette.act if event.kind == "act" else palette.quiet
         at = axis.local(event.at)
-        made.add_shape(
-            type="line",
-            x0=at,
-            x1=at,
-            y0=0,
-            y1=1,
-            yref="paper",
-            line={"color": colour, "width": 1, "dash": "dot"},
-            layer="below",
+        made.shapes.append(
+            {
+                "type": "line",
+                **{"x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"},
+                "line": {"color": colour, "width": 1, "dash": "dot"},
+                "layer": "below",
+            }
         )
         # Labels that would lie on each other are left out; the mark itself stays.
-        if not labels:
-            continue
-        if last_label is not None and (event.at - last_label) < (axis.end - axis.start) / 6:
+        if not labels or (last_label is not None and event.at - last_label < length / 6):
             continue
         last_label = event.at
-        late = event.at > axis.start + (axis.end - axis.start) * 0.8
-        made.add_annotation(
-            x=at,
-            y=1,
-            yref="paper",
-            text=event.text,
-            showarrow=False,
-            xanchor="right" if late else "left",
-            yanchor="top",
-            xshift=-3 if late else 3,
-            font={"size": 11, "color": colour},
-            bgcolor=palette.ground,
+        is_late = event.at > axis.start + length * 0.8
+        made.notes.append(
+            {
+                **{"x": at, "y": 1, "yref": "paper", "text": event.text, "showarrow": False},
+                "xanchor": "right" if is_late else "left",
+                "yanchor": "top",
+                "xshift": -3 if is_late else 3,
+                "font": {"size": 11, "color": colour},
+                "bgcolor": palette.ground,
+            }
         )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import plotly.graph_objects as go
 import polars as pl
 
-from app.charts.base import Axis, figure, put_time_axis
+from app.charts.base import Axis, plot, put_time_axis
 from app.charts.lines import time_unit
 from app.format import duration, exact
 from app.theme import Palette
@@ -38,7 +38,7 @@ def heatmap(
         height: In pixels; by default it follows the number of partitions.
     """
     labels = frame.select("label", "order").unique().sort("order")["label"].to_list()
-    made = figure(
+    made = plot(
         palette,
         height=height or min(520, max(150, 60 + 18 * len(labels))),
         y_title="",
@@ -61,8 +61,9 @@ def heatmap(
             rows.append([one.get(place) for place in range(places)])
         top = max(neutral, _peak(frame[value]))
         scale, name = time_unit(top) if unit is None else (1.0, unit)
-        made.add_trace(
-            go.Heatmap(
+        made.traces.append(
+            dict(
+                type="heatmap",
                 x=[axis.local(moment) for moment in grid],
                 y=labels,
                 z=[[None if cell is None else cell / scale for cell in row] for row in rows],
@@ -93,18 +94,14 @@ def heatmap(
             )
         )
     put_time_axis(made, axis, palette, labels=False)
-    made.update_layout(hovermode="closest")
-    made.update_xaxes(nticks=4)
-    made.update_yaxes(
-        type="category",
-        autorange="reversed",
-        gridcolor="rgba(0,0,0,0)",
-        tickmode="array",
-        tickvals=_thinned(labels),
-        nticks=None,
-        automargin=True,
-    )
-    return made
+    made.layout["hovermode"] = "closest"
+    made.x["nticks"] = 4
+    made.y = {
+        **{"type": "category", "autorange": "reversed", "showgrid": False, "fixedrange": True},
+        **{"tickmode": "array", "tickvals": _thinned(labels), "automargin": True},
+        "tickfont": {"size": 11, "color": palette.quiet},
+    }
+    return made.done()
 
 
 def _peak(values: pl.Series) -> float:
@@ -139,12 +136,13 @@ def bars(
         marked: Column that is true for bars to draw in amber.
         height: In pixels.
     """
-    made = figure(palette, height=height, y_title=y_title, legend=False)
+    made = plot(palette, height=height, y_title=y_title, legend=False)
     colours: str | list[str] = palette.series[0]
     if marked is not None:
         colours = [palette.watch if hot else palette.series[0] for hot in frame[marked].to_list()]
-    made.add_trace(
-        go.Bar(
+    made.traces.append(
+        dict(
+            type="bar",
             x=[str(name) for name in frame[label].to_list()],
             y=frame[value].to_list(),
             marker={"color": colours, "line": {"width": 0}},
@@ -152,14 +150,16 @@ def bars(
         )
     )
     if even is not None:
-        made.add_hline(
-            y=even,
-            line={"color": palette.quiet, "width": 1, "dash": "dot"},
+        made.shapes.append(
+            {
+                **{"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": even, "y1": even},
+                "line": {"color": palette.quiet, "width": 1, "dash": "dot"},
+            }
         )
-    made.update_layout(hovermode="closest", bargap=0.25, barcornerradius=2)
+    made.layout.update(hovermode="closest", bargap=0.25, barcornerradius=2)
     names = [str(name) for name in frame[label].to_list()]
-    made.update_xaxes(type="category", tickmode="array", tickvals=_thinned(names))
-    return made
+    made.x.update(type="category", tickmode="array", tickvals=_thinned(names))
+    return made.done()
 
 
 def stacked_bars(
@@ -183,11 +183,12 @@ def stacked_bars(
         y_title: What the values are, with their unit.
         height: In pixels.
     """
-    made = figure(palette, height=height, y_title=y_title)
+    made = plot(palette, height=height, y_title=y_title)
     names = [str(name) for name in frame[label].to_list()]
     for (column, name), colour in zip(parts.items(), colours, strict=True):
-        made.add_trace(
-            go.Bar(
+        made.traces.append(
+            dict(
+                type="bar",
                 x=names,
                 y=frame[column].to_list(),
                 name=name,
@@ -195,6 +196,6 @@ def stacked_bars(
                 hovertemplate="%{y:,.0f}",
             )
         )
-    made.update_layout(barmode="stack", bargap=0.4)
-    made.update_xaxes(type="category", tickmode="array", tickvals=_thinned(names))
-    return made
+    made.layout.update(barmode="stack", bargap=0.4)
+    made.x.update(type="category", tickmode="array", tickvals=_thinned(names))
+    return made.done()

@@ -9,7 +9,7 @@ from datetime import datetime
 import plotly.graph_objects as go
 import polars as pl
 
-from app.charts.base import Axis, figure, put_time_axis, top_and_others, with_gaps
+from app.charts.base import Axis, Plot, plot, put_time_axis, top_and_others, with_gaps
 from app.format import duration
 from app.theme import Palette
 
@@ -78,7 +78,7 @@ def series_chart(
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
     # A legend of several lines must not take its height from the plot.
     height += _LEGEND_LINE * max(0, -(-len(names) // legend_columns) - 1)
-    made = figure(palette, height=height, y_title=y_title, log=log)
+    made = plot(palette, height=height, y_title=y_title, log=log)
     rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
     for position, name in enumerate(names):
         one = rows.filter(pl.col(by) == name)
@@ -94,7 +94,7 @@ def series_chart(
         )
     _fit_ticks(made)
     put_time_axis(made, axis, palette)
-    return made
+    return made.done()
 
 
 def columns_chart(
@@ -116,7 +116,7 @@ def columns_chart(
     if is_time:
         longest = max((_peak(frame, line.column) for line in lines), default=0.0)
         unit, y_title = time_unit(longest)
-    made = figure(palette, height=height, y_title=y_title, legend=len(lines) > 1, log=log)
+    made = plot(palette, height=height, y_title=y_title, legend=len(lines) > 1, log=log)
     rows = with_gaps(frame, step_seconds=step_seconds, values=[line.column for line in lines])
     times = axis.local_times(rows["time"])
     for position, line in enumerate(lines):
@@ -134,11 +134,11 @@ def columns_chart(
         )
     _fit_ticks(made)
     put_time_axis(made, axis, palette)
-    return made
+    return made.done()
 
 
 def _add_line(
-    made: go.Figure,
+    made: Plot,
     times: list[datetime],
     values: list[float | None],
     *,
@@ -149,39 +149,40 @@ def _add_line(
     words: list[str] | None = None,
 ) -> None:
     known = sum(value is not None for value in values)
-    made.add_trace(
-        go.Scatter(
-            x=times,
-            y=values,
-            name=name,
+    made.traces.append(
+        {
+            "type": "scatter",
+            "x": times,
+            "y": values,
+            "name": name,
             # A line needs two neighbours; a lonely point would not be seen without its marker.
-            mode="lines" if known > 3 and not _has_lonely(values) else "lines+markers",
-            marker={"size": 4, "color": colour},
-            line={
+            "mode": "lines" if known > 3 and not _has_lonely(values) else "lines+markers",
+            "marker": {"size": 4, "color": colour},
+            "line": {
                 "color": colour,
                 "width": 1.8,
                 "dash": dash,
                 "shape": "hv" if steps else "linear",
             },
-            connectgaps=False,
-            customdata=words,
-            hovertemplate="%{customdata}"
+            "connectgaps": False,
+            "customdata": words,
+            "hovertemplate": "%{customdata}"
             if words is not None
             else "%{y:,.3~r}"
             if _is_fraction(values)
             else "%{y:,.0f}",
-        )
+        }
     )
 
 
-def _fit_ticks(made: go.Figure) -> None:
+def _fit_ticks(made: Plot) -> None:
     """Write small figures as they are: SI prefixes would make thousandths of them."""
-    peak = max((abs(y) for trace in made.data for y in trace.y if y is not None), default=0.0)
+    drawn = [abs(y) for trace in made.traces for y in trace["y"] if y is not None]
+    peak = max(drawn, default=0.0)
     if peak < 10:
-        made.update_yaxes(tickformat="~g")
-    whole = all(float(y).is_integer() for trace in made.data for y in trace.y if y is not None)
-    if whole and peak < 5 and made.layout.yaxis.type != "log":
-        made.update_yaxes(dtick=1, range=[0, max(1.0, peak) * 1.05])
+        made.y["tickformat"] = "~g"
+    if peak < 5 and made.y["type"] != "log" and all(float(y).is_integer() for y in drawn):
+        made.y.update(dtick=1, range=[0, max(1.0, peak) * 1.05])
 
 
 def _peak(frame: pl.DataFrame, column: str) -> float:

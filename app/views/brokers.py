@@ -81,7 +81,12 @@ with components.section(
     "producers with acks=all are refused. Offline: no leader, neither read nor written.",
 ):
     history = queries.cluster_history(view)
-    axis = page_axis(view, history.first, broker_events(history.frame))
+    axis = page_axis(
+        view,
+        history.first,
+        broker_events(history.frame),
+        step_seconds=history.step_seconds,
+    )
     components.chart(
         columns_chart(
             history.frame,

@@ -116,7 +116,7 @@ left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = queries.dead_letter_history(view)
     frame = deadletters.arrivals(history.frame)
-    axis = page_axis(view, history.first, broker_marks(view))
+    axis = page_axis(view, history.first, broker_marks(view), step_seconds=history.step_seconds)
     with left, components.section("Arriving", log_key="letters-log") as log:
         components.chart(
             series_chart(

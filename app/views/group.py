@@ -123,7 +123,7 @@ with components.guarded():
     history = replace(whole, frame=grouppage.with_whole_delays(whole.frame, partitions.frame))
     events = broker_marks(view)
     first = min((one for one in (history.first, partitions.first) if one), default=None)
-    axis = page_axis(view, first, events)
+    axis = page_axis(view, first, events, step_seconds=history.step_seconds)
     with left_side:
         for title, key, line, y_title, alt in (
             ("Time lag", "time-lag", Line("time_lag_seconds", "time lag"), "", "Age"),

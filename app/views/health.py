@@ -56,10 +56,10 @@ elif collections is not None:
             f"{escape(row['error'])}  \n"
             f":gray[:material/arrow_forward: {escape(healthpage.what_to_do(row['error']))}]"
         )
-    start = view.range.start(view.now)
-    ranged = collections.filter(pl.col("observed_at") >= start)
+    axis = page_axis(view, collections["observed_at"].min())  # type: ignore[arg-type]
+    # Up to the last whole minute: the figures then change once a minute, not at each refresh.
+    ranged = collections.filter(pl.col("observed_at").is_between(axis.start, axis.end))
     polls = healthpage.polls(ranged)
-    axis = page_axis(view, polls["time"].min())  # type: ignore[arg-type]
     left, right = st.columns(2, gap="medium")
     with (
         left,

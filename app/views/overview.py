@@ -169,7 +169,12 @@ with components.guarded():
 axis = None
 with components.guarded():
     groups = queries.group_history(view)
-    axis = page_axis(view, groups.first, overview.broker_events(course))
+    axis = page_axis(
+        view,
+        groups.first,
+        overview.broker_events(course),
+        step_seconds=groups.step_seconds,
+    )
     left, right = st.columns(2, gap="medium")
     with left, components.section("Lag by group", log_key="overview-log") as log:
         lag_figure = series_chart(

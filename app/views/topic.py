@@ -116,7 +116,7 @@ with st.grid(6, min_column_width=124, gap="small"):
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = queries.topic_history(view, topic)
-    axis = page_axis(view, history.first, broker_marks(view))
+    axis = page_axis(view, history.first, broker_marks(view), step_seconds=history.step_seconds)
     with left, components.section("Arriving", log_key="topic-log") as log:
         components.chart(
             columns_chart(

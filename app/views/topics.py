@@ -130,7 +130,7 @@ if name:
 if history is not None:
     with components.section("Arriving by topic", log_key="topics-log") as log:
         frame = history.frame.filter(pl.col("topic").is_in(shown["topic"].to_list()))
-        axis = page_axis(view, history.first, broker_marks(view))
+        axis = page_axis(view, history.first, broker_marks(view), step_seconds=history.step_seconds)
         components.chart(
             series_chart(
                 frame,

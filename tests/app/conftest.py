@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,15 +16,15 @@ from tests.app import generated
 
 MAIN = Path(__file__).resolve().parents[2] / "app" / "main.py"
 
-# The newest poll lies a little ahead, so that it is not stale however long the tests take.
-AHEAD = timedelta(minutes=10)
+NOW = datetime.now(UTC).replace(microsecond=0)
+"""The moment at which the pages of these tests are drawn, however long the tests take."""
 
 Open = Callable[..., AppTest]
 
 
 def filled_folder(folder: Path, *, gold: bool = True) -> Path:
     path = generated.settings_yaml(folder)
-    generated.fill(load(path), now=datetime.now(UTC) + AHEAD, gold=gold)
+    generated.fill(load(path), now=NOW, gold=gold)
     return folder
 
 
@@ -69,6 +69,7 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
     """Return a function that draws a page on the lake of a folder."""
 
     def draw(folder: Path, page: str | None = None, **parameters: str) -> AppTest:
+        monkeypatch.setattr("app.view.utc_now", lambda: NOW)
         monkeypatch.setenv("HEADROOM_CONFIG", str(folder / "headroom.yaml"))
         test = AppTest.from_file(str(MAIN), default_timeout=60)
         for name, value in parameters.items():

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from app.history import GROUP, in_steps, merge
+from app.history import GROUP, History, fine_step, in_steps, merge
 from app.ranges import DEFAULT_RANGE, POINT_BUDGET, RANGES
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -55,14 +55,22 @@ def samples(**lags: int) -> pl.DataFrame:
     )
 
 
-def merged(past: pl.DataFrame, raw: pl.DataFrame, key: str = "1h"):  # type: ignore[no-untyped-def]
-    return merge(past, raw, keys=("group",), measures=GROUP, chosen=RANGES[key], poll_seconds=5.0)
+def merged(past: pl.DataFrame, raw: pl.DataFrame, *, now: float = 3600) -> History:
+    return merge(
+        past,
+        raw,
+        keys=("group",),
+        measures=GROUP,
+        chosen=RANGES["1h"],
+        poll_seconds=5.0,
+        now=START + timedelta(seconds=now),
+    )
 
 
 def test_without_history_the_samples_stand_in_and_say_so() -> None:
-    found = merged(gold(), samples(s0=5, s5=7))
-    assert found.frame["lag"].to_list() == [5, 7]
-    assert found.step_seconds == 5.0
+    found = merged(gold(), samples(s0=5, s5=9, s10=7, s15=3))
+    assert found.frame["lag"].to_list() == [9, 3]
+    assert found.step_seconds == 15.0
     assert found.note is not None
     assert "No history" in found.note
 
@@ -73,12 +81,34 @@ def test_nothing_at_all_needs_no_note() -> None:
     assert found.note is None
 
 
+def test_samples_that_reach_back_as_far_are_finer_than_the_history() -> None:
+    found = merged(gold(1, 2), samples(s10=4, s30=6, s130=8))
+    assert found.frame["lag"].to_list() == [4, 6, 8]
+    assert found.note is None
+
+
 def test_samples_after_the_last_window_are_added_by_the_minute() -> None:
     found = merged(gold(1, 2), samples(s60=99, s125=4, s130=6))
     assert found.frame["lag"].to_list() == [1, 2, 6]
     assert found.frame["time"].to_list()[-1] == START + timedelta(seconds=120)
     assert found.note is None
     assert found.first == START
+
+
+@pytest.mark.parametrize(
+    ("now", "lags"),
+    [pytest.param(179, [1, 2], id="not over"), pytest.param(180, [1, 2, 6], id="just over")],
+)
+def test_a_minute_is_drawn_when_it_is_over(now: float, lags: list[int]) -> None:
+    assert merged(gold(1, 2), samples(s125=6), now=now).frame["lag"].to_list() == lags
+
+
+@pytest.mark.parametrize(
+    ("poll_seconds", "step"),
+    [pytest.param(5.0, 15, id="demo"), pytest.param(15.0, 30, id="usual")],
+)
+def test_two_polls_fall_into_a_fine_step(poll_seconds: float, step: int) -> None:
+    assert fine_step(poll_seconds) == step
 
 
 def test_an_unknown_window_stays_unknown() -> None:
