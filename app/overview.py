@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import polars as pl
 
-from alerting.attention import AttentionItem, Kind, Severity
+from alerting.attention import AttentionFacts, AttentionItem, Kind, Severity, attention
 from app import theme
 from app.charts.base import Event
-from app.format import count, duration
+from app.format import count, duration, short
 from app.history import TIME
 from app.theme import Look
 
@@ -115,9 +115,52 @@ def course(frame: pl.DataFrame, value: str) -> list[float | None]:
     return values[::-1][::every][::-1]
 
 
-def growth(frame: pl.DataFrame, value: str) -> float | None:
-    """Return by how much a value differs between the first and the last known point."""
-    known = frame.sort(TIME)[value].drop_nulls()
-    if known.len() < 2:
+def growth(frame: pl.DataFrame, value: str) -> str | None:
+    """Return by how much a value has grown, and in what time: ``+905 in 5 min``."""
+    known = frame.filter(pl.col(value).is_not_null()).sort(TIME)
+    if known.height < 2:
         return None
-    return float(known[-1] - known[0])
+    change = float(known[value][-1] - known[value][0])
+    seconds = (known[TIME][-1] - known[TIME][0]).total_seconds()
+    return f"{'+' if change >= 0 else ''}{short(change)} in {duration(seconds)}"
+
+
+def cluster_rows(clusters: Sequence[tuple[str, AttentionFacts, frozenset[str]]]) -> pl.DataFrame:
+    """Return one row a cluster, the one with most to do first.
+
+    Args:
+        clusters: Each cluster's name, its facts, and which of them could not be read.
+    """
+    rows = []
+    for name, facts, missing in clusters:
+        items = attention(facts)
+        lags = [fact.status.numbers.lag for fact in facts.groups]
+        fact = facts.clusters[0] if facts.clusters else None
+        successes = [
+            one.last_success_at for one in facts.collections if one.last_success_at is not None
+        ]
+        rows.append(
+            {
+                "cluster": name,
+                "act_now": sum(item.severity is Severity.ACT_NOW for item in items),
+                "watch": sum(item.severity is Severity.WATCH for item in items),
+                "groups": None if "groups" in missing else len(facts.groups),
+                "lag": None if None in lags or not lags else sum(one for one in lags if one),
+                "under_replicated": fact.under_replicated if fact else None,
+                "offline": fact.offline if fact else None,
+                "age_seconds": max(0.0, facts.now - max(successes)) if successes else None,
+            }
+        )
+    return pl.DataFrame(
+        rows,
+        schema={
+            "cluster": pl.String,
+            "act_now": pl.Int64,
+            "watch": pl.Int64,
+            "groups": pl.Int64,
+            "lag": pl.Int64,
+            "under_replicated": pl.Int64,
+            "offline": pl.Int64,
+            "age_seconds": pl.Float64,
+        },
+    ).sort("act_now", "watch", "cluster", descending=[True, True, False])

@@ -1,17 +1,19 @@
 """Is anything wrong, and what first?"""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import polars as pl
 import streamlit as st
 
 from alerting.attention import AttentionItem, attention, headline
-from app import components, decisions, overview, pages, queries
+from app import components, decisions, overview, pages, queries, tables
 from app.axis import page_axis
 from app.charts.lines import Line, columns_chart, series_chart
 from app.format import clock, count, duration, escape, exact, rate, short, thin
 from app.groups import LATE
 from app.history import CLUSTER, DEAD_LETTER, TIME
+from app.tables import Column
 from app.view import current
 
 LISTED, MOST = 4, 10
@@ -64,6 +66,29 @@ def draw_item(item: AttentionItem) -> None:
         st.markdown(overview.deadline(item, view.now))
 
 
+if len(view.settings.clusters) > 1:
+    others = [
+        (one.name, decisions.gather(replace(view, cluster=one.name)))
+        for one in view.settings.clusters
+    ]
+    tables.show(
+        overview.cluster_rows([(name, one.facts, one.missing) for name, one in others]),
+        {
+            "cluster": Column("cluster", width=170),
+            "act_now": Column("act now", "count"),
+            "watch": Column("to watch", "count"),
+            "groups": Column("groups", "count"),
+            "lag": Column("lag", "count", help="Unknown where a group's lag is."),
+            "under_replicated": Column("out of sync", "count"),
+            "offline": Column("offline", "count"),
+            "age_seconds": Column("newest poll", "duration", unknown="never"),
+        },
+        view=view,
+        key="overview-clusters",
+        alt="Clusters with what needs somebody, the one with most to do first",
+        noun="clusters",
+    )
+
 if found:
     with st.container(border=True, gap="small"):
         for item in found[:LISTED]:
@@ -114,11 +139,7 @@ with components.guarded():
         components.tile(
             "Lag",
             short(sum(known_lags)) if known_lags else "unknown",
-            delta=f"without {count(unknown_groups, 'group')}"
-            if unknown_groups
-            else f"{'+' if grown >= 0 else ''}{short(grown)} in {view.range.label}"
-            if grown is not None
-            else None,
+            delta=f"without {count(unknown_groups, 'group')}" if unknown_groups else grown,
             colour="violet" if unknown_groups else "red" if late else "off",
             trend=overview.course(course, "lag"),
             help_text="Messages that wait, over all groups: log end minus committed offset. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.tables import NONE
+from tests.app import generated
 from tests.app.test_pages import calm, texts
 
 Open = Callable[..., AppTest]
@@ -225,3 +228,19 @@ def test_charts_and_tables_have_a_text_for_those_who_do_not_see_them(
     assert charts
     assert all(chart.proto.alt for chart in charts)
     assert all(table.proto.alt for table in test.dataframe)
+
+
+def test_with_several_clusters_each_has_a_row_and_a_page(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
+    generated.settings_yaml(tmp_path, clusters=("demo", "second"))
+    test = open_page(tmp_path)
+    calm(test)
+    rows = test.dataframe[0].value.set_index("cluster")
+    assert rows.index.to_list() == ["demo", "second"]
+    assert rows.loc["demo", "act_now"] == 3
+    assert rows["age_seconds"].to_dict()["second"] == NONE
+    test.selectbox(key="cluster").set_value("second").run()
+    calm(test)
+    assert test.title[0].value == "Waiting for the first poll"

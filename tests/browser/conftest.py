@@ -105,6 +105,10 @@ class Watched:
             "?.getAttribute('data-test-script-state') === 'notRunning'",
             timeout=60_000,
         )
+        # Charts and tables are loaded apart; until they are there, a grey block holds their place.
+        self.page.wait_for_function(
+            "document.querySelectorAll('[data-testid=stSkeleton]').length === 0", timeout=60_000
+        )
         for kind in ("stPlotlyChart", "stDataFrame"):
             boxes = self.page.get_by_test_id(kind)
             inner = ".main-svg" if kind == "stPlotlyChart" else "canvas"

@@ -69,7 +69,7 @@ def demo(
             yield base, folder / "data"
         finally:
             if process.poll() is None:
-                process.send_signal(signal.SIGINT)
+                os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C in a terminal does
                 try:
                     process.wait(timeout=60)
                 except subprocess.TimeoutExpired:

@@ -230,7 +230,8 @@ def test_the_course_of_a_tile_ends_with_the_newest_value() -> None:
     found = overview.course(history(lag=list(range(130))), "lag")
     assert len(found) <= 60
     assert found[-1] == 129
-    assert overview.growth(history(lag=[None, 5, 9]), "lag") == 4.0
+    assert overview.growth(history(lag=[None, 5, 9]), "lag") == "+4 in 1 min"
+    assert overview.growth(history(lag=[9, 5, 4]), "lag") == "-5 in 2 min"
     assert overview.growth(history(lag=[5]), "lag") is None
 
 
