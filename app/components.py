@@ -46,8 +46,8 @@ def show_broken(error: LakeError) -> None:
     if len(first_line) > 240:
         first_line = f"{first_line[:240]} …"
     st.error(
-        f"**The table {escape(table)} cannot be read.** What needs it is left out; the rest of "
-        f"the page is complete.  \n{escape(first_line)}",
+        f"**The table {escape(table)} cannot be read.** What needs it is left out.  \n"
+        f"{escape(first_line)}",
         icon=":material/database_off:",
     )
 

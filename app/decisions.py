@@ -152,7 +152,8 @@ def gather(view: View) -> Gathered:
             lambda: facts.collection_facts(cluster, facts.section_rows(queries.collections(view))),
         ),
     )
-    return Gathered(found, tuple(errors.values()), frozenset(errors))
+    by_table = {str(error).partition(":")[0]: error for error in errors.values()}
+    return Gathered(found, tuple(by_table.values()), frozenset(errors))
 
 
 def dead_letters(view: View) -> pl.DataFrame:

@@ -6,6 +6,8 @@ lakes in one process never mix.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import polars as pl
@@ -25,6 +27,7 @@ from app.history import (
 from app.ranges import TimeRange
 from app.view import View
 from config.settings import LakeSettings
+from lake.errors import LakeError
 from lake.schema import Table
 from lake.store import Lake
 from lake.tables import (
@@ -174,14 +177,17 @@ def cluster_history(view: View) -> History:
     """Return the cluster's history; see ``app.history.CLUSTER``.
 
     Raises:
-        LakeError: A table cannot be read.
+        LakeError: The history cannot be read, or there is none and the samples cannot.
     """
-    raw = samples.of_cluster(
-        recent(view, GROUP_OFFSETS),
-        recent(view, GROUPS),
-        recent(view, PARTITIONS),
-        recent(view, BROKERS),
-    )
+
+    def raw() -> pl.DataFrame:
+        return samples.of_cluster(
+            recent(view, GROUP_OFFSETS),
+            recent(view, GROUPS),
+            recent(view, PARTITIONS),
+            recent(view, BROKERS),
+        )
+
     return _merged(view, CLUSTER_HISTORY, raw, (), CLUSTER)
 
 
@@ -189,13 +195,15 @@ def group_history(view: View, group: str | None = None) -> History:
     """Return the history of one group or of all; see ``app.history.GROUP``.
 
     Raises:
-        LakeError: A table cannot be read.
+        LakeError: The history cannot be read, or there is none and the samples cannot.
     """
-    offsets, groups = recent(view, GROUP_OFFSETS), recent(view, GROUPS)
-    if group is not None:
-        offsets = offsets.filter(pl.col("group") == group)
-        groups = groups.filter(pl.col("group") == group)
-    raw = samples.of_groups(offsets, groups)
+
+    def raw() -> pl.DataFrame:
+        return samples.of_groups(
+            _only(recent(view, GROUP_OFFSETS), "group", group),
+            _only(recent(view, GROUPS), "group", group),
+        )
+
     return _merged(view, GROUP_HISTORY, raw, ("group",), GROUP, group)
 
 
@@ -203,9 +211,12 @@ def partition_history(view: View, group: str) -> History:
     """Return the history of a group's partitions; see ``app.history.PARTITION``.
 
     Raises:
-        LakeError: A table cannot be read.
+        LakeError: The history cannot be read, or there is none and the samples cannot.
     """
-    raw = samples.of_partitions(recent(view, GROUP_OFFSETS).filter(pl.col("group") == group))
+
+    def raw() -> pl.DataFrame:
+        return samples.of_partitions(_only(recent(view, GROUP_OFFSETS), "group", group))
+
     keys = ("group", "topic", "partition")
     return _merged(view, GROUP_PARTITION_HISTORY, raw, keys, PARTITION, group)
 
@@ -214,12 +225,12 @@ def topic_history(view: View, topic: str | None = None) -> History:
     """Return the history of one topic or of all; see ``app.history.TOPIC``.
 
     Raises:
-        LakeError: A table cannot be read.
+        LakeError: The history cannot be read, or there is none and the samples cannot.
     """
-    partitions = recent(view, PARTITIONS)
-    if topic is not None:
-        partitions = partitions.filter(pl.col("topic") == topic)
-    raw = samples.of_topics(partitions)
+
+    def raw() -> pl.DataFrame:
+        return samples.of_topics(_only(recent(view, PARTITIONS), "topic", topic))
+
     return _merged(view, TOPIC_HISTORY, raw, ("topic",), TOPIC, topic)
 
 
@@ -227,30 +238,47 @@ def dead_letter_history(view: View) -> History:
     """Return the history of all dead letters; see ``app.history.DEAD_LETTER``.
 
     Raises:
-        LakeError: A table cannot be read.
+        LakeError: The history cannot be read, or there is none and the samples cannot.
     """
-    raw = samples.of_dead_letters(recent(view, DEAD_LETTERS))
+
+    def raw() -> pl.DataFrame:
+        return samples.of_dead_letters(recent(view, DEAD_LETTERS))
+
     return _merged(view, DEAD_LETTER_HISTORY, raw, ("source", "name"), DEAD_LETTER)
+
+
+def _only(rows: pl.DataFrame, column: str, value: str | None) -> pl.DataFrame:
+    return rows if value is None else rows.filter(pl.col(column) == value)
 
 
 def _merged(
     view: View,
     table: Table,
-    raw: pl.DataFrame,
+    raw: Callable[[], pl.DataFrame],
     keys: tuple[str, ...],
     measures: tuple[Measure, ...],
     name: str | None = None,
 ) -> History:
-    series = (keys[0], name) if name is not None else None
-    return merge(
-        history(view, table, series=series),
-        raw,
+    gold = history(view, table, series=(keys[0], name) if name is not None else None)
+    unreadable = None
+    try:
+        newest_samples = raw()
+    except LakeError as error:
+        if gold.is_empty():
+            raise
+        newest_samples, unreadable = nothing_yet(measures, keys), error
+    found = merge(
+        gold,
+        newest_samples,
         keys=keys,
         measures=measures,
         chosen=view.range,
         poll_seconds=view.interval_seconds,
         now=view.now,
     )
+    if unreadable is None:
+        return found
+    return replace(found, note="The newest samples cannot be read: this is the history alone.")
 
 
 def collections(view: View) -> pl.DataFrame:
@@ -296,7 +324,8 @@ def _lake_state(uri: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
     return healthpage.lake_rows(_lake, _now)
 
 
-def nothing_yet(measures: tuple[Measure, ...]) -> pl.DataFrame:
+def nothing_yet(measures: tuple[Measure, ...], keys: tuple[str, ...] = ()) -> pl.DataFrame:
     """Return a history of these measures without a row."""
+    texts = {key: pl.Int32() if key == "partition" else pl.String() for key in keys}
     values = {measure.name: pl.Float64() for measure in measures}
-    return pl.DataFrame(schema={"time": pl.Datetime("us", "UTC"), **values})
+    return pl.DataFrame(schema={"time": pl.Datetime("us", "UTC"), **texts, **values})

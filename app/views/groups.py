@@ -3,6 +3,8 @@
 import streamlit as st
 
 from app import components, decisions, grouptable, pages, queries, tables
+from app.axis import page_axis
+from app.charts.lines import series_chart
 from app.format import count, escape
 from app.groups import LOOKS
 from app.tables import Column
@@ -13,8 +15,24 @@ view = current()
 try:
     facts = decisions.group_facts(view)
 except LakeError as error:
-    components.headline("The groups cannot be shown")
+    components.headline("What the groups do now cannot be told")
     components.show_broken(error)
+    with components.section("Lag by group"):
+        past = queries.group_history(view)
+        components.chart(
+            series_chart(
+                past.frame,
+                by="group",
+                value="lag",
+                axis=page_axis(view, past.first, step_seconds=past.step_seconds),
+                palette=view.palette,
+                step_seconds=past.step_seconds,
+                y_title="messages waiting",
+            ),
+            key="groups-past",
+            alt="Messages waiting over time by group",
+            note=past.note,
+        )
     st.stop()
 if not facts:
     components.headline("No consumer group is known")

@@ -139,7 +139,9 @@ with components.guarded():
         components.tile(
             "Lag",
             short(sum(known_lags)) if known_lags else "unknown",
-            delta=f"without {count(unknown_groups, 'group')}" if unknown_groups else grown,
+            delta=f"without {count(unknown_groups, 'group')}"
+            if unknown_groups
+            else grown or ("what is known" if known_lags else "not read"),
             colour="violet" if unknown_groups else "red" if late else "off",
             trend=overview.course(course, "lag"),
             help_text="Messages that wait, over all groups: log end minus committed offset. "
@@ -172,7 +174,7 @@ with components.guarded():
             else "unknown"
             if dead_rate or "dead_letters" in gathered.missing
             else "none",
-            delta=count(len(dead_rate), "topic") if dead_rate else None,
+            delta=count(len(dead_rate), "topic") if dead_rate else "no topic is known",
             colour="orange" if any(known_dead) else "off",
             trend=overview.course(
                 letters.group_by(TIME).agg(pl.col("arrival_per_second").sum()),

@@ -84,7 +84,7 @@ BROKEN = [
     for page, tables in {
         "overview": (BROKERS, GROUP_OFFSETS, CLUSTER_HISTORY, COLLECTIONS, DEAD_LETTERS),
         "groups": (GROUPS, GROUP_HISTORY),
-        "group": (GROUP_OFFSETS, GROUP_HISTORY, BROKERS),
+        "group": (GROUP_OFFSETS, GROUP_HISTORY, GROUPS),
         "topics": (PARTITIONS, TOPIC_HISTORY, GROUP_OFFSETS),
         "topic": (TOPICS, TOPIC_HISTORY),
         "brokers": (BROKERS, PARTITIONS, CLUSTER_HISTORY),
@@ -145,3 +145,13 @@ def test_without_a_configuration_the_page_names_the_variable(
     test.run()
     calm(test)
     assert "HEADROOM_CONFIG is not set" in test.error[0].value.replace("\\", "")
+
+
+def test_a_page_whose_samples_are_broken_still_shows_the_past(
+    open_page: Open, broken: Callable[[Table], Path]
+) -> None:
+    test = open_page(broken(GROUP_OFFSETS), "groups")
+    calm(test)
+    assert test.title[0].value == "What the groups do now cannot be told"
+    assert len(test.get("plotly_chart")) == 1
+    assert "this is the history alone" in texts(test)
