@@ -102,7 +102,15 @@ def _groups_sentence(facts: AttentionFacts) -> str:
         number = sum(1 for fact in facts.groups if fact.status.status is status)
         if number:
             states.append(f"{number} {word}" if states else f"{number} {of_all} {word}")
-    return f"{total}, {', '.join(states) if states else f'none {of_all} falling behind'}"
+    unknown = sum(1 for fact in facts.groups if fact.status.status is Status.UNKNOWN)
+    if not states and unknown:
+        told = len(facts.groups) - unknown
+        states.append(f"none of the other {told} falling behind" if told else "none can be judged")
+    elif not states:
+        states.append(f"none {of_all} falling behind")
+    if unknown:
+        states.append(f"{unknown} {of_all} unknown")
+    return f"{total}, {', '.join(states)}"
 
 
 def _brokers_sentence(facts: AttentionFacts) -> str:

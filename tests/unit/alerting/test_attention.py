@@ -393,6 +393,33 @@ def test_headline_never_makes_a_partial_sum_look_complete() -> None:
     assert "Whether all brokers are up is unknown." in sentence
 
 
+@pytest.mark.parametrize(
+    ("statuses", "words"),
+    [
+        pytest.param(
+            (Status.UNKNOWN, Status.UNKNOWN),
+            "Lag total unknown, none can be judged, 2 of 2 groups unknown.",
+            id="all",
+        ),
+        pytest.param(
+            (Status.UNKNOWN, Status.OK, Status.OK),
+            "none of the other 2 falling behind, 1 of 3 groups unknown.",
+            id="some",
+        ),
+    ],
+)
+def test_headline_does_not_call_unknown_groups_well(
+    statuses: tuple[Status, ...], words: str
+) -> None:
+    groups = tuple(
+        group(f"g{number}", status, lag=None if status is Status.UNKNOWN else 0)
+        for number, status in enumerate(statuses)
+    )
+    facts = AttentionFacts(NOW, groups=groups, clusters=(up(),))
+
+    assert words in headline(attention(facts), facts)
+
+
 def test_headline_counts_missing_brokers() -> None:
     facts = AttentionFacts(NOW, clusters=(up(missing=(MissingBroker(2),)),))
 
