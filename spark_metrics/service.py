@@ -14,8 +14,10 @@ from spark_metrics.streaming import HistoryJob, one_line
 log = logging.getLogger(__name__)
 
 RESTS = 2.0
-"""A round is followed by a rest of so many times its own length, so that history takes at most a
-third of the time of the machine that it shares with what it watches."""
+"""A round is followed by a rest of so many times its own length, so that history takes a third of
+the time at most of the machine that it shares with what it watches."""
+LONGEST_REST_SECONDS = 30.0
+"""A round that takes long because the machine is busy otherwise must not make history old."""
 MOST_FAILURES = 10
 """After so many failed rounds in a row the process ends, for its supervisor to start it anew."""
 LONGEST_PAUSE_SECONDS = 60.0
@@ -63,7 +65,8 @@ def serve(job: HistoryJob, stop: threading.Event, trigger_seconds: float) -> Non
                 took,
                 done.delay_seconds or 0.0,
             )
-            stop.wait(max(RESTS * took, trigger_seconds - took))
+            rest = min(RESTS * took, LONGEST_REST_SECONDS)
+            stop.wait(max(rest, trigger_seconds - took))
         else:
             stop.wait(max(0.0, trigger_seconds - took))
 

@@ -33,6 +33,12 @@ def test_history_equals_a_recomputation(
     bronze.append(lake, *polls)
     catch_up(HistoryJob(spark, lake, settings))
     assert_recomputed(lake, polls)
+    rounds = lake.read(JOBS)
+    assert set(rounds["status"]) == {"ok"}
+    assert rounds["rows_read"].sum() == sum(len(rows) for poll in polls for rows in poll.values())
+    newest = polls[-1]["collections"][0]["observed_at"]
+    age = (rounds["finished_at"] - newest).dt.total_seconds()
+    assert rounds["delay_seconds"].to_list() == pytest.approx(age.to_list(), abs=2)
 
 
 @pytest.mark.parametrize("seed", [pytest.param(seed, id=f"seed-{seed}") for seed in (2, 3)])
@@ -59,7 +65,9 @@ def test_any_order_and_any_batches_give_the_same(
     assert_recomputed(lake, polls)
 
 
-def test_compaction_brings_no_work(spark: SparkSession, lake: Lake, settings: Settings) -> None:
+def test_a_compaction_brings_no_work_and_both_engines_read_all_tables(
+    spark: SparkSession, lake: Lake, settings: Settings
+) -> None:
     polls = bronze.history(bronze.Model(seed=5), polls=6)
     for poll in polls:
         bronze.append(lake, poll)
@@ -69,7 +77,14 @@ def test_compaction_brings_no_work(spark: SparkSession, lake: Lake, settings: Se
     lake.compact(GROUP_OFFSETS, since=bronze.START)
     done = job.step(everything=True)
     assert (done.status, done.rows_read) == ("waiting", 0)
+    job.tidy()
     assert_same(all_stored(lake), before)
+    by_spark = spark.read.format("delta").load(lake.uri(GROUP_OFFSETS))
+    assert by_spark.count() == sum(len(poll["group_offsets"]) for poll in polls)
+    for table in HISTORIES:
+        rows = spark.read.format("delta").load(lake.uri(table))
+        assert rows.columns == list(table.polars_schema)
+        assert rows.count() == lake.read(table).height > 0
 
 
 def test_backfill_equals_streaming(spark: SparkSession, lake: Lake, settings: Settings) -> None:
@@ -157,18 +172,3 @@ def test_a_lost_history_is_made_anew(spark: SparkSession, lake: Lake, settings: 
     shutil.rmtree(lake.uri(GROUP_HISTORY))
     catch_up(HistoryJob(spark, lake, settings))
     assert_recomputed(lake, polls)
-
-
-def test_spark_and_delta_rs_read_each_others_tables(
-    spark: SparkSession, lake: Lake, settings: Settings
-) -> None:
-    polls = bronze.history(bronze.Model(seed=10), polls=2)
-    bronze.append(lake, *polls)
-    lake.compact(GROUP_OFFSETS, since=bronze.START)
-    catch_up(HistoryJob(spark, lake, settings))
-    by_spark = spark.read.format("delta").load(lake.uri(GROUP_OFFSETS))
-    assert by_spark.count() == sum(len(poll["group_offsets"]) for poll in polls)
-    for table in HISTORIES:
-        rows = spark.read.format("delta").load(lake.uri(table))
-        assert rows.columns == list(table.polars_schema)
-        assert rows.count() == lake.read(table).height > 0

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -156,21 +155,3 @@ def test_backfill_says_what_is_wrong(
     assert done.returncode == code
     assert line in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
-
-
-def test_rounds_tell_their_delay(config: Path, lake: Lake) -> None:
-    bronze.append(lake, *bronze.history(bronze.Model(seed=4, calm=True), polls=3))
-    done = subprocess.run(
-        command(config, "once"), cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    rows = lake.read(JOBS)
-    assert set(rows["status"]) == {"ok"}
-    newest = bronze.START.timestamp() + 10
-    age = datetime.now(UTC).timestamp() - newest
-    assert rows["delay_seconds"][0] == pytest.approx(age, abs=120)
-    assert rows["rows_read"].sum() == sum(
-        len(rows)
-        for poll in bronze.history(bronze.Model(seed=4, calm=True), polls=3)
-        for rows in poll.values()
-    )

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from lake.errors import LakeError
+from spark_metrics.errors import HistoryError
+from spark_metrics.progress import Round
+from spark_metrics.service import MOST_FAILURES, serve
+
+
+class Job:
+    """Stands in for the job: each step is one of the given outcomes, the last one stops."""
+
+    def __init__(self, stop: threading.Event, *outcomes: str | Exception) -> None:
+        self.told: list[str] = []
+        self.steps = 0
+        self._stop = stop
+        self._outcomes = outcomes
+
+    def step(self, *, everything: bool = False) -> Round:
+        outcome = self._outcomes[self.steps]
+        self.steps += 1
+        if self.steps == len(self._outcomes):
+            self._stop.set()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return Round(datetime.now(UTC), outcome)
+
+    def failed(self, error: Exception, started_at: datetime) -> None:
+        self.told.append(str(error))
+
+    def tidy(self) -> None:
+        raise AssertionError("nothing is an hour old")
+
+
+@pytest.fixture
+def stop() -> threading.Event:
+    return threading.Event()
+
+
+def serving(job: Job, stop: threading.Event) -> Callable[[], None]:
+    return lambda: serve(job, stop, trigger_seconds=0.001)  # type: ignore[arg-type]
+
+
+def test_a_failed_round_is_told_and_tried_again(stop: threading.Event) -> None:
+    job = Job(stop, "ok", HistoryError("a table is locked"), LakeError("no disk"), "ok", "waiting")
+    serving(job, stop)()
+    assert job.steps == 5
+    assert job.told == ["a table is locked", "no disk"]
+
+
+def test_too_many_failures_in_a_row_end_the_process(stop: threading.Event) -> None:
+    job = Job(stop, *[HistoryError("Spark is gone")] * (MOST_FAILURES + 5))
+    with pytest.raises(HistoryError, match="Spark is gone"):
+        serving(job, stop)()
+    assert job.steps == len(job.told) == MOST_FAILURES
+
+
+def test_a_failure_while_stopping_is_none(stop: threading.Event) -> None:
+    job = Job(stop, "ok", HistoryError("the connection to Spark was closed"))
+    serving(job, stop)()
+    assert job.told == []
