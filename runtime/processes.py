@@ -31,7 +31,7 @@ _GATE = 'read -r word && [ "$word" = go ] || exit 125; exec "$@" </dev/null'
 
 
 # Frames of a Java stack trace: they would push the exceptions themselves out of a log's tail.
-_FRAME = re.compile(r"\s+(at [\w.$/]+\(|\.\.\. \d+ more)")
+_FRAME = re.compile(r"\s+(at [\w.$/<>@-]+\(|\.\.\. \d+ more)")
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class Child:
             return False
         return True
 
-    def tail(self, lines: int = 8) -> str:
+    def tail(self, lines: int = 12) -> str:
         """Return the last lines that it wrote, or a word on why there are none."""
         return tail(self.log, lines, start=self._log_start)
 
