@@ -12,7 +12,7 @@ from config.settings import LakeSettings
 from lake.schema import Table
 from lake.store import Lake
 from spark_metrics.errors import HistoryError
-from spark_metrics.files import File, Position, TableFiles, for_spark
+from spark_metrics.files import File, Position, TableFiles, for_spark, read_parquet
 
 _STATISTICS_STEP = timedelta(milliseconds=1)
 """Statistics may be cut to milliseconds."""
@@ -122,14 +122,9 @@ class BronzeTable:
             Every column but ``date``; those that older files lack are null there.
         """
         columns = [column for column in self.table.columns if column.name != "date"]
-        schema = ", ".join(f"`{column.name}` {column.spark_type}" for column in columns)
-        paths = [
-            for_spark(self._files.address(appended.file))
-            for appended in self._between(since, until)
-        ]
-        if not paths:
-            return spark.createDataFrame([], schema)
-        rows = spark.read.schema(schema).parquet(*paths)
+        between = self._between(since, until)
+        paths = [for_spark(self._files.address(appended.file)) for appended in between]
+        rows = read_parquet(spark, paths, columns)
         time = rows[self.table.time]
         return rows.where((time >= since) & (time < until))
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from config.settings import LakeSettings
 from lake.schema import Table
 from lake.store import Lake
-from spark_metrics.files import File, TableFiles, for_spark
+from spark_metrics.files import File, TableFiles, for_spark, read_parquet
 from spark_metrics.rollups.windows import (
     DAY,
     HOUR,
@@ -129,13 +129,9 @@ class GoldTable:
     def _rows(self, parts: Parts, grain_seconds: int, starts: Collection[datetime]) -> DataFrame:
         """Return the rows of whole parts; none where the table has none."""
         columns = [column for column in self.table.columns if column.name not in PARTITIONED_BY]
-        schema = ", ".join(f"`{column.name}` {column.spark_type}" for column in columns)
         files = [file for start in starts for file in parts.get((grain_seconds, start), [])]
-        if not files:
-            rows = self._spark.createDataFrame([], schema)
-        else:
-            paths = [for_spark(self._files.address(file)) for file in files]
-            rows = self._spark.read.schema(schema).parquet(*paths)
+        paths = [for_spark(self._files.address(file)) for file in files]
+        rows = read_parquet(self._spark, paths, columns)
         return placed(rows.coalesce(1), self.table, grain_seconds)
 
     def _replace(self, rows: DataFrame) -> None:

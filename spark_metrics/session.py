@@ -23,6 +23,8 @@ _LOCAL_JVM = (
     # and the first compiler alone start sooner and take less time in all.
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
+    # The 48 MB that come with it are full after a few rounds, and from then on nothing is compiled.
+    "-XX:ReservedCodeCacheSize=240m",
     "-XX:+IgnoreUnrecognizedVMOptions",
 )
 
@@ -81,9 +83,18 @@ def properties(settings: SparkSettings, jars: list[Path]) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
         "spark.databricks.delta.snapshotPartitions": "2",
+        # Listing files: the default of 10,000 tasks makes a VACUUM of a small table take a minute.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(
+            settings.shuffle_partitions
+        ),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.eventLog.enabled": "false",
+        # Without its page nobody looks at what Spark would keep of past rounds.
+        "spark.ui.retainedJobs": "20",
+        "spark.ui.retainedStages": "20",
+        "spark.ui.retainedTasks": "100",
+        "spark.sql.ui.retainedExecutions": "5",
     }
     if local:
         # A machine's own name may lead nowhere; nothing but this process talks to the driver.

@@ -48,12 +48,12 @@ def test_any_order_and_any_batches_give_the_same(
     """Polls arrive out of order, late and some of them twice, in batches of any size; the job is
     made anew now and then, and the collectors compact their tables in between."""
     dice = random.Random(seed)  # noqa: S311 (a seeded test)
-    polls = eventful(seed=seed, polls=48)
-    arriving = sorted(range(len(polls)), key=lambda number: number + dice.choice((0, 0, 0, 14)))
+    polls = eventful(seed=seed, polls=40)
+    arriving = sorted(range(len(polls)), key=lambda number: number + dice.choice((0, 0, 0, 17)))
     arriving += dice.sample(arriving, 3)  # appended twice, as after a time-out
     job = HistoryJob(spark, lake, settings)
     while arriving:
-        size = dice.randrange(5, 16)
+        size = dice.randrange(8, 19)
         batch, arriving = arriving[:size], arriving[size:]
         bronze.append(lake, *(polls[number] for number in batch))
         if dice.random() < 0.4:
