@@ -62,6 +62,10 @@ def open_lake(uri: str, _settings: LakeSettings) -> Lake:
     return Lake(_settings)
 
 
+KAFKA = "kafka"
+"""The source of a Kafka cluster's own rows."""
+
+
 def newest(view: View, table: Table) -> pl.DataFrame:
     """Return the newest poll's rows of a bronze table; no rows if there was no poll for days.
 
@@ -73,8 +77,10 @@ def newest(view: View, table: Table) -> pl.DataFrame:
 
 @st.cache_data(ttl=2, max_entries=128, show_spinner=False)
 def _newest(uri: str, table: str, cluster: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
+    # Sources around the cluster are polled at moments of their own.
+    own = [pl.col("source").fill_null(KAFKA) == KAFKA] if table == COLLECTIONS.name else []
     for within in _LOOK_BACK:
-        rows = _lake.latest(TABLES[table], cluster=cluster, now=_now, within=within)
+        rows = _lake.latest(TABLES[table], *own, cluster=cluster, now=_now, within=within)
         if not rows.is_empty():
             break
     return rows
@@ -281,8 +287,35 @@ def _merged(
     return replace(found, note="The newest samples cannot be read: this is the history alone.")
 
 
+def newest_collections(view: View) -> pl.DataFrame:
+    """Return what the newest poll of each source around the cluster and of itself said.
+
+    Returns:
+        Rows of ``collections``, source never null, section with the source's name where it is
+        not Kafka itself.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    own = _newest(view.lake_uri, COLLECTIONS.name, view.cluster, view.lake, view.now)
+    rows = collections(view).filter(pl.col("source") != KAFKA)
+    others = rows.filter(pl.col("observed_at") == pl.col("observed_at").max().over("source"))
+    return pl.concat([_named(own), others])
+
+
+def _named(rows: pl.DataFrame) -> pl.DataFrame:
+    source = pl.col("source").fill_null(KAFKA)
+    return rows.with_columns(
+        source,
+        pl.when(source == KAFKA)
+        .then("section")
+        .otherwise(pl.concat_str(source, pl.lit(": "), "section"))
+        .alias("section"),
+    )
+
+
 def collections(view: View) -> pl.DataFrame:
-    """Return every attempt to collect of the last day.
+    """Return every attempt to collect of the last day; see ``newest_collections`` for the rows.
 
     Raises:
         LakeError: The table cannot be read.
@@ -292,7 +325,7 @@ def collections(view: View) -> pl.DataFrame:
 
 @st.cache_data(ttl=4, max_entries=16, show_spinner=False)
 def _collections(uri: str, cluster: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
-    return _lake.read(COLLECTIONS, since=_now - timedelta(hours=24), cluster=cluster)
+    return _named(_lake.read(COLLECTIONS, since=_now - timedelta(hours=24), cluster=cluster))
 
 
 def no_rows(table: Table) -> pl.DataFrame:

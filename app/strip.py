@@ -11,7 +11,6 @@ import streamlit as st
 from app import components, queries
 from app.format import age, clock, escape, listing, utc
 from app.view import View
-from lake.tables import COLLECTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +27,12 @@ class Collected:
 
 
 def collected(rows: pl.DataFrame) -> Collected:
-    """Judge the newest poll by its rows of ``collections``."""
+    """Judge the newest polls by their rows of ``collections``."""
     if rows.is_empty():
         return Collected(None, {})
-    at = rows["observed_at"].max()
+    at = rows.filter(pl.col("source").fill_null(queries.KAFKA) == queries.KAFKA)[
+        "observed_at"
+    ].max()
     failing = rows.filter(pl.col("status").is_in(["failed", "partial"])).sort("section")
     return Collected(
         at if isinstance(at, datetime) else None,
@@ -49,7 +50,7 @@ def draw(view: View) -> Collected | None:
         What the newest poll brought; None where that cannot be read.
     """
     with components.guarded():
-        found = collected(queries.newest(view, COLLECTIONS))
+        found = collected(queries.newest_collections(view))
         _row(view, found)
         return found
     return None

@@ -16,22 +16,24 @@ from lake.tables import COLLECTIONS, TABLES
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What every row of a poll carries.
+    """What the rows of a poll carry.
 
     Attributes:
+        source: The source's name; in rows of ``collections`` only.
         cluster: The cluster's name.
         observed_at: When the poll began (UTC).
         poll_id: Unique to the poll.
     """
 
+    source: str
     cluster: str
     observed_at: datetime
     poll_id: str
 
     @staticmethod
-    def new(cluster: str, now: datetime) -> Stamp:
+    def new(source: str, cluster: str, now: datetime) -> Stamp:
         """Return the stamp of a poll that begins now."""
-        return Stamp(cluster, now, uuid.uuid4().hex)
+        return Stamp(source, cluster, now, uuid.uuid4().hex)
 
     def on(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the frame with the columns that every sample has."""
@@ -55,6 +57,7 @@ def rows_of(
     for name, frame in result.frames.items():
         yield TABLES[name], stamp.on(frame)
     row = {
+        "source": stamp.source,
         "section": result.section,
         "started_at": result.started_at,
         "duration_seconds": result.duration_seconds,

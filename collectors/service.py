@@ -51,7 +51,10 @@ class Service:
         self._writer.start()
         threads = [
             threading.Thread(
-                target=self._serve, args=(source,), name=f"poll-{source.cluster}", daemon=True
+                target=self._serve,
+                args=(source,),
+                name=f"poll-{source.cluster}-{source.name}",
+                daemon=True,
             )
             for source in self._sources
         ]
@@ -76,7 +79,7 @@ class Service:
         self._recall(source)
         begin, begin_at = time.monotonic(), datetime.now(UTC)
         turn = 0
-        log.info("cluster=%s polling every %gs", source.cluster, interval)
+        log.info("cluster=%s source=%s polling every %gs", source.cluster, source.name, interval)
         while not self._stop.is_set():
             self._poll(source)
             if (turn + 1) % self._compact_every_polls == 0:
@@ -105,7 +108,7 @@ class Service:
         source.remember(tables)
 
     def _poll(self, source: Source) -> None:
-        stamp = Stamp.new(source.cluster, datetime.now(UTC))
+        stamp = Stamp.new(source.name, source.cluster, datetime.now(UTC))
         start = time.monotonic()
         statuses = []
         rows = 0
@@ -116,21 +119,23 @@ class Service:
                 rows += result.rows
                 if result.error is not None:
                     log.warning(
-                        "cluster=%s section=%s status=%s: %s",
+                        "cluster=%s source=%s section=%s status=%s: %s",
                         source.cluster,
+                        source.name,
                         result.section,
                         result.status,
                         result.error,
                     )
         except Exception as error:  # a fault of ours in one source must not end its polling
-            log.exception("cluster=%s poll failed", source.cluster)
+            log.exception("cluster=%s source=%s poll failed", source.cluster, source.name)
             failed = SectionResult(
                 "poll", stamp.observed_at, 0.0, "failed", f"{type(error).__name__}: {error}"
             )
             self._writer.put(failed, stamp, source.interval_seconds)
         log.info(
-            "cluster=%s duration=%.3fs rows=%d %s",
+            "cluster=%s source=%s duration=%.3fs rows=%d %s",
             source.cluster,
+            source.name,
             time.monotonic() - start,
             rows,
             " ".join(statuses),
@@ -138,6 +143,7 @@ class Service:
 
     def _skip(self, source: Source, due_at: datetime, took_seconds: float) -> None:
         error = f"the poll before took {took_seconds:.1f} s of {source.interval_seconds:g} s"
-        log.warning("cluster=%s skipped: %s", source.cluster, error)
+        log.warning("cluster=%s source=%s skipped: %s", source.cluster, source.name, error)
         skipped = SectionResult("poll", due_at, 0.0, "skipped", error)
-        self._writer.put(skipped, Stamp.new(source.cluster, due_at), source.interval_seconds)
+        stamp = Stamp.new(source.name, source.cluster, due_at)
+        self._writer.put(skipped, stamp, source.interval_seconds)

@@ -1,7 +1,8 @@
 """What a source of samples is: the one protocol that the service knows.
 
-A new source is a class with this protocol and a line in ``collectors.sources``. Its polls yield one
-result a section as soon as it is known; a section that fails stops nothing else.
+A new kind of source is a module that makes one from its settings, and a line in
+``collectors.sources``. Polls yield one result a section as soon as it is known; a section that
+fails stops nothing else.
 """
 
 from __future__ import annotations
@@ -61,7 +62,11 @@ class Check:
 
 
 class Source(Protocol):
-    """Something that is polled: a Kafka cluster today."""
+    """Something that is polled: a Kafka cluster, a Connect cluster, a RabbitMQ."""
+
+    @property
+    def name(self) -> str:
+        """``kafka``, or its kind and its name, for example ``connect/main``."""
 
     @property
     def cluster(self) -> str:

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+from collectors.exchange import Exchange
 from collectors.kafka.source import KafkaSource
 from collectors.source import Source
 from config.settings import Settings
 
+Maker = Callable[[Settings, Exchange], Iterable[Source]]
+"""Makes every source of one kind that the settings ask for."""
+
+
+def _kafka(settings: Settings, exchange: Exchange) -> Iterable[Source]:
+    for cluster in settings.clusters:
+        yield KafkaSource(cluster, settings.poll_interval_seconds(cluster), exchange)
+
+
+MAKERS: tuple[Maker, ...] = (_kafka,)
+"""A line for each kind. A kind that others want to know of comes before them."""
+
 
 def make_sources(settings: Settings, only: str | None = None) -> list[Source]:
-    """Return a source for each cluster, or for the one of that name.
+    """Return every source, or those whose samples carry the name of one cluster.
 
     Raises:
         SettingsError: A source's settings cannot work.
         KeyError: There is no cluster ``only``.
     """
-    clusters = settings.clusters if only is None else [settings.cluster(only)]
-    return [KafkaSource(cluster, settings.poll_interval_seconds(cluster)) for cluster in clusters]
+    exchange = Exchange()
+    sources = [source for make in MAKERS for source in make(settings, exchange)]
+    if only is None:
+        return sources
+    chosen = [source for source in sources if source.cluster == only]
+    if not chosen:
+        raise KeyError(only)
+    return chosen

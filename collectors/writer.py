@@ -97,7 +97,7 @@ class LakeWriter:
         result = SectionResult(
             "lake", now, 0.0, "failed", f"{count} rows were not written: {self._lost_because}"
         )
-        for table, rows in rows_of(result, Stamp.new(cluster, now), None):
+        for table, rows in rows_of(result, Stamp.new("kafka", cluster, now), None):
             try:
                 self._lake.append(table, rows)
             except LakeError:

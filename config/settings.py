@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     SecretStr,
     field_validator,
@@ -17,6 +15,15 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from config.neighbours import (
+    BesideKafkaSettings,
+    ConnectSettings,
+    DittoSettings,
+    HttpSettings,
+    PrometheusSettings,
+    RabbitMQSettings,
+)
+from config.parts import Name, Pattern, Section, Selection
 from config.secret import Secret, resolve_secret
 
 SECRET_PROPERTIES = frozenset(
@@ -40,37 +47,7 @@ _HOST_PORT = re.compile(
 )
 
 
-def _regular_expression(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"not a regular expression: {error}") from None
-    return pattern
-
-
-Pattern = Annotated[str, AfterValidator(_regular_expression)]
-
-
-class _Section(BaseModel):
-    model_config: ClassVar[ConfigDict] = ConfigDict(
-        extra="forbid", frozen=True, hide_input_in_errors=True
-    )
-
-
-class Selection(_Section):
-    """Which names are watched: those that match ``include`` and none of ``exclude``."""
-
-    include: list[Pattern] = Field(default=[".*"], description="regular expressions, any matches")
-    exclude: list[Pattern] = Field(default=[], description="regular expressions, none matches")
-
-    def selects(self, name: str) -> bool:
-        """Tell whether ``name`` is watched; an expression must match the whole name."""
-        return any(re.fullmatch(pattern, name) for pattern in self.include) and not any(
-            re.fullmatch(pattern, name) for pattern in self.exclude
-        )
-
-
-class DeadLetterSettings(_Section):
+class DeadLetterSettings(Section):
     """How dead-letter topics are found, and who works through them."""
 
     topics: list[str] = Field(default=[], description="dead-letter topics by name")
@@ -92,10 +69,21 @@ class DeadLetterSettings(_Section):
     )
 
 
-class ClusterSettings(_Section):
+class TimeLagSettings(Section):
+    """How late a group is where its partition was not watched for long enough."""
+
+    ask_brokers: bool = Field(
+        default=True, description="read the timestamp of the record at the committed offset"
+    )
+    lookups: int = Field(
+        default=200, ge=0, le=100_000, description="records asked for in one poll, at most"
+    )
+
+
+class ClusterSettings(Section):
     """One Kafka cluster."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")
+    name: Name
     bootstrap_servers: str = Field(description="host:port, separated by commas")
     properties: dict[str, str | Secret] = Field(
         default={}, description="any property of librdkafka: security.protocol, sasl.…, ssl.…"
@@ -109,6 +97,11 @@ class ClusterSettings(_Section):
     topics: Selection = Selection()
     groups: Selection = Selection()
     dead_letters: DeadLetterSettings = DeadLetterSettings()
+    time_lag: TimeLagSettings = TimeLagSettings()
+    commit_log: bool = Field(
+        default=True,
+        description="follow __consumer_offsets for the time of each commit, where READ is granted",
+    )
 
     @field_validator("bootstrap_servers", mode="before")
     @classmethod
@@ -155,7 +148,7 @@ def _property(key: str, value: Any) -> str | SecretStr:
     raise ValueError(f"{key}: must be a text, a number or a secret")
 
 
-class LakeSettings(_Section):
+class LakeSettings(Section):
     """Where samples and history are kept."""
 
     uri: str = Field(
@@ -180,16 +173,27 @@ class LakeSettings(_Section):
         }
 
 
-class CollectorSettings(_Section):
+class ExporterSettings(Section):
+    """``/metrics``, ``/healthz`` and ``/readyz`` of the polling service."""
+
+    port: int | None = Field(default=None, ge=1, le=65535, description="none: nothing is served")
+    address: str = Field(default="localhost", description="0.0.0.0 to serve other machines")
+    names: list[Literal["headroom", "kafka_exporter", "kminion"]] = Field(
+        default=["headroom"], description="whose names the metrics carry; several at once"
+    )
+
+
+class CollectorSettings(Section):
     """The polling service."""
 
     poll_interval_seconds: float = Field(default=15.0, ge=1, le=3600)
     compact_every_polls: int = Field(
         default=120, ge=10, description="polls after which bronze files are put together"
     )
+    exporter: ExporterSettings = ExporterSettings()
 
 
-class SparkSettings(_Section):
+class SparkSettings(Section):
     """The history jobs."""
 
     master: str = Field(default="local[*]", pattern=r"^(local(\[.+\])?|spark://.+|yarn|k8s://.+)$")
@@ -202,7 +206,7 @@ class SparkSettings(_Section):
     properties: dict[str, str] = Field(default={}, description="any further property of Spark")
 
 
-class AppSettings(_Section):
+class AppSettings(Section):
     """The dashboard."""
 
     address: str = Field(default="localhost", description="0.0.0.0 to serve other machines")
@@ -222,6 +226,10 @@ class Settings(BaseSettings):
     )
 
     clusters: list[ClusterSettings] = Field(min_length=1)
+    connect: list[ConnectSettings] = []
+    rabbitmq: list[RabbitMQSettings] = []
+    prometheus: list[PrometheusSettings] = []
+    ditto: list[DittoSettings] = []
     lake: LakeSettings = LakeSettings()
     collectors: CollectorSettings = CollectorSettings()
     spark: SparkSettings = SparkSettings()
@@ -239,17 +247,39 @@ class Settings(BaseSettings):
         """Let the environment override what the file says."""
         return env_settings, init_settings
 
+    @property
+    def neighbours(self) -> Sequence[HttpSettings]:
+        """Every source that is not a Kafka cluster."""
+        return [*self.connect, *self.rabbitmq, *self.prometheus, *self.ditto]
+
     @model_validator(mode="after")
-    def _names_differ(self) -> Self:
+    def _names_fit(self) -> Self:
         names = [cluster.name for cluster in self.clusters]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"clusters: two clusters have the name {name}")
+        taken = [(type(source).__name__, source.name) for source in self.neighbours]
+        for source in self.neighbours:
+            if taken.count((type(source).__name__, source.name)) > 1:
+                raise ValueError(f"{source.name}: two sources of one kind have this name")
+            if not isinstance(source, BesideKafkaSettings):
+                if source.name in names:
+                    raise ValueError(f"{source.name}: a Kafka cluster has this name, too")
+            elif source.cluster is None and len(names) > 1:
+                raise ValueError(f"{source.name}: say to which cluster it belongs (cluster: NAME)")
+            elif source.cluster is not None and source.cluster not in names:
+                raise ValueError(f"{source.name}: there is no cluster {source.cluster}")
         return self
 
-    def poll_interval_seconds(self, cluster: ClusterSettings) -> float:
-        """Return the cadence of ``cluster`` in seconds."""
-        return cluster.poll_interval_seconds or self.collectors.poll_interval_seconds
+    def cluster_of(self, source: HttpSettings) -> str:
+        """Return the name that a source's samples carry: its Kafka cluster's, or its own."""
+        if not isinstance(source, BesideKafkaSettings):
+            return source.name
+        return source.cluster or self.clusters[0].name
+
+    def poll_interval_seconds(self, source: ClusterSettings | HttpSettings) -> float:
+        """Return the cadence of ``source`` in seconds."""
+        return source.poll_interval_seconds or self.collectors.poll_interval_seconds
 
     def cluster(self, name: str) -> ClusterSettings:
         """Return the cluster of that name.

@@ -18,6 +18,7 @@ Type = Literal[
     "date",
     "binary",
     "list<int>",
+    "list<string>",
     "map<string,long>",
     "map<string,string>",
 ]
@@ -38,12 +39,14 @@ _POLARS: dict[Type, pl.DataType] = {
     "date": pl.Date(),
     "binary": pl.Binary(),
     "list<int>": pl.List(pl.Int32()),
+    "list<string>": pl.List(pl.String()),
     "map<string,long>": _entries(pl.Int64()),
     "map<string,string>": _entries(pl.String()),
 }
 _SPARK: dict[Type, str] = {
     "long": "bigint",
     "list<int>": "array<int>",
+    "list<string>": "array<string>",
     "map<string,long>": "array<struct<key:string,value:bigint>>",
     "map<string,string>": "array<struct<key:string,value:string>>",
 }
@@ -101,3 +104,12 @@ class Table:
     def required(self) -> tuple[str, ...]:
         """Names of the columns that every row must fill."""
         return tuple(column.name for column in self.columns if column.required)
+
+
+def columns(**types: Type) -> tuple[Column, ...]:
+    """Return columns by name and type, none of them required."""
+    return tuple(Column(name, type_) for name, type_ in types.items())
+
+
+DATE = Column("date", "date", required=True)
+"""By which every table is partitioned."""

@@ -168,12 +168,18 @@ class Lake:
         return self._collect(table, frame)
 
     def latest(
-        self, table: Table, *, cluster: str, now: datetime, within: timedelta
+        self,
+        table: Table,
+        *predicates: pl.Expr,
+        cluster: str,
+        now: datetime,
+        within: timedelta,
     ) -> pl.DataFrame:
         """Read the newest poll's rows of one cluster.
 
         Args:
             table: A bronze table.
+            predicates: Which rows are meant; all of them without any.
             cluster: The cluster.
             now: The present moment.
             within: How far back to look.
@@ -184,11 +190,12 @@ class Lake:
         Raises:
             UnreadableTableError: The table or one of its files cannot be read.
         """
-        frame = self.scan(table, since=now - within, cluster=cluster)
+        frame = self.scan(table, since=now - within, cluster=cluster).filter(*predicates)
         newest = self._collect(table, frame.select(pl.col(table.time).max())).item()
         if newest is None:
             return pl.DataFrame(schema=table.polars_schema)
-        return self.read(table, pl.col(table.time) == newest, since=newest, cluster=cluster)
+        at = pl.col(table.time) == newest
+        return self.read(table, at, *predicates, since=newest, cluster=cluster)
 
     def compact(self, table: Table, *, since: datetime) -> None:
         """Put the small files of the days from ``since`` on together; readers notice nothing.

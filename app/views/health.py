@@ -59,7 +59,7 @@ elif collections is not None:
     axis = page_axis(view, collections["observed_at"].min())  # type: ignore[arg-type]
     # Up to the last whole minute: the figures then change once a minute, not at each refresh.
     ranged = collections.filter(pl.col("observed_at").is_between(axis.start, axis.end))
-    polls = healthpage.polls(ranged)
+    polls = healthpage.polls(ranged.filter(pl.col("source") == queries.KAFKA))
     left, right = st.columns(2, gap="medium")
     with (
         left,

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 import polars as pl
 from confluent_kafka import Consumer
 
-from collectors.errors import CollectorError
+from collectors.collector import run_collector
+from collectors.exchange import Exchange
 from collectors.kafka.checks import run_checks
 from collectors.kafka.clients import record_reader, validate
 from collectors.kafka.grouptypes import GroupRef
-from collectors.kafka.sections.registry import SECTIONS, Section
+from collectors.kafka.sections.registry import SECTIONS
 from collectors.kafka.view import Chooser, Memory, View
 from collectors.kafka.wire import Broker, Deadline, Wire
-from collectors.source import Check, SectionResult, Status
+from collectors.source import Check, SectionResult
 from config.settings import ClusterSettings
-
-log = logging.getLogger(__name__)
 
 # Of the cadence: what a poll may take, and what a single request of it may.
 _POLL_SHARE = 0.8
@@ -30,18 +27,24 @@ _REQUEST_SHARE = 0.3
 class KafkaSource:
     """Polls one Kafka cluster. For one thread."""
 
-    def __init__(self, settings: ClusterSettings, interval_seconds: float) -> None:
+    name = "kafka"
+
+    def __init__(
+        self, settings: ClusterSettings, interval_seconds: float, exchange: Exchange
+    ) -> None:
         """Prepare; nothing connects yet.
 
         Args:
             settings: The cluster.
             interval_seconds: The cadence; a poll ends within it.
+            exchange: What other sources told and are told.
 
         Raises:
             SettingsError: The cluster's properties cannot work.
         """
         self._settings = settings
         self._interval_seconds = interval_seconds
+        self._exchange = exchange
         self._wire = Wire(
             settings.bootstrap_servers,
             validate(settings),
@@ -99,7 +102,7 @@ class KafkaSource:
         """Read everything once; one result a section, as soon as it is known."""
         view = self.view(now)
         for name, section in SECTIONS.items():
-            yield self._collect(name, section, view)
+            yield run_collector(name, section, view, self._settings, now)
 
     def view(self, now: datetime) -> View:
         """Begin a poll without collecting any section."""
@@ -116,6 +119,7 @@ class KafkaSource:
             now,
             deadline,
             self._record_reader,
+            self._exchange,
         )
 
     def check(self) -> Sequence[Check]:
@@ -133,21 +137,3 @@ class KafkaSource:
         if self._reader is None:
             self._reader = record_reader(self._settings, self._settings.request_timeout_seconds)
         return self._reader
-
-    def _collect(self, name: str, section: Section, view: View) -> SectionResult:
-        started_at, start = datetime.now(UTC), time.monotonic()
-        view.problems.clear()
-        status: Status = "ok"
-        error = None
-        frames = {}
-        try:
-            frames = dict(section(view))
-        except CollectorError as failure:
-            status, error = "failed", str(failure)
-        except Exception as failure:  # the edge of a section: it must not stop the others
-            log.exception("cluster=%s section=%s", self.cluster, name)
-            status, error = "failed", f"{type(failure).__name__}: {failure}"
-        else:
-            if view.problems:
-                status, error = "partial", "; ".join(dict.fromkeys(view.problems))
-        return SectionResult(name, started_at, time.monotonic() - start, status, error, frames)

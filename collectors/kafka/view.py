@@ -11,6 +11,7 @@ import polars as pl
 from confluent_kafka import Consumer
 
 from collectors.errors import CollectorError
+from collectors.exchange import Exchange
 from collectors.kafka.batched import (
     LogDirectories,
     Metadata,
@@ -26,7 +27,8 @@ from collectors.kafka.grouptypes import GroupRef, Groups
 from collectors.kafka.sampler import Sample, Span
 from collectors.kafka.timeline import OffsetTimeline
 from collectors.kafka.wire import Broker, Deadline, Wire
-from config.settings import ClusterSettings, Selection
+from config.parts import Selection
+from config.settings import ClusterSettings
 
 T = TypeVar("T")
 
@@ -120,6 +122,7 @@ class View:
         now: The moment that the poll's samples carry.
         deadline: When the poll must have ended.
         record_reader: Returns the client that reads records, made at first need.
+        exchange: What other sources told and are told.
         problems: What went wrong so far in the section that is being collected; a section with
             problems is ``partial``.
     """
@@ -133,6 +136,7 @@ class View:
         now: datetime,
         deadline: Deadline,
         record_reader: Callable[[], Consumer],
+        exchange: Exchange,
     ) -> None:
         self.wire = wire
         self.settings = settings
@@ -140,6 +144,7 @@ class View:
         self.now = now
         self.deadline = deadline
         self.record_reader = record_reader
+        self.exchange = exchange
         self.problems: list[str] = []
         self._selects_topic, self._selects_group = choosers
         self._done: dict[str, object] = {}
@@ -232,7 +237,11 @@ class View:
             partitions = self.partitions
             # Where the groups cannot be read at all, the end offsets are still worth having.
             self._attempt("groups", lambda: self.groups)
-            return read_offsets(self.wire, partitions, self.deadline)
+            found = read_offsets(self.wire, partitions, self.deadline)
+            self.exchange.tell_ends(
+                self.settings.name, found.select("topic", "partition", "log_end")
+            )
+            return found
 
         return self._once("offsets", read)
 

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_metrics.rollups.aggregates import flow_of_samples, last_known
-from spark_metrics.rollups.samples import MINUTE_SECONDS, window_start
+from spark_metrics.rollups.samples import MINUTE_SECONDS, of_kafka, window_start
 
 SERIES = ("cluster",)
 POLL = ("cluster", "observed_at")
@@ -46,10 +46,11 @@ def cluster_polls(
         groups: What polls saw of groups.
         brokers: Rows of ``brokers``.
         collections: Rows of ``collections``; a skipped poll was none, and neither is the note
-            of a collector whose samples could not be written.
+            of a collector whose samples could not be written, nor a poll of another system.
     """
     one = F.lit(1)
     polled = (F.coalesce(F.col("status"), F.lit("")) != "skipped") & (F.col("section") != "lake")
+    polled &= of_kafka()
     parts = (
         _part(
             topics,

@@ -27,12 +27,19 @@ def cadences(collections: DataFrame) -> DataFrame:
 
     Returns:
         cluster, window_start (minute), interval_seconds (the shortest that was asked for; null
-        where no poll of the minute had a cadence).
+        where no poll of the minute had a cadence). What is collected around a Kafka cluster has
+        cadences of its own, which say nothing about the cluster's.
     """
     minute = window_start(F.col("observed_at"), MINUTE_SECONDS)
+    interval = F.col("interval_seconds")
     return collections.groupBy("cluster", minute.alias("window_start")).agg(
-        F.min("interval_seconds").alias("interval_seconds")
+        F.coalesce(F.min(F.when(of_kafka(), interval)), F.min(interval)).alias("interval_seconds")
     )
+
+
+def of_kafka() -> Column:
+    """Tell which rows of ``collections`` are about a Kafka cluster itself."""
+    return F.coalesce(F.col("source"), F.lit("kafka")) == "kafka"
 
 
 def with_cadence(samples: DataFrame, cadence: DataFrame) -> DataFrame:

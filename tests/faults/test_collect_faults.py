@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import polars as pl
 import pytest
 
+from collectors.exchange import Exchange
 from collectors.kafka.source import KafkaSource
 from config.settings import ClusterSettings
 from demo.cluster import KafkaCluster
@@ -59,7 +60,7 @@ def fill(names: Names, cluster: KafkaCluster) -> str:
 def poller(cluster: KafkaCluster) -> Iterator[Poller]:
     """Polls the whole cluster, and puts it right again afterwards."""
     settings = ClusterSettings(name="test", bootstrap_servers=cluster.bootstrap_servers)
-    source = KafkaSource(settings, INTERVAL_SECONDS)
+    source = KafkaSource(settings, INTERVAL_SECONDS, Exchange())
     try:
         yield Poller(source)
     finally:
@@ -224,7 +225,7 @@ def test_a_restart_while_a_coordinator_is_lost(cluster: KafkaCluster, poller: Po
     )
     cluster.kill(2)
     settings = ClusterSettings(name="test", bootstrap_servers=cluster.bootstrap_servers)
-    source = KafkaSource(settings, INTERVAL_SECONDS)
+    source = KafkaSource(settings, INTERVAL_SECONDS, Exchange())
     try:
         source.remember({name: before.table(name) for name in source.remembers})
         poll = polls_within_the_interval(Poller(source))
@@ -269,7 +270,7 @@ def test_a_source_that_starts_while_a_broker_is_down(cluster: KafkaCluster) -> N
     cluster.kill(3)
     try:
         settings = ClusterSettings(name="test", bootstrap_servers=cluster.bootstrap_servers)
-        source = KafkaSource(settings, INTERVAL_SECONDS)
+        source = KafkaSource(settings, INTERVAL_SECONDS, Exchange())
         poller = Poller(source)
 
         def leaderless_seen() -> Poll | None:

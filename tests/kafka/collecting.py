@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from collectors.exchange import Exchange
 from collectors.kafka.source import KafkaSource
 from collectors.source import SectionResult
 from config.settings import ClusterSettings
@@ -71,7 +72,9 @@ def polling(
     """Give a poller of a cluster; settings are those of ``ClusterSettings``."""
     servers = cluster if isinstance(cluster, str) else cluster.bootstrap_servers
     source = KafkaSource(
-        ClusterSettings(name="test", bootstrap_servers=servers, **settings), interval_seconds
+        ClusterSettings(name="test", bootstrap_servers=servers, **settings),
+        interval_seconds,
+        Exchange(),
     )
     try:
         yield Poller(source)

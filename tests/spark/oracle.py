@@ -73,7 +73,10 @@ class Cadence:
 
     def __init__(self, collections: list[Row]) -> None:
         self.found: dict[Key, float] = {}
+        kafka = {r["cluster"] for r in collections if (r.get("source") or "kafka") == "kafka"}
         for row in collections:
+            if row["cluster"] in kafka and (row.get("source") or "kafka") != "kafka":
+                continue
             key = (row["cluster"], minute(row["observed_at"]))
             asked = row["interval_seconds"]
             if asked is not None:
@@ -322,7 +325,11 @@ def cluster_minutes(
 
     brokers = once(brokers, "cluster", "broker_id")
     collections = [
-        row for row in collections if row["status"] != "skipped" and row["section"] != "lake"
+        row
+        for row in collections
+        if row["status"] != "skipped"
+        and row["section"] != "lake"
+        and (row.get("source") or "kafka") == "kafka"
     ]
     seen = [grouped(rows, key) for rows in (topics, groups, brokers, collections)]
     polls = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import polars as pl
@@ -10,28 +11,29 @@ import polars as pl
 from collectors.errors import CollectorError
 from collectors.kafka.batched import LogDirectories
 from collectors.kafka.view import View
+from config.settings import ClusterSettings
 from lake.tables import BROKERS
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
-def collect(view: View) -> Mapping[str, pl.DataFrame]:
+def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the table ``brokers``.
 
     A dead broker vanishes from the cluster's metadata. It is known nevertheless: from earlier
     polls, and as a replica of partitions.
     """
-    metadata = view.metadata
+    metadata = client.metadata
     replicas = metadata.partitions.select(pl.col("replicas").explode()).to_series().drop_nulls()
     replica_counts = dict(replicas.value_counts().iter_rows())
     leader_counts = dict(metadata.partitions["leader"].drop_nulls().value_counts().iter_rows())
     alive = {broker.broker_id for broker in metadata.brokers}
-    disks = _disks(view)
-    controller = view.controller
+    disks = _disks(client)
+    controller = client.controller
     rows = []
-    for broker_id in sorted(alive | view.memory.brokers.keys() | replica_counts.keys()):
-        known = view.memory.brokers.get(broker_id)
-        silent = view.wire.suspects.get(broker_id)
+    for broker_id in sorted(alive | client.memory.brokers.keys() | replica_counts.keys()):
+        known = client.memory.brokers.get(broker_id)
+        silent = client.wire.suspects.get(broker_id)
         row: dict[str, Any] = {
             "broker_id": broker_id,
             "host": known.host if known else None,
@@ -46,7 +48,7 @@ def collect(view: View) -> Mapping[str, pl.DataFrame]:
             row["unknown_reason"] = "the broker is missing from the cluster"
         elif silent is not None:
             row["unknown_reason"] = silent
-            view.problems.append(silent)
+            client.problems.append(silent)
         else:
             disk = disks.get(broker_id, "its log directories were not read yet")
             if isinstance(disk, LogDirectories):
@@ -60,9 +62,9 @@ def collect(view: View) -> Mapping[str, pl.DataFrame]:
     return {"brokers": pl.DataFrame(rows, schema=schema)}
 
 
-def _disks(view: View) -> Mapping[int, LogDirectories | str]:
+def _disks(client: View) -> Mapping[int, LogDirectories | str]:
     try:
-        disks, _ = view.log_directories
+        disks, _ = client.log_directories
     except CollectorError as error:
-        return dict.fromkeys(view.broker_ids, str(error))
+        return dict.fromkeys(client.broker_ids, str(error))
     return disks

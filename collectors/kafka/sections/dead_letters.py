@@ -14,6 +14,7 @@ from collectors.kafka.clients import READER_LOOKS_FOR
 from collectors.kafka.deadletters import origin_by_name
 from collectors.kafka.sampler import Sample, Span, sample
 from collectors.kafka.view import Sampled, View
+from config.settings import ClusterSettings
 from lake.tables import DEAD_LETTERS
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
@@ -21,34 +22,34 @@ _SOURCE = "kafka"
 NO_REDRIVE_GROUP = "no redrive group is declared: what is unprocessed cannot be told"
 
 
-def collect(view: View) -> Mapping[str, pl.DataFrame]:
+def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the table ``dead_letters``.
 
     retained = sum of log end - log start; unprocessed = sum of log end - max(committed, log start)
     of the declared redrive group, and null without one. A sum is null as soon as one partition of
     it is unknown.
     """
-    found = view.dead_letters
+    found = client.dead_letters
     rows = []
     spans = {}
     if found:
-        offsets = view.offsets
+        offsets = client.offsets
         for topic, found_by in sorted(found.items()):
-            row, spans[topic] = _depths(view, topic, offsets.filter(pl.col("topic") == topic))
+            row, spans[topic] = _depths(client, topic, offsets.filter(pl.col("topic") == topic))
             rows.append({"source": _SOURCE, "name": topic, "found_by": found_by, **row})
-    samples = _samples(view, spans, {row["name"] for row in rows if row["retained"] is None})
+    samples = _samples(client, spans, {row["name"] for row in rows if row["retained"] is None})
     for row in rows:
-        _add_sample(view, row, samples.get(row["name"]))
-    view.memory.samples = samples
+        _add_sample(client, row, samples.get(row["name"]))
+    client.memory.samples = samples
     schema = {
         name: type_ for name, type_ in DEAD_LETTERS.polars_schema.items() if name not in _SAMPLE
     }
     return {"dead_letters": pl.DataFrame(rows, schema=schema)}
 
 
-def _depths(view: View, topic: str, ends: pl.DataFrame) -> tuple[dict[str, Any], list[Span]]:
+def _depths(client: View, topic: str, ends: pl.DataFrame) -> tuple[dict[str, Any], list[Span]]:
     """Return a topic's depths, and what of each partition its sample is to be taken from."""
-    group = view.settings.dead_letters.redrive_groups.get(topic)
+    group = client.settings.dead_letters.redrive_groups.get(topic)
     reasons: list[str] = sorted(set(ends["offsets_unknown"].drop_nulls()))
     known = ends.drop_nulls(["log_start", "log_end"])
     whole = not reasons
@@ -58,7 +59,7 @@ def _depths(view: View, topic: str, ends: pl.DataFrame) -> tuple[dict[str, Any],
         reasons.append(NO_REDRIVE_GROUP)
     else:
         try:
-            committed = _committed(view, group, topic)
+            committed = _committed(client, group, topic)
         except CollectorError as error:
             reasons.append(f"redrive group {group}: {error}")
         else:
@@ -84,13 +85,13 @@ def _depths(view: View, topic: str, ends: pl.DataFrame) -> tuple[dict[str, Any],
     }, spans
 
 
-def _committed(view: View, group: str, topic: str) -> dict[int, int]:
+def _committed(client: View, group: str, topic: str) -> dict[int, int]:
     """Return where the redrive group stands, by partition; what it never committed is missing.
 
     Raises:
         CollectorError: Its offsets are unknown.
     """
-    groups = view.groups
+    groups = client.groups
     if group in groups.offsets_unknown:
         raise CollectorError(groups.offsets_unknown[group])
     if group not in groups.refs and groups.problems:
@@ -103,12 +104,12 @@ def _committed(view: View, group: str, topic: str) -> dict[int, int]:
 
 
 def _samples(
-    view: View, spans: Mapping[str, list[Span]], incomplete: Collection[str]
+    client: View, spans: Mapping[str, list[Span]], incomplete: Collection[str]
 ) -> dict[str, Sampled]:
     """Sample the topics that moved, the longest unread ones first, while there is time."""
-    if not view.settings.dead_letters.sample_records or READER_LOOKS_FOR not in view.all_topics:
+    if not client.settings.dead_letters.sample_records or READER_LOOKS_FOR not in client.all_topics:
         return {}
-    known = view.memory.samples
+    known = client.memory.samples
     kept: dict[str, Sampled] = {}
     due = []
     for topic, wanted in spans.items():
@@ -117,18 +118,18 @@ def _samples(
         if last is not None and (last.spans == tuple(wanted) or topic in incomplete):
             kept[topic] = last
         elif wanted:
-            due.append((last.at if last else datetime.min.replace(tzinfo=view.now.tzinfo), topic))
-    ends = min(view.deadline.ends, time.monotonic() + view.deadline.request_seconds)
+            due.append((last.at if last else datetime.min.replace(tzinfo=client.now.tzinfo), topic))
+    ends = min(client.deadline.ends, time.monotonic() + client.deadline.request_seconds)
     for _, topic in sorted(due):
         last = known.get(topic)
         outcome: Sample | str | None = None
         if time.monotonic() < ends:
             try:
                 outcome = sample(
-                    view.record_reader(),
+                    client.record_reader(),
                     topic,
                     spans[topic],
-                    view.settings.dead_letters.sample_records,
+                    client.settings.dead_letters.sample_records,
                     ends,
                 )
             except CollectorError as error:
@@ -138,24 +139,24 @@ def _samples(
         if outcome is not None:
             # One that was cut short is taken again at the next poll.
             whole = isinstance(outcome, str) or outcome.complete
-            kept[topic] = Sampled(view.now, tuple(spans[topic]) if whole else (), outcome)
+            kept[topic] = Sampled(client.now, tuple(spans[topic]) if whole else (), outcome)
         elif last is not None:
             kept[topic] = last
-            view.problems.append(f"{topic}: no time to read its headers; the last sample is kept")
+            client.problems.append(f"{topic}: no time to read its headers; the last sample is kept")
         else:
-            view.problems.append(f"{topic}: its headers could not be read in time")
+            client.problems.append(f"{topic}: its headers could not be read in time")
     return kept
 
 
-def _add_sample(view: View, row: dict[str, Any], sampled: Sampled | None) -> None:
+def _add_sample(client: View, row: dict[str, Any], sampled: Sampled | None) -> None:
     topic = row["name"]
-    origins = view.settings.dead_letters.origins
+    origins = client.settings.dead_letters.origins
     outcome = sampled.outcome if sampled else None
     by_headers = outcome.origin if isinstance(outcome, Sample) else None
-    row["origin"] = origins.get(topic) or by_headers or origin_by_name(topic, view.all_topics)
+    row["origin"] = origins.get(topic) or by_headers or origin_by_name(topic, client.all_topics)
     if isinstance(outcome, str):
         row["unknown_reason"] = "; ".join(filter(None, [row["unknown_reason"], outcome]))
-        view.problems.append(f"{topic}: {outcome}")
+        client.problems.append(f"{topic}: {outcome}")
     elif outcome is not None:
         row["sampled_records"] = outcome.records
         row["reasons"] = [{"key": name, "value": count} for name, count in outcome.reasons.items()]

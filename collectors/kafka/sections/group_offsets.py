@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from datetime import datetime
 
 import polars as pl
 
@@ -11,6 +11,7 @@ from collectors.kafka.batched import OFFSETS_SCHEMA
 from collectors.kafka.grouptypes import Groups
 from collectors.kafka.timelag import time_lags
 from collectors.kafka.view import View
+from config.settings import ClusterSettings
 
 NEVER_COMMITTED = "nothing was ever committed"
 NO_TOPIC = "the topic or partition does not exist"
@@ -19,39 +20,39 @@ NO_TOPIC = "the topic or partition does not exist"
 _KEY = ["group", "topic", "partition"]
 
 
-def collect(view: View) -> Mapping[str, pl.DataFrame]:
+def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the table ``group_offsets``.
 
     lag = log end - committed, 0 at least; lost messages = log start - committed, 0 at least. Either
     is null with ``unknown_reason`` where one of the two is not known.
     """
-    found = view.groups
-    rows = _rows(view, found)
-    view.memory.group_partitions = rows.select(_KEY)
-    rows = _with_ends(view, rows)
-    rows = time_lags(view, rows)
+    found = client.groups
+    rows = _rows(client, found)
+    client.memory.group_partitions = rows.select(_KEY)
+    rows = _with_ends(client, rows)
+    rows = time_lags(client, rows)
     unknown = rows.filter(
         pl.col("lag").is_null() & ~pl.col("unknown_reason").is_in([NEVER_COMMITTED, NO_TOPIC])
     ).height
     if unknown:
-        view.problems.append(f"the lag of {unknown} of {rows.height} group partitions is unknown")
+        client.problems.append(f"the lag of {unknown} of {rows.height} group partitions is unknown")
     if len(found.offsets_unknown):
-        view.problems.append(
+        client.problems.append(
             f"the committed offsets of {len(found.offsets_unknown)} groups are unknown"
         )
-    view.problems += found.problems
+    client.problems += found.problems
     return {"group_offsets": rows}
 
 
-def _rows(view: View, found: Groups) -> pl.DataFrame:
+def _rows(client: View, found: Groups) -> pl.DataFrame:
     """Return one row a group and partition that is committed, assigned, or was so before."""
     rows = found.committed.join(found.owners, on=_KEY, how="full", coalesce=True)
-    before = view.memory.group_partitions
+    before = client.memory.group_partitions
     if before is not None and found.offsets_unknown:
         lost = before.filter(pl.col("group").is_in(list(found.offsets_unknown)))
         rows = rows.join(lost, on=_KEY, how="full", coalesce=True)
-    watched = view.watched_topics
-    rows = rows.filter(pl.col("topic").is_in(watched) | ~pl.col("topic").is_in(view.all_topics))
+    watched = client.watched_topics
+    rows = rows.filter(pl.col("topic").is_in(watched) | ~pl.col("topic").is_in(client.all_topics))
     reasons = pl.col("group").replace_strict(
         dict(found.offsets_unknown), default=None, return_dtype=pl.String()
     )
@@ -62,9 +63,9 @@ def _rows(view: View, found: Groups) -> pl.DataFrame:
     ).sort(_KEY)
 
 
-def _with_ends(view: View, rows: pl.DataFrame) -> pl.DataFrame:
+def _with_ends(client: View, rows: pl.DataFrame) -> pl.DataFrame:
     try:
-        ends = view.offsets
+        ends = client.offsets
         missing = NO_TOPIC
     except CollectorError as error:
         ends = pl.DataFrame(schema=OFFSETS_SCHEMA)

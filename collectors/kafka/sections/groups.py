@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from datetime import datetime
 
 import polars as pl
 
 from collectors.kafka.kinds import group_kind, streams_applications
 from collectors.kafka.view import View
+from config.settings import ClusterSettings
 
 
-def collect(view: View) -> Mapping[str, pl.DataFrame]:
+def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the tables ``groups`` and ``group_members``."""
-    found = view.groups
-    view.problems += found.problems
-    view.problems += _unseen(view.metadata.partitions)
-    streams = streams_applications(view.metadata.partitions["topic"].unique().to_list())
+    found = client.groups
+    client.problems += found.problems
+    client.problems += _unseen(client.metadata.partitions)
+    streams = streams_applications(client.metadata.partitions["topic"].unique().to_list())
     kinds = [
         group_kind(
             row["group"],

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from datetime import datetime
 
 import polars as pl
 
 from collectors.errors import CollectorError
 from collectors.kafka.view import View
+from config.settings import ClusterSettings
 
 _KEY = ["topic", "partition"]
 
 
-def collect(view: View) -> Mapping[str, pl.DataFrame]:
+def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the table ``partitions``."""
-    rows = view.partitions.join(view.offsets, on=_KEY, how="left", maintain_order="left")
+    rows = client.partitions.join(client.offsets, on=_KEY, how="left", maintain_order="left")
     unknown = rows.filter(pl.col("log_end").is_null())
     if unknown.height:
         reasons = ", ".join(sorted(set(unknown["offsets_unknown"].drop_nulls())))
-        view.problems.append(
+        client.problems.append(
             f"the offsets of {unknown.height} of {rows.height} partitions are unknown: {reasons}"
         )
-    rows = _with_sizes(view, rows)
-    least = _least_in_sync(view)
+    rows = _with_sizes(client, rows)
+    least = _least_in_sync(client)
     return {
         "partitions": rows.select(
             *_KEY,
@@ -42,21 +43,21 @@ def collect(view: View) -> Mapping[str, pl.DataFrame]:
     }
 
 
-def _with_sizes(view: View, rows: pl.DataFrame) -> pl.DataFrame:
+def _with_sizes(client: View, rows: pl.DataFrame) -> pl.DataFrame:
     """Add the size of the leader's replica; null where log directories are not permitted."""
     try:
-        _, sizes = view.log_directories
+        _, sizes = client.log_directories
     except CollectorError:
         return rows.with_columns(pl.lit(None, pl.Int64()).alias("size_bytes"))
     of_leader = sizes.rename({"broker_id": "leader"})
     return rows.join(of_leader, on=["leader", *_KEY], how="left", maintain_order="left")
 
 
-def _least_in_sync(view: View) -> dict[str, int]:
+def _least_in_sync(client: View) -> dict[str, int]:
     try:
-        configs = view.configs
+        configs = client.configs
     except CollectorError as error:
-        view.problems.append(f"min.insync.replicas is unknown: {error}")
+        client.problems.append(f"min.insync.replicas is unknown: {error}")
         return {}
     least = {}
     for topic, config in configs.items():
@@ -64,5 +65,5 @@ def _least_in_sync(view: View) -> dict[str, int]:
             value, _ = config.get("min.insync.replicas", (None, False))
             if value is not None:
                 least[topic] = int(value)
-    view.problems += view.config_problems
+    client.problems += client.config_problems
     return least

@@ -5,10 +5,7 @@ A new section is a module with ``collect`` and a line here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
-import polars as pl
-
+from collectors.collector import Collector
 from collectors.kafka.sections import (
     brokers,
     dead_letters,
@@ -18,12 +15,9 @@ from collectors.kafka.sections import (
     topics,
 )
 from collectors.kafka.view import View
+from config.settings import ClusterSettings
 
-Section = Callable[[View], Mapping[str, pl.DataFrame]]
-"""Returns rows by table, without the columns that every sample has; notes in ``view.problems``
-what stayed unknown; raises ``CollectorError`` where nothing could be read."""
-
-SECTIONS: dict[str, Section] = {
+SECTIONS: dict[str, Collector[View, ClusterSettings]] = {
     "groups": groups.collect,
     "group_offsets": group_offsets.collect,
     "partitions": partitions.collect,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import polars as pl
 
 from collectors.kafka.kinds import mirror_aliases, topic_kind
 from collectors.kafka.view import TopicConfig, View
+from config.settings import ClusterSettings
 from lake.tables import TOPICS
 
 WRITTEN_EVERY_SECONDS = 3600.0
@@ -17,11 +18,11 @@ _VALUE_LENGTH = 256
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
-def collect(view: View) -> Mapping[str, pl.DataFrame]:
+def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the rows of the table ``topics`` that are new, changed, or an hour old."""
-    rows = _rows(view)
-    view.problems += view.config_problems
-    written = view.memory.topics_written
+    rows = _rows(client)
+    client.problems += client.config_problems
+    written = client.memory.topics_written
     due = []
     for row in rows:
         topic = row["topic"]
@@ -29,25 +30,25 @@ def collect(view: View) -> Mapping[str, pl.DataFrame]:
         if (
             last is None
             or last[0] != row
-            or (view.now - last[1]).total_seconds() >= WRITTEN_EVERY_SECONDS
+            or (now - last[1]).total_seconds() >= WRITTEN_EVERY_SECONDS
         ):
             due.append(row)
-            written[topic] = (row, view.now)
+            written[topic] = (row, now)
     for gone in written.keys() - {row["topic"] for row in rows}:
         del written[gone]
     schema = {name: type_ for name, type_ in TOPICS.polars_schema.items() if name not in _SAMPLE}
     return {"topics": pl.DataFrame(due, schema=schema)}
 
 
-def _rows(view: View) -> list[dict[str, Any]]:
-    configs = view.configs
-    grouped = view.partitions.group_by("topic", maintain_order=True).agg(
+def _rows(client: View) -> list[dict[str, Any]]:
+    configs = client.configs
+    grouped = client.partitions.group_by("topic", maintain_order=True).agg(
         pl.len().alias("partitions"),
         pl.col("replicas").list.len().min().alias("replication_factor"),
         pl.col("internal").first(),
     )
-    dead = view.dead_letters
-    mirrors = mirror_aliases(view.all_topics)
+    dead = client.dead_letters
+    mirrors = mirror_aliases(client.all_topics)
     rows = []
     for topic, partitions, factor, internal in grouped.iter_rows():
         kind = topic_kind(topic, internal=internal, dead_letter=topic in dead, mirrors=mirrors)

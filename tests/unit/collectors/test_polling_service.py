@@ -26,6 +26,7 @@ class Script:
     """A source whose polls take as long as the script says; 0 when it is used up."""
 
     def __init__(self, name: str, durations: Sequence[float] = (), error: bool = False) -> None:
+        self.name = "script"
         self.cluster = name
         self.cluster_id = None
         self.controller = None

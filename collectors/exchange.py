@@ -1,0 +1,53 @@
+"""What sources tell each other from poll to poll, inside one process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """A sink connector of Kafka Connect.
+
+    Attributes:
+        connector: Its name.
+        group: The consumer group that it reads with.
+        dead_letter_topic: Where it puts what it cannot process; None where it has no such topic.
+    """
+
+    connector: str
+    group: str
+    dead_letter_topic: str | None
+
+
+class Exchange:
+    """Facts by Kafka cluster, as last told. Safe among threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sinks: dict[str, dict[str, tuple[Sink, ...]]] = {}
+        self._ends: dict[str, pl.DataFrame] = {}
+
+    def tell_sinks(self, cluster: str, connect: str, sinks: Sequence[Sink]) -> None:
+        """Tell which sinks a Connect cluster has beside a Kafka cluster."""
+        with self._lock:
+            self._sinks.setdefault(cluster, {})[connect] = tuple(sinks)
+
+    def sinks(self, cluster: str) -> list[Sink]:
+        """Return the sinks of all Connect clusters beside a Kafka cluster."""
+        with self._lock:
+            return [sink for sinks in self._sinks.get(cluster, {}).values() for sink in sinks]
+
+    def tell_ends(self, cluster: str, ends: pl.DataFrame) -> None:
+        """Tell where a cluster's logs end: topic, partition, log_end."""
+        with self._lock:
+            self._ends[cluster] = ends
+
+    def ends(self, cluster: str) -> pl.DataFrame | None:
+        """Return where a cluster's logs ended at its last poll; None before the first."""
+        with self._lock:
+            return self._ends.get(cluster)
