@@ -14,7 +14,7 @@ RUN := $(VENV)/bin/python
 export PYTHONPATH := $(CURDIR)
 
 # What the tests need from Debian beyond what the set-up installs.
-DEBIAN_PACKAGES := chromium docker-compose
+DEBIAN_PACKAGES := chromium docker-compose rabbitmq-server prometheus
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo run test test-quick lint requirements debian python-version clean
