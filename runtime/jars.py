@@ -60,6 +60,7 @@ KAFKA = JarSet(
         f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",
         f"org.apache.kafka:connect-runtime:{KAFKA_VERSION}",
         f"org.apache.kafka:connect-file:{KAFKA_VERSION}",
+        f"org.apache.kafka:connect-mirror:{KAFKA_VERSION}",
         # Without a logging back end the brokers would say nothing when they fail.
         "org.slf4j:slf4j-simple:1.7.36",
     ),
