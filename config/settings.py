@@ -173,13 +173,21 @@ class LakeSettings(Section):
         }
 
 
+MetricNames = Literal["headroom", "kafka_exporter", "kminion"]
+"""Headroom's own names for metrics, or those of another exporter."""
+
+
 class ExporterSettings(Section):
     """``/metrics``, ``/healthz`` and ``/readyz`` of the polling service."""
 
     port: int | None = Field(default=None, ge=1, le=65535, description="none: nothing is served")
     address: str = Field(default="localhost", description="0.0.0.0 to serve other machines")
-    names: list[Literal["headroom", "kafka_exporter", "kminion"]] = Field(
+    names: list[MetricNames] = Field(
         default=["headroom"], description="whose names the metrics carry; several at once"
+    )
+    per_partition: list[MetricNames] = Field(
+        default=["kafka_exporter", "kminion"],
+        description="of these, whose series there are for each partition, not sums alone",
     )
 
 
