@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import polars as pl
 
-from collectors.collector import Collector, run_collector
-from collectors.http import HttpClient
+from collectors.collector import Client, Collector, run_collector
 from collectors.source import Check, SectionResult
 from config.neighbours import HttpSettings
 
 # Of the cadence: what a poll may take.
 _POLL_SHARE = 0.8
 
-C = TypeVar("C", bound=HttpClient)
+
+class PollClient(Client, Protocol):
+    """What a server is asked over: ``HttpClient``, or a library's client with the same limits."""
+
+    def begin_poll(self, seconds: float) -> None:
+        """Let the requests that follow take so many seconds together."""
+
+    def close(self) -> None:
+        """Give up all connections."""
+
+
+C = TypeVar("C", bound=PollClient)
 S = TypeVar("S", bound=HttpSettings)
 
 

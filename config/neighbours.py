@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
@@ -82,13 +82,31 @@ class RabbitMQSettings(HttpSettings):
     queues: Selection = Selection()
 
 
+LabelName = Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")]
+"""The name of a label, as Prometheus allows it."""
+
+Labels = dict[LabelName, str]
+"""Labels with the value that each must have."""
+
+
 class PrometheusSettings(BesideKafkaSettings):
     """A Prometheus server (or one that speaks its API) that scrapes the brokers."""
 
-    labels: dict[str, str] = Field(
+    labels: Labels = Field(
         default={}, description="labels that the brokers' series carry, for example job: kafka"
     )
-    broker_label: str = Field(default="instance", description="the label that tells brokers apart")
+    exporter_labels: Labels | None = Field(
+        default=None,
+        description="the same of kafka_exporter's and KMinion's series; none: those of labels",
+    )
+    disk_labels: Labels | None = Field(
+        default=None,
+        description="labels of the file systems with the brokers' logs, as node_exporter or the "
+        "kubelet gives them; none: disks are not read",
+    )
+    broker_label: LabelName = Field(
+        default="instance", description="the label that tells brokers apart"
+    )
 
 
 class DittoSettings(BesideKafkaSettings):
