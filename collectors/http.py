@@ -30,6 +30,10 @@ class NotFoundError(CollectorError):
     """The server has no such thing (404)."""
 
 
+class NotPermittedError(SecurityError):
+    """The server knows the user and does not permit this to it."""
+
+
 class HttpClient:
     """Asks one server; keeps its connections from poll to poll. For one thread.
 
@@ -91,6 +95,7 @@ class HttpClient:
 
         Raises:
             NotFoundError: There is nothing under that path.
+            NotPermittedError: The credentials are right, the user's rights are not enough.
             CollectorError: No answer in time, refused, or an answer that is not JSON.
         """
         pause = _FIRST_PAUSE_SECONDS
@@ -119,7 +124,7 @@ class HttpClient:
         try:
             with self._http.stream("GET", path, params=params, timeout=seconds) as answer:
                 body = _read(answer, ends, where)
-                status = answer.status_code
+                status, challenged = answer.status_code, "www-authenticate" in answer.headers
         except httpx.TimeoutException:
             raise NoAnswerError(f"{where} did not answer within {seconds:.1f} s") from None
         except httpx.TransportError as error:
@@ -131,6 +136,8 @@ class HttpClient:
                 raise ProtocolError(
                     f"{where}{path} answered something that is not JSON: is this the right URL?"
                 ) from None
+        if status == 401 and not challenged and b"not_authorised" in body:
+            status = 403  # RabbitMQ's word for it: it knows the user, and asks for no other
         raise _refusal(where, path, status, body)
 
 
@@ -193,7 +200,7 @@ def _refusal(where: str, path: str, status: int, body: bytes) -> Exception:
     if status == 401:
         return SecurityError(f"{where} refused the credentials (401): check username and password")
     if status == 403:
-        return SecurityError(f"{where}{path} is not permitted to this user (403)")
+        return NotPermittedError(f"{where}{path} is not permitted to this user (403): {said}")
     if status == 404:
         return NotFoundError(f"{where}{path} does not exist (404): is this the right URL?")
     if 300 <= status < 400:
