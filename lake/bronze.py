@@ -206,6 +206,7 @@ CONNECTORS = _bronze(
     tasks_running="int",
     tasks_failed="int",
     error="string",  # the first line of its trace
+    topics="list<string>",  # of a sink; null where a regular expression tells them
     group="string",  # of a sink
     dead_letter_topic="string",
     dead_letter_headers="boolean",
@@ -222,6 +223,7 @@ CONNECTOR_TASKS = _bronze(
     state="string",
     worker="string",
     error_class="string",
+    cause_class="string",  # of the exception at the bottom, where it is another
     error="string",
 )
 
@@ -274,10 +276,11 @@ BROKER_METRICS = _bronze(
     ("metric", "broker", "labels"),
     prometheus="string",  # the Prometheus server
     metric="string",  # canonical name
-    broker="string",
+    broker="string",  # null: the cluster's as a whole
     labels="map<string,string>",
     value="double",
     is_backfilled="boolean",
+    unknown_reason="string",
 )
 
 DITTO_CONNECTIONS = _bronze(
