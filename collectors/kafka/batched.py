@@ -1,7 +1,8 @@
 """Reads of a whole cluster in a few requests: metadata and offsets, as columns.
 
 Every read goes to all brokers that it concerns at once; a broker that fails costs only what it
-holds. Errors are read partition by partition. Groups are read in ``groups``.
+holds. Errors are read partition by partition. Groups are read in ``groups``, disks and the quorum
+in ``brokerreads``.
 """
 
 from __future__ import annotations
@@ -13,15 +14,11 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
-from kafka.protocol.admin import (
-    DescribeConfigsRequest,
-    DescribeLogDirsRequest,
-    DescribeQuorumRequest,
-)
+from kafka.protocol.admin import DescribeConfigsRequest
 from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from collectors.errors import CollectorError, UnsupportedError
+from collectors.errors import CollectorError
 from collectors.kafka.answers import reason
 from collectors.kafka.wire import Broker, Deadline, Wire
 
@@ -29,7 +26,6 @@ _TOPIC_RESOURCE = 2
 _DYNAMIC_TOPIC_CONFIG = 1
 _CONFIGS_A_REQUEST = 500
 _EARLIEST, _LATEST = -2, -1
-_QUORUM_SECONDS = 1.0
 _READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
 
 PARTITIONS_SCHEMA = pl.Schema(
@@ -54,14 +50,6 @@ OFFSETS_SCHEMA = pl.Schema(
         "offsets_unknown": pl.String(),
     }
 )
-SIZES_SCHEMA = pl.Schema(
-    {
-        "broker_id": pl.Int32(),
-        "topic": pl.String(),
-        "partition": pl.Int32(),
-        "size_bytes": pl.Int64(),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +59,7 @@ class Metadata:
     Attributes:
         cluster_id: Kafka's own id of the cluster.
         controller: Broker id of the controller as clients see it; with KRaft that is any broker
-            (see ``read_controller``).
+            (see ``brokerreads.read_quorum``).
         brokers: The brokers that are alive.
         partitions: One row a partition (``PARTITIONS_SCHEMA``); ``leader`` is null when there is
             none, ``topic_id`` changes when a topic is deleted and created anew.
@@ -81,21 +69,6 @@ class Metadata:
     controller: int | None
     brokers: tuple[Broker, ...]
     partitions: pl.DataFrame
-
-
-@dataclass(frozen=True, slots=True)
-class LogDirectories:
-    """What a broker says about its disks.
-
-    Attributes:
-        log_bytes: Size of all logs.
-        total_bytes: Size of the volumes; None before Kafka 3.3.
-        free_bytes: Free space on them; None before Kafka 3.3.
-    """
-
-    log_bytes: int
-    total_bytes: int | None
-    free_bytes: int | None
 
 
 def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
@@ -137,27 +110,6 @@ def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
             schema=PARTITIONS_SCHEMA,
         ).sort("topic", "partition"),
     )
-
-
-def read_controller(wire: Wire, metadata: Metadata, deadline: Deadline) -> int | None:
-    """Return the node id of the controller.
-
-    With KRaft a broker names itself or any other one as the controller in its metadata; the leader
-    of the metadata quorum is the one. Clusters with ZooKeeper know no quorum and tell the truth.
-
-    Returns:
-        The id, or None where there is no controller or it is not permitted to know.
-    """
-    try:
-        answer = wire.any(_describe_quorum, deadline, _QUORUM_SECONDS)
-    except UnsupportedError:
-        return metadata.controller
-    except CollectorError:
-        return None
-    if answer.error_code or not answer.topics:
-        return None
-    (partition,) = answer.topics[0].partitions
-    return None if partition.error_code or partition.leader_id < 0 else int(partition.leader_id)
 
 
 def read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> pl.DataFrame:
@@ -226,63 +178,9 @@ def read_topic_configs(
     return found
 
 
-def read_log_directories(
-    wire: Wire, brokers: Iterable[int], deadline: Deadline
-) -> tuple[dict[int, LogDirectories | str], pl.DataFrame]:
-    """Read the size of each replica and the space on the brokers' disks.
-
-    Returns:
-        Broker: its disks, or why they are unknown; and one row a replica (``SIZES_SCHEMA``).
-    """
-    requests = {broker: [DescribeLogDirsRequest(topics=None)] for broker in brokers}
-    directories: dict[int, LogDirectories | str] = {}
-    columns: dict[str, list[Any]] = {name: [] for name in SIZES_SCHEMA}
-    for broker, answers in wire.each(requests, deadline).items():
-        if isinstance(answers, CollectorError):
-            directories[broker] = str(answers)
-            continue
-        (answer,) = answers
-        # Before version 3 a broker that does not permit it answers with nothing at all.
-        if answer.error_code or not answer.results:
-            directories[broker] = reason(answer.error_code or 31)
-            continue
-        sizes = 0
-        for result in answer.results:
-            for topic in result.topics or ():
-                for partition in topic.partitions:
-                    sizes += partition.partition_size
-                    if partition.is_future_key:
-                        continue
-                    columns["broker_id"].append(broker)
-                    columns["topic"].append(topic.name)
-                    columns["partition"].append(partition.partition_index)
-                    columns["size_bytes"].append(partition.partition_size)
-        directories[broker] = LogDirectories(
-            sizes,
-            _sum_known(getattr(result, "total_bytes", None) for result in answer.results),
-            _sum_known(getattr(result, "usable_bytes", None) for result in answer.results),
-        )
-    return directories, pl.DataFrame(columns, schema=SIZES_SCHEMA)
-
-
 def _brokers(values: list[list[int]]) -> pl.Series:
     """Return a column of lists; Arrow builds it twenty times as fast as Polars does."""
     return pl.Series(pa.array(values, pa.list_(pa.int32())))
-
-
-def _describe_quorum() -> Any:
-    topic = DescribeQuorumRequest.TopicData
-    partition = topic.PartitionData(partition_index=0)
-    return DescribeQuorumRequest(
-        topics=[topic(topic_name="__cluster_metadata", partitions=[partition])]
-    )
-
-
-def _sum_known(values: Iterable[int | None]) -> int | None:
-    known = list(values)
-    if any(value is None or value < 0 for value in known):
-        return None
-    return sum(value for value in known if value is not None)
 
 
 def _describe_topics(topics: Sequence[str]) -> Any:

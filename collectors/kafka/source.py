@@ -10,11 +10,13 @@ from confluent_kafka import Consumer
 
 from collectors.collector import run_collector
 from collectors.exchange import Exchange
+from collectors.kafka.changes import Seen
 from collectors.kafka.checks import run_checks
 from collectors.kafka.clients import record_reader, validate
 from collectors.kafka.grouptypes import GroupRef
+from collectors.kafka.memory import Memory
 from collectors.kafka.sections.registry import SECTIONS
-from collectors.kafka.view import Chooser, Memory, View
+from collectors.kafka.view import Chooser, View
 from collectors.kafka.wire import Broker, Deadline, Wire
 from collectors.source import Check, SectionResult
 from config.settings import ClusterSettings
@@ -90,6 +92,7 @@ class KafkaSource:
             places = tables["brokers"].drop_nulls(["host", "port"])
             for row in places.select("broker_id", "host", "port", "rack").iter_rows():
                 memory.brokers.setdefault(row[0], Broker(*row))
+            memory.seen = _seen(tables["brokers"])
         if "groups" in tables:
             memory.groups = {
                 group: GroupRef(group, type_ or "classic", "")
@@ -137,3 +140,16 @@ class KafkaSource:
         if self._reader is None:
             self._reader = record_reader(self._settings, self._settings.request_timeout_seconds)
         return self._reader
+
+
+def _seen(brokers: pl.DataFrame) -> Seen:
+    """Return what the last poll before a restart saw of brokers and controller."""
+    controller = brokers.filter("is_controller")["broker_id"]
+    return Seen(
+        int(controller[0]) if controller.len() else None,
+        {
+            broker: f"{host}:{port}"
+            for broker, host, port in brokers.select("broker_id", "host", "port").iter_rows()
+        },
+        frozenset(brokers.filter("is_alive")["broker_id"]),
+    )

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
 
 import polars as pl
 from confluent_kafka import Consumer
 
-from collectors.errors import CollectorError
+from collectors.errors import CollectorError, UnsupportedError
 from collectors.exchange import Exchange
 from collectors.kafka.batched import (
-    LogDirectories,
     Metadata,
-    read_controller,
-    read_log_directories,
     read_metadata,
     read_offsets,
     read_topic_configs,
 )
+from collectors.kafka.brokerreads import (
+    LogDirectories,
+    Quorum,
+    read_log_directories,
+    read_quorum,
+    read_reassignments,
+)
+from collectors.kafka.changes import compare_ends, ends_to_keep
 from collectors.kafka.deadletters import MARKING_CONFIG, find_dead_letters
 from collectors.kafka.groups import read_groups
-from collectors.kafka.grouptypes import GroupRef, Groups
-from collectors.kafka.sampler import Sample, Span
-from collectors.kafka.timeline import OffsetTimeline
-from collectors.kafka.wire import Broker, Deadline, Wire
+from collectors.kafka.grouptypes import Groups
+from collectors.kafka.memory import Memory, TopicConfig
+from collectors.kafka.wire import Deadline, Wire
 from config.parts import Selection
 from config.settings import ClusterSettings
 
@@ -34,9 +38,6 @@ T = TypeVar("T")
 
 CONFIGS_EVERY_SECONDS = 300.0
 LOG_DIRECTORIES_EVERY_SECONDS = 60.0
-
-TopicConfig = Mapping[str, tuple[str | None, bool]]
-"""Setting: its value, and whether it was set on the topic itself."""
 
 
 class Chooser:
@@ -56,58 +57,6 @@ class Chooser:
                 self._answers.clear()
             answer = self._answers[name] = self._selection.selects(name)
         return answer
-
-
-@dataclass(frozen=True, slots=True)
-class Sampled:
-    """A dead-letter topic's sample, kept until the topic moves.
-
-    Attributes:
-        at: When it was taken.
-        spans: What it was taken from.
-        outcome: The sample, or why there is none.
-    """
-
-    at: datetime
-    spans: tuple[Span, ...]
-    outcome: Sample | str
-
-
-@dataclass(slots=True)
-class Memory:
-    """What is kept from poll to poll.
-
-    Attributes:
-        cluster_id: Kafka's own id of the cluster, as last read.
-        controller: Node id of the controller, as last read.
-        brokers: Every broker that was ever seen, where it was seen last.
-        groups: The groups that exist as far as is known.
-        group_partitions: group, topic, partition of the last poll's committed offsets.
-        timelines: Topic and partition: its topic id and end offsets over time.
-        configs: Topic: its configuration, or why it is unknown.
-        configs_at: When that was read.
-        log_directories: Broker: its disks, or why they are unknown.
-        sizes: One row a replica.
-        log_directories_at: When that was read.
-        topics_written: Topic: its row as it was last written, and when.
-        samples: Dead-letter topic: its sample.
-    """
-
-    cluster_id: str | None = None
-    controller: int | None = None
-    brokers: dict[int, Broker] = field(default_factory=dict)
-    groups: Mapping[str, GroupRef] = field(default_factory=dict)
-    group_partitions: pl.DataFrame | None = None
-    timelines: dict[tuple[str, int], tuple[str | None, OffsetTimeline]] = field(
-        default_factory=dict
-    )
-    configs: dict[str, TopicConfig | str] = field(default_factory=dict)
-    configs_at: datetime | None = None
-    log_directories: dict[int, LogDirectories | str] = field(default_factory=dict)
-    sizes: pl.DataFrame | None = None
-    log_directories_at: datetime | None = None
-    topics_written: dict[str, tuple[object, datetime]] = field(default_factory=dict)
-    samples: dict[str, Sampled] = field(default_factory=dict)
 
 
 class View:
@@ -163,14 +112,46 @@ class View:
         return self._once("metadata", read)
 
     @property
+    def quorum(self) -> Quorum:
+        """The metadata quorum.
+
+        Raises:
+            UnsupportedError: The cluster works with ZooKeeper.
+            CollectorError: It is unknown.
+        """
+        return self._once("quorum", lambda: read_quorum(self.wire, self.deadline))
+
+    @property
     def controller(self) -> int | None:
-        """Node id of the controller; None where there is none or it is not permitted to know."""
+        """Node id of the controller; None where there is none or it is not permitted to know.
+
+        With KRaft a broker names itself or any other one as the controller in its metadata; the
+        leader of the quorum is the one. Clusters with ZooKeeper tell the truth.
+        """
 
         def read() -> int | None:
-            self.memory.controller = read_controller(self.wire, self.metadata, self.deadline)
-            return self.memory.controller
+            try:
+                found = self.quorum.leader
+            except UnsupportedError:
+                found = self.metadata.controller
+            except CollectorError:
+                found = None
+            self.memory.controller = found
+            return found
 
         return self._once("controller", read)
+
+    @property
+    def reassignments(self) -> pl.DataFrame:
+        """Partitions that are being moved (``REASSIGNMENTS_SCHEMA``)."""
+
+        def read() -> pl.DataFrame:
+            # Whoever gets no answer about the quorum gets none from the controller here either.
+            with suppress(UnsupportedError):
+                _ = self.quorum
+            return read_reassignments(self.wire, self.deadline)
+
+        return self._once("reassignments", read)
 
     @property
     def broker_ids(self) -> list[int]:
@@ -244,6 +225,24 @@ class View:
             return found
 
         return self._once("offsets", read)
+
+    @property
+    def ends(self) -> pl.DataFrame:
+        """The log ends beside those of the poll before (``changes.compare_ends``)."""
+
+        def read() -> pl.DataFrame:
+            found = compare_ends(
+                self.partitions.select("topic", "partition", "topic_id", "leader").join(
+                    self.offsets.select("topic", "partition", "log_end"),
+                    on=["topic", "partition"],
+                    how="left",
+                ),
+                self.memory.ends,
+            )
+            self.memory.ends = ends_to_keep(found)
+            return found
+
+        return self._once("ends", read)
 
     @property
     def configs(self) -> Mapping[str, TopicConfig | str]:

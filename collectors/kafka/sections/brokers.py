@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from collectors.errors import CollectorError
-from collectors.kafka.batched import LogDirectories
+from collectors.kafka.brokerreads import LogDirectories
 from collectors.kafka.view import View
 from config.settings import ClusterSettings
 from lake.tables import BROKERS
@@ -28,6 +28,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
     replica_counts = dict(replicas.value_counts().iter_rows())
     leader_counts = dict(metadata.partitions["leader"].drop_nulls().value_counts().iter_rows())
     alive = {broker.broker_id for broker in metadata.brokers}
+    behind = _under_replicated(client)
     disks = _disks(client)
     controller = client.controller
     rows = []
@@ -43,6 +44,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
             "is_alive": broker_id in alive,
             "leaders": leader_counts.get(broker_id, 0),
             "replicas": replica_counts.get(broker_id, 0),
+            "under_replicated": behind.get(broker_id, 0),
         }
         if broker_id not in alive:
             row["unknown_reason"] = "the broker is missing from the cluster"
@@ -55,11 +57,40 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
                 row["log_bytes"] = disk.log_bytes
                 row["disk_total_bytes"] = disk.total_bytes
                 row["disk_free_bytes"] = disk.free_bytes
+                row["unknown_reason"] = "; ".join(disk.problems) or None
             else:
                 row["unknown_reason"] = f"disk: {disk}"
         rows.append(row)
     schema = {name: type_ for name, type_ in BROKERS.polars_schema.items() if name not in _SAMPLE}
     return {"brokers": pl.DataFrame(rows, schema=schema)}
+
+
+def _under_replicated(client: View) -> Mapping[int, int]:
+    """Return for each broker the replicas that it should hold and that are not in sync.
+
+    A replica that a reassignment is just adding is not expected to be in sync yet; where
+    reassignments are unknown, it is counted.
+    """
+    behind = client.metadata.partitions.select(
+        "topic",
+        "partition",
+        pl.col("replicas").list.set_difference("in_sync_replicas").alias("broker_id"),
+    ).filter(pl.col("broker_id").list.len() > 0)
+    lacking = behind.explode("broker_id")
+    try:
+        moving = client.reassignments
+    except CollectorError:
+        moving = None
+    if moving is not None and not moving.is_empty():
+        adding = moving.select("topic", "partition", "adding_replicas").explode("adding_replicas")
+        key = ["topic", "partition"]
+        lacking = lacking.join(
+            adding,
+            left_on=[*key, "broker_id"],
+            right_on=[*key, "adding_replicas"],
+            how="anti",
+        )
+    return dict(lacking["broker_id"].value_counts().iter_rows())
 
 
 def _disks(client: View) -> Mapping[int, LogDirectories | str]:

@@ -12,8 +12,9 @@ import polars as pl
 from collectors.errors import CollectorError
 from collectors.kafka.clients import READER_LOOKS_FOR
 from collectors.kafka.deadletters import origin_by_name
+from collectors.kafka.memory import Sampled
 from collectors.kafka.sampler import Sample, Span, sample
-from collectors.kafka.view import Sampled, View
+from collectors.kafka.view import View
 from config.settings import ClusterSettings
 from lake.tables import DEAD_LETTERS
 

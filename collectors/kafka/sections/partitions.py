@@ -22,7 +22,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
         client.problems.append(
             f"the offsets of {unknown.height} of {rows.height} partitions are unknown: {reasons}"
         )
-    rows = _with_sizes(client, rows)
+    rows = _with_reassignments(client, _with_sizes(client, rows))
     least = _least_in_sync(client)
     return {
         "partitions": rows.select(
@@ -31,6 +31,8 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
             pl.col("replicas").list.first().alias("preferred_leader"),
             "replicas",
             "in_sync_replicas",
+            "adding_replicas",
+            "removing_replicas",
             pl.col("topic")
             .replace_strict(least, default=None, return_dtype=pl.Int32())
             .alias("min_in_sync_replicas"),
@@ -51,6 +53,22 @@ def _with_sizes(client: View, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.with_columns(pl.lit(None, pl.Int64()).alias("size_bytes"))
     of_leader = sizes.rename({"broker_id": "leader"})
     return rows.join(of_leader, on=["leader", *_KEY], how="left", maintain_order="left")
+
+
+def _with_reassignments(client: View, rows: pl.DataFrame) -> pl.DataFrame:
+    """Add which replicas come and go: empty lists where nothing moves, null where unknown."""
+    names = ("adding_replicas", "removing_replicas")
+    none = pl.lit([], pl.List(pl.Int32()))
+    try:
+        moving = client.reassignments
+    except CollectorError as error:
+        client.problems.append(f"reassignments are unknown: {error}")
+        return rows.with_columns(pl.lit(None, pl.List(pl.Int32())).alias(name) for name in names)
+    if moving.is_empty():
+        return rows.with_columns(none.alias(name) for name in names)
+    return rows.join(moving, on=_KEY, how="left", maintain_order="left").with_columns(
+        pl.col(name).fill_null(none) for name in names
+    )
 
 
 def _least_in_sync(client: View) -> dict[str, int]:

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collectors.collector import Collector
 from collectors.kafka.sections import (
     brokers,
+    cluster_events,
     dead_letters,
     group_offsets,
     groups,
+    log_directories,
     partitions,
+    quorum,
     topics,
 )
 from collectors.kafka.view import View
@@ -23,5 +26,8 @@ SECTIONS: dict[str, Collector[View, ClusterSettings]] = {
     "partitions": partitions.collect,
     "topics": topics.collect,
     "brokers": brokers.collect,
+    "log_directories": log_directories.collect,
+    "quorum": quorum.collect,
+    "cluster_events": cluster_events.collect,
     "dead_letters": dead_letters.collect,
 }

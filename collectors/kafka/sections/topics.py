@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from collectors.kafka.kinds import mirror_aliases, topic_kind
-from collectors.kafka.view import TopicConfig, View
+from collectors.kafka.memory import TopicConfig
+from collectors.kafka.view import View
 from config.settings import ClusterSettings
 from lake.tables import TOPICS
 

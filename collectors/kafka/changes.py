@@ -1,0 +1,213 @@
+"""What changed in a cluster from one poll to the next: pure rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+ENDS_SCHEMA = pl.Schema(
+    {
+        "topic": pl.String(),
+        "partition": pl.Int32(),
+        "topic_id": pl.String(),
+        "log_end": pl.Int64(),  # at the last poll; null: unknown then
+        "known_end": pl.Int64(),  # as last known
+        "known_leader": pl.Int32(),  # where that was read
+    }
+)
+
+CONTROLLER_CHANGED = "controller changed"
+BROKER_ADDED = "broker added"
+BROKER_MISSING = "broker missing"
+BROKER_BACK = "broker back"
+TOPIC_CREATED = "topic created"
+TOPIC_DELETED = "topic deleted"
+TOPIC_RECREATED = "topic recreated"
+PARTITIONS_ADDED = "partitions added"
+UNCLEAN_ELECTION = "unclean election"
+LOG_TRUNCATED = "log truncated"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that changed.
+
+    Attributes:
+        kind: What, one of this module's constants.
+        subject: To which broker, topic or partition; ``controller`` for the controller.
+        before: What it was, as text; None where there was nothing.
+        after: What it is, as text; None where there is nothing now.
+        detail: What this means, for the operator.
+    """
+
+    kind: str
+    subject: str
+    before: str | None = None
+    after: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSeen:
+    """A topic: its id (None before Kafka 2.8) and how many partitions it has."""
+
+    topic_id: str | None
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a poll saw of a cluster; None: nothing was seen yet.
+
+    Attributes:
+        controller: Node id of the controller as last known.
+        brokers: Broker: host and port, of every broker that was ever seen.
+        alive: Those of them that were there.
+        topics: Watched topics.
+        vanished: Those of them that this poll did not see. A broker whose metadata are stale must
+            not delete topics, so one is gone when the poll after does not see it either.
+    """
+
+    controller: int | None = None
+    brokers: Mapping[int, str] | None = None
+    alive: frozenset[int] | None = None
+    topics: Mapping[str, TopicSeen] | None = None
+    vanished: frozenset[str] = frozenset()
+
+
+def compare(before: Seen, now: Seen) -> tuple[list[Event], Seen]:
+    """Tell what changed between two polls, and what to compare the next one with.
+
+    Nothing is an event at first sight; a controller that is unknown just now has not changed.
+    """
+    events = [*_controller(before, now), *_brokers(before, now)]
+    topics = dict(now.topics or {})
+    vanished = set()
+    for topic, known in (before.topics or {}).items():
+        if topic in topics:
+            continue
+        if topic in before.vanished:
+            events.append(Event(TOPIC_DELETED, topic, _partitions(known)))
+        else:
+            vanished.add(topic)
+            topics[topic] = known
+    if before.topics is not None:
+        events += _topics(before.topics, topics)
+    controller = now.controller if now.controller is not None else before.controller
+    brokers = {**(before.brokers or {}), **(now.brokers or {})}
+    return events, Seen(controller, brokers, now.alive, topics, frozenset(vanished))
+
+
+def _controller(before: Seen, now: Seen) -> Iterator[Event]:
+    if None not in (before.controller, now.controller) and before.controller != now.controller:
+        yield Event(CONTROLLER_CHANGED, "controller", str(before.controller), str(now.controller))
+
+
+def _brokers(before: Seen, now: Seen) -> Iterator[Event]:
+    if before.alive is None or now.alive is None:
+        return
+    known, places = before.brokers or {}, now.brokers or {}
+    for broker in sorted(before.alive - now.alive):
+        yield Event(BROKER_MISSING, str(broker), known.get(broker))
+    for broker in sorted(now.alive - before.alive):
+        kind = BROKER_BACK if broker in known else BROKER_ADDED
+        yield Event(kind, str(broker), None, places.get(broker))
+
+
+def _topics(before: Mapping[str, TopicSeen], now: Mapping[str, TopicSeen]) -> Iterator[Event]:
+    for topic, seen in now.items():
+        known = before.get(topic)
+        if known is None:
+            yield Event(TOPIC_CREATED, topic, None, _partitions(seen))
+        elif known.topic_id != seen.topic_id and None not in (known.topic_id, seen.topic_id):
+            yield Event(
+                TOPIC_RECREATED,
+                topic,
+                known.topic_id,
+                seen.topic_id,
+                "its records and the offsets that groups had committed on it are gone",
+            )
+        elif seen.partitions > known.partitions:
+            yield Event(PARTITIONS_ADDED, topic, _partitions(known), _partitions(seen))
+
+
+def _partitions(topic: TopicSeen) -> str:
+    return f"{topic.partitions} partition{'' if topic.partitions == 1 else 's'}"
+
+
+def compare_ends(now: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFrame:
+    """Put log ends beside those of the poll before.
+
+    Args:
+        now: topic, partition, topic_id, leader, log_end.
+        before: As ``ends_to_keep`` returned it at the poll before; None at the first one.
+
+    Returns:
+        ``now`` with ``before_end``, the end at the poll before, and ``known_end`` and
+        ``known_leader``, the newest end that is known and where it was read. All three are null
+        for a topic that was created anew in between.
+    """
+    if before is None:
+        before = pl.DataFrame(schema=ENDS_SCHEMA)
+    same = pl.col("topic_id").eq_missing(pl.col("topic_id_before"))
+    return (
+        now.join(
+            before.rename({"log_end": "before_end", "topic_id": "topic_id_before"}),
+            on=["topic", "partition"],
+            how="left",
+        )
+        .with_columns(
+            pl.when(same).then(name).alias(name)
+            for name in ("before_end", "known_end", "known_leader")
+        )
+        .drop("topic_id_before")
+    )
+
+
+def ends_to_keep(ends: pl.DataFrame) -> pl.DataFrame:
+    """Return what the next poll is compared with (``ENDS_SCHEMA``)."""
+    known = pl.col("log_end").is_not_null()
+    return ends.select(
+        "topic",
+        "partition",
+        "topic_id",
+        "log_end",
+        pl.coalesce("log_end", "known_end").alias("known_end"),
+        pl.when(known).then("leader").otherwise("known_leader").alias("known_leader"),
+    )
+
+
+def backward_ends(ends: pl.DataFrame) -> list[Event]:
+    """Return the partitions whose log ends before where it ended: records were lost.
+
+    A broker tells no end that may still fall back after an orderly change of the leader, so an
+    end that went backwards on the same topic is an unclean leader election where the leader
+    changed, and a log that was cut or lost its disk where it did not. Where as many records
+    arrived since, it goes unnoticed.
+
+    Args:
+        ends: From ``compare_ends``.
+    """
+    lost = ends.filter(pl.col("log_end") < pl.col("known_end"))
+    events = []
+    for row in lost.sort("topic", "partition").iter_rows(named=True):
+        old, new = row["known_leader"], row["leader"]
+        count = row["known_end"] - row["log_end"]
+        moved = old != new
+        detail = (
+            f"leader {old}, then {new}, which had {count} records less: they are lost"
+            if moved
+            else f"leader {new} lost {count} records"
+        )
+        events.append(
+            Event(
+                UNCLEAN_ELECTION if moved else LOG_TRUNCATED,
+                f"{row['topic']}-{row['partition']}",
+                str(row["known_end"]),
+                str(row["log_end"]),
+                detail,
+            )
+        )
+    return events

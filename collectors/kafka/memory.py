@@ -1,0 +1,75 @@
+"""What is kept of a Kafka cluster from poll to poll."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import polars as pl
+
+from collectors.kafka.brokerreads import LogDirectories
+from collectors.kafka.changes import Seen
+from collectors.kafka.grouptypes import GroupRef
+from collectors.kafka.sampler import Sample, Span
+from collectors.kafka.timeline import OffsetTimeline
+from collectors.kafka.wire import Broker
+
+TopicConfig = Mapping[str, tuple[str | None, bool]]
+"""Setting: its value, and whether it was set on the topic itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A dead-letter topic's sample, kept until the topic moves.
+
+    Attributes:
+        at: When it was taken.
+        spans: What it was taken from.
+        outcome: The sample, or why there is none.
+    """
+
+    at: datetime
+    spans: tuple[Span, ...]
+    outcome: Sample | str
+
+
+@dataclass(slots=True)
+class Memory:
+    """What is kept from poll to poll.
+
+    Attributes:
+        cluster_id: Kafka's own id of the cluster, as last read.
+        controller: Node id of the controller, as last read.
+        seen: What the poll before saw of the cluster, for its events.
+        ends: Where the logs ended at the poll before (``changes.ENDS_SCHEMA``).
+        brokers: Every broker that was ever seen, where it was seen last.
+        groups: The groups that exist as far as is known.
+        group_partitions: group, topic, partition of the last poll's committed offsets.
+        timelines: Topic and partition: its topic id and end offsets over time.
+        configs: Topic: its configuration, or why it is unknown.
+        configs_at: When that was read.
+        log_directories: Broker: its disks, or why they are unknown.
+        sizes: One row a replica.
+        log_directories_at: When that was read.
+        topics_written: Topic: its row as it was last written, and when.
+        samples: Dead-letter topic: its sample.
+    """
+
+    cluster_id: str | None = None
+    controller: int | None = None
+    seen: Seen = field(default_factory=Seen)
+    ends: pl.DataFrame | None = None
+    brokers: dict[int, Broker] = field(default_factory=dict)
+    groups: Mapping[str, GroupRef] = field(default_factory=dict)
+    group_partitions: pl.DataFrame | None = None
+    timelines: dict[tuple[str, int], tuple[str | None, OffsetTimeline]] = field(
+        default_factory=dict
+    )
+    configs: dict[str, TopicConfig | str] = field(default_factory=dict)
+    configs_at: datetime | None = None
+    log_directories: dict[int, LogDirectories | str] = field(default_factory=dict)
+    sizes: pl.DataFrame | None = None
+    log_directories_at: datetime | None = None
+    topics_written: dict[str, tuple[object, datetime]] = field(default_factory=dict)
+    samples: dict[str, Sampled] = field(default_factory=dict)

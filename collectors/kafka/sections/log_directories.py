@@ -1,0 +1,49 @@
+"""Log directories of the brokers, path by path."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from collectors.kafka.view import View
+from config.settings import ClusterSettings
+from lake.tables import LOG_DIRECTORIES
+
+_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
+
+
+def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+    """Return the table ``log_directories``.
+
+    Rows are written when the directories are read: once a minute, and not at every poll. A broker
+    whose directories are unknown has one row, without a path and with the reason.
+    """
+    disks, _ = client.log_directories
+    rows: list[dict[str, Any]] = []
+    for broker, found in sorted(disks.items()):
+        if isinstance(found, str):
+            rows.append({"broker_id": broker, "unknown_reason": found})
+            client.problems.append(found)
+            continue
+        client.problems += [f"broker {broker}: {problem}" for problem in found.problems]
+        rows += [
+            {
+                "broker_id": broker,
+                "path": directory.path,
+                "is_offline": directory.is_offline,
+                "is_cordoned": directory.is_cordoned,
+                "log_bytes": directory.log_bytes,
+                "total_bytes": directory.total_bytes,
+                "free_bytes": directory.free_bytes,
+                "replicas": directory.replicas,
+                "unknown_reason": directory.error,
+            }
+            for directory in found.directories
+        ]
+    schema = {
+        name: type_ for name, type_ in LOG_DIRECTORIES.polars_schema.items() if name not in _SAMPLE
+    }
+    is_new = client.memory.log_directories_at == now
+    return {"log_directories": pl.DataFrame(rows if is_new else [], schema=schema)}

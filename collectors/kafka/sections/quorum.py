@@ -1,0 +1,33 @@
+"""The metadata quorum: its leader, the voters and observers, and how far each is behind."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+
+import polars as pl
+
+from collectors.errors import CollectorError, UnsupportedError
+from collectors.kafka.view import View
+from config.settings import ClusterSettings
+from lake.tables import QUORUM
+
+_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
+
+
+def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+    """Return the table ``quorum``; it has no rows where the cluster works with ZooKeeper."""
+    _ = client.metadata  # where no broker answers, the section fails as all others do
+    rows = []
+    try:
+        found = client.quorum
+    except UnsupportedError:
+        pass
+    except CollectorError as error:
+        client.problems.append(f"the quorum is unknown: {error}")
+    else:
+        if found.leader is None:
+            client.problems.append("the quorum has no leader: there is no active controller")
+        rows = [asdict(node) for node in found.nodes]
+    schema = {name: type_ for name, type_ in QUORUM.polars_schema.items() if name not in _SAMPLE}
+    return {"quorum": pl.DataFrame(rows, schema=schema)}
