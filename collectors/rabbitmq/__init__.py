@@ -1,0 +1,1 @@
+"""RabbitMQ: queues and their dead letters, by the management API."""

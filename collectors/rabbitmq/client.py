@@ -1,0 +1,293 @@
+"""Asking RabbitMQ's management API: what a poll's sections share is read once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from collectors.errors import CollectorError, ProtocolError
+from collectors.http import HttpClient, NotFoundError, NotPermittedError
+from collectors.rabbitmq.answers import (
+    BINDING_COLUMNS,
+    EXCHANGE_COLUMNS,
+    OVERVIEW_COLUMNS,
+    QUEUE_COLUMNS,
+    Overview,
+    QueueAnswer,
+    read_binding,
+    read_exchange,
+    read_overview,
+    read_queue,
+    text,
+)
+from collectors.rabbitmq.topology import (
+    Kind,
+    Queue,
+    Routing,
+    Targets,
+    classify,
+    find_targets,
+    needs_routing,
+)
+from config.neighbours import RabbitMQSettings
+
+ROUTING_SECONDS = 60.0
+"""How long exchanges and bindings of a virtual host are believed, unless its queues change."""
+
+# RabbitMQ's largest.
+_PAGE = 500
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualHost:
+    """A virtual host as it was read in one poll.
+
+    Attributes:
+        name: Its name.
+        queues: All its queues by name.
+        targets: Where their dead letters go.
+        kinds: What each is.
+    """
+
+    name: str
+    queues: Mapping[str, QueueAnswer]
+    targets: Mapping[str, Targets]
+    kinds: Mapping[str, Kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What one poll read.
+
+    Attributes:
+        overview: What the server says of itself.
+        virtual_hosts: Those that could be read.
+        problems: What could not, one line for the operator each.
+    """
+
+    overview: Overview
+    virtual_hosts: tuple[VirtualHost, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Believed:
+    """Exchanges and bindings of a virtual host, and for which queues they were read, and when."""
+
+    routing: Routing
+    asked_for: frozenset[tuple[str, str | None, str | None]]
+    at: float
+
+
+class RabbitClient(HttpClient):
+    """Asks one RabbitMQ."""
+
+    def __init__(
+        self, settings: RabbitMQSettings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Prepare; nothing connects yet.
+
+        Args:
+            settings: The server's.
+            clock: Seconds that only go forwards.
+
+        Raises:
+            SettingsError: A certificate file cannot be used.
+        """
+        super().__init__(settings)
+        self._rabbit = settings
+        self._clock = clock
+        self._snapshot: Snapshot | CollectorError | None = None
+        self._believed: dict[str, _Believed] = {}
+
+    def begin_poll(self, seconds: float) -> None:
+        """Let the requests that follow take so many seconds together, and read all anew."""
+        super().begin_poll(seconds)
+        self._snapshot = None
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Everything that this poll reads; asked once a poll.
+
+        Raises:
+            CollectorError: Nothing could be read.
+        """
+        if self._snapshot is None:
+            try:
+                self._snapshot = self._read()
+            except CollectorError as error:
+                self._snapshot = error
+        if isinstance(self._snapshot, CollectorError):
+            raise self._snapshot
+        return self._snapshot
+
+    def overview(self) -> Overview:
+        """Return what the server says of itself.
+
+        Raises:
+            CollectorError: It does not answer, or is not RabbitMQ.
+        """
+        return read_overview(self.get("/api/overview", {"columns": OVERVIEW_COLUMNS}))
+
+    def tags(self) -> tuple[str, ...]:
+        """Return the user's tags, which are its rights in the management API.
+
+        Raises:
+            CollectorError: They cannot be asked for.
+        """
+        answer = self.get("/api/whoami")
+        tags = answer.get("tags") if isinstance(answer, dict) else None
+        found = tags.split(",") if isinstance(tags, str) else tags or []
+        return tuple(str(tag) for tag in found)
+
+    def virtual_hosts(self) -> tuple[str, ...]:
+        """Return the names of the virtual hosts that the settings select.
+
+        Raises:
+            CollectorError: They cannot be asked for, or none is selected.
+        """
+        answer = self.get("/api/vhosts", {"columns": "name"})
+        names = [text(each.get("name")) for each in _items(answer)]
+        known = sorted(name for name in names if name is not None)
+        chosen = tuple(name for name in known if self._rabbit.vhosts.selects(name))
+        if not chosen:
+            raise CollectorError(
+                f"{self.settings.url}: none of the virtual hosts that this user may see "
+                f"({', '.join(known) or 'there are none'}) is selected by vhosts"
+            )
+        return chosen
+
+    def first_queues(self, virtual_host: str) -> None:
+        """Try to read queues of a virtual host, as cheaply as can be.
+
+        Raises:
+            CollectorError: They cannot be asked for.
+        """
+        path = f"/api/queues/{_part(virtual_host)}"
+        self.get(path, {"page": 1, "page_size": 1, "columns": "name"})
+
+    def routing(self, virtual_host: str) -> Routing:
+        """Return exchanges and bindings of a virtual host.
+
+        Raises:
+            CollectorError: They cannot be asked for.
+        """
+        part = _part(virtual_host)
+        exchanges = self._pages(f"/api/exchanges/{part}", {"columns": EXCHANGE_COLUMNS})
+        found = [read_exchange(each) for each in exchanges]
+        bindings = _items(self.get(f"/api/bindings/{part}", {"columns": BINDING_COLUMNS}))
+        return Routing(
+            [each for each in found if each is not None],
+            [binding for each in bindings if (binding := read_binding(each)) is not None],
+        )
+
+    def not_permitted(self, virtual_host: str) -> str:
+        """Say what to do about a virtual host that the user has no permission on."""
+        user = self.settings.username or "USER"
+        return (
+            f"virtual host {virtual_host}: not permitted; rabbitmqctl set_permissions "
+            f"-p {virtual_host} {user} '^$' '^$' '^$', or leave it out by vhosts.exclude"
+        )
+
+    def _read(self) -> Snapshot:
+        overview = self.overview()
+        found: list[VirtualHost] = []
+        problems: list[str] = []
+        failure: CollectorError | None = None
+        names = self.virtual_hosts()
+        for name in names:
+            try:
+                found.append(self._virtual_host(name, overview, problems))
+            except NotPermittedError:
+                problems.append(self.not_permitted(name))
+            except NotFoundError:
+                continue  # deleted since it was listed
+            except CollectorError as error:
+                failure = error
+                problems.append(f"virtual host {name}: {error}")
+        for gone in self._believed.keys() - set(names):
+            del self._believed[gone]
+        if failure is not None and not found:
+            raise failure
+        if problems and not found:
+            raise NotPermittedError("; ".join(problems))
+        return Snapshot(overview, tuple(found), tuple(problems))
+
+    def _virtual_host(self, name: str, overview: Overview, problems: list[str]) -> VirtualHost:
+        params: dict[str, str | int] = {"columns": QUEUE_COLUMNS}
+        if not overview.has_statistics:
+            params |= {"disable_stats": "true", "enable_queue_totals": "true"}
+            problems.append(
+                "RabbitMQ collects no statistics (disable_metrics_collector): only depths are "
+                "known, and dead-letter exchanges that are set by policies are not"
+            )
+        answers: dict[str, QueueAnswer] = {}
+        for item in self._pages(f"/api/queues/{_part(name)}", params):
+            answer = read_queue(item, overview)
+            answers[answer.queue.name] = answer
+        queues = {each.queue.name: each.queue for each in answers.values()}
+        routing = self._routing_for(name, queues, problems)
+        targets = find_targets(queues, routing)
+        return VirtualHost(name, answers, targets, classify(queues, targets))
+
+    def _routing_for(
+        self, name: str, queues: Mapping[str, Queue], problems: list[str]
+    ) -> Routing | str | None:
+        """Return exchanges and bindings where a queue's dead letters depend on them."""
+        asked_for = frozenset(
+            (each.name, each.dead_letter_exchange, each.dead_letter_routing_key)
+            for each in queues.values()
+            if needs_routing(each)
+        )
+        if not asked_for:
+            self._believed.pop(name, None)
+            return None
+        last = self._believed.get(name)
+        now = self._clock()
+        if last is not None and last.asked_for == asked_for and now - last.at < ROUTING_SECONDS:
+            return last.routing
+        try:
+            routing = self.routing(name)
+        except CollectorError as error:
+            problems.append(f"virtual host {name}: where its dead letters go is unknown: {error}")
+            return f"exchanges and bindings could not be read: {error}"
+        self._believed[name] = _Believed(routing, asked_for, now)
+        return routing
+
+    def _pages(self, path: str, params: Mapping[str, str | int]) -> Iterator[Mapping[str, Any]]:
+        """Ask for a list page by page."""
+        page, pages = 1, 1
+        while page <= pages:
+            try:
+                answer = self.get(path, {**params, "page": page, "page_size": _PAGE})
+            except CollectorError as error:
+                if page > 1 and "page_out_of_range" in str(error):
+                    return  # what was on it was deleted in between
+                raise
+            count = answer.get("page_count") if isinstance(answer, dict) else None
+            if not isinstance(answer, dict) or not isinstance(count, int):
+                raise ProtocolError(f"{self.settings.url}{path} answered no page: is it RabbitMQ?")
+            yield from _items(answer.get("items"))
+            pages = count
+            page += 1
+
+
+def _part(name: str) -> str:
+    """Return a name as a part of a path: the default virtual host is ``%2F``."""
+    return quote(name, safe="")
+
+
+def _items(answer: Any) -> list[Mapping[str, Any]]:
+    """Return the objects of a list.
+
+    Raises:
+        ProtocolError: It is none.
+    """
+    if not isinstance(answer, list) or not all(isinstance(each, dict) for each in answer):
+        raise ProtocolError("RabbitMQ answered something else than a list of objects")
+    return answer
