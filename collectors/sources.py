@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from collectors.exchange import Exchange
 from collectors.kafka.source import KafkaSource
+from collectors.prometheus.source import PrometheusSource
 from collectors.source import Source
 from config.settings import Settings
 
@@ -18,7 +19,14 @@ def _kafka(settings: Settings, exchange: Exchange) -> Iterable[Source]:
         yield KafkaSource(cluster, settings.poll_interval_seconds(cluster), exchange)
 
 
-MAKERS: tuple[Maker, ...] = (_kafka,)
+def _prometheus(settings: Settings, exchange: Exchange) -> Iterable[Source]:
+    for server in settings.prometheus:
+        yield PrometheusSource(
+            server, settings.cluster_of(server), settings.poll_interval_seconds(server)
+        )
+
+
+MAKERS: tuple[Maker, ...] = (_kafka, _prometheus)
 """A line for each kind. A kind that others want to know of comes before them."""
 
 

@@ -1,0 +1,1 @@
+"""Prometheus, or a server that speaks its API, as a source of broker metrics."""

@@ -1,0 +1,244 @@
+"""The HTTP session under prometheus-api-client: bounded, with errors that say what to do.
+
+The library by itself waits for ever, tries a busy server three times within six seconds whatever
+the time there is, and drops the warnings of an answer. It lets its user bring the session: so that
+is where all of this is put right, and no other module has to think of it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import ssl
+import time
+from base64 import b64encode
+from typing import Any
+
+import requests
+from requests.adapters import HTTPAdapter
+from requests.utils import get_environ_proxies
+
+from collectors.errors import (
+    CollectorError,
+    NoAnswerError,
+    ProtocolError,
+    SecurityError,
+    SettingsError,
+    UnreachableError,
+)
+from collectors.http import tls_context
+from config.neighbours import HttpSettings
+
+LARGEST_BYTES = 64 * 1024 * 1024
+_PART_BYTES = 64 * 1024
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
+_BUSY = frozenset({408, 429, 500, 502, 503, 504})
+_SHOWN_CHARACTERS = 200
+
+
+class Answer(requests.Response):
+    """A response whose JSON was read and checked."""
+
+    parsed: Any = None
+
+    def json(self, **_: Any) -> Any:
+        """Return the JSON, which is not parsed twice."""
+        return self.parsed
+
+
+class BoundedSession(requests.Session):
+    """Asks one server. For one thread.
+
+    A request is tried again, with growing pauses, while there is time: after a lost connection and
+    after the statuses that mean "not now". Redirects are not followed, since credentials would go
+    with them.
+
+    Attributes:
+        warnings: What the server said beside its answers since ``begin_poll``.
+        requests_sent: How many requests were sent since then.
+    """
+
+    def __init__(self, settings: HttpSettings) -> None:
+        """Prepare; nothing connects yet.
+
+        Raises:
+            SettingsError: A certificate file cannot be used.
+        """
+        super().__init__()
+        self._settings = settings
+        self.warnings: list[str] = []
+        self.requests_sent = 0
+        # Of the environment, only proxies: neither ~/.netrc nor another CA bundle gets into it.
+        self.trust_env = False
+        self.proxies.update(get_environ_proxies(settings.url))
+        self.headers.update({"user-agent": "headroom", "accept": "application/json"})
+        if settings.token is not None:
+            self.headers["authorization"] = f"Bearer {settings.token.get_secret_value()}"
+        if settings.username is not None and settings.password is not None:
+            pair = f"{settings.username}:{settings.password.get_secret_value()}"
+            self.headers["authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+        self._adapter = _TlsAdapter(tls_context(settings))
+        self._ends = time.monotonic() + settings.request_timeout_seconds
+
+    def take_over(self) -> None:
+        """Replace the adapter, and with it the retries, that the library puts in."""
+        self.mount(self._settings.url, self._adapter)
+
+    def begin_poll(self, seconds: float) -> None:
+        """Let the requests that follow take so many seconds together."""
+        self._ends = time.monotonic() + seconds
+        self.warnings = []
+        self.requests_sent = 0
+
+    @property
+    def seconds_left(self) -> float:
+        """What is left of the poll's time."""
+        return self._ends - time.monotonic()
+
+    def request(  # type: ignore[override]  # the library gives no more than these
+        self, method: str, url: str, **options: Any
+    ) -> requests.Response:
+        """Send a request; see the class.
+
+        Raises:
+            CollectorError: No answer in time, refused, or an answer that is not Prometheus's.
+        """
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return self._try(method, url, options)
+            except _NotNowError as error:
+                failure = error.failure
+            if self.seconds_left < pause + _FIRST_PAUSE_SECONDS:
+                raise failure
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def _try(self, method: str, url: str, options: dict[str, Any]) -> Answer:
+        where = self._settings.url
+        seconds = min(self._settings.request_timeout_seconds, self.seconds_left)
+        if seconds <= 0:
+            raise NoAnswerError(f"{where} took too long: the poll's time is over")
+        ends = time.monotonic() + seconds
+        self.requests_sent += 1
+        # What the library leaves unset must not override the session's own.
+        params = options.get("params")
+        try:
+            with super().request(
+                method, url, params=params, timeout=seconds, stream=True, allow_redirects=False
+            ) as response:
+                body = _read(response, ends, where)
+        except requests.Timeout:
+            raise NoAnswerError(f"{where} did not answer within {seconds:.1f} s") from None
+        except requests.RequestException as error:
+            raise _transport(where, error) from None
+        parsed = _json(body)
+        if response.status_code != 200:
+            raise _refusal(where, response.status_code, parsed, body)
+        if not isinstance(parsed, dict) or parsed.get("status") != "success":
+            raise ProtocolError(
+                f"{where} answered something that is not Prometheus's: is this the right URL?"
+            )
+        self._note(parsed.get("warnings"))
+        answer = Answer()
+        answer.status_code = response.status_code
+        answer.raw = io.BytesIO(body)
+        answer.parsed = parsed
+        return answer
+
+    def _note(self, warnings: object) -> None:
+        if isinstance(warnings, list):
+            new = (_short(str(warning)) for warning in warnings)
+            self.warnings += [warning for warning in new if warning not in self.warnings]
+
+
+class _TlsAdapter(HTTPAdapter):
+    """Checks certificates as the rest of Headroom does: the system's authorities or ``ca_file``."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._context = context
+        super().__init__(max_retries=0)
+
+    def init_poolmanager(
+        self, connections: int, maxsize: int, block: bool = False, **options: Any
+    ) -> None:
+        super().init_poolmanager(connections, maxsize, block, ssl_context=self._context, **options)
+
+    def cert_verify(self, conn: Any, url: str, verify: object, cert: object) -> None:
+        """Add nothing: the context knows whom to trust, and our own certificate."""
+
+
+class _NotNowError(Exception):
+    """A request that may be tried again; carries the error for when it may not."""
+
+    def __init__(self, failure: CollectorError) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+def _read(response: requests.Response, ends: float, where: str) -> bytes:
+    """Read a body that may neither trickle for ever nor fill the memory."""
+    body = bytearray()
+    for part in response.iter_content(_PART_BYTES):
+        body += part
+        if len(body) > LARGEST_BYTES:
+            raise ProtocolError(
+                f"{where} answered more than {LARGEST_BYTES >> 20} MB: narrow labels down"
+            )
+        if time.monotonic() > ends:
+            raise NoAnswerError(f"{where} answers too slowly: it was not done in time")
+    return bytes(body)
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
+
+
+def _transport(where: str, error: requests.RequestException) -> Exception:
+    text = str(error)
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        reason = text.partition("CERTIFICATE_VERIFY_FAILED]")[2].partition("(_ssl")[0].strip(" :")
+        return SecurityError(f"{where}: its certificate is not trusted ({reason}); set ca_file")
+    if isinstance(error, requests.exceptions.SSLError):
+        return SecurityError(f"{where}: TLS failed; http and https mixed up?")
+    if "Name or service not known" in text or "name resolution" in text or "No address" in text:
+        return UnreachableError(f"{where}: its host name is unknown; check url, and the DNS")
+    if isinstance(error, requests.exceptions.InvalidHeader):
+        return SettingsError(f"{where}: token cannot be sent in a header: is it one line?")
+    if "Read timed out" in text:
+        return NoAnswerError(f"{where} answers too slowly: it was not done in time")
+    if "refused" in text:
+        return _NotNowError(UnreachableError(f"{where} cannot be reached: connection refused"))
+    if isinstance(error, requests.ConnectionError) and "NewConnectionError" in text:
+        return _NotNowError(UnreachableError(f"{where} cannot be reached"))
+    return _NotNowError(UnreachableError(f"{where} cut the connection"))
+
+
+def _refusal(where: str, status: int, parsed: Any, body: bytes) -> Exception:
+    if status == 401:
+        return SecurityError(
+            f"{where} refused the credentials (401): check username and password, or token"
+        )
+    if status == 403:
+        return SecurityError(f"{where}: queries are not permitted to this user (403)")
+    if status == 404:
+        return SettingsError(f"{where} has no query API (404): is this Prometheus's URL?")
+    if 300 <= status < 400:
+        return SettingsError(f"{where} redirects ({status}): write the final URL into url")
+    said = parsed.get("error") if isinstance(parsed, dict) else None
+    shown = _short(str(said) if said else body[:2000].decode("utf-8", "replace"))
+    if "11,000 points" in shown or "exceeded maximum resolution" in shown:
+        return TooManyPointsError(f"{where}: too many points in one answer: {shown}")
+    failure = CollectorError(f"{where} answered {status}: {shown}")
+    return _NotNowError(failure) if status in _BUSY else failure
+
+
+class TooManyPointsError(CollectorError):
+    """The server refuses to answer with so many points: ask for less time or a longer step."""
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[:_SHOWN_CHARACTERS]

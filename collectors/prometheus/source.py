@@ -1,0 +1,174 @@
+"""A Prometheus as a source."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+
+from collectors.errors import CollectorError
+from collectors.httpsource import HttpSource
+from collectors.prometheus.client import PrometheusClient, quoted, selector
+from collectors.prometheus.metrics import METRICS, NAME_PATTERNS
+from collectors.prometheus.queries import Value, name_matchers, queries, scope_labels, values
+from collectors.source import Check
+from config.neighbours import PrometheusSettings
+from lake.tables import BROKER_METRICS
+
+RATE_WINDOW = "5m"
+"""Of live rates: four samples and more at the usual scrape intervals of up to a minute."""
+
+LAG_NAMES = {
+    "kafka_exporter": "kafka_consumergroup_current_offset",
+    "KMinion": "kminion_kafka_consumer_group_topic_partition_lag",
+}
+"""Exporter of consumer lag: the name that gives it away."""
+
+NO_SERIES = "no series under any of its known names"
+
+_NAMES_SINCE = timedelta(minutes=10)
+_SHOWN_JOBS = 5
+_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
+
+
+class PrometheusSource(HttpSource[PrometheusClient, PrometheusSettings]):
+    """Polls one Prometheus for metrics of the brokers."""
+
+    def __init__(self, settings: PrometheusSettings, cluster: str, interval_seconds: float) -> None:
+        """Prepare; nothing connects yet.
+
+        Args:
+            settings: The server's.
+            cluster: The Kafka cluster whose brokers it scrapes.
+            interval_seconds: The cadence.
+
+        Raises:
+            SettingsError: A certificate file cannot be used.
+        """
+        self.client = PrometheusClient(settings)
+        super().__init__(
+            "prometheus",
+            settings,
+            cluster,
+            interval_seconds,
+            self.client,
+            {"broker_metrics": collect},
+            check,
+        )
+
+
+def collect(
+    client: PrometheusClient, settings: PrometheusSettings, now: datetime
+) -> dict[str, pl.DataFrame]:
+    """Return the table ``broker_metrics``: what every broker's metrics are just now.
+
+    A metric that no exporter gives has one row without a broker and a value, which says so.
+    """
+    names = client.names(name_matchers(settings), now - _NAMES_SINCE)
+    answers = [
+        series for query in queries(names, settings, RATE_WINDOW) for series in client.query(query)
+    ]
+    found = list(values(answers, settings))
+    if not found:
+        client.problems.append(_nothing(client, settings, names))
+    client.problems += [f"Prometheus warns: {warning}" for warning in client.warnings]
+    return {"broker_metrics": frame(found, settings.name, absent=_absent(found, settings))}
+
+
+def frame(
+    found: Collection[Value], prometheus: str, *, absent: Collection[str] = ()
+) -> pl.DataFrame:
+    """Return rows of ``broker_metrics``.
+
+    Args:
+        found: Values of one moment.
+        prometheus: The server's name.
+        absent: Metrics that are nowhere to be found.
+    """
+    rows = [
+        {
+            "prometheus": prometheus,
+            "metric": value.metric,
+            "broker": value.broker,
+            "labels": [{"key": key, "value": text} for key, text in value.labels],
+            "value": value.value,
+            "is_backfilled": False,
+        }
+        for value in found
+    ]
+    rows += [
+        {
+            "prometheus": prometheus,
+            "metric": metric,
+            "labels": [],
+            "is_backfilled": False,
+            "unknown_reason": NO_SERIES,
+        }
+        for metric in absent
+    ]
+    schema = {
+        name: type_ for name, type_ in BROKER_METRICS.polars_schema.items() if name not in _SAMPLE
+    }
+    return pl.DataFrame(rows, schema=schema)
+
+
+def check(client: PrometheusClient, settings: PrometheusSettings) -> Sequence[Check]:
+    """Try each feature once."""
+    now = datetime.now(UTC)
+    try:
+        names = client.names(name_matchers(settings), now - _NAMES_SINCE)
+        tables = collect(client, settings, now)
+    except CollectorError as error:
+        return [Check(f"Prometheus {settings.name}", False, True, str(error))]
+    rows = tables["broker_metrics"]
+    absent = rows.filter(pl.col("value").is_null())["metric"].to_list()
+    known = rows.filter(pl.col("value").is_not_null())
+    brokers = known["broker"].drop_nulls().n_unique()
+    detail = f"{known['metric'].n_unique()} metrics of {brokers} brokers"
+    if absent:
+        detail += f"; not found: {', '.join(absent)}"
+    if known.is_empty():
+        detail = "; ".join(client.problems)
+    exporters = [exporter for exporter, name in LAG_NAMES.items() if name in names]
+    return [
+        Check(f"Prometheus {settings.name}", True, True, f"{settings.url} answers queries"),
+        Check(f"Prometheus {settings.name}: broker metrics", not known.is_empty(), False, detail),
+        Check(
+            f"Prometheus {settings.name}: history of consumer lag (backfill)",
+            bool(exporters),
+            False,
+            ", ".join(exporters) or "there are no series of kafka_exporter or KMinion",
+        ),
+    ]
+
+
+def _absent(found: Collection[Value], settings: PrometheusSettings) -> list[str]:
+    """Return the metrics that were looked for and not found."""
+    scopes = scope_labels(settings)
+    metrics = {value.metric for value in found}
+    return [
+        metric.name
+        for metric in METRICS
+        if metric.name not in metrics and any(alias.scope in scopes for alias in metric.aliases)
+    ]
+
+
+def _nothing(client: PrometheusClient, settings: PrometheusSettings, names: Collection[str]) -> str:
+    """Say why nothing was found and what to do."""
+    if names:
+        return (
+            f"{settings.url} has no recent samples of brokers; of the metrics that it knows, none "
+            f"is one of those looked for, or the exporters are down: {', '.join(sorted(names)[:3])}"
+        )
+    anybody = selector({}, f"__name__=~{quoted(NAME_PATTERNS['brokers'])}")
+    jobs = [
+        series.labels.get("job", "none") for series in client.query(f"count by (job) ({anybody})")
+    ]
+    if not jobs:
+        return f"{settings.url} has no metrics of Kafka brokers: let it scrape their JMX exporter"
+    wanted = selector(settings.labels) if settings.labels else "no labels"
+    return (
+        f"{settings.url} has metrics of Kafka brokers, but none with {wanted}: set labels; its "
+        f"brokers' jobs: {', '.join(sorted(jobs)[:_SHOWN_JOBS])}"
+    )
