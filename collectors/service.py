@@ -9,9 +9,10 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from collectors.exporter.snapshot import POLL, Snapshots
 from collectors.samples import Stamp
 from collectors.source import SectionResult, Source
-from collectors.writer import LakeWriter
+from collectors.writer import LakeWriter, WriterState
 from lake.errors import LakeError
 from lake.store import Lake
 from lake.tables import TABLES
@@ -32,19 +33,28 @@ class Service:
     up for: it is recorded as ``skipped``.
     """
 
-    def __init__(self, sources: Sequence[Source], lake: Lake, compact_every_polls: int) -> None:
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        lake: Lake,
+        compact_every_polls: int,
+        snapshots: Snapshots | None = None,
+    ) -> None:
         """Prepare the service.
 
         Args:
             sources: What to poll.
             lake: Where samples go.
             compact_every_polls: After so many polls of a source, small files are put together.
+            snapshots: What is told the newest rows as well; None where nobody wants them.
         """
         self._sources = sources
         self._lake = lake
         self._writer = LakeWriter(lake)
         self._compact_every_polls = compact_every_polls
+        self._snapshots = snapshots
         self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
 
     def run(self) -> None:
         """Poll until ``stop`` is called from a signal handler or another thread."""
@@ -60,6 +70,7 @@ class Service:
         ]
         for thread in threads:
             thread.start()
+        self._threads = [*threads, self._writer.thread]
         # With a time-out, or Python would not run signal handlers in this thread.
         while not self._stop.wait(0.5):
             pass
@@ -73,6 +84,16 @@ class Service:
     def stop(self) -> None:
         """Let running polls end and then return from ``run``."""
         self._stop.set()
+
+    def dead_threads(self) -> list[str]:
+        """Return which of the service's threads have ended although it was not stopped."""
+        if self._stop.is_set():
+            return []
+        return [thread.name for thread in self._threads if not thread.is_alive()]
+
+    def writer_state(self) -> WriterState:
+        """Return how the lake is written at this moment."""
+        return self._writer.state()
 
     def _serve(self, source: Source) -> None:
         interval = source.interval_seconds
@@ -114,7 +135,7 @@ class Service:
         rows = 0
         try:
             for result in source.poll(stamp.observed_at):
-                self._writer.put(result, stamp, source.interval_seconds)
+                self._take(source, result, stamp)
                 statuses.append(f"{result.section}={result.status}")
                 rows += result.rows
                 if result.error is not None:
@@ -129,9 +150,11 @@ class Service:
         except Exception as error:  # a fault of ours in one source must not end its polling
             log.exception("cluster=%s source=%s poll failed", source.cluster, source.name)
             failed = SectionResult(
-                "poll", stamp.observed_at, 0.0, "failed", f"{type(error).__name__}: {error}"
+                POLL, stamp.observed_at, 0.0, "failed", f"{type(error).__name__}: {error}"
             )
-            self._writer.put(failed, stamp, source.interval_seconds)
+            self._take(source, failed, stamp)
+        if self._snapshots is not None:
+            self._snapshots.poll_ended(source)
         log.info(
             "cluster=%s source=%s duration=%.3fs rows=%d %s",
             source.cluster,
@@ -144,6 +167,11 @@ class Service:
     def _skip(self, source: Source, due_at: datetime, took_seconds: float) -> None:
         error = f"the poll before took {took_seconds:.1f} s of {source.interval_seconds:g} s"
         log.warning("cluster=%s source=%s skipped: %s", source.cluster, source.name, error)
-        skipped = SectionResult("poll", due_at, 0.0, "skipped", error)
+        skipped = SectionResult(POLL, due_at, 0.0, "skipped", error)
         stamp = Stamp.new(source.name, source.cluster, due_at)
-        self._writer.put(skipped, stamp, source.interval_seconds)
+        self._take(source, skipped, stamp)
+
+    def _take(self, source: Source, result: SectionResult, stamp: Stamp) -> None:
+        self._writer.put(result, stamp, source.interval_seconds)
+        if self._snapshots is not None:
+            self._snapshots.take(source, result)

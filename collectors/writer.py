@@ -6,6 +6,7 @@ import logging
 import queue
 import threading
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
@@ -19,34 +20,103 @@ from lake.tables import TABLES
 
 log = logging.getLogger(__name__)
 
-_LIMIT = 500
+LAKE = "lake"
+"""The section under which a loss of rows is recorded."""
+
+WAITING_FRAMES = 500
 """Frames that may wait: about seventy polls of one cluster. What comes on top is given up."""
 
+WAITING_BYTES = 256 * 1024 * 1024
+"""What they may take together."""
+
 _COMPACTED_DAYS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class WriterState:
+    """How the lake is written.
+
+    Attributes:
+        written_rows: Rows appended since the start.
+        lost_rows: Rows given up since the start.
+        waiting_bytes: Size of the rows that wait.
+        losing_because: Why rows were lost since the last that could be appended; None where none
+            was.
+    """
+
+    written_rows: int
+    lost_rows: int
+    waiting_bytes: int
+    losing_because: str | None
+
+
+@dataclass(slots=True)
+class _Loss:
+    """What of a source's rows was lost and is not told yet."""
+
+    rows: int
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """Rows that wait."""
+
+    table: Table
+    rows: pl.DataFrame
+    stamp: Stamp
+    size_bytes: int
 
 
 class LakeWriter:
     """A thread that appends what it is given, in order, and compacts when asked to."""
 
-    def __init__(self, lake: Lake) -> None:
+    def __init__(self, lake: Lake, waiting_bytes: int = WAITING_BYTES) -> None:
+        """Prepare.
+
+        Args:
+            lake: Where rows go.
+            waiting_bytes: What the rows that wait may take together.
+        """
         self._lake = lake
-        self._waiting: queue.Queue[tuple[Table, pl.DataFrame] | None] = queue.Queue(_LIMIT)
+        self._waiting_limit = waiting_bytes
+        self._waiting: queue.Queue[_Item | None] = queue.Queue(WAITING_FRAMES)
         self._thread = threading.Thread(target=self._run, name="lake-writer", daemon=True)
         self._compaction: threading.Thread | None = None
+        self._lock = threading.Lock()  # of what follows
+        self._waiting_bytes = 0
+        self._written_rows = 0
         self._lost_rows = 0
-        self._lost_because = ""
+        self._untold: dict[tuple[str, str], _Loss] = {}
 
     def start(self) -> None:
         """Begin to append."""
         self._thread.start()
 
+    @property
+    def thread(self) -> threading.Thread:
+        """The thread that appends."""
+        return self._thread
+
+    def state(self) -> WriterState:
+        """Return how the lake is written at this moment."""
+        with self._lock:
+            reasons = list(dict.fromkeys(loss.because for loss in self._untold.values()))
+            return WriterState(
+                self._written_rows,
+                self._lost_rows,
+                self._waiting_bytes,
+                "; ".join(reasons) or None,
+            )
+
     def put(self, result: SectionResult, stamp: Stamp, interval_seconds: float | None) -> None:
         """Take over a section's rows; never waits."""
         for table, rows in rows_of(result, stamp, interval_seconds):
-            try:
-                self._waiting.put_nowait((table, rows))
-            except queue.Full:
-                self._lost(rows.height, "the lake is too slow: too many rows wait for it")
+            if rows.is_empty():
+                continue
+            item = _Item(table, rows, stamp, int(rows.estimated_size()))
+            if not self._queued(item):
+                self._lost(item, "the lake is too slow: too many rows wait for it")
 
     def compact(self) -> None:
         """Begin to put small files together, unless that is still going on; never waits."""
@@ -72,36 +142,64 @@ class LakeWriter:
             self._compaction.join(max(0.0, until - time.monotonic()))
         return not self._thread.is_alive()
 
+    def _queued(self, item: _Item) -> bool:
+        with self._lock:
+            # The first is taken however large it is: nothing would ever fit otherwise.
+            if self._waiting_bytes and self._waiting_bytes + item.size_bytes > self._waiting_limit:
+                return False
+            try:
+                self._waiting.put_nowait(item)
+            except queue.Full:
+                return False
+            self._waiting_bytes += item.size_bytes
+        return True
+
     def _run(self) -> None:
         while (item := self._waiting.get()) is not None:
-            table, rows = item
-            if rows.is_empty():
-                continue
             try:
-                self._lake.append(table, rows)
-            except LakeError as error:
-                log.error("table=%s rows=%d lost: %s", table.name, rows.height, error)
-                self._lost(rows.height, str(error))
-                continue
-            if self._lost_rows:
-                self._tell_loss(rows["cluster"][0])
+                self._append(item)
+            finally:
+                with self._lock:
+                    self._waiting_bytes -= item.size_bytes
 
-    def _lost(self, rows: int, why: str) -> None:
-        self._lost_rows += rows
-        self._lost_because = why
+    def _append(self, item: _Item) -> None:
+        try:
+            self._lake.append(item.table, item.rows)
+        except LakeError as error:
+            log.error("table=%s rows=%d lost: %s", item.table.name, item.rows.height, error)
+            self._lost(item, str(error))
+            return
+        except Exception as error:  # a fault of ours in one table must not end all writing
+            log.exception("table=%s rows=%d lost", item.table.name, item.rows.height)
+            self._lost(item, f"{type(error).__name__}: {error}")
+            return
+        with self._lock:
+            self._written_rows += item.rows.height
+            untold, self._untold = self._untold, {}
+        for (cluster, source), loss in untold.items():
+            self._tell(cluster, source, loss)
 
-    def _tell_loss(self, cluster: str) -> None:
+    def _lost(self, item: _Item, why: str) -> None:
+        with self._lock:
+            self._lost_rows += item.rows.height
+            self._add((item.stamp.cluster, item.stamp.source), _Loss(item.rows.height, why))
+
+    def _add(self, key: tuple[str, str], loss: _Loss) -> None:
+        known = self._untold.setdefault(key, _Loss(0, loss.because))
+        known.rows += loss.rows
+        known.because = loss.because
+
+    def _tell(self, cluster: str, source: str, loss: _Loss) -> None:
         """Record what could not be written, as soon as something can be written again."""
         now = datetime.now(UTC)
-        count, self._lost_rows = self._lost_rows, 0
-        result = SectionResult(
-            "lake", now, 0.0, "failed", f"{count} rows were not written: {self._lost_because}"
-        )
-        for table, rows in rows_of(result, Stamp.new("kafka", cluster, now), None):
-            try:
+        error = f"{loss.rows} rows were not written: {loss.because}"
+        result = SectionResult(LAKE, now, 0.0, "failed", error)
+        try:
+            for table, rows in rows_of(result, Stamp.new(source, cluster, now), None):
                 self._lake.append(table, rows)
-            except LakeError:
-                self._lost_rows += count
+        except LakeError:
+            with self._lock:
+                self._add((cluster, source), loss)
 
     def _compact(self) -> None:
         since = datetime.now(UTC) - timedelta(days=_COMPACTED_DAYS)

@@ -1,0 +1,1 @@
+"""``/metrics``, ``/healthz`` and ``/readyz`` of the polling service."""

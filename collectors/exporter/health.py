@@ -1,0 +1,34 @@
+"""Whether the service lives, and whether it does its work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from collectors.exporter.snapshot import OUTDATED_INTERVALS, SourceState
+from collectors.writer import WriterState
+
+
+def unready(states: Sequence[SourceState], clock: float, writer: WriterState) -> list[str]:
+    """Return why the service does not do its work; nothing where it does.
+
+    A source that cannot be reached is no reason: it is polled, and its sections say that they
+    failed. Otherwise one cluster that is down would take the others' metrics away.
+
+    Args:
+        states: All sources.
+        clock: The present moment of the monotonic clock.
+        writer: How the lake is written.
+    """
+    reasons = []
+    for state in states:
+        name = f"cluster {state.cluster}, source {state.source}"
+        if state.polled_at is None:
+            reasons.append(f"{name}: not polled yet")
+        elif clock - state.polled_at > OUTDATED_INTERVALS * state.interval_seconds:
+            reasons.append(
+                f"{name}: the last poll ended {clock - state.polled_at:.0f} s ago, it is due "
+                f"every {state.interval_seconds:g} s"
+            )
+    if writer.losing_because is not None:
+        reasons.append(f"rows are being lost: {writer.losing_because}")
+    return reasons

@@ -1,0 +1,123 @@
+"""How rows become series: what every set of names is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from collectors.exporter.text import VALUE, Metric, Samples
+from collectors.kafka.sections.group_offsets import NEVER_COMMITTED, NO_TOPIC
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a rule makes series of.
+
+    Attributes:
+        tables: The rule's tables, as far as there are fresh rows; the first one is always there.
+        cluster_id: The id that the cluster gives itself.
+        per_partition: Whether series for each partition are wanted.
+    """
+
+    tables: Mapping[str, pl.DataFrame]
+    cluster_id: str | None
+    per_partition: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Makes series of the rows of a source.
+
+    Attributes:
+        tables: What it reads. It is applied where there are rows of the first one, and anew only
+            when one of them has changed.
+        make: Returns the series.
+        metrics: All metrics that it may return.
+    """
+
+    tables: tuple[str, ...]
+    make: Callable[[View], Iterable[Samples]]
+    metrics: tuple[Metric, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A metric that is a column, or an expression, of a frame.
+
+    Attributes:
+        metric: The metric; its labels are columns of the frame.
+        value: Null where it is unknown: then there is no sample.
+    """
+
+    metric: Metric
+    value: pl.Expr
+
+    def of(self, frame: pl.DataFrame) -> Samples:
+        """Return the metric's samples: one a row."""
+        labels = [pl.col(name) for name in self.metric.labels]
+        return Samples(self.metric, frame.select(*labels, self.value.alias(VALUE)))
+
+
+def of_columns(frame: pl.DataFrame, columns: Iterable[Column]) -> list[Samples]:
+    """Return the samples of several metrics of one frame."""
+    return [column.of(frame) for column in columns]
+
+
+def column(name: str, help_: str, labels: tuple[str, ...], value: str | pl.Expr) -> Column:
+    """Return a metric by its name, meaning, labels and value: a column's name, or an expression."""
+    metric = Metric(name, help_, labels)
+    return Column(metric, pl.col(value) if isinstance(value, str) else value)
+
+
+def own(
+    name: str, help_: str, labels: tuple[str, ...], value: str | pl.Expr | None = None
+) -> Column:
+    """Return a metric of Headroom's own: ``headroom_`` and its name, which is its column's, too."""
+    return column(f"headroom_{name}", help_, labels, name if value is None else value)
+
+
+def rule(
+    tables: str | tuple[str, ...],
+    make: Callable[[View], Iterable[Samples]],
+    *columns: tuple[Column, ...],
+) -> Rule:
+    """Return the rule that makes these metrics."""
+    metrics = tuple(column.metric for each in columns for column in each)
+    return Rule((tables,) if isinstance(tables, str) else tables, make, metrics)
+
+
+def whole_sum(column: str, unknown: pl.Expr | None = None) -> pl.Expr:
+    """Return a sum that is null as soon as a part of it is unknown, or where it has no part.
+
+    Args:
+        column: What to sum.
+        unknown: Which rows make the sum unknown; those without a value unless told otherwise.
+    """
+    if unknown is None:
+        unknown = pl.col(column).is_null()
+    known = pl.col(column).is_not_null()
+    return pl.when(known.any() & ~unknown.any()).then(pl.col(column).sum())
+
+
+def present(label: str) -> pl.Expr:
+    """Return 1 where a label has a value: for series that are all labels."""
+    return pl.when(pl.col(label).is_not_null()).then(pl.lit(1))
+
+
+COUNTED = pl.col("is_subscribed").fill_null(True)
+"""Rows of ``group_offsets`` that belong to their group's totals."""
+
+LAG_UNKNOWN = pl.col("lag").is_null() & ~pl.col("unknown_reason").is_in(
+    [NEVER_COMMITTED, NO_TOPIC]
+).fill_null(False)
+"""Rows of ``group_offsets`` whose lag could not be read; not those that have none."""
+
+COMMITTED_UNKNOWN = pl.col("committed").is_null() & pl.col("unknown_reason").ne_missing(
+    NEVER_COMMITTED
+)
+
+IS_UNDER_REPLICATED = pl.col("in_sync_replicas").list.len() < pl.col("replicas").list.len()
+IS_UNDER_MIN_ISR = pl.col("in_sync_replicas").list.len() < pl.col("min_in_sync_replicas")
+"""Null where ``min.insync.replicas`` is unknown."""

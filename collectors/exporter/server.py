@@ -1,0 +1,241 @@
+"""The small HTTP server of the polling service: it reads states, and never asks a source."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+from prometheus_client.exposition import gzip_accepted
+
+log = logging.getLogger(__name__)
+
+CONNECTIONS = 16
+"""At once; what comes on top is turned away."""
+
+REQUEST_SECONDS = 5.0
+"""How long a client may take to send the next part of its request, or to take one of the answer."""
+
+CONNECTION_SECONDS = 30.0
+"""How long a connection may last altogether, however slow its client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is sent back.
+
+    Attributes:
+        parts: The body.
+        content_type: Its type.
+        status: The HTTP status.
+        packed: Whether the body is a gzip stream.
+    """
+
+    parts: Iterable[bytes]
+    content_type: str
+    status: HTTPStatus = HTTPStatus.OK
+    packed: bool = False
+
+    @staticmethod
+    def of_object(value: object, status: HTTPStatus = HTTPStatus.OK) -> Answer:
+        """Return a JSON answer."""
+        return Answer([json.dumps(value).encode() + b"\n"], "application/json", status)
+
+
+Respond = Callable[[bool], Answer]
+"""Makes the answer for a path; told whether the client accepts gzip."""
+
+
+class ServeError(Exception):
+    """The address cannot be served; its text says why and what to change."""
+
+
+class ExporterServer:
+    """Serves paths from a thread of its own until it is closed."""
+
+    def __init__(
+        self,
+        address: str,
+        port: int,
+        paths: Mapping[str, Respond],
+        connection_seconds: float = CONNECTION_SECONDS,
+    ) -> None:
+        """Bind the address; clients are answered between ``__enter__`` and ``__exit__``.
+
+        Args:
+            address: A host name or an IP address of this machine.
+            port: The TCP port; 0 takes any that is free.
+            paths: What answers under which path.
+            connection_seconds: How long a connection may last altogether.
+
+        Raises:
+            ServeError: The address is not one of this machine, or the port is in use.
+        """
+        try:
+            family, place = _place(address, port)
+            self._server = _Server(family, place, paths, connection_seconds)
+        except OSError as error:
+            raise ServeError(_why(address, port, error)) from None
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.2,), name="exporter", daemon=True
+        )
+
+    @property
+    def port(self) -> int:
+        """The port that is served."""
+        return int(self._server.server_address[1])
+
+    @property
+    def thread(self) -> threading.Thread:
+        """The thread that accepts connections."""
+        return self._thread
+
+    def __enter__(self) -> Self:
+        """Begin to answer."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop answering and give the port back; connections that last are cut."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = CONNECTIONS
+
+    def __init__(
+        self,
+        family: socket.AddressFamily,
+        place: tuple[Any, ...],
+        paths: Mapping[str, Respond],
+        connection_seconds: float,
+    ) -> None:
+        self.address_family = family
+        self.paths = paths
+        self._connection_seconds = connection_seconds
+        self._lock = threading.Lock()
+        self._open: dict[socket.socket, float] = {}
+        super().__init__(place[:2], _Handler)
+
+    def server_bind(self) -> None:
+        # Not HTTPServer's: it asks the DNS for this machine's name, which may take long.
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            full = len(self._open) >= CONNECTIONS
+            if not full:
+                self._open[request] = time.monotonic() + self._connection_seconds
+        if full:
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Cut connections that last too long; asked for several times a second."""
+        self._cut(time.monotonic())
+
+    def server_close(self) -> None:
+        super().server_close()
+        self._cut(float("inf"))
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        log.exception("a request failed")
+
+    def _cut(self, now: float) -> None:
+        with self._lock:
+            late = [connection for connection, ends in self._open.items() if ends <= now]
+        for connection in late:
+            # Wakes the thread that waits for it; that one closes it.
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = REQUEST_SECONDS
+    server_version = "headroom"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        self._answer(with_body=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(with_body=False)
+
+    def do_POST(self) -> None:
+        self.send_error(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are answered")
+
+    do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_POST
+
+    def log_message(self, format: str, *args: Any) -> None:
+        log.debug(format, *args)
+
+    def _answer(self, with_body: bool) -> None:
+        respond = self.server.paths.get(self.path.partition("?")[0])
+        if respond is None:
+            there = ", ".join(self.server.paths)
+            answer = Answer([f"there are {there}\n".encode()], "text/plain", HTTPStatus.NOT_FOUND)
+        else:
+            answer = respond(gzip_accepted(self.headers.get("Accept-Encoding", "")))
+        parts = list(answer.parts)
+        with suppress(ConnectionError, TimeoutError):
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.content_type)
+            if answer.packed:
+                self.send_header("Content-Encoding", "gzip")
+            self.send_header("Vary", "Accept-Encoding")
+            self.send_header("Content-Length", str(sum(len(part) for part in parts)))
+            self.end_headers()
+            if with_body:
+                for part in parts:
+                    self.wfile.write(part)
+
+
+def _place(address: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...]]:
+    """Return what to bind: the IPv4 address where the name has one, otherwise the first."""
+    found = socket.getaddrinfo(
+        address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE, proto=socket.IPPROTO_TCP
+    )
+    family, _, _, _, place = min(found, key=lambda each: each[0] != socket.AF_INET)
+    return family, place
+
+
+def _why(address: str, port: int, error: OSError) -> str:
+    start = f"collectors.exporter: cannot serve {address}:{port}: "
+    if isinstance(error, socket.gaierror):
+        return start + "the address is unknown; set collectors.exporter.address"
+    if error.errno == errno.EADDRINUSE:
+        return start + "the port is in use; set another collectors.exporter.port"
+    if error.errno == errno.EADDRNOTAVAIL:
+        return start + "it is no address of this machine; set collectors.exporter.address"
+    if error.errno == errno.EACCES:
+        return start + "this user may not use the port; set another collectors.exporter.port"
+    return start + (error.strerror or str(error))
