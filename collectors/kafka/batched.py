@@ -7,9 +7,11 @@ in ``brokerreads``.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate, chain
 from typing import Any
 
 import polars as pl
@@ -179,8 +181,18 @@ def read_topic_configs(
 
 
 def _brokers(values: list[list[int]]) -> pl.Series:
-    """Return a column of lists; Arrow builds it twenty times as fast as Polars does."""
-    return pl.Series(pa.array(values, pa.list_(pa.int32())))
+    """Return a column of lists; Arrow builds it twenty times as fast as Polars does.
+
+    From buffers, since ``pa.array`` imports pandas, if only to ask whether a list is one of its own:
+    60 MB that nothing here needs.
+    """
+    ends = array("i", accumulate(map(len, values), initial=0))
+    items = array("i", chain.from_iterable(values))
+    flat = pa.Array.from_buffers(pa.int32(), len(items), [None, pa.py_buffer(items)])
+    lists = pa.list_(pa.int32())
+    return pl.Series(
+        pa.Array.from_buffers(lists, len(values), [None, pa.py_buffer(ends)], children=[flat])
+    )
 
 
 def _describe_topics(topics: Sequence[str]) -> Any:
