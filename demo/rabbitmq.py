@@ -1,0 +1,244 @@
+"""A real RabbitMQ on this machine: one small node, asked over its management API.
+
+The demo and the tests use it alike. Its daemon for Erlang's node names (epmd) runs as a child on a
+port of its own, and the node may start no other, so that nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from demo.errors import DemoError
+from runtime.processes import free_ports
+from runtime.services import Service
+
+HOST = "127.0.0.1"
+ADMINISTRATOR = "guest"
+"""RabbitMQ's first user, who may come from this machine only; its password is its name."""
+
+# Debian's program in the PATH is a wrapper that becomes another user; this is what it runs.
+_DEBIAN = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+_ANSWER_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class RabbitPrograms:
+    """What is installed.
+
+    Attributes:
+        server: rabbitmq-server.
+        epmd: Erlang's daemon for node names.
+    """
+
+    server: Path
+    epmd: Path
+
+
+def find_rabbitmq() -> RabbitPrograms | None:
+    """Return the installed RabbitMQ; None where there is none."""
+    server = str(_DEBIAN) if _DEBIAN.exists() else shutil.which("rabbitmq-server")
+    epmd = shutil.which("epmd")
+    if server is None or epmd is None:
+        return None
+    return RabbitPrograms(Path(server), Path(epmd))
+
+
+class RabbitServer:
+    """A node by its addresses: the services that run it, and what is asked of it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        programs: RabbitPrograms,
+        *,
+        settings: Mapping[str, str] | None = None,
+        plugins: Sequence[str] = ("rabbitmq_management",),
+    ) -> None:
+        """Describe a node; nothing starts yet.
+
+        Args:
+            folder: Holds its settings and its data.
+            programs: What is installed.
+            settings: Lines of rabbitmq.conf that replace or complete the ready-made ones.
+            plugins: Its plugins.
+        """
+        self._folder = folder.absolute()
+        self._programs = programs
+        self._plugins = tuple(plugins)
+        self.amqp_port, self.port, self._epmd_port, self._node_port = free_ports(4, HOST)
+        self._settings = {
+            "listeners.tcp.1": f"{HOST}:{self.amqp_port}",
+            "management.tcp.ip": HOST,
+            "management.tcp.port": str(self.port),
+            "log.console.level": "warning",
+            **(settings or {}),
+        }
+
+    @property
+    def url(self) -> str:
+        """The address of its management API."""
+        return f"http://{HOST}:{self.port}"
+
+    def services(self) -> tuple[Service, Service]:
+        """Write its settings and return the programs that run it, in the order of their start."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        lines = [f"{key} = {value}" for key, value in self._settings.items()]
+        self._write("rabbitmq.conf", "\n".join(lines))
+        self._write("enabled_plugins", f"[{','.join(self._plugins)}].")
+        self._write("environment", "")  # in place of the machine's own
+        epmd = {"ERL_EPMD_PORT": str(self._epmd_port), "ERL_EPMD_ADDRESS": HOST}
+        node = {
+            **epmd,
+            "ERL_AFLAGS": "-start_epmd false",
+            "HOME": str(self._folder),  # of the cookie
+            "RABBITMQ_ALLOW_INPUT": "1",  # the node itself instead of a shell that waits for it
+            "RABBITMQ_CONF_ENV_FILE": str(self._folder / "environment"),
+            "RABBITMQ_CONFIG_FILE": str(self._folder / "rabbitmq.conf"),
+            "RABBITMQ_DIST_PORT": str(self._node_port),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(self._folder / "enabled_plugins"),
+            "RABBITMQ_LOG_BASE": str(self._folder / "log"),
+            "RABBITMQ_LOGS": "-",
+            "RABBITMQ_MNESIA_BASE": str(self._folder / "data"),
+            "RABBITMQ_NODENAME": f"headroom-{self.amqp_port}@localhost",
+            # One scheduler that never spins: a node that is hardly noticed.
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-noinput +S 1:1 +sbwt none +sbwtdcpu none "
+            "+sbwtdio none -kernel inet_dist_use_interface {127,0,0,1}",
+        }
+        return (
+            Service("epmd", (str(self._programs.epmd), "-port", str(self._epmd_port)), epmd),
+            Service("rabbitmq", (str(self._programs.server),), node),
+        )
+
+    def ready(self) -> bool:
+        """Tell whether it takes requests and messages."""
+        try:
+            answer = self.ask("GET", "/api/overview?columns=listeners", timeout_seconds=2.0)
+        except DemoError:
+            return False
+        return any(each.get("protocol") == "amqp" for each in answer.get("listeners", []))
+
+    def ask(
+        self, method: str, path: str, body: Any = None, timeout_seconds: float = _ANSWER_SECONDS
+    ) -> Any:
+        """Send one request as the administrator; return the JSON of its answer, None if empty.
+
+        Raises:
+            DemoError: No answer, or another status than 2xx.
+        """
+        request = urllib.request.Request(  # noqa: S310  the address is ours, and http
+            self.url + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"content-type": "application/json"},
+        )
+        passwords = urllib.request.HTTPPasswordMgrWithPriorAuth()
+        passwords.add_password(None, self.url, ADMINISTRATOR, ADMINISTRATOR, is_authenticated=True)
+        opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPBasicAuthHandler(passwords)
+        )
+        try:
+            with opener.open(request, timeout=timeout_seconds) as answer:
+                content = answer.read()
+        except urllib.error.HTTPError as error:
+            said = error.read()[:300].decode("utf-8", "replace")
+            raise DemoError(f"RabbitMQ refused {method} {path} ({error.code}): {said}") from None
+        except (OSError, TimeoutError) as error:
+            raise DemoError(f"RabbitMQ does not answer: {error}") from None
+        return json.loads(content) if content else None
+
+    def user(self, name: str, password: str, tags: str, virtual_hosts: Sequence[str]) -> None:
+        """Create a user who may look at virtual hosts and change nothing there.
+
+        Raises:
+            DemoError: RabbitMQ refused.
+        """
+        self.ask("PUT", f"/api/users/{name}", {"password": password, "tags": tags})
+        nothing = {"configure": "^$", "write": "^$", "read": "^$"}
+        for virtual_host in virtual_hosts:
+            self.ask("PUT", f"/api/permissions/{part(virtual_host)}/{name}", nothing)
+
+    def virtual_host(self, name: str) -> VirtualHost:
+        """Return the way to a virtual host, which need not exist yet."""
+        return VirtualHost(self, name)
+
+    def _write(self, name: str, content: str) -> None:
+        (self._folder / name).write_text(content + "\n", encoding="utf-8")
+
+
+class VirtualHost:
+    """Makes things in one virtual host."""
+
+    def __init__(self, server: RabbitServer, name: str) -> None:
+        """Describe it; nothing is asked yet."""
+        self.name = name
+        self._server = server
+        self._part = part(name)
+
+    def create(self) -> None:
+        """Create it."""
+        self._server.ask("PUT", f"/api/vhosts/{self._part}", {})
+
+    def queue(self, name: str, **arguments: Any) -> None:
+        """Declare a durable queue; ``message_ttl=1`` becomes ``x-message-ttl``."""
+        found = {f"x-{each.replace('_', '-')}": value for each, value in arguments.items()}
+        body = {"durable": True, "arguments": found}
+        self._server.ask("PUT", f"/api/queues/{self._part}/{part(name)}", body)
+
+    def exchange(self, name: str, kind: str = "direct", **arguments: Any) -> None:
+        """Declare a durable exchange; ``alternate_exchange`` becomes ``alternate-exchange``."""
+        found = {each.replace("_", "-"): value for each, value in arguments.items()}
+        body = {"type": kind, "durable": True, "arguments": found}
+        self._server.ask("PUT", f"/api/exchanges/{self._part}/{part(name)}", body)
+
+    def bind(self, source: str, destination: str, key: str = "", *, exchange: bool = False) -> None:
+        """Bind a queue, or an exchange, to an exchange."""
+        kind = "e" if exchange else "q"
+        path = f"/api/bindings/{self._part}/e/{part(source)}/{kind}/{part(destination)}"
+        self._server.ask("POST", path, {"routing_key": key, "arguments": {}})
+
+    def policy(self, name: str, pattern: str, apply_to: str = "queues", **definition: Any) -> None:
+        """Set a policy; ``message_ttl=1`` becomes ``message-ttl``."""
+        found = {each.replace("_", "-"): value for each, value in definition.items()}
+        body = {"pattern": pattern, "apply-to": apply_to, "definition": found}
+        self._server.ask("PUT", f"/api/policies/{self._part}/{part(name)}", body)
+
+    def publish(
+        self, key: str, payload: str = "-", *, exchange: str = "amq.default", **properties: Any
+    ) -> None:
+        """Publish one message."""
+        body = {
+            "properties": {"delivery_mode": 2, **properties},
+            "routing_key": key,
+            "payload": payload,
+            "payload_encoding": "string",
+        }
+        self._server.ask("POST", f"/api/exchanges/{self._part}/{part(exchange)}/publish", body)
+
+    def take(self, queue: str, count: int, *, reject: bool = False) -> int:
+        """Take messages off a queue and acknowledge or reject them; return how many there were."""
+        body = {
+            "count": count,
+            "ackmode": "reject_requeue_false" if reject else "ack_requeue_false",
+            "encoding": "auto",
+            "truncate": 0,
+        }
+        answer = self._server.ask("POST", f"/api/queues/{self._part}/{part(queue)}/get", body)
+        return len(answer)
+
+    def depths(self) -> dict[str, int | None]:
+        """Return what RabbitMQ says each queue holds; None where it does not say yet."""
+        answer = self._server.ask("GET", f"/api/queues/{self._part}?columns=name,messages")
+        return {each["name"]: each.get("messages") for each in answer}
+
+
+def part(name: str) -> str:
+    """Return a name as a part of a path."""
+    return quote(name, safe="")

@@ -1,0 +1,423 @@
+"""Where dead letters go, and which queues hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from collectors.rabbitmq.topology import (
+    Binding,
+    Exchange,
+    Queue,
+    Routing,
+    Targets,
+    classify,
+    find_targets,
+    needs_routing,
+    origins,
+    topic_matches,
+)
+
+
+def queue(
+    name: str,
+    exchange: str | None = None,
+    key: str | None = None,
+    *,
+    policy: Mapping[str, Any] | None = None,
+    consumed: bool | None = True,
+    **arguments: Any,
+) -> Queue:
+    """A queue; ``message_ttl=1`` becomes the argument ``x-message-ttl``."""
+    found = {f"x-{each.replace('_', '-')}": value for each, value in arguments.items()}
+    if exchange is not None:
+        found["x-dead-letter-exchange"] = exchange
+    if key is not None:
+        found["x-dead-letter-routing-key"] = key
+    return Queue(name, found, policy or {}, consumed)
+
+
+def exchange(
+    name: str, kind: str = "direct", policy: str | None = None, **arguments: Any
+) -> Exchange:
+    return Exchange(
+        name, kind, {each.replace("_", "-"): value for each, value in arguments.items()}, policy
+    )
+
+
+def to_queue(source: str, destination: str, key: str = "") -> Binding:
+    return Binding(source, destination, False, key)
+
+
+def to_exchange(source: str, destination: str, key: str = "") -> Binding:
+    return Binding(source, destination, True, key)
+
+
+def targets_of(name: str, queues: list[Queue], routing: Routing | str | None) -> Targets:
+    return find_targets({each.name: each for each in queues}, routing)[name]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "key", "matches"),
+    [
+        pytest.param("orders.*", "orders.new", True, id="star is a word"),
+        pytest.param("orders.*", "orders", False, id="star is not nothing"),
+        pytest.param("orders.*", "orders.new.eu", False, id="star is one word"),
+        pytest.param("*.*", "a.b", True, id="two stars"),
+        pytest.param("#", "", True, id="hash is nothing"),
+        pytest.param("#", "a.b.c", True, id="hash is everything"),
+        pytest.param("orders.#", "orders", True, id="hash at the end is nothing"),
+        pytest.param("orders.#", "orders.new.eu", True, id="hash at the end is many"),
+        pytest.param("#.eu", "orders.new.eu", True, id="hash at the start"),
+        pytest.param("#.eu", "orders.new.us", False, id="hash at the start, another end"),
+        pytest.param("a.#.b.#.c", "a.x.b.y.z.c", True, id="two hashes"),
+        pytest.param("a.#.b.#.c", "a.x.y.c", False, id="two hashes, middle missing"),
+        pytest.param("#.*", "", False, id="hash and star need a word"),
+        pytest.param("#.*", "a", True, id="hash and star, one word"),
+        pytest.param("orders", "orders", True, id="literal"),
+        pytest.param("orders", "order", False, id="another literal"),
+        pytest.param("order*", "orders", False, id="a star inside a word is a letter"),
+        pytest.param("", "", True, id="nothing matches nothing"),
+        pytest.param("", "a", False, id="nothing does not match a word"),
+        pytest.param("a.*.b", "a..b", True, id="an empty word is a word"),
+    ],
+)
+def test_topic_patterns(pattern: str, key: str, matches: bool) -> None:
+    assert topic_matches(pattern, key) is matches
+
+
+DEAD = queue("dead")
+
+
+@pytest.mark.parametrize(
+    ("source", "exchanges", "bindings", "expected"),
+    [
+        pytest.param(
+            queue("work", "", "dead"),
+            [],
+            [],
+            Targets(("dead",), False),
+            id="default exchange: the key is the queue",
+        ),
+        pytest.param(
+            queue("work", "", "nobody"),
+            [],
+            [],
+            Targets((), True),
+            id="default exchange: no such queue",
+        ),
+        pytest.param(
+            queue("work", "dlx", "gone"),
+            [exchange("dlx")],
+            [to_queue("dlx", "dead", "gone")],
+            Targets(("dead",), False),
+            id="direct: key of the binding",
+        ),
+        pytest.param(
+            queue("work", "dlx", "other"),
+            [exchange("dlx")],
+            [to_queue("dlx", "dead", "gone")],
+            Targets((), True),
+            id="direct: no binding with the key",
+        ),
+        pytest.param(
+            queue("work", "dlx"),
+            [exchange("dlx")],
+            [to_queue("dlx", "dead", "work")],
+            Targets(("dead",), False),
+            id="own key: the queue's name, by the default exchange",
+        ),
+        pytest.param(
+            queue("work", "dlx"),
+            [exchange("dlx"), exchange("shop")],
+            [
+                to_queue("shop", "work", "order"),
+                to_queue("dlx", "dead", "order"),
+                to_queue("dlx", "other", "payment"),
+            ],
+            Targets(("dead",), False),
+            id="own key: that of the binding into the queue",
+        ),
+        pytest.param(
+            queue("work", "dlx"),
+            [exchange("dlx"), exchange("shop", "topic")],
+            [
+                to_queue("shop", "work", "order.#"),
+                to_queue("dlx", "dead", "order.new"),
+                to_queue("dlx", "other", "payment"),
+            ],
+            Targets(("dead", "other"), False),
+            id="own key: any, behind a pattern",
+        ),
+        pytest.param(
+            queue("work", "dlx", "any"),
+            [exchange("dlx", "fanout")],
+            [to_queue("dlx", "dead"), to_queue("dlx", "other", "x")],
+            Targets(("dead", "other"), False),
+            id="fanout: every binding",
+        ),
+        pytest.param(
+            queue("work", "dlx", "orders.eu"),
+            [exchange("dlx", "topic")],
+            [to_queue("dlx", "dead", "orders.*"), to_queue("dlx", "other", "payments.#")],
+            Targets(("dead",), False),
+            id="topic: patterns",
+        ),
+        pytest.param(
+            queue("work", "dlx", "k"),
+            [exchange("dlx", "fanout"), exchange("second"), exchange("third", "topic")],
+            [
+                to_exchange("dlx", "second"),
+                to_exchange("second", "third", "k"),
+                to_queue("third", "dead", "#"),
+                to_queue("second", "other", "another key"),
+            ],
+            Targets(("dead",), False),
+            id="through exchanges that are bound to exchanges",
+        ),
+        pytest.param(
+            queue("work", "dlx", "k"),
+            [exchange("dlx", "fanout"), exchange("second", "fanout")],
+            [to_exchange("dlx", "second"), to_exchange("second", "dlx")],
+            Targets((), True),
+            id="exchanges in a circle, no queue",
+        ),
+        pytest.param(
+            queue("work", "dlx", "k"),
+            [exchange("dlx", alternate_exchange="lost"), exchange("lost", "fanout")],
+            [to_queue("dlx", "other", "another"), to_queue("lost", "dead")],
+            Targets(("dead",), False),
+            id="what nothing takes goes to the alternate exchange",
+        ),
+        pytest.param(
+            queue("work", "dlx", "k"),
+            [exchange("dlx", alternate_exchange="lost"), exchange("lost", "fanout")],
+            [to_queue("dlx", "other", "k"), to_queue("lost", "dead")],
+            Targets(("other",), False),
+            id="what something takes does not go to the alternate exchange",
+        ),
+        pytest.param(
+            queue("work", "missing", "k"), [], [], Targets((), True), id="no such exchange"
+        ),
+        pytest.param(
+            queue("work", "dlx"), [exchange("dlx")], [], Targets((), True), id="no binding at all"
+        ),
+        pytest.param(
+            queue("work", "dlx", "k"),
+            [exchange("dlx")],
+            [to_queue("dlx", "deleted", "k")],
+            Targets((), True),
+            id="the bound queue has gone",
+        ),
+        pytest.param(
+            queue("work", "dlx"),
+            [exchange("dlx", "headers")],
+            [to_queue("dlx", "dead")],
+            Targets(("dead",), None, "the exchange dlx of type headers does not route by the key"),
+            id="headers: perhaps",
+        ),
+        pytest.param(
+            queue("work", "dlx"),
+            [exchange("dlx", "headers")],
+            [],
+            Targets((), True),
+            id="headers: no binding is none",
+        ),
+        pytest.param(
+            queue("work", "dlx", "k"),
+            [exchange("dlx", "fanout"), exchange("match", "headers")],
+            [to_exchange("dlx", "match"), to_queue("match", "other"), to_queue("dlx", "dead")],
+            Targets(("dead", "other"), False),
+            id="headers beside a sure way",
+        ),
+        pytest.param(
+            queue("work", "dlx", "k"),
+            [exchange("dlx", "x-delayed-message", x_delayed_type="topic")],
+            [to_queue("dlx", "dead", "*")],
+            Targets(("dead",), False),
+            id="a delayed exchange routes as the type it names",
+        ),
+        pytest.param(
+            queue("work", "dlx", "k"),
+            [exchange("dlx", "x-consistent-hash")],
+            [to_queue("dlx", "dead", "1")],
+            Targets(("dead",), False),
+            id="a hash exchange takes every key",
+        ),
+        pytest.param(
+            queue("work", "dlx", "k"),
+            [exchange("dlx", policy="alternates")],
+            [],
+            Targets((), None, "the policy alternates may give the exchange dlx an alternate"),
+            id="a policy of the exchange may name an alternate",
+        ),
+        pytest.param(
+            queue("work", policy={"dead-letter-exchange": "dlx", "dead-letter-routing-key": "k"}),
+            [exchange("dlx")],
+            [to_queue("dlx", "dead", "k")],
+            Targets(("dead",), False),
+            id="exchange and key from the policy",
+        ),
+        pytest.param(
+            queue(
+                "work", "dlx", policy={"dead-letter-exchange": "no", "dead-letter-routing-key": "k"}
+            ),
+            [exchange("dlx")],
+            [to_queue("dlx", "dead", "k")],
+            Targets(("dead",), False),
+            id="the argument wins, the policy gives the key",
+        ),
+    ],
+)
+def test_targets(
+    source: Queue, exchanges: list[Exchange], bindings: list[Binding], expected: Targets
+) -> None:
+    queues = [source, DEAD, queue("other")]
+    assert targets_of("work", queues, Routing(exchanges, bindings)) == expected
+
+
+def test_without_a_dead_letter_exchange_there_are_no_targets() -> None:
+    assert find_targets({"work": queue("work")}, Routing([], [])) == {}
+
+
+def test_what_could_not_be_read_leaves_the_targets_unknown() -> None:
+    queues = [queue("work", "dlx", "k"), queue("named", "", "dead"), queue("own", ""), DEAD]
+    reason = "exchanges could not be read"
+    assert targets_of("work", queues, reason) == Targets((), None, reason)
+    assert targets_of("own", queues, reason) == Targets((), None, reason)
+    assert targets_of("named", queues, reason) == Targets(("dead",), False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "needed"),
+    [
+        pytest.param(queue("q"), False, id="no dead-letter exchange"),
+        pytest.param(queue("q", "", "dead"), False, id="default exchange with a key"),
+        pytest.param(queue("q", ""), True, id="default exchange, own key"),
+        pytest.param(queue("q", "dlx", "k"), True, id="an exchange"),
+    ],
+)
+def test_bindings_are_asked_for_only_where_they_decide(asked: Queue, needed: bool) -> None:
+    assert needs_routing(asked) is needed
+
+
+def kinds_of(*queues: Queue) -> dict[str, str]:
+    """Kinds of queues that dead-letter by the default exchange."""
+    by_name = {each.name: each for each in queues}
+    return dict(classify(by_name, find_targets(by_name, None)))
+
+
+IDLE = {"consumed": False}
+
+
+@pytest.mark.parametrize(
+    ("queues", "expected"),
+    [
+        pytest.param(
+            [queue("work", "", "dead"), queue("dead", **IDLE)],
+            {"work": "plain", "dead": "dead letter"},
+            id="work and its dead letters",
+        ),
+        pytest.param(
+            [queue("work", "", "dead"), queue("dead")],
+            {"work": "plain", "dead": "dead letter"},
+            id="dead letters that somebody consumes",
+        ),
+        pytest.param(
+            [queue("work", "", "wait"), queue("wait", "", "work", message_ttl=5000, **IDLE)],
+            {"work": "plain", "wait": "retry"},
+            id="retry: waits and comes back",
+        ),
+        pytest.param(
+            [
+                queue("work", "", "wait1", consumed=False),
+                queue("wait1", "", "wait2", message_ttl=5000, **IDLE),
+                queue("wait2", "", "work", policy={"message-ttl": 9000}, **IDLE),
+            ],
+            {"work": "plain", "wait1": "retry", "wait2": "retry"},
+            id="retry in two steps, before anybody consumes",
+        ),
+        pytest.param(
+            [
+                queue("work", "", "wait", message_ttl=60000),
+                queue("wait", "", "work", message_ttl=5000, **IDLE),
+            ],
+            {"work": "plain", "wait": "retry"},
+            id="retry of work that expires itself",
+        ),
+        pytest.param(
+            [queue("delay", "", "work", message_ttl=5000, **IDLE), queue("work")],
+            {"delay": "retry", "work": "plain"},
+            id="delay: filled by publishers, feeds a consumed queue",
+        ),
+        pytest.param(
+            [queue("delay", "", "work", **IDLE), queue("work")],
+            {"delay": "retry", "work": "plain"},
+            id="delay by each message's own expiration",
+        ),
+        pytest.param(
+            [queue("full", "", "dead", max_length=5, **IDLE), queue("dead")],
+            {"full": "plain", "dead": "dead letter"},
+            id="not a delay: it can overflow",
+        ),
+        pytest.param(
+            [queue("work", "", "dead", message_ttl=5000), queue("dead", **IDLE)],
+            {"work": "plain", "dead": "dead letter"},
+            id="work that expires into dead letters",
+        ),
+        pytest.param(
+            [queue("work", "", "dead", message_ttl=5000, consumed=None), queue("dead")],
+            {"work": "plain", "dead": "dead letter"},
+            id="not called a delay where consumption is unknown",
+        ),
+        pytest.param(
+            [
+                queue("work", "", "dead"),
+                queue("dead", "", "archive", message_ttl=600000, **IDLE),
+                queue("archive"),
+            ],
+            {"work": "plain", "dead": "dead letter", "archive": "dead letter"},
+            id="dead letters that expire into an archive",
+        ),
+        pytest.param(
+            [queue("work", "", "work")],
+            {"work": "plain"},
+            id="a queue that dead-letters into itself",
+        ),
+        pytest.param(
+            [queue("work", "", "dead"), queue("dead", "", "work", **IDLE)],
+            {"work": "dead letter", "dead": "dead letter"},
+            id="two that dead-letter into each other without expiring: neither is left out",
+        ),
+    ],
+)
+def test_kinds(queues: list[Queue], expected: dict[str, str]) -> None:
+    assert kinds_of(*queues) == expected
+
+
+def test_origins_leave_out_retry_queues() -> None:
+    queues = {
+        each.name: each
+        for each in (
+            queue("a", "", "dead"),
+            queue("b", "", "dead"),
+            queue("work", "", "wait"),
+            queue("wait", "", "work", message_ttl=1, **IDLE),
+            queue("dead", "", "dead"),
+        )
+    }
+    targets = find_targets(queues, None)
+    assert origins(targets, classify(queues, targets)) == {"dead": ("a", "b")}
+
+
+def test_a_large_virtual_host_is_understood_quickly() -> None:
+    """Given 20,000 queues on one exchange, then finding targets stays linear."""
+    names = [f"work.{number}" for number in range(10_000)]
+    queues = {name: queue(name, "dlx", f"dead.{name}") for name in names}
+    queues |= {f"dead.{name}": queue(f"dead.{name}", **IDLE) for name in names}
+    bindings = [to_queue("dlx", f"dead.{name}", f"dead.{name}") for name in names]
+    targets = find_targets(queues, Routing([exchange("dlx")], bindings))
+    assert all(found.queues == (f"dead.{name}",) for name, found in targets.items())
+    assert set(classify(queues, targets).values()) == {"plain", "dead letter"}
