@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from collectors.exchange import Exchange
 from collectors.kafka.source import KafkaSource
 from collectors.prometheus.source import PrometheusSource
+from collectors.rabbitmq.source import rabbitmq_source
 from collectors.source import Source
 from config.settings import Settings
 
@@ -26,7 +27,14 @@ def _prometheus(settings: Settings, exchange: Exchange) -> Iterable[Source]:
         )
 
 
-MAKERS: tuple[Maker, ...] = (_kafka, _prometheus)
+def _rabbitmq(settings: Settings, exchange: Exchange) -> Iterable[Source]:
+    for server in settings.rabbitmq:
+        yield rabbitmq_source(
+            server, settings.cluster_of(server), settings.poll_interval_seconds(server)
+        )
+
+
+MAKERS: tuple[Maker, ...] = (_kafka, _prometheus, _rabbitmq)
 """A line for each kind. A kind that others want to know of comes before them."""
 
 
