@@ -4,17 +4,73 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 
-_HONO = re.compile(
-    r"hono\.(telemetry|event|command|command_response|command_internal|notification)\."
+# Kafka's, Confluent's, Redpanda's, Strimzi's own; Schema Registry and Apicurio; Cruise Control.
+_INTERNAL = re.compile(
+    r"__|_schemas($|[._-])|_confluent|_kafka|_redpanda"
+    r"|strimzi-topic-operator-|strimzi[._-](cruisecontrol|store-topic|canary)"
+    r"|kafkasql-(journal|snapshots|registry-)"
+)
+_KSQLDB = re.compile(r"ksql_processing_log$")
+# Heartbeats, schema history (of its documentation's names), transaction metadata.
+_DEBEZIUM = re.compile(
+    r"__debezium-|debezium-(heartbeat|signal|notification)"
+    r"|(.*[._-])?(schema[._-]?history|schema-?changes|db-?history)([._-]|$)"
+)
+_CONNECT = re.compile(
+    r"(^|[._-])connect([._-]cluster)?[._-](configs?|offsets?|status(es)?)$"
+    r"|^__amazon_msk_connect_"
 )
 _MIRROR = re.compile(
-    r"(^|\.)heartbeats$|\.checkpoints\.internal$|^mm2-(offset-syncs|offsets|status|configs)\."
+    r"(^|[._-])heartbeats$"
+    r"|[._-]checkpoints[._-]internal$"
+    r"|^mm2-(offset-syncs|offsets|status|configs)[._-]"
+    r"|^mirrormaker2-cluster-(configs|offsets|status)$"
 )
-_CONNECT = re.compile(r"(^|[._-])connect[._-](configs|offsets|status)$")
-_INTERNAL = re.compile(r"^(__|_schemas$|_confluent|_kafka|_redpanda)")
+_STREAMS = {
+    "changelog": re.compile(r"-changelog$"),
+    # The two topics of a foreign-key join repartition, too.
+    "repartition": re.compile(
+        r"-repartition$|-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-\d+-topic$"
+        r"|-subscription-(registration|response)-topic$"
+    ),
+}
 _RETRY = re.compile(r"[._-]retry([._-]\d+)?$", re.IGNORECASE)
-_DITTO = re.compile(r"(^|[._:-])ditto([._:-]|$)", re.IGNORECASE)
+_HONO = re.compile(
+    r"hono\.(telemetry|event|command|command_response|command_internal|notification)\.(.+)"
+)
+
+_DITTO_GROUP = re.compile(r"(^|[._:-])ditto([._:-]|$)", re.IGNORECASE)
+_INTERNAL_GROUP = re.compile(r"__|_confluent|ConfluentTelemetryReporter|schema-registry$")
+_MIRROR_GROUP = re.compile(r"-mm2$|^mirrormaker2-cluster$")
+
+
+@dataclass(frozen=True, slots=True)
+class HonoTopic:
+    """What the name of an Eclipse Hono topic tells.
+
+    Attributes:
+        endpoint: telemetry, event, command, command_response, command_internal, notification.
+        tenant: The tenant; None where the topic belongs to none.
+        adapter: Of command_internal, the instance of the protocol adapter. Such a topic is
+            created and deleted with it: that one disappears is nothing to be alarmed about.
+    """
+
+    endpoint: str
+    tenant: str | None
+    adapter: str | None
+
+
+def hono_topic(topic: str) -> HonoTopic | None:
+    """Return what the name of a Hono topic tells; None for any other topic."""
+    match = _HONO.fullmatch(topic)
+    if match is None:
+        return None
+    endpoint, rest = match.groups()
+    if endpoint == "command_internal":
+        return HonoTopic(endpoint, None, rest)
+    return HonoTopic(endpoint, None if endpoint == "notification" else rest, None)
 
 
 def topic_kind(topic: str, *, internal: bool, dead_letter: bool, mirrors: Collection[str]) -> str:
@@ -27,36 +83,46 @@ def topic_kind(topic: str, *, internal: bool, dead_letter: bool, mirrors: Collec
         mirrors: Aliases of clusters that are mirrored here (``mirror_aliases``).
 
     Returns:
-        One of internal, dead letter, connect, hono, mirror, changelog, repartition, retry,
-        application.
+        One of internal, dead letter, connect, hono, debezium, ksqldb, mirror, changelog,
+        repartition, retry, application.
     """
+    if _DEBEZIUM.match(topic) and not dead_letter:
+        return "debezium"
+    if _CONNECT.search(topic) and not dead_letter:
+        return "connect"
     if internal or _INTERNAL.match(topic):
         return "internal"
     if dead_letter:
         return "dead letter"
-    if _CONNECT.search(topic):
-        return "connect"
-    if _HONO.match(topic):
+    if _HONO.fullmatch(topic):
         return "hono"
     if _MIRROR.search(topic) or topic.partition(".")[0] in mirrors:
         return "mirror"
-    if topic.endswith("-changelog"):
-        return "changelog"
-    if topic.endswith("-repartition"):
-        return "repartition"
+    if _KSQLDB.search(topic):
+        return "ksqldb"
+    for kind, pattern in _STREAMS.items():
+        if pattern.search(topic):
+            return kind
     return "retry" if _RETRY.search(topic) else "application"
 
 
 def mirror_aliases(topics: Collection[str]) -> set[str]:
     """Return the clusters whose topics MirrorMaker 2 copies here as ``<alias>.<topic>``.
 
-    It writes a copy of the source's heartbeats, which gives the alias away.
+    It keeps checkpoints of each, or at least copies the source's heartbeats, beside the heartbeats
+    that it writes here itself: a topic that merely ends so is an application's.
     """
-    return {
-        topic.removesuffix(".heartbeats")
+    with_checkpoints = {
+        topic.removesuffix(".checkpoints.internal")
         for topic in topics
-        if topic.endswith(".heartbeats") and topic.count(".") == 1
+        if topic.endswith(".checkpoints.internal")
     }
+    if "heartbeats" not in topics:
+        return {alias for alias in with_checkpoints if "." not in alias}
+    with_heartbeats = {
+        topic.removesuffix(".heartbeats") for topic in topics if topic.endswith(".heartbeats")
+    }
+    return {alias for alias in with_checkpoints | with_heartbeats if "." not in alias}
 
 
 def streams_applications(topics: Collection[str]) -> set[str]:
@@ -74,26 +140,37 @@ def streams_applications(topics: Collection[str]) -> set[str]:
 
 
 def group_kind(
-    group: str, *, type_: str, protocol_type: str, protocol: str | None, streams: Collection[str]
+    group: str,
+    *,
+    type_: str,
+    protocol_type: str,
+    protocol: str | None,
+    streams: Collection[str],
+    ditto: Collection[str] = (),
 ) -> str:
     """Name a group's kind.
 
     Args:
         group: Its id.
         type_: classic, consumer, share or streams.
-        protocol_type: What its members say they are.
+        protocol_type: What its members say they are; ``sr`` are Schema Registries.
         protocol: The assignor; Kafka Streams' is called ``stream``.
         streams: Candidates from ``streams_applications``.
+        ditto: Groups of the connections of Eclipse Ditto, where it could be asked.
 
     Returns:
-        One of connect, mirror, ksqldb, streams, spark, ditto, plain.
+        One of connect, mirror, ksqldb, streams, spark, ditto, internal, plain.
     """
+    if group in ditto:
+        return "ditto"
     if protocol_type == "connect" or group.startswith("connect-"):
-        return "mirror" if group.endswith("-mm2") else "connect"
+        return "mirror" if _MIRROR_GROUP.search(group) else "connect"
     if group.startswith("_confluent-ksql"):
         return "ksqldb"
+    if protocol_type == "sr" or _INTERNAL_GROUP.match(group):
+        return "internal"
     if type_ == "streams" or protocol == "stream" or group in streams:
         return "streams"
     if group.startswith(("spark-kafka-source-", "spark-executor-")):
         return "spark"
-    return "ditto" if _DITTO.search(group) else "plain"
+    return "ditto" if _DITTO_GROUP.search(group) else "plain"

@@ -3,37 +3,104 @@ from __future__ import annotations
 import pytest
 
 from collectors.kafka.kinds import (
+    HonoTopic,
     group_kind,
+    hono_topic,
     mirror_aliases,
     streams_applications,
     topic_kind,
 )
 
 
+def case(name: str, kind: str, what: str) -> object:
+    return pytest.param(name, kind, id=what)
+
+
 @pytest.mark.parametrize(
     ("topic", "kind"),
     [
-        ("orders", "application"),
-        ("__consumer_offsets", "internal"),
-        ("__debezium-heartbeat.shop", "internal"),
-        ("_schemas", "internal"),
-        ("_confluent-ksql-default__command_topic", "internal"),
-        ("connect-configs", "connect"),
-        ("my-connect-offsets", "connect"),
-        ("disconnect-status-page", "application"),
-        ("hono.telemetry.tenant-1", "hono"),
-        ("hono.command_internal.adapter-7", "hono"),
-        ("honorary.events", "application"),
-        ("heartbeats", "mirror"),
-        ("west.checkpoints.internal", "mirror"),
-        ("mm2-offset-syncs.west.internal", "mirror"),
-        ("west.orders", "mirror"),
-        ("shop-totals-store-changelog", "changelog"),
-        ("shop-by-customer-repartition", "repartition"),
-        ("orders-retry-5000", "retry"),
-        ("orders_retry_5000", "retry"),
-        ("orders-retry", "retry"),
-        ("retry-policy", "application"),
+        case("orders", "application", "application"),
+        case("sensors.heartbeat", "application", "an application's heartbeat"),
+        case("schema-registry-audit", "application", "about a registry"),
+        case("disconnect-status-page", "application", "connect within a word"),
+        case("honorary.events", "application", "hono within a word"),
+        case("hono.telemetry", "application", "hono without a tenant"),
+        case("retry-policy", "application", "retry in front"),
+        case("changelog", "application", "changelog alone"),
+        case("mm2-report", "application", "about mirroring"),
+        case("__consumer_offsets", "internal", "offsets"),
+        case("__transaction_state", "internal", "transactions"),
+        case("__share_group_state", "internal", "share groups"),
+        case("__cluster_metadata", "internal", "KRaft"),
+        case("__remote_log_metadata", "internal", "tiered storage"),
+        case("_schemas", "internal", "Schema Registry"),
+        case("_schemas_encoders", "internal", "Schema Registry's encoders"),
+        case("_schemas-eu", "internal", "a second Schema Registry"),
+        case("kafkasql-journal", "internal", "Apicurio Registry"),
+        case("_confluent-command", "internal", "Confluent licence"),
+        case("_confluent-metrics", "internal", "Confluent metrics"),
+        case(
+            "_confluent-controlcenter-7-6-0-1-actual-group-changelog", "internal", "Control Center"
+        ),
+        case("_confluent-ksql-default__command_topic", "internal", "ksqlDB commands"),
+        case(
+            "_confluent-ksql-default_query_CTAS_X_1-Aggregate-Materialize-changelog",
+            "internal",
+            "ksqlDB changelog",
+        ),
+        case("default_ksql_processing_log", "ksqldb", "ksqlDB log"),
+        case("_redpanda.audit_log", "internal", "Redpanda"),
+        case("__CruiseControlMetrics", "internal", "Cruise Control metrics"),
+        case("__KafkaCruiseControlModelTrainingSamples", "internal", "Cruise Control samples"),
+        case("strimzi.cruisecontrol.partitionmetricsamples", "internal", "Strimzi Cruise Control"),
+        case("strimzi.cruisecontrol.metrics", "internal", "Strimzi Cruise Control metrics"),
+        case("__strimzi-topic-operator-kstreams-topic-store-changelog", "internal", "operator"),
+        case("strimzi-topic-operator-x-changelog", "internal", "operator, older"),
+        case("__strimzi_canary", "internal", "Strimzi canary"),
+        case("__amazon_msk_canary", "internal", "MSK canary"),
+        case("__amazon_msk_connect_configs_x", "connect", "MSK Connect"),
+        case("connect-configs", "connect", "Connect configuration"),
+        case("my-connect-offsets", "connect", "Connect offsets"),
+        case("docker-connect-status", "connect", "Connect status"),
+        case("connect-cluster-configs", "connect", "Strimzi Connect"),
+        case("__debezium-heartbeat.shop", "debezium", "Debezium heartbeat"),
+        case("debezium-signal", "debezium", "Debezium signals"),
+        case("schema-changes.inventory", "debezium", "schema changes"),
+        case("schemahistory.fulfillment", "debezium", "schema history"),
+        case("shop.schema-history", "debezium", "schema history behind a prefix"),
+        case("dbhistory.inventory", "debezium", "history before 2.0"),
+        case("hono.telemetry.tenant-1", "hono", "telemetry"),
+        case("hono.event.tenant-1", "hono", "events"),
+        case("hono.event.errors", "hono", "a tenant called errors"),
+        case("hono.command.tenant-1", "hono", "commands"),
+        case("hono.command_response.tenant-1", "hono", "command responses"),
+        case("hono.command_internal.adapter-7", "hono", "adapter instance"),
+        case("hono.notification.registry-device", "hono", "notifications"),
+        case("heartbeats", "mirror", "heartbeats"),
+        case("east.heartbeats", "mirror", "copied heartbeats"),
+        case("west.checkpoints.internal", "mirror", "checkpoints"),
+        case("west-checkpoints-internal", "mirror", "checkpoints with another separator"),
+        case("mm2-offset-syncs.west.internal", "mirror", "offset syncs"),
+        case("mm2-configs.west.internal", "mirror", "MirrorMaker's configuration"),
+        case("mirrormaker2-cluster-offsets", "mirror", "Strimzi MirrorMaker"),
+        case("west.orders", "mirror", "copied topic"),
+        case("west.shop-totals-changelog", "mirror", "copied changelog"),
+        case("shop-totals-store-changelog", "changelog", "changelog"),
+        case("shop-KSTREAM-AGGREGATE-STATE-STORE-0000000002-changelog", "changelog", "unnamed"),
+        case("shop-by-customer-repartition", "repartition", "repartition"),
+        case(
+            "shop-KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000006-topic",
+            "repartition",
+            "foreign-key join",
+        ),
+        case(
+            "shop-KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-0000000014-topic",
+            "repartition",
+            "foreign-key join's response",
+        ),
+        case("orders-retry-5000", "retry", "retry with its delay"),
+        case("orders_retry_5000", "retry", "retry with underscores"),
+        case("orders-retry", "retry", "retry"),
     ],
 )
 def test_topic_kind(topic: str, kind: str) -> None:
@@ -43,11 +110,59 @@ def test_topic_kind(topic: str, kind: str) -> None:
 def test_the_cluster_and_the_dead_letter_rules_decide_first() -> None:
     assert topic_kind("x", internal=True, dead_letter=True, mirrors=()) == "internal"
     assert topic_kind("x-retry", internal=False, dead_letter=True, mirrors=()) == "dead letter"
+    declared = "shop.schema-history"
+    assert topic_kind(declared, internal=False, dead_letter=True, mirrors=()) == "dead letter"
 
 
-def test_mirrored_clusters_are_given_away_by_their_heartbeats() -> None:
-    topics = ["heartbeats", "west.heartbeats", "my.own.heartbeats", "orders"]
-    assert mirror_aliases(topics) == {"west"}
+@pytest.mark.parametrize(
+    ("topics", "aliases"),
+    [
+        pytest.param(["heartbeats", "west.heartbeats", "orders"], {"west"}, id="heartbeats"),
+        pytest.param(["west.checkpoints.internal", "orders"], {"west"}, id="checkpoints"),
+        pytest.param(
+            ["heartbeats", "a.heartbeats", "b.checkpoints.internal"], {"a", "b"}, id="two clusters"
+        ),
+        pytest.param(["heartbeats", "my.own.heartbeats"], set(), id="a copy of a copy"),
+        pytest.param(["sensors.heartbeats", "sensors.data"], set(), id="an application's"),
+        pytest.param([], set(), id="nothing"),
+    ],
+)
+def test_mirrored_clusters_are_given_away_by_machinery(
+    topics: list[str], aliases: set[str]
+) -> None:
+    assert mirror_aliases(topics) == aliases
+
+
+@pytest.mark.parametrize(
+    ("topic", "told"),
+    [
+        pytest.param(
+            "hono.telemetry.DEFAULT_TENANT",
+            HonoTopic("telemetry", "DEFAULT_TENANT", None),
+            id="telemetry",
+        ),
+        pytest.param("hono.event.a.b", HonoTopic("event", "a.b", None), id="tenant with a dot"),
+        pytest.param("hono.command.t", HonoTopic("command", "t", None), id="command"),
+        pytest.param(
+            "hono.command_response.t", HonoTopic("command_response", "t", None), id="response"
+        ),
+        pytest.param(
+            "hono.command_internal.mqtt-adapter-0_1",
+            HonoTopic("command_internal", None, "mqtt-adapter-0_1"),
+            id="adapter instance",
+        ),
+        pytest.param(
+            "hono.notification.registry-tenant",
+            HonoTopic("notification", None, None),
+            id="notification",
+        ),
+        pytest.param("hono.other.t", None, id="unknown endpoint"),
+        pytest.param("hono.telemetry.", None, id="no tenant"),
+        pytest.param("west.hono.telemetry.t", None, id="copied"),
+    ],
+)
+def test_hono_topics_tell_their_tenant(topic: str, told: HonoTopic | None) -> None:
+    assert hono_topic(topic) == told
 
 
 @pytest.mark.parametrize(
@@ -59,6 +174,9 @@ def test_mirrored_clusters_are_given_away_by_their_heartbeats() -> None:
         pytest.param("workers", "classic", "connect", "sessioned", "connect", id="worker"),
         pytest.param("west-mm2", "classic", "connect", "sessioned", "mirror", id="mirror"),
         pytest.param(
+            "mirrormaker2-cluster", "classic", "connect", "sessioned", "mirror", id="Strimzi mirror"
+        ),
+        pytest.param(
             "_confluent-ksql-default_query_CSAS_X_1",
             "classic",
             "consumer",
@@ -66,18 +184,36 @@ def test_mirrored_clusters_are_given_away_by_their_heartbeats() -> None:
             "ksqldb",
             id="ksqldb",
         ),
+        pytest.param("schema-registry", "classic", "sr", "v0", "internal", id="Schema Registry"),
+        pytest.param("sr-eu", "classic", "sr", "v0", "internal", id="a second Schema Registry"),
+        pytest.param(
+            "_confluent-controlcenter-7", "classic", "consumer", "stream", "internal", id="C3"
+        ),
+        pytest.param(
+            "__strimzi-topic-operator-kstreams",
+            "classic",
+            "consumer",
+            "stream",
+            "internal",
+            id="Strimzi operator",
+        ),
         pytest.param("shop", "classic", "consumer", "stream", "streams", id="streams"),
         pytest.param("shop", "streams", "streams", None, "streams", id="kip-1071"),
         pytest.param("shop-totals", "classic", "consumer", None, "streams", id="empty streams"),
         pytest.param("spark-kafka-source-7", "classic", "consumer", "range", "spark", id="spark"),
         pytest.param("eclipse.ditto:c1", "classic", "consumer", "range", "ditto", id="ditto"),
+        pytest.param("4b7f-twins", "classic", "consumer", "range", "ditto", id="ditto said so"),
     ],
 )
 def test_group_kind(
     group: str, type_: str, protocol_type: str, protocol: str | None, kind: str
 ) -> None:
-    streams = streams_applications(["shop-totals-store-changelog", "orders"])
     found = group_kind(
-        group, type_=type_, protocol_type=protocol_type, protocol=protocol, streams=streams
+        group,
+        type_=type_,
+        protocol_type=protocol_type,
+        protocol=protocol,
+        streams=streams_applications(["shop-totals-store-changelog", "orders"]),
+        ditto={"4b7f-twins"},
     )
     assert found == kind
