@@ -10,6 +10,8 @@ import polars as pl
 
 from collectors.kafka.brokerreads import LogDirectories
 from collectors.kafka.changes import Seen
+from collectors.kafka.commits.estimate import NOTHING_SEEN, CommitsSeen
+from collectors.kafka.commits.log import CommitLog
 from collectors.kafka.grouptypes import GroupRef
 from collectors.kafka.sampler import Sample, Span
 from collectors.kafka.timeline import OffsetTimeline
@@ -54,6 +56,8 @@ class Memory:
         log_directories_at: When that was read.
         topics_written: Topic: its row as it was last written, and when.
         samples: Dead-letter topic: its sample.
+        commit_log: Follows the log of commits; None in a first poll, and where it is switched off.
+        commits_seen: What is known about commits without that log.
     """
 
     cluster_id: str | None = None
@@ -73,3 +77,5 @@ class Memory:
     log_directories_at: datetime | None = None
     topics_written: dict[str, tuple[object, datetime]] = field(default_factory=dict)
     samples: dict[str, Sampled] = field(default_factory=dict)
+    commit_log: CommitLog | None = None
+    commits_seen: CommitsSeen = NOTHING_SEEN

@@ -13,6 +13,7 @@ from collectors.exchange import Exchange
 from collectors.kafka.changes import Seen
 from collectors.kafka.checks import run_checks
 from collectors.kafka.clients import record_reader, validate
+from collectors.kafka.commits.log import CommitLog
 from collectors.kafka.grouptypes import GroupRef
 from collectors.kafka.memory import Memory
 from collectors.kafka.sections.registry import SECTIONS
@@ -47,13 +48,11 @@ class KafkaSource:
         self._settings = settings
         self._interval_seconds = interval_seconds
         self._exchange = exchange
-        self._wire = Wire(
-            settings.bootstrap_servers,
-            validate(settings),
-            settings.librdkafka()["client.id"],
-        )
+        self._security = validate(settings)
+        self._wire = self._connect()
         self._choosers = (Chooser(settings.topics), Chooser(settings.groups))
         self._memory = Memory()
+        self._polled = False
         self._reader: Consumer | None = None
 
     @property
@@ -102,7 +101,16 @@ class KafkaSource:
             memory.group_partitions = tables["group_offsets"].select("group", "topic", "partition")
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:
-        """Read everything once; one result a section, as soon as it is known."""
+        """Read everything once; one result a section, as soon as it is known.
+
+        From the second poll on the log of commits is followed beside: one poll alone would end
+        before that log has been read.
+        """
+        if self._polled and self._settings.commit_log and self._memory.commit_log is None:
+            self._memory.commit_log = CommitLog(
+                self.cluster, self._connect, self._settings.request_timeout_seconds
+            )
+        self._polled = True
         view = self.view(now)
         for name, section in SECTIONS.items():
             yield run_collector(name, section, view, self._settings, now)
@@ -131,10 +139,16 @@ class KafkaSource:
 
     def close(self) -> None:
         """Give up all connections."""
+        if self._memory.commit_log is not None:
+            self._memory.commit_log.close()
         self._wire.close()
         if self._reader is not None:
             self._reader.close()
             self._reader = None
+
+    def _connect(self) -> Wire:
+        client_id = self._settings.librdkafka()["client.id"]
+        return Wire(self._settings.bootstrap_servers, self._security, client_id)
 
     def _record_reader(self) -> Consumer:
         if self._reader is None:
