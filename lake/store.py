@@ -8,12 +8,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 from deltalake import DeltaTable, WriterProperties, write_deltalake
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from config.settings import LakeSettings
 from lake.errors import LakeError, SchemaError, UnreadableTableError
 from lake.schema import Table
+
+_SLICE_ROWS = 10_000
 
 _WRITER = WriterProperties(compression="ZSTD", compression_level=1)
 _TABLE_PROPERTIES: dict[str, str | None] = {
@@ -94,7 +97,7 @@ class Lake:
                 Path(self.uri(table)).mkdir(parents=True, exist_ok=True)
             write_deltalake(
                 self.uri(table),
-                rows.to_arrow(),
+                _stream(rows),
                 mode="append",
                 partition_by=["date"],
                 schema_mode="merge",
@@ -266,6 +269,15 @@ class Lake:
                     f"{table.name}: {self.uri(table)} cannot be read: {error}"
                 ) from error
             return handle
+
+
+def _stream(rows: pl.DataFrame) -> pa.RecordBatchReader:
+    """Hand rows over in slices: as one, 150,000 of them take 100 MB more while they are written."""
+    schema = rows.clear().to_arrow().schema
+    batches = (
+        batch for part in rows.iter_slices(_SLICE_ROWS) for batch in part.to_arrow().to_batches()
+    )
+    return pa.RecordBatchReader.from_batches(schema, batches)
 
 
 def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:

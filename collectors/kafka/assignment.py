@@ -1,4 +1,4 @@
-"""What a classic group's leader gave to a member, as the consumer protocol writes it."""
+"""What members of classic groups ask for and are given, as the consumer protocol writes it."""
 
 from __future__ import annotations
 
@@ -38,4 +38,33 @@ def decode_assignment(payload: bytes) -> list[tuple[str, tuple[int, ...]]]:
             position += 4 * count
     except struct.error as error:
         raise ValueError(f"not an assignment: {error}") from None
+    return found
+
+
+def decode_subscription(payload: bytes) -> list[str]:
+    """Return the topics that a member subscribes to.
+
+    The format (ConsumerProtocolSubscription, version 0 on): version, then the topics' names, then
+    what is not looked at.
+
+    Args:
+        payload: As the group's coordinator keeps it.
+
+    Raises:
+        ValueError: The payload is something else: it comes from clients, unchecked.
+    """
+    found = []
+    try:
+        _, topics = struct.unpack_from(">hi", payload)
+        position = 6
+        for _ in range(topics):
+            (length,) = struct.unpack_from(">h", payload, position)
+            position += 2
+            name = payload[position : position + length]
+            if length < 0 or len(name) != length:
+                raise ValueError("not a subscription: a name ends too early")
+            position += length
+            found.append(name.decode())
+    except struct.error as error:
+        raise ValueError(f"not a subscription: {error}") from None
     return found

@@ -183,8 +183,8 @@ def read_topic_configs(
 def _brokers(values: list[list[int]]) -> pl.Series:
     """Return a column of lists; Arrow builds it twenty times as fast as Polars does.
 
-    From buffers, since ``pa.array`` imports pandas, if only to ask whether a list is one of its own:
-    60 MB that nothing here needs.
+    From buffers, since ``pa.array`` imports pandas, if only to ask whether a list is one of its
+    own: 60 MB that nothing here needs.
     """
     ends = array("i", accumulate(map(len, values), initial=0))
     items = array("i", chain.from_iterable(values))

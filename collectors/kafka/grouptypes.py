@@ -16,6 +16,7 @@ GROUPS_SCHEMA = pl.Schema(
         "protocol": pl.String(),
         "coordinator": pl.Int32(),
         "members": pl.Int32(),
+        "epoch": pl.Int32(),
         "unknown_reason": pl.String(),
     }
 )
@@ -26,6 +27,8 @@ MEMBERS_SCHEMA = pl.Schema(
         "client_id": pl.String(),
         "host": pl.String(),
         "instance_id": pl.String(),
+        "rack": pl.String(),
+        "epoch": pl.Int32(),
         "assigned_partitions": pl.Int32(),
     }
 )
@@ -45,8 +48,12 @@ COMMITTED_SCHEMA = pl.Schema(
         "topic": pl.String(),
         "partition": pl.Int32(),
         "committed": pl.Int64(),
+        "share_lag": pl.Int64(),
         "committed_unknown": pl.String(),
     }
+)
+SUBSCRIPTIONS_SCHEMA = pl.Schema(
+    {"group": pl.String(), "topic": pl.String(), "pattern": pl.String()}
 )
 
 
@@ -64,11 +71,6 @@ class GroupRef:
     type: str
     protocol_type: str
 
-    @property
-    def holds_offsets(self) -> bool:
-        """Whether groups of this type commit offsets."""
-        return self.type != "share"
-
 
 @dataclass(frozen=True, slots=True)
 class Groups:
@@ -79,8 +81,12 @@ class Groups:
             is ``unknown``, members are null and ``unknown_reason`` says why.
         members: One row a member.
         owners: One row a partition that is assigned to a member.
+        subscriptions: One row a topic that a group with members reads by its subscription, or a
+            regular expression (pattern) that names such topics. A group whose subscription is not
+            known in full has no row.
         committed: One row a committed offset; null with ``committed_unknown`` where Kafka would
-            not tell this one.
+            not tell this one. Of a share group: where its share partition begins, and its lag by
+            the broker's count.
         offsets_unknown: Group: why its committed offsets could not be read.
         refs: Every group that exists as far as is known, by id: what to remember.
         problems: What failed, a line each.
@@ -89,6 +95,7 @@ class Groups:
     groups: pl.DataFrame
     members: pl.DataFrame
     owners: pl.DataFrame
+    subscriptions: pl.DataFrame
     committed: pl.DataFrame
     offsets_unknown: Mapping[str, str]
     refs: Mapping[str, GroupRef]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from collectors.errors import CollectorError, NoAnswerError, UnreachableError, UnsupportedError
-from collectors.kafka.connection import Connection
+from collectors.kafka.connection import Connection, as_it_is
 from collectors.kafka.properties import Security
 
 SUSPECT_PATIENCE_SECONDS = 0.4
@@ -66,11 +66,13 @@ class _Peer:
         self.connection = connection
         self.lock = threading.Lock()
 
-    def exchange(self, requests: Sequence[Any], deadline: float) -> list[Any]:
+    def exchange(
+        self, requests: Sequence[Any], deadline: float, read: Callable[[Any], Any] = as_it_is
+    ) -> list[Any]:
         if not self.lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise NoAnswerError(f"{self.connection.name}: still busy with an earlier request")
         try:
-            return self.connection.exchange(requests, deadline)
+            return self.connection.exchange(requests, deadline, read)
         finally:
             self.lock.release()
 
@@ -119,16 +121,21 @@ class Wire:
             self._failed_now.discard(gone)
 
     def each(
-        self, requests: Mapping[int, Sequence[Any]], deadline: Deadline
+        self,
+        requests: Mapping[int, Sequence[Any]],
+        deadline: Deadline,
+        read: Callable[[Any], Any] = as_it_is,
     ) -> dict[int, list[Any] | CollectorError]:
         """Ask brokers, all at the same time.
 
         Args:
             requests: Broker: its requests, sent one behind the other on one connection.
             deadline: The poll's.
+            read: What to make of each answer as soon as it is there; called by several threads.
 
         Returns:
-            Broker: its answers in the order of its requests, or why there are none.
+            Broker: its answers, or what was made of them, in the order of its requests; or why
+            there are none.
         """
         futures: dict[int, tuple[Future[list[Any]], float]] = {}
         results: dict[int, list[Any] | CollectorError] = {}
@@ -143,7 +150,7 @@ class Wire:
             until = deadline.at_most(
                 SUSPECT_PATIENCE_SECONDS if broker_id in self._suspects else None
             )
-            futures[broker_id] = (self._workers.submit(peer.exchange, asked, until), until)
+            futures[broker_id] = (self._workers.submit(peer.exchange, asked, until, read), until)
         for broker_id, (future, until) in futures.items():
             results[broker_id] = self._outcome(broker_id, future, until)
         return results

@@ -24,3 +24,23 @@ class ShareGroupDescribeRequest(ApiMessage, load_json=__name__):  # type: ignore
 
 class ShareGroupDescribeResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]
     """The answer."""
+
+
+class StreamsGroupDescribeRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]
+    """Describes groups of Kafka Streams' own protocol (KIP-1071), many at once."""
+
+
+class StreamsGroupDescribeResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]
+    """The answer."""
+
+
+class DescribeShareGroupOffsetsRequest(  # type: ignore[call-arg, misc]
+    ApiMessage, load_json=__name__
+):
+    """Asks where share groups stand in each partition, and how far behind (KIP-932, KIP-1226)."""
+
+
+class DescribeShareGroupOffsetsResponse(  # type: ignore[call-arg, misc]
+    ApiMessage, load_json=__name__
+):
+    """The answer."""

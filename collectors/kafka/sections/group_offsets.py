@@ -9,6 +9,7 @@ import polars as pl
 from collectors.errors import CollectorError
 from collectors.kafka.batched import OFFSETS_SCHEMA
 from collectors.kafka.grouptypes import Groups
+from collectors.kafka.subscriptions import with_subscriptions
 from collectors.kafka.timelag import time_lags
 from collectors.kafka.view import View
 from config.settings import ClusterSettings
@@ -29,7 +30,8 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
     found = client.groups
     rows = _rows(client, found)
     client.memory.group_partitions = rows.select(_KEY)
-    rows = _with_ends(client, rows)
+    rows = _with_ends(client, found, rows)
+    rows = with_subscriptions(rows, found.subscriptions, client.all_topics)
     rows = time_lags(client, rows)
     unknown = rows.filter(
         pl.col("lag").is_null() & ~pl.col("unknown_reason").is_in([NEVER_COMMITTED, NO_TOPIC])
@@ -63,7 +65,7 @@ def _rows(client: View, found: Groups) -> pl.DataFrame:
     ).sort(_KEY)
 
 
-def _with_ends(client: View, rows: pl.DataFrame) -> pl.DataFrame:
+def _with_ends(client: View, found: Groups, rows: pl.DataFrame) -> pl.DataFrame:
     try:
         ends = client.offsets
         missing = NO_TOPIC
@@ -75,8 +77,13 @@ def _with_ends(client: View, rows: pl.DataFrame) -> pl.DataFrame:
         ends.join(known, on=["topic", "partition"]), on=["topic", "partition"], how="left"
     )
     committed, start, end = pl.col("committed"), pl.col("log_start"), pl.col("log_end")
+    shares = [group for group, ref in found.refs.items() if ref.type == "share"]
     return rows.with_columns(
-        (end - committed).clip(lower_bound=0).alias("lag"),
+        # What a share group has left is not all that follows its first open record.
+        pl.when(pl.col("group").is_in(shares))
+        .then("share_lag")
+        .otherwise((end - committed).clip(lower_bound=0))
+        .alias("lag"),
         (start - committed).clip(lower_bound=0).alias("lost_messages"),
         pl.coalesce(
             "committed_unknown",
@@ -86,4 +93,4 @@ def _with_ends(client: View, rows: pl.DataFrame) -> pl.DataFrame:
                 pl.lit("committed beyond the end: the topic was recreated or truncated")
             ),
         ).alias("unknown_reason"),
-    ).drop("committed_unknown", "offsets_unknown", "exists", "last_stable")
+    ).drop("committed_unknown", "offsets_unknown", "exists", "share_lag")

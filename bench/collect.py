@@ -1,0 +1,155 @@
+"""How long a whole poll takes, from the first request to the rows in the lake.
+
+Beside it, from the same broker and the same minute, the time of the plain batched client calls
+alone: list, describe, committed offsets, first and end offsets. The machine's speed swings, their
+ratio does not.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.figures import Figure
+from collectors.exchange import Exchange
+from collectors.kafka.batched import read_metadata, read_offsets
+from collectors.kafka.clients import validate
+from collectors.kafka.groups import read_groups
+from collectors.kafka.source import KafkaSource
+from collectors.kafka.wire import Deadline, Wire
+from collectors.samples import Stamp, rows_of
+from config.settings import ClusterSettings, LakeSettings
+from lake.store import Lake
+
+_INTERVAL_SECONDS = 60.0
+_PAUSE_SECONDS = 0.2
+_WARM_POLLS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Timing:
+    seconds: float
+    processor_seconds: float
+    rows: int
+
+
+def measure(servers: str, groups: int, polls: int, most_seconds: float | None) -> list[Figure]:
+    """Poll a broker over and over.
+
+    Args:
+        servers: The broker.
+        groups: How many groups it has; for the figures' names.
+        polls: How many polls.
+        most_seconds: The goal for the median; None where there is none.
+    """
+    with TemporaryDirectory(prefix="headroom-bench-lake-") as folder:
+        poller = _Poller(servers, Path(folder))
+        plain = _Plain(servers)
+        try:
+            for _ in range(_WARM_POLLS):
+                poller.poll()
+                plain.read()
+            memory, timings, plains = [], [], []
+            for _ in range(polls):
+                timings.append(_timed(poller.poll))
+                memory.append(resident_bytes())
+                plains.append(_timed(plain.read))
+                time.sleep(_PAUSE_SECONDS)
+            peak = peak_resident_bytes()
+        finally:
+            poller.close()
+            plain.close()
+    name = f"{groups:,} groups"
+    whole = statistics.median(timing.seconds for timing in timings)
+    calls = statistics.median(timing.seconds for timing in plains)
+    tenth = memory[min(9, len(memory) - 1)]
+    return [
+        Figure(f"poll, {name}, median", whole, "s", most=most_seconds),
+        Figure(f"poll, {name}, slowest", max(timing.seconds for timing in timings), "s"),
+        Figure(
+            f"poll, {name}, processor time",
+            statistics.median(timing.processor_seconds for timing in timings),
+            "s",
+        ),
+        Figure(f"plain client calls, {name}, median", calls, "s"),
+        Figure(f"poll against plain calls, {name}", whole / calls, "times", most=2.5),
+        Figure(f"rows of a poll, {name}", float(timings[-1].rows), "rows"),
+        Figure(f"resident memory, {name}, peak", peak / 2**20, "MiB", most=400.0),
+        Figure(
+            f"resident memory, {name}, growth after the tenth poll",
+            (statistics.median(memory[-5:]) - tenth) / 2**20,
+            "MiB",
+        ),
+    ]
+
+
+class _Poller:
+    def __init__(self, servers: str, folder: Path) -> None:
+        settings = ClusterSettings(name="bench", bootstrap_servers=servers, commit_log=False)
+        self._source = KafkaSource(settings, _INTERVAL_SECONDS, Exchange())
+        self._lake = Lake(LakeSettings(uri=str(folder)))
+
+    def poll(self) -> int:
+        now = datetime.now(UTC)
+        stamp = Stamp.new("kafka", "bench", now)
+        count = 0
+        for result in self._source.poll(now):
+            if result.status not in ("ok", "partial"):
+                raise RuntimeError(f"{result.section}: {result.error}")
+            for table, rows in rows_of(result, stamp, _INTERVAL_SECONDS):
+                if rows.height:
+                    self._lake.append(table, rows)
+                if table.name == "group_offsets":
+                    count = rows.height
+        return count
+
+    def close(self) -> None:
+        self._source.close()
+
+
+class _Plain:
+    """The batched calls alone: what no collector can do without."""
+
+    def __init__(self, servers: str) -> None:
+        settings = ClusterSettings(name="bench", bootstrap_servers=servers)
+        self._wire = Wire(servers, validate(settings), "bench")
+
+    def read(self) -> int:
+        self._wire.begin_poll()
+        deadline = Deadline(_INTERVAL_SECONDS, _INTERVAL_SECONDS)
+        metadata = read_metadata(self._wire, deadline)
+        brokers = [broker.broker_id for broker in metadata.brokers]
+        found = read_groups(self._wire, brokers, {}, lambda _: True, deadline)
+        read_offsets(self._wire, metadata.partitions, deadline)
+        return found.committed.height
+
+    def close(self) -> None:
+        self._wire.close()
+
+
+def _timed(work: Callable[[], int]) -> _Timing:
+    gc.collect()
+    start, processor = time.perf_counter(), time.process_time()
+    rows = work()
+    return _Timing(time.perf_counter() - start, time.process_time() - processor, rows)
+
+
+def resident_bytes() -> int:
+    """Return the memory that this process holds now (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def peak_resident_bytes() -> int:
+    """Return the most memory that this process ever held (Linux)."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError("this system does not tell the peak of resident memory")

@@ -1,0 +1,66 @@
+"""Which of a group's partitions it still reads, by what its members subscribe to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+import polars as pl
+
+_PAIR = ["group", "topic"]
+
+
+def with_subscriptions(
+    rows: pl.DataFrame, subscriptions: pl.DataFrame, topics: Collection[str]
+) -> pl.DataFrame:
+    """Add ``is_subscribed``.
+
+    A topic counts as read if a member subscribes to it or has one of its partitions. What is not
+    known is null: a group without members, one that only commits (``assign()``), a member that
+    does not say what it reads, a regular expression that cannot be understood here.
+
+    Args:
+        rows: group, topic, and member_id of the partition's owner.
+        subscriptions: ``SUBSCRIPTIONS_SCHEMA``.
+        topics: Every topic of the cluster, to which regular expressions are applied.
+    """
+    names, unclear = _expanded(subscriptions, topics)
+    told = subscriptions.filter(~pl.col("group").is_in(unclear))["group"].unique()
+    named = names.unique().with_columns(pl.lit(True).alias("_named"))
+    owned = rows.filter(pl.col("member_id").is_not_null()).select(_PAIR).unique()
+    owned = owned.with_columns(pl.lit(True).alias("_owned"))
+    return (
+        rows.join(named, on=_PAIR, how="left", maintain_order="left")
+        .join(owned, on=_PAIR, how="left", maintain_order="left")
+        .with_columns(
+            pl.when(pl.col("_named").is_not_null() | pl.col("_owned").is_not_null())
+            .then(True)
+            .when(pl.col("group").is_in(told.implode()))
+            .then(False)
+            .alias("is_subscribed")
+        )
+        .drop("_named", "_owned")
+    )
+
+
+def _expanded(
+    subscriptions: pl.DataFrame, topics: Collection[str]
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return group and topic, and the groups whose expression Python does not understand.
+
+    Kafka uses RE2 (KIP-848); what the two have in common is nearly all that is ever written.
+    """
+    pairs = subscriptions.drop_nulls("topic").select(_PAIR)
+    found: dict[str, list[str]] = {"group": [], "topic": []}
+    unclear = []
+    for group, pattern in subscriptions.drop_nulls("pattern").select("group", "pattern").rows():
+        try:
+            matches = re.compile(pattern).fullmatch
+        except re.error:
+            unclear.append(group)
+            continue
+        named = [topic for topic in topics if matches(topic)]
+        found["group"] += [group] * len(named)
+        found["topic"] += named
+    schema = {"group": pl.String(), "topic": pl.String()}
+    return pl.concat([pairs, pl.DataFrame(found, schema=schema)]), unclear
