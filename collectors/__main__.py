@@ -6,21 +6,33 @@ import json
 import logging
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
 
-from collectors.errors import SettingsError
-from collectors.report import PollReport, exit_code, print_checks, print_report
+from collectors.errors import CollectorError, SettingsError
+from collectors.exporter.exporter import make_exporter
+from collectors.exporter.server import ServeError
+from collectors.exporter.snapshot import POLL, Snapshots
+from collectors.report import (
+    KAFKA,
+    PollReport,
+    SourceCheck,
+    as_object,
+    checks_as_object,
+    exit_code,
+    in_order,
+)
 from collectors.service import Service
-from collectors.source import Source
+from collectors.source import Check, SectionResult, Source
 from collectors.sources import make_sources
+from collectors.terminal import print_checks, print_report
 from config.errors import ConfigError
 from config.load import load
 from config.settings import Settings
@@ -28,20 +40,26 @@ from lake.store import Lake
 
 BAD_CONFIGURATION = 2
 
+T = TypeVar("T")
+
 app = typer.Typer(
-    help="Reads clusters: offsets, lag, replication, dead letters. Reads only.",
+    help="Reads Kafka clusters and the systems around them. Reads only.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 ConfigOption = Annotated[Path, typer.Option("--config", help="The configuration file.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 ClusterOption = Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")]
 
 
 @app.command()
 def run(config: ConfigOption) -> None:
-    """Poll every cluster at its cadence and append the samples to the lake, until stopped."""
+    """Poll every source at its cadence and append the samples to the lake, until stopped.
+
+    Serves /metrics, /healthz and /readyz where collectors.exporter.port is set.
+    """
     settings = _settings(config)
     logging.basicConfig(
         format="%(asctime)s %(levelname)s %(name)s %(message)s",
@@ -49,62 +67,100 @@ def run(config: ConfigOption) -> None:
         stream=sys.stderr,
     )
     logging.getLogger("kafka").setLevel(logging.ERROR)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    sources = _sources(settings)
+    exporter = settings.collectors.exporter
+    snapshots = None if exporter.port is None else Snapshots(sources)
     service = Service(
-        _sources(settings), Lake(settings.lake), settings.collectors.compact_every_polls
+        sources, Lake(settings.lake), settings.collectors.compact_every_polls, snapshots
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: service.stop())
-    service.run()
+    try:
+        serving = (
+            nullcontext()
+            if exporter.port is None or snapshots is None
+            else make_exporter(exporter, exporter.port, snapshots, service)
+        )
+    except ServeError as error:
+        _end(str(error))
+    with serving:
+        service.run()
 
 
 @app.command()
-def once(
-    config: ConfigOption,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    cluster: ClusterOption = None,
-) -> None:
+def once(config: ConfigOption, as_json: JsonOption = False, cluster: ClusterOption = None) -> None:
     """Poll once and print what was read; nothing is written to the lake.
 
     Exit status: 0 everything was read, 3 some of it, 1 nothing, 2 the configuration is wrong.
     """
     sources = _sources(_settings(config), cluster)
-    with _status("Reading"), ThreadPoolExecutor(len(sources)) as workers:
-        reports = list(workers.map(_poll, sources))
+    with _status("Reading"):
+        # Kafka's clusters last: what Connect says belongs to their dead letters.
+        reports = [
+            *_each([source for source in sources if source.name != KAFKA], _poll),
+            *_each([source for source in sources if source.name == KAFKA], _poll),
+        ]
+    _close(sources)
     if as_json:
-        clusters = {report.cluster: report.as_object() for report in reports}
-        print(json.dumps({"cluster": clusters}, default=_json, indent=2))
+        print(json.dumps(as_object(reports), default=_json, indent=2))
     else:
-        for report in reports:
+        for report in in_order(reports):
             print_report(Console(), report)
     raise typer.Exit(exit_code(reports))
 
 
 @app.command()
-def check(config: ConfigOption, cluster: ClusterOption = None) -> None:
-    """Try each feature on each cluster; say what is missing, the ACL by name.
+def check(config: ConfigOption, as_json: JsonOption = False, cluster: ClusterOption = None) -> None:
+    """Try each feature of each source; say what is missing, the right by name.
 
     Exit status: 0 all that is required works, 1 it does not, 2 the configuration is wrong.
     """
     sources = _sources(_settings(config), cluster)
-    with _status("Checking"), ThreadPoolExecutor(len(sources)) as workers:
-        found = list(workers.map(lambda source: source.check(), sources))
-    checks = [
-        (source.cluster, item)
-        for source, items in zip(sources, found, strict=True)
-        for item in items
-    ]
-    print_checks(Console(), checks)
-    for source in sources:
-        source.close()
-    raise typer.Exit(1 if any(c.required and c.works is False for _, c in checks) else 0)
+    with _status("Checking"):
+        found = _each(sources, _check)
+    _close(sources)
+    checks = in_order([item for items in found for item in items])
+    if as_json:
+        print(json.dumps(checks_as_object(checks), indent=2))
+    else:
+        print_checks(Console(), checks)
+    failed = any(item.check.required and item.check.works is False for item in checks)
+    raise typer.Exit(1 if failed else 0)
+
+
+def _each(sources: Sequence[Source], ask: Callable[[Source], T]) -> list[T]:
+    """Ask sources at the same time."""
+    with ThreadPoolExecutor(max(1, len(sources))) as workers:
+        return list(workers.map(ask, sources))
 
 
 def _poll(source: Source) -> PollReport:
-    report = PollReport(source.cluster)
-    report.results.extend(source.poll(datetime.now(UTC)))
+    report = PollReport(source.cluster, source=source.name)
+    now = datetime.now(UTC)
+    try:
+        report.results.extend(source.poll(now))
+    except Exception as error:  # a fault of ours in one source must not take the others' rows
+        failure = f"{type(error).__name__}: {error}"
+        report.results.append(SectionResult(POLL, now, 0.0, "failed", failure))
     report.cluster_id, report.controller = source.cluster_id, source.controller
-    source.close()
     return report
+
+
+def _check(source: Source) -> list[SourceCheck]:
+    checks: Sequence[Check]
+    try:
+        checks = source.check()
+    except CollectorError as error:
+        checks = [Check("connection", False, True, str(error))]
+    except Exception as error:  # a fault of ours in one source must not hide the others
+        checks = [Check("check", False, True, f"{type(error).__name__}: {error}")]
+    return [SourceCheck(source.cluster, source.name, item) for item in checks]
+
+
+def _close(sources: Sequence[Source]) -> None:
+    for source in sources:
+        source.close()
 
 
 def _settings(path: Path) -> Settings:

@@ -1,20 +1,23 @@
-"""One poll as a JSON object and as tables in the terminal."""
+"""One poll, or a check, of every source, as a JSON object."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from collectors.source import Check, SectionResult
 from lake.tables import TABLES
 
+KAFKA = "kafka"
+"""The name of every source that is a Kafka cluster."""
+
 COUNTS = ("topics", "partitions", "under_replicated", "under_min_isr", "offline")
+
+_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 _OFFSET_COLUMNS = (
     "topic",
@@ -35,33 +38,38 @@ _GROUP_COLUMNS = ("state", "type", "kind", "coordinator", "members", "unknown_re
 
 @dataclass(slots=True)
 class PollReport:
-    """What one poll of one cluster yielded.
+    """What one poll of one source yielded.
 
     Attributes:
-        cluster: Its name.
-        cluster_id: The id that it gives itself.
+        cluster: The name that its samples carry.
+        cluster_id: The id that the cluster gives itself.
         controller: Node id of its controller.
         results: One a section.
+        source: The source's name.
     """
 
     cluster: str
     cluster_id: str | None = None
     controller: int | None = None
     results: list[SectionResult] = field(default_factory=list)
+    source: str = KAFKA
 
     def table(self, name: str) -> pl.DataFrame:
         """Return the rows of a table; none where its section failed."""
+        schema = TABLES[name].polars_schema
+        empty = pl.DataFrame(schema={n: schema[n] for n in schema if n not in _SAMPLE})
         for result in self.results:
             if name in result.frames:
-                return result.frames[name]
-        return pl.DataFrame(schema=TABLES[name].polars_schema)
+                # With a column for everything that the section says nothing of.
+                return pl.concat([empty, result.frames[name]], how="diagonal_relaxed")
+        return empty
 
     def failed(self, name: str) -> bool:
         """Tell whether the section of that name yielded nothing."""
         return any(r.section == name and r.status == "failed" for r in self.results)
 
     def as_object(self) -> dict[str, Any]:
-        """Return the object of ``once --json``; unknown values are None."""
+        """Return a Kafka cluster's object of ``once --json``; unknown values are None."""
         return {
             "cluster_id": self.cluster_id,
             "controller": self.controller,
@@ -77,16 +85,31 @@ class PollReport:
                 }
                 for row in self.table("dead_letters").to_dicts()
             ],
-            "collections": [
-                {
-                    "section": result.section,
-                    "status": result.status,
-                    "duration_seconds": round(result.duration_seconds, 6),
-                    "error": result.error,
-                }
-                for result in self.results
-            ],
+            "collections": self._collections(),
         }
+
+    def as_source_object(self) -> dict[str, Any]:
+        """Return any other source's object of ``once --json``: all its rows by table."""
+        return {
+            "cluster": self.cluster,
+            "tables": {
+                name: _plain_rows(name, frame)
+                for result in self.results
+                for name, frame in result.frames.items()
+            },
+            "collections": self._collections(),
+        }
+
+    def _collections(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "section": result.section,
+                "status": result.status,
+                "duration_seconds": round(result.duration_seconds, 6),
+                "error": result.error,
+            }
+            for result in self.results
+        ]
 
     def _counts(self) -> dict[str, int | None]:
         if self.failed("partitions"):
@@ -117,6 +140,61 @@ class PollReport:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class SourceCheck:
+    """A check and whose it is.
+
+    Attributes:
+        cluster: The name that the source's samples carry.
+        source: The source's name.
+        check: What was found.
+    """
+
+    cluster: str
+    source: str
+    check: Check
+
+
+class _OfSource(Protocol):
+    @property
+    def cluster(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+
+
+S = TypeVar("S", bound=_OfSource)
+
+
+def in_order(items: Iterable[S]) -> list[S]:
+    """Return reports or checks by cluster, a Kafka cluster before what is beside it."""
+    return sorted(items, key=lambda item: (item.cluster, item.source != KAFKA, item.source))
+
+
+def as_object(reports: Sequence[PollReport]) -> dict[str, Any]:
+    """Return the object of ``once --json``: Kafka clusters by name, other sources by theirs."""
+    return {
+        "cluster": {r.cluster: r.as_object() for r in reports if r.source == KAFKA},
+        "sources": {r.source: r.as_source_object() for r in reports if r.source != KAFKA},
+    }
+
+
+def checks_as_object(checks: Iterable[SourceCheck]) -> dict[str, Any]:
+    """Return the object of ``check --json``."""
+    return {
+        "checks": [
+            {
+                "cluster": item.cluster,
+                "source": item.source,
+                "feature": item.check.feature,
+                "works": item.check.works,
+                "required": item.check.required,
+                "detail": item.check.detail,
+            }
+            for item in checks
+        ]
+    }
+
+
 def exit_code(reports: Sequence[PollReport]) -> int:
     """Return 0 where every section worked, 3 where some did not, 1 where nothing was read."""
     statuses = [result.status for report in reports for result in report.results]
@@ -125,89 +203,14 @@ def exit_code(reports: Sequence[PollReport]) -> int:
     return 1 if all(status == "failed" for status in statuses) else 3
 
 
-def print_report(console: Console, report: PollReport) -> None:
-    """Print a poll for a person to read."""
-    as_object = report.as_object()
-    alive = sum(1 for broker in as_object["brokers"] if broker["is_alive"])
-    counts = {name: _shown(as_object[name]) for name in COUNTS}
-    console.print(
-        f"{report.cluster}: cluster id {_shown(report.cluster_id)}, "
-        f"{alive} of {len(as_object['brokers'])} brokers, {counts['topics']} topics, "
-        f"{counts['partitions']} partitions; {counts['under_replicated']} under-replicated, "
-        f"{counts['under_min_isr']} under min ISR, {counts['offline']} without a leader",
-        markup=False,
-        highlight=False,
-        style="bold",
-    )
-    groups = _table("group", "state", "type", "members", "partitions", "lag", "time lag s", "lost")
-    for group in as_object["groups"]:
-        parts = group["partitions"]
-        _add(
-            groups,
-            group["group"],
-            group["state"],
-            group["type"],
-            group["members"],
-            len(parts),
-            _sum(part["lag"] for part in parts),
-            _most(part["time_lag_seconds"] for part in parts),
-            _sum(part["lost_messages"] for part in parts),
-        )
-    console.print(groups)
-    if as_object["dead_letters"]:
-        dead = _table("dead letters", "origin", "unprocessed", "retained", "reasons")
-        for row in as_object["dead_letters"]:
-            reasons = ", ".join(f"{name} {n}" for name, n in (row["reasons"] or {}).items())
-            _add(dead, row["name"], row["origin"], row["unprocessed"], row["retained"], reasons)
-        console.print(dead)
-    sections = _table("section", "status", "rows", "seconds", "error")
-    for result in report.results:
-        seconds = f"{result.duration_seconds:.3f}"
-        _add(sections, result.section, result.status, result.rows, seconds, result.error or "")
-    console.print(sections)
-
-
-def print_checks(console: Console, checks: Iterable[tuple[str, Check]]) -> None:
-    """Print what ``check`` found."""
-    table = _table("cluster", "feature", "", "needed", "detail")
-    words = {
-        True: Text("works", "green"),
-        False: Text("fails", "red"),
-        None: Text("not tried", "yellow"),
-    }
-    for cluster, check in checks:
-        needed = "required" if check.required else "optional"
-        _add(table, cluster, check.feature, words[check.works], needed, check.detail)
-    console.print(table)
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
-
-
-def _add(table: Table, *cells: object) -> None:
-    # As Text: a name with square brackets is no markup.
-    table.add_row(*(cell if isinstance(cell, Text) else Text(_shown(cell)) for cell in cells))
-
-
-def _shown(value: object) -> str:
-    return "unknown" if value is None else str(value)
-
-
-def _sum(values: Iterable[int | None]) -> str:
-    """Return a sum; with a plus sign where parts of it are unknown."""
-    listed = list(values)
-    known = [value for value in listed if value is not None]
-    if listed and not known:
-        return "unknown"
-    return f"{sum(known)}{'+ unknown' if len(known) < len(listed) else ''}"
-
-
-def _most(values: Iterable[float | None]) -> str:
-    listed = list(values)
-    if any(value is None for value in listed):
-        return "unknown"
-    return f"{max((value for value in listed if value is not None), default=0.0):.1f}"
+def _plain_rows(table: str, frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return rows for JSON: maps as objects, and no number that JSON lacks."""
+    maps = [c.name for c in TABLES[table].columns if c.type.startswith("map<")]
+    rows = frame.to_dicts()
+    for row in rows:
+        for name, value in row.items():
+            if value is not None and name in maps:
+                row[name] = {entry["key"]: entry["value"] for entry in value}
+            elif isinstance(value, float) and not math.isfinite(value):
+                row[name] = None
+    return rows

@@ -8,8 +8,16 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from collectors.report import PollReport, exit_code, print_checks, print_report
+from collectors.report import (
+    PollReport,
+    SourceCheck,
+    as_object,
+    checks_as_object,
+    exit_code,
+    in_order,
+)
 from collectors.source import Check, SectionResult, Status
+from collectors.terminal import print_checks, print_report
 from lake.tables import TABLES
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -164,10 +172,162 @@ def test_exit_code(statuses: list[list[Status]], code: int) -> None:
     assert exit_code(reports) == code
 
 
-def printed(show: object, *arguments: object) -> str:
+CONNECT = PollReport(
+    "shop",
+    results=[
+        section(
+            "connectors",
+            "partial",
+            connectors=frame(
+                "connectors",
+                {
+                    "connect": "main",
+                    "connector": "orders-sink",
+                    "type": "sink",
+                    "state": "RUNNING",
+                    "tasks": 2,
+                    "tasks_running": 1,
+                    "tasks_failed": 1,
+                    "dead_letter_topic": "orders.dlq",
+                },
+                {"connect": "main", "connector": "silent", "unknown_reason": "no answer in 5 s"},
+            ),
+        )
+    ],
+    source="connect/main",
+)
+RABBIT = PollReport(
+    "rabbit",
+    results=[
+        section(
+            "queues",
+            queues=frame(
+                "queues",
+                {
+                    "vhost": "/",
+                    "queue": "mail",
+                    "kind": "plain",
+                    "ready": 12,
+                    "unacknowledged": 3,
+                    "consumers": 1,
+                    "dead_letter_queues": ["mail.dlq"],
+                },
+                {
+                    "vhost": "/",
+                    "queue": "sms",
+                    "kind": "plain",
+                    "ready": 5,
+                    "dead_letter_target_missing": True,
+                },
+            ),
+            dead_letters=frame(
+                "dead_letters",
+                {
+                    "source": "rabbitmq",
+                    "name": "mail.dlq",
+                    "retained": 4,
+                    "reasons": [{"key": "rejected", "value": 4}],
+                },
+            ),
+        )
+    ],
+    source="rabbitmq/rabbit",
+)
+METRICS = PollReport(
+    "shop",
+    results=[
+        section(
+            "broker_metrics",
+            broker_metrics=frame(
+                "broker_metrics",
+                {
+                    "prometheus": "m",
+                    "metric": "bytes_in_per_second",
+                    "broker": "kafka-1:9404",
+                    "labels": [{"key": "topic", "value": "orders"}],
+                    "value": float("nan"),
+                },
+                {
+                    "prometheus": "m",
+                    "metric": "bytes_in_per_second",
+                    "broker": "kafka-2:9404",
+                    "value": 2.5,
+                },
+            ),
+        )
+    ],
+    source="prometheus/m",
+)
+
+
+def test_once_json_has_clusters_as_ever_and_other_sources_by_name() -> None:
+    found = as_object([CONNECT, METRICS, FULL])
+    assert found["cluster"] == {"shop": FULL.as_object()}
+    assert set(found["sources"]) == {"connect/main", "prometheus/m"}
+    connect = found["sources"]["connect/main"]
+    assert connect["cluster"] == "shop"
+    assert [row["connector"] for row in connect["tables"]["connectors"]] == [
+        "orders-sink",
+        "silent",
+    ]
+    assert connect["tables"]["connectors"][1]["tasks"] is None
+    assert connect["collections"] == [
+        {
+            "section": "connectors",
+            "status": "partial",
+            "duration_seconds": 0.25,
+            "error": "connectors went wrong",
+        }
+    ]
+    first, second = found["sources"]["prometheus/m"]["tables"]["broker_metrics"]
+    assert (first["labels"], first["value"]) == ({"topic": "orders"}, None)
+    assert (second["labels"], second["value"]) == (None, 2.5)
+    json.dumps(found, default=str, allow_nan=False)
+
+
+def test_a_row_has_every_column_whatever_its_section_fills() -> None:
+    few = pl.DataFrame({"group": ["billing"], "state": ["stable"]})
+    report = PollReport("shop", results=[section("groups", groups=few)])
+    (group,) = report.as_object()["groups"]
+    assert group["members"] is None
+    assert "cluster" not in report.table("groups").columns
+
+
+def test_sources_come_by_cluster_and_kafka_first() -> None:
+    names = [
+        (report.cluster, report.source) for report in in_order([RABBIT, METRICS, CONNECT, FULL])
+    ]
+    assert names == [
+        ("rabbit", "rabbitmq/rabbit"),
+        ("shop", "kafka"),
+        ("shop", "connect/main"),
+        ("shop", "prometheus/m"),
+    ]
+
+
+def printed(show: object, *arguments: object, width: int = 200) -> str:
     text = io.StringIO()
-    show(Console(file=text, width=200), *arguments)  # type: ignore[operator]
+    show(Console(file=text, width=width), *arguments)  # type: ignore[operator]
     return text.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("report", "begin", "words"),
+    [
+        pytest.param(CONNECT, "orders-sink", ["RUNNING", "1 of 2", "orders.dlq"], id="connector"),
+        pytest.param(CONNECT, "silent", ["unknown", "no answer in 5 s"], id="unknown connector"),
+        pytest.param(RABBIT, "mail ", ["plain", "12", "3", "mail.dlq"], id="queue"),
+        pytest.param(RABBIT, "sms", ["unknown", "their target is missing"], id="missing target"),
+        pytest.param(RABBIT, "mail.dlq", ["4", "rejected 4"], id="dead letters of a queue"),
+        pytest.param(METRICS, "bytes_in_per_second", ["2"], id="broker metrics"),
+    ],
+)
+def test_other_sources_as_tables(report: PollReport, begin: str, words: list[str]) -> None:
+    text = printed(print_report, report)
+    assert text.splitlines()[0] == f"{report.cluster}, {report.source}"
+    (line,) = [line for line in text.splitlines() if line.startswith(begin)]
+    for word in words:
+        assert word in line
 
 
 def test_the_table_says_unknown_where_something_is() -> None:
@@ -178,6 +338,7 @@ def test_the_table_says_unknown_where_something_is() -> None:
     assert line.split()[1] == "unknown"
     assert "1 without a leader" in text
     assert "partitions went wrong" in text
+    assert "java.lang.E 5" in text
 
 
 def test_names_are_not_taken_for_markup() -> None:
@@ -186,17 +347,48 @@ def test_names_are_not_taken_for_markup() -> None:
     assert "[red]odd[/red]" in text
 
 
+CHECKS = [
+    SourceCheck("shop", "kafka", Check("connection", True, True, "fine")),
+    SourceCheck("shop", "kafka", Check("headers", False, False, "needs READ on the topic [x]")),
+    SourceCheck("shop", "connect/main", Check("connectors", None, True, "no disks")),
+]
+
+
 def test_checks_are_printed_in_words() -> None:
-    text = printed(
-        print_checks,
-        [
-            ("shop", Check("connection", True, True, "fine")),
-            ("shop", Check("headers", False, False, "needs READ on the topic [x]")),
-            ("shop", Check("disks", None, False, "no disks")),
-        ],
-    )
-    first, second, third = text.splitlines()[1:]
+    first, second, third = printed(print_checks, CHECKS).splitlines()[1:]
     assert ("works" in first, "required" in first) == (True, True)
     assert ("fails" in second, "optional" in second) == (True, True)
     assert "READ on the topic [x]" in second
     assert "not tried" in third
+    assert "connect/main" in third
+
+
+def test_checks_fit_into_a_hundred_columns_and_are_aligned() -> None:
+    long = Check(
+        "topic configuration (retention, min.insync.replicas)",
+        False,
+        False,
+        "not permitted: needs DESCRIBE_CONFIGS on the topics orders, payments and shipments.eu",
+    )
+    text = printed(
+        print_checks, [*CHECKS, SourceCheck("shop", "prometheus/monitoring", long)], width=100
+    )
+    lines = text.splitlines()
+    assert max(len(line.rstrip()) for line in lines) <= 100
+    starts = {
+        line.index(word) for line in lines for word in ("required", "optional") if word in line
+    }
+    assert len(starts) == 1
+    assert "DESCRIBE_CONFIGS" in text
+    assert "prometheus/monitoring" in text
+
+
+def test_checks_as_json() -> None:
+    assert checks_as_object(CHECKS)["checks"][1] == {
+        "cluster": "shop",
+        "source": "kafka",
+        "feature": "headers",
+        "works": False,
+        "required": False,
+        "detail": "needs READ on the topic [x]",
+    }
