@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -31,6 +31,7 @@ class Exchange:
         self._lock = threading.Lock()
         self._sinks: dict[str, dict[str, tuple[Sink, ...]]] = {}
         self._ends: dict[str, pl.DataFrame] = {}
+        self._ditto: dict[str, dict[str, frozenset[str]]] = {}
 
     def tell_sinks(self, cluster: str, connect: str, sinks: Sequence[Sink]) -> None:
         """Tell which sinks a Connect cluster has beside a Kafka cluster."""
@@ -41,6 +42,16 @@ class Exchange:
         """Return the sinks of all Connect clusters beside a Kafka cluster."""
         with self._lock:
             return [sink for sinks in self._sinks.get(cluster, {}).values() for sink in sinks]
+
+    def tell_ditto_groups(self, cluster: str, ditto: str, groups: Iterable[str]) -> None:
+        """Tell with which consumer groups an Eclipse Ditto reads from a Kafka cluster."""
+        with self._lock:
+            self._ditto.setdefault(cluster, {})[ditto] = frozenset(groups)
+
+    def ditto_groups(self, cluster: str) -> frozenset[str]:
+        """Return the consumer groups of all Dittos beside a Kafka cluster."""
+        with self._lock:
+            return frozenset[str]().union(*self._ditto.get(cluster, {}).values())
 
     def tell_ends(self, cluster: str, ends: pl.DataFrame) -> None:
         """Tell where a cluster's logs end: topic, partition, log_end."""

@@ -68,6 +68,7 @@ TOPICS = _bronze(
     ("topic",),
     topic="string",
     kind="string",  # application, internal, changelog, repartition, dead letter, retry, …
+    tenant="string",  # of Eclipse Hono's topics
     partitions="int",
     replication_factor="int",
     min_in_sync_replicas="int",

@@ -17,6 +17,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
     client.problems += found.problems
     client.problems += _unseen(client.metadata.partitions)
     streams = streams_applications(client.metadata.partitions["topic"].unique().to_list())
+    ditto = client.exchange.ditto_groups(client.settings.name)
     kinds = [
         group_kind(
             row["group"],
@@ -24,6 +25,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
             protocol_type=row["protocol_type"] or "",
             protocol=row["protocol"],
             streams=streams,
+            ditto=ditto,
         )
         for row in found.groups.select("group", "type", "protocol_type", "protocol").to_dicts()
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from collectors.kafka.kinds import mirror_aliases, topic_kind
+from collectors.kafka.kinds import hono_topic, mirror_aliases, topic_kind
 from collectors.kafka.memory import TopicConfig
 from collectors.kafka.view import View
 from config.settings import ClusterSettings
@@ -54,10 +54,12 @@ def _rows(client: View) -> list[dict[str, Any]]:
     for topic, partitions, factor, internal in grouped.iter_rows():
         kind = topic_kind(topic, internal=internal, dead_letter=topic in dead, mirrors=mirrors)
         config = configs.get(topic, "its configuration was not read")
+        hono = hono_topic(topic)
         rows.append(
             {
                 "topic": topic,
                 "kind": kind,
+                "tenant": hono.tenant if hono else None,
                 "partitions": partitions,
                 "replication_factor": factor,
                 **_settings(config),
