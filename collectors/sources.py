@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from collectors.connect.source import connect_sources
 from collectors.exchange import Exchange
 from collectors.kafka.source import KafkaSource
 from collectors.prometheus.source import PrometheusSource
@@ -34,7 +35,7 @@ def _rabbitmq(settings: Settings, exchange: Exchange) -> Iterable[Source]:
         )
 
 
-MAKERS: tuple[Maker, ...] = (_kafka, _prometheus, _rabbitmq)
+MAKERS: tuple[Maker, ...] = (connect_sources, _kafka, _prometheus, _rabbitmq)
 """A line for each kind. A kind that others want to know of comes before them."""
 
 

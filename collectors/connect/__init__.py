@@ -1,0 +1,1 @@
+"""Kafka Connect and MirrorMaker 2, over Connect's REST interface."""
