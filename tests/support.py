@@ -10,12 +10,19 @@ from dataclasses import dataclass, field
 from typing import NoReturn, TypeVar
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from demo.cluster import KafkaCluster
 
 T = TypeVar("T")
+
+# A cluster that has just started is still sharing out its groups.
+_COORDINATOR_MOVES = {
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+}
 
 
 def in_ci() -> bool:
@@ -119,11 +126,19 @@ class Names:
         consumer = Consumer(
             {"bootstrap.servers": self.cluster.bootstrap_servers, "group.id": group}
         )
+        wanted = [TopicPartition(topic, number, at) for number, at in offsets.items()]
+
+        def committed() -> bool:
+            try:
+                consumer.commit(offsets=wanted, asynchronous=False)
+            except KafkaException as error:
+                if error.args[0].code() not in _COORDINATOR_MOVES:
+                    raise
+                return False
+            return True
+
         try:
-            consumer.commit(
-                offsets=[TopicPartition(topic, number, at) for number, at in offsets.items()],
-                asynchronous=False,
-            )
+            eventually(committed, what=f"commit of {group}")
         finally:
             consumer.close()
 

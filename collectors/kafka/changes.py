@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -211,3 +211,47 @@ def backward_ends(ends: pl.DataFrame) -> list[Event]:
             )
         )
     return events
+
+
+def arrivals_by_topic(ends: pl.DataFrame) -> dict[str, int | None]:
+    """Return how many records arrived in each topic since the poll before.
+
+    Args:
+        ends: From ``compare_ends``.
+
+    Returns:
+        Topic: the sum over its partitions; None where an end is unknown, now or then, or went
+        backwards.
+    """
+    arrived = pl.col("log_end") - pl.col("before_end")
+    sums = ends.group_by("topic").agg(
+        pl.when(arrived.is_null().any() | (arrived < 0).any())
+        .then(None)
+        .otherwise(arrived.sum())
+        .alias("arrived")
+    )
+    return dict(sums.iter_rows())
+
+
+def arrival_ratio(
+    arrivals: Mapping[str, int | None], topic: str, origins: Sequence[str]
+) -> float | None:
+    """Return a dead-letter topic's arrivals as a share of its origins' arrivals.
+
+    It can be above 1 for a while: what fails now may have arrived long ago.
+
+    Args:
+        arrivals: From ``arrivals_by_topic``.
+        topic: The dead-letter topic.
+        origins: Where its records come from.
+
+    Returns:
+        The ratio; None where any of the figures is unknown, where there is no origin, and where
+        nothing arrived at the origins: five dead letters of no messages are no share of them.
+    """
+    dead = arrivals.get(topic)
+    counts = [arrivals.get(origin) for origin in origins]
+    if dead is None or not counts or any(count is None for count in counts):
+        return None
+    total = sum(count for count in counts if count is not None)
+    return dead / total if total else None

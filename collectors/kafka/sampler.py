@@ -7,12 +7,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
-from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, TopicPartition
+from confluent_kafka import (
+    TIMESTAMP_LOG_APPEND_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaError,
+    Message,
+    TopicPartition,
+)
 
 from collectors.errors import CollectorError
-from collectors.kafka.deadletters import Reason, read_headers
+from collectors.kafka.deadletters import HeaderValue, Letter, read_headers
 
 _BATCH = 200
 _WAIT_SECONDS = 0.1
@@ -34,21 +40,38 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """When a dead letter came about.
+
+    Attributes:
+        timestamp: The record's own timestamp, whatever it means.
+        event_at: When the record that failed was made; None where nobody tells.
+        arrived_at: When the dead letter was appended; None where nobody tells.
+    """
+
+    timestamp: datetime
+    event_at: datetime | None
+    arrived_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """What the records of a topic's sample say.
 
     Attributes:
         records: How many were read.
-        reasons: Exception class: records of the sample; those without one are not counted.
-        origin: The topic that most of them come from.
-        oldest_at: The earliest timestamp among the first record of each partition.
+        reasons: Exception class, or what a share group's broker says: records of the sample;
+            those that do not tell are not counted.
+        origins: Topic that they come from: records of the sample, the most frequent first.
+        oldest: The times of the record with the earliest timestamp among the first record of each
+            partition; None where none has a timestamp.
         complete: Whether everything asked for was read in time.
     """
 
     records: int
     reasons: Mapping[str, int]
-    origin: str | None
-    oldest_at: datetime | None
+    origins: Mapping[str, int]
+    oldest: Times | None
     complete: bool
 
 
@@ -77,7 +100,7 @@ def sample(
     }
     reasons: Counter[str] = Counter()
     origins: Counter[str] = Counter()
-    first_times: list[float] = []
+    first: list[Times] = []
     count = 0
     complete = True
     for spread, is_oldest in ((oldest, True), (newest, False)):
@@ -85,25 +108,66 @@ def sample(
         found: list[_Found] = []
         finished = _read(consumer, topic, spread, until, found)
         complete = complete and finished
-        for partition, timestamp, reason in found:
+        for record in found:
             count += 1
-            if reason.exception:
-                reasons[reason.exception] += 1
-            if reason.origin:
-                origins[reason.origin] += 1
-            if is_oldest and partition not in seen and timestamp is not None:
-                seen.add(partition)
-                first_times.append(timestamp)
+            if record.letter.reason:
+                reasons[record.letter.reason] += 1
+            if record.letter.origin:
+                origins[record.letter.origin] += 1
+            if is_oldest and record.partition not in seen:
+                seen.add(record.partition)
+                times = times_of(record.timestamp_kind, record.timestamp_ms, record.letter)
+                if times is not None:
+                    first.append(times)
     return Sample(
         count,
         dict(reasons.most_common()),
-        origins.most_common(1)[0][0] if origins else None,
-        datetime.fromtimestamp(min(first_times), UTC) if first_times else None,
+        dict(origins.most_common()),
+        min(first, key=lambda times: times.timestamp, default=None),
         complete,
     )
 
 
-_Found = tuple[int, float | None, Reason]
+def times_of(kind: int, milliseconds: int, letter: Letter) -> Times | None:
+    """Tell the times of a dead letter from its timestamp and its headers.
+
+    With LogAppendTime the timestamp is the arrival. With CreateTime it is the event's where the
+    writer copies it (Kafka Connect, Kafka Streams), the arrival where the writer sets none
+    (Spring, SmallRye, share groups), and either where the headers do not tell who wrote it.
+
+    Args:
+        kind: confluent-kafka's ``TIMESTAMP_…``.
+        milliseconds: Since 1970.
+        letter: What the headers say.
+
+    Returns:
+        The times; None where the record has no timestamp.
+    """
+    if kind == TIMESTAMP_NOT_AVAILABLE:
+        return None
+    timestamp = _moment(milliseconds / 1000)
+    if timestamp is None:
+        return None
+    is_arrival = kind == TIMESTAMP_LOG_APPEND_TIME or letter.copies_timestamp is False
+    is_event = not is_arrival and letter.copies_timestamp is True
+    told = None if letter.event_at is None else _moment(letter.event_at)
+    return Times(timestamp, timestamp if is_event else told, timestamp if is_arrival else None)
+
+
+def _moment(seconds: float) -> datetime | None:
+    """Return a moment; None for one that no calendar has: producers may write any number."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    partition: int
+    timestamp_kind: int
+    timestamp_ms: int
+    letter: Letter
 
 
 def _read(
@@ -130,15 +194,8 @@ def _read(
                 if partition is None or offset is None or partition not in open_ends:
                     continue
                 if offset < open_ends[partition]:
-                    kind, milliseconds = message.timestamp()
-                    known = kind != TIMESTAMP_NOT_AVAILABLE
-                    found.append(
-                        (
-                            partition,
-                            milliseconds / 1000 if known else None,
-                            read_headers(_pairs(message.headers())),
-                        )
-                    )
+                    letter = read_headers(_headers(message))
+                    found.append(_Found(partition, *message.timestamp(), letter))
                 # Compaction and control records leave holes: beyond the end is the end, too.
                 if offset >= open_ends[partition] - 1:
                     del open_ends[partition]
@@ -147,7 +204,12 @@ def _read(
     return not open_ends
 
 
-def _pairs(headers: Any) -> list[tuple[str, bytes | str | None]]:
+def _headers(message: Message) -> list[tuple[str, HeaderValue]]:
+    try:
+        headers = message.headers()
+    except (SystemError, UnicodeDecodeError):
+        # The client cannot read a header whose *name* is no text; this record then has none.
+        return []
     return list(headers.items() if isinstance(headers, dict) else headers or [])
 
 

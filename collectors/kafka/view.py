@@ -297,8 +297,13 @@ class View:
                 and config.get(MARKING_CONFIG, (None, False))[0] == "true"
             }
             internal = self.partitions.filter("internal")["topic"].unique().to_list()
+            of_sinks = {
+                sink.dead_letter_topic
+                for sink in self.exchange.sinks(self.settings.name)
+                if sink.dead_letter_topic is not None
+            }
             return find_dead_letters(
-                self.watched_topics, self.settings.dead_letters, marked, set(internal)
+                self.watched_topics, self.settings.dead_letters, marked, of_sinks, set(internal)
             )
 
         return self._once("dead_letters", read)

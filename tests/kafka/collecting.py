@@ -54,10 +54,11 @@ class Poll:
 
 
 class Poller:
-    """A source that is polled by hand."""
+    """A source that is polled by hand, and what other sources told it."""
 
-    def __init__(self, source: KafkaSource) -> None:
+    def __init__(self, source: KafkaSource, exchange: Exchange | None = None) -> None:
         self.source = source
+        self.exchange = exchange or Exchange()
 
     def poll(self) -> Poll:
         start = datetime.now(UTC)
@@ -71,12 +72,13 @@ def polling(
 ) -> Iterator[Poller]:
     """Give a poller of a cluster; settings are those of ``ClusterSettings``."""
     servers = cluster if isinstance(cluster, str) else cluster.bootstrap_servers
+    exchange = Exchange()
     source = KafkaSource(
         ClusterSettings(name="test", bootstrap_servers=servers, **settings),
         interval_seconds,
-        Exchange(),
+        exchange,
     )
     try:
-        yield Poller(source)
+        yield Poller(source, exchange)
     finally:
         source.close()

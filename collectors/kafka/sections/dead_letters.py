@@ -1,4 +1,4 @@
-"""Dead-letter topics: three depths, age, reasons."""
+"""Dead-letter topics: three depths, age, reasons, origins."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from collectors.errors import CollectorError
+from collectors.kafka.changes import arrival_ratio, arrivals_by_topic
 from collectors.kafka.clients import READER_LOOKS_FOR
 from collectors.kafka.deadletters import origin_by_name
 from collectors.kafka.memory import Sampled
@@ -28,7 +29,8 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
 
     retained = sum of log end - log start; unprocessed = sum of log end - max(committed, log start)
     of the declared redrive group, and null without one. A sum is null as soon as one partition of
-    it is unknown.
+    it is unknown. arrival_ratio = arrivals since the poll before / arrivals of the origins in the
+    same time; null where either is unknown or nothing arrived at the origins.
     """
     found = client.dead_letters
     rows = []
@@ -39,8 +41,12 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
             row, spans[topic] = _depths(client, topic, offsets.filter(pl.col("topic") == topic))
             rows.append({"source": _SOURCE, "name": topic, "found_by": found_by, **row})
     samples = _samples(client, spans, {row["name"] for row in rows if row["retained"] is None})
+    arrivals = arrivals_by_topic(client.ends) if found else {}
     for row in rows:
-        _add_sample(client, row, samples.get(row["name"]))
+        outcome = _add_sample(client, row, samples.get(row["name"]))
+        origins = _origins(client, row["name"], outcome)
+        row["origin"] = origins[0] if origins else None
+        row["arrival_ratio"] = arrival_ratio(arrivals, row["name"], origins)
     client.memory.samples = samples
     schema = {
         name: type_ for name, type_ in DEAD_LETTERS.polars_schema.items() if name not in _SAMPLE
@@ -149,17 +155,60 @@ def _samples(
     return kept
 
 
-def _add_sample(client: View, row: dict[str, Any], sampled: Sampled | None) -> None:
+def _add_sample(client: View, row: dict[str, Any], sampled: Sampled | None) -> Sample | None:
+    """Add what the sample says to a row, and return the sample where there is one."""
     topic = row["name"]
-    origins = client.settings.dead_letters.origins
     outcome = sampled.outcome if sampled else None
-    by_headers = outcome.origin if isinstance(outcome, Sample) else None
-    row["origin"] = origins.get(topic) or by_headers or origin_by_name(topic, client.all_topics)
+    if outcome is None:
+        return None
     if isinstance(outcome, str):
         row["unknown_reason"] = "; ".join(filter(None, [row["unknown_reason"], outcome]))
         client.problems.append(f"{topic}: {outcome}")
-    elif outcome is not None:
-        row["sampled_records"] = outcome.records
-        row["reasons"] = [{"key": name, "value": count} for name, count in outcome.reasons.items()]
+        return None
+    row["sampled_records"] = outcome.records
+    row["reasons"] = _entries(outcome.reasons)
+    row["origins"] = _entries(outcome.origins)
+    if outcome.oldest is not None:
         oldest = "oldest_unprocessed_at" if row["redrive_group"] else "oldest_retained_at"
-        row[oldest] = outcome.oldest_at
+        row[oldest] = outcome.oldest.timestamp
+        row["oldest_event_at"] = outcome.oldest.event_at
+        row["oldest_arrived_at"] = outcome.oldest.arrived_at
+    return outcome
+
+
+def _entries(counts: Mapping[str, int]) -> list[dict[str, Any]]:
+    return [{"key": name, "value": count} for name, count in counts.items()]
+
+
+def _origins(client: View, topic: str, outcome: Sample | None) -> list[str]:
+    """Return the topics whose failures a dead-letter topic holds, the most frequent first.
+
+    They are declared, or told by the records' headers, or the one topic that the sink reads which
+    puts its dead letters here, or guessed from the name.
+    """
+    declared = client.settings.dead_letters.origins.get(topic)
+    if declared is not None:
+        return [declared]
+    if outcome is not None and outcome.origins:
+        return list(outcome.origins)
+    of_sinks = _topics_of_sinks(client, topic)
+    if len(of_sinks) == 1:
+        return of_sinks
+    named = origin_by_name(topic, client.all_topics)
+    return [] if named is None else [named]
+
+
+def _topics_of_sinks(client: View, topic: str) -> list[str]:
+    """Return what the sinks of Kafka Connect read that put their dead letters into a topic."""
+    groups = {
+        sink.group
+        for sink in client.exchange.sinks(client.settings.name)
+        if sink.dead_letter_topic == topic
+    }
+    if not groups:
+        return []
+    try:
+        committed = client.groups.committed
+    except CollectorError:
+        return []
+    return committed.filter(pl.col("group").is_in(groups))["topic"].unique().sort().to_list()
