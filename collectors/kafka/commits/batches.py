@@ -23,7 +23,7 @@ _HEADER = struct.Struct(">qiibIhiqqqhii")
 _PREFIX = 12  # baseOffset and batchLength; the length counts what follows them
 _MAGIC_AT = 16
 _MAGIC = 2
-_COMPRESSION, _TRANSACTIONAL, _CONTROL = 0x07, 0x10, 0x20
+_COMPRESSION, _APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10, 0x20
 _CODECS = {1: "gzip", 3: "lz4", 4: "zstd"}
 _SNAPPY = 2
 _XERIAL = b"\x82SNAPPY\x00"
@@ -59,6 +59,9 @@ class Batch(NamedTuple):
         data: What holds the records, decompressed.
         start: Where they begin in it.
         end: Where they end in it.
+        base_time: What the records' timestamps count from, in milliseconds since 1970.
+        append_time: When the broker appended it, in milliseconds, where the topic keeps that
+            time instead of the records' own; None otherwise.
     """
 
     base_offset: int
@@ -70,6 +73,8 @@ class Batch(NamedTuple):
     data: bytes
     start: int
     end: int
+    base_time: int
+    append_time: int | None
 
 
 def read_batches(data: bytes, position: int, where: str) -> Iterator[Batch]:
@@ -95,8 +100,8 @@ def read_batches(data: bytes, position: int, where: str) -> Iterator[Batch]:
             _crc,
             attributes,
             last_delta,
-            _base_time,
-            _max_time,
+            base_time,
+            max_time,
             producer,
             _producer_epoch,
             _sequence,
@@ -132,6 +137,8 @@ def read_batches(data: bytes, position: int, where: str) -> Iterator[Batch]:
             plain,
             start,
             stop,
+            base_time,
+            max_time if attributes & _APPEND_TIME else None,
         )
         position, at = following, end
 
