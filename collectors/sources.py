@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from collectors.connect.source import connect_sources
+from collectors.ditto.source import DittoSource
 from collectors.exchange import Exchange
 from collectors.kafka.source import KafkaSource
 from collectors.prometheus.source import PrometheusSource
@@ -28,6 +29,13 @@ def _prometheus(settings: Settings, exchange: Exchange) -> Iterable[Source]:
         )
 
 
+def _ditto(settings: Settings, exchange: Exchange) -> Iterable[Source]:
+    for server in settings.ditto:
+        yield DittoSource(
+            server, settings.cluster_of(server), settings.poll_interval_seconds(server), exchange
+        )
+
+
 def _rabbitmq(settings: Settings, exchange: Exchange) -> Iterable[Source]:
     for server in settings.rabbitmq:
         yield rabbitmq_source(
@@ -35,7 +43,7 @@ def _rabbitmq(settings: Settings, exchange: Exchange) -> Iterable[Source]:
         )
 
 
-MAKERS: tuple[Maker, ...] = (connect_sources, _kafka, _prometheus, _rabbitmq)
+MAKERS: tuple[Maker, ...] = (connect_sources, _ditto, _kafka, _prometheus, _rabbitmq)
 """A line for each kind. A kind that others want to know of comes before them."""
 
 

@@ -1,0 +1,1 @@
+"""Eclipse Ditto's connections. Reads only."""

@@ -1,0 +1,187 @@
+"""An Eclipse Ditto as a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+import polars as pl
+
+from collectors.ditto.answers import (
+    FIELDS,
+    Connection,
+    connection,
+    metrics_row,
+    redacted,
+    status_row,
+)
+from collectors.errors import CollectorError, ProtocolError
+from collectors.exchange import Exchange
+from collectors.http import HttpClient, NotFoundError
+from collectors.httpsource import HttpSource
+from collectors.source import Check
+from config.neighbours import DittoSettings
+from lake.tables import DITTO_CONNECTIONS
+
+_CONNECTIONS = "/api/2/connections"
+_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
+
+
+class DittoClient(HttpClient):
+    """Asks one Ditto, and tells others which consumer groups are its own. For one thread."""
+
+    def __init__(self, settings: DittoSettings, cluster: str, exchange: Exchange) -> None:
+        """Prepare; nothing connects yet.
+
+        Raises:
+            SettingsError: A certificate file cannot be used.
+        """
+        super().__init__(settings)
+        self._cluster = cluster
+        self._exchange = exchange
+
+    def connections(self) -> list[Connection]:
+        """Return all connections, in one answer: Ditto knows no pages.
+
+        Raises:
+            CollectorError: They cannot be read.
+        """
+        listed = self.get(_CONNECTIONS, {"fields": FIELDS})
+        if not isinstance(listed, list):
+            raise self._not_understood()
+        found = [connection(value) for value in listed]
+        known = [each for each in found if each is not None]
+        if listed and not known:
+            raise self._not_understood()
+        self._exchange.tell_ditto_groups(
+            self._cluster, self.settings.name, (each.group for each in known if each.group)
+        )
+        return known
+
+    def status(self, connection_id: str) -> Any:
+        """Return a connection's status as Ditto has it."""
+        return self.get(f"{_CONNECTIONS}/{quote(connection_id, safe='')}/status")
+
+    def metrics(self, connection_id: str) -> Any:
+        """Return a connection's metrics as Ditto has them."""
+        return self.get(f"{_CONNECTIONS}/{quote(connection_id, safe='')}/metrics")
+
+    def _not_understood(self) -> ProtocolError:
+        return ProtocolError(
+            f"{self.settings.url}{_CONNECTIONS} answered something that is no list of connections"
+        )
+
+
+class DittoSource(HttpSource[DittoClient, DittoSettings]):
+    """Polls one Ditto for its connections."""
+
+    def __init__(
+        self, settings: DittoSettings, cluster: str, interval_seconds: float, exchange: Exchange
+    ) -> None:
+        """Prepare; nothing connects yet.
+
+        Args:
+            settings: The server's.
+            cluster: The Kafka cluster that its connections read from.
+            interval_seconds: The cadence.
+            exchange: Where it tells which consumer groups are its own.
+
+        Raises:
+            SettingsError: A certificate file cannot be used.
+        """
+        super().__init__(
+            "ditto",
+            settings,
+            cluster,
+            interval_seconds,
+            DittoClient(settings, cluster, exchange),
+            {"ditto_connections": collect},
+            check,
+        )
+
+
+def collect(client: DittoClient, settings: DittoSettings, now: datetime) -> dict[str, pl.DataFrame]:
+    """Return the table ``ditto_connections``: what each is to do, does, and did in a minute.
+
+    The statuses are read before the metrics, so that those are known if the time does not suffice
+    for both.
+    """
+    chosen = [
+        each
+        for each in client.connections()
+        if settings.connections.selects(each.name or each.connection_id)
+    ]
+    rows = {each.connection_id: _row(each, settings.name) for each in chosen}
+    for what, ask, fill in (
+        ("status", client.status, status_row),
+        ("metrics", client.metrics, metrics_row),
+    ):
+        _complete(client, rows, what, ask, fill)
+    schema = {
+        name: type_
+        for name, type_ in DITTO_CONNECTIONS.polars_schema.items()
+        if name not in _SAMPLE
+    }
+    return {"ditto_connections": pl.DataFrame(list(rows.values()), schema=schema)}
+
+
+def check(client: DittoClient, settings: DittoSettings) -> Sequence[Check]:
+    """Try each feature once."""
+    feature = f"Ditto {settings.name}"
+    try:
+        found = client.connections()
+    except CollectorError as error:
+        return [Check(feature, False, True, str(error))]
+    checks = [Check(feature, True, True, f"{len(found)} connections")]
+    for what, ask in (("status", client.status), ("metrics", client.metrics)):
+        works: bool | None = None
+        detail = "there is no connection to ask for it"
+        if found:
+            try:
+                ask(found[0].connection_id)
+                works, detail = True, f"of {found[0].name or found[0].connection_id}"
+            except CollectorError as error:
+                works, detail = False, str(error)
+        checks.append(Check(f"{feature}: {what} of connections", works, False, detail))
+    return checks
+
+
+def _row(each: Connection, ditto: str) -> dict[str, Any]:
+    return {
+        "ditto": ditto,
+        "connection": each.connection_id,
+        "name": each.name,
+        "type": each.type,
+        "desired_status": each.desired_status,
+        "clients": each.clients,
+        "consumers": each.consumers,
+        "group": each.group,
+        "topics": None if each.topics is None else list(each.topics),
+        "qos": each.qos,
+    }
+
+
+def _complete(
+    client: DittoClient,
+    rows: dict[str, dict[str, Any]],
+    what: str,
+    ask: Callable[[str], Any],
+    fill: Callable[[Any], dict[str, Any]],
+) -> None:
+    """Ask for something of each connection; one that was deleted meanwhile has no row."""
+    unknown: dict[str, str] = {}
+    for connection_id in list(rows):
+        try:
+            rows[connection_id].update(fill(ask(connection_id)))
+        except NotFoundError:
+            del rows[connection_id]
+        except CollectorError as error:
+            reason = redacted(f"{what}: {error}")
+            unknown[connection_id] = reason
+            before = rows[connection_id].get("unknown_reason")
+            rows[connection_id]["unknown_reason"] = f"{before}; {reason}" if before else reason
+    if unknown:
+        reasons = "; ".join(dict.fromkeys(unknown.values()))
+        client.problems.append(f"the {what} of {len(unknown)} connections is unknown: {reasons}")
