@@ -139,6 +139,7 @@ class CommitLog:
         self._layout = _Layout()
         self._followed: dict[int, _Followed] = {}
         self._denied_until: float | None = None
+        self._fault: str | None = None
         self._turn = 0
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -173,7 +174,7 @@ class CommitLog:
         now = time.monotonic()
         followed = list(self._followed.values())
         denied = self._denied_until is not None
-        problems = [NEEDS] if denied else []
+        problems = [each for each in (NEEDS if denied else None, self._fault) if each is not None]
         problems += [each.problem for each in followed if each.problem is not None]
         return LogState(
             partitions=len(followed),
@@ -199,11 +200,13 @@ class CommitLog:
         try:
             while not self._stop.is_set():
                 start = time.thread_time()
-                more = False
                 try:
-                    more = self._round(wire)
-                except Exception:  # a fault of ours must not end the following for good
+                    more, self._fault = self._round(wire), None
+                except Exception as error:  # a fault of ours must not end the following for good
                     log.exception("cluster=%s %s", self._cluster, TOPIC)
+                    self._fault = f"{TOPIC}: {type(error).__name__}: {error}"
+                    self._stop.wait(_LAST_RETRY_SECONDS)
+                    continue
                 busy = time.thread_time() - start
                 self._stop.wait(busy * (1 / self._duty - 1) if more else self._pause_seconds)
         finally:
@@ -291,7 +294,7 @@ class CommitLog:
         if code == _TOPIC_AUTHORIZATION_FAILED:
             self._deny()
             return False
-        if code == _OFFSET_OUT_OF_RANGE or answer.diverging_epoch.end_offset >= 0:
+        if code == _OFFSET_OUT_OF_RANGE or answer.diverging_epoch is not None:
             # Deleted up to here, cut off by an unclean election, or created anew: what was known
             # may be wrong. It is read anew from the start.
             commits.restart()
