@@ -8,6 +8,7 @@ import polars as pl
 
 from collectors.errors import CollectorError
 from collectors.kafka.batched import OFFSETS_SCHEMA
+from collectors.kafka.commits.columns import with_commits
 from collectors.kafka.grouptypes import Groups
 from collectors.kafka.subscriptions import with_subscriptions
 from collectors.kafka.timelag import time_lags
@@ -33,6 +34,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
     rows = _with_ends(client, found, rows)
     rows = with_subscriptions(rows, found.subscriptions, client.all_topics)
     rows = time_lags(client, rows)
+    rows = with_commits(client, rows, now)
     unknown = rows.filter(
         pl.col("lag").is_null() & ~pl.col("unknown_reason").is_in([NEVER_COMMITTED, NO_TOPIC])
     ).height
