@@ -1,0 +1,191 @@
+"""Rows as sections yield them, and the samples of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import polars as pl
+from prometheus_client import CollectorRegistry
+from prometheus_client.parser import text_string_to_metric_families
+
+from collectors.exporter.page import Page
+from collectors.exporter.snapshot import Snapshots
+from collectors.source import SectionResult, Status
+from config.settings import ExporterSettings
+from lake.tables import TABLES
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+Labels = frozenset[tuple[str, str]]
+
+
+@dataclass
+class Named:
+    """As much of a source as the exporter asks for."""
+
+    cluster: str = "shop"
+    name: str = "kafka"
+    interval_seconds: float = 10.0
+    cluster_id: str | None = "id-1"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def frame(table: str, *rows: Mapping[str, object]) -> pl.DataFrame:
+    schema = {
+        name: type_
+        for name, type_ in TABLES[table].polars_schema.items()
+        if name not in ("cluster", "observed_at", "poll_id", "date")
+    }
+    return pl.DataFrame([dict(row) for row in rows], schema=schema)
+
+
+def result(section: str, status: Status = "ok", /, **frames: pl.DataFrame) -> SectionResult:
+    error = None if status == "ok" else f"{section} went wrong"
+    return SectionResult(section, NOW, 0.25, status, error, frames)
+
+
+def samples(text: str) -> dict[str, dict[Labels, float]]:
+    """Return the value of each series by its name and labels, as a client's parser reads them."""
+    found: dict[str, dict[Labels, float]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            series = found.setdefault(sample.name, {})
+            labels = frozenset(sample.labels.items())
+            assert labels not in series, f"{sample.name} {sample.labels} is there twice"
+            series[labels] = sample.value
+    return found
+
+
+def page(snapshots: Snapshots, **settings: object) -> Page:
+    return Page(ExporterSettings(**settings), snapshots, CollectorRegistry())  # type: ignore[arg-type]
+
+
+def text_of(page_: Page) -> str:
+    return b"".join(page_.plain()).decode()
+
+
+def series(name: str, found: dict[str, dict[Labels, float]]) -> dict[tuple[str, ...], float]:
+    """Return a metric's values by its labels' values, the labels in alphabetical order."""
+    return {
+        tuple(value for _, value in sorted(labels)): number
+        for labels, number in found.get(name, {}).items()
+    }
+
+
+def partition(number: int, **values: object) -> dict[str, object]:
+    return {
+        "topic": "orders",
+        "partition": number,
+        "leader": 1,
+        "preferred_leader": 1,
+        "replicas": [1, 2, 3],
+        "in_sync_replicas": [1, 2, 3],
+        "adding_replicas": [],
+        "removing_replicas": [],
+        "min_in_sync_replicas": 2,
+        "log_start": 10,
+        "log_end": 100,
+        "size_bytes": 500,
+        **values,
+    }
+
+
+def offset(number: int, **values: object) -> dict[str, object]:
+    return {
+        "group": "billing",
+        "topic": "orders",
+        "partition": number,
+        "committed": 90,
+        "log_start": 10,
+        "log_end": 100,
+        "lag": 10,
+        "lost_messages": 0,
+        "time_lag_seconds": 2.5,
+        "member_id": "m-1",
+        **values,
+    }
+
+
+BROKERS = frame(
+    "brokers",
+    {
+        "broker_id": 1,
+        "host": "kafka-1",
+        "port": 9092,
+        "rack": "a",
+        "is_controller": True,
+        "is_alive": True,
+        "leaders": 2,
+        "replicas": 3,
+        "under_replicated": 0,
+        "log_bytes": 4096,
+        "disk_total_bytes": 10_000,
+        "disk_free_bytes": 5_000,
+    },
+    {"broker_id": 2, "host": "kafka-2", "port": 9092, "is_alive": False, "is_controller": False},
+)
+GROUPS = frame(
+    "groups",
+    {
+        "group": "billing",
+        "state": "preparing_rebalance",
+        "type": "classic",
+        "kind": "plain",
+        "protocol": "range",
+        "coordinator": 1,
+        "members": 2,
+        "idle_members": 1,
+    },
+    {"group": "lost", "state": "unknown", "unknown_reason": "broker 3 is silent"},
+)
+MEMBERS = frame(
+    "group_members",
+    {"group": "billing", "member_id": "m-1", "assigned_partitions": 2},
+    {"group": "billing", "member_id": "m-2", "assigned_partitions": 0},
+)
+TOPICS = frame("topics", {"topic": "orders", "kind": "application", "cleanup_policy": "delete"})
+
+
+def filled(
+    *,
+    offsets: pl.DataFrame | None = None,
+    partitions: pl.DataFrame | None = None,
+    source: Named | None = None,
+    clock: Clock | None = None,
+) -> Snapshots:
+    """Return the snapshot of a small cluster."""
+    source = source or Named()
+    snapshots = Snapshots([source], clock or Clock())  # type: ignore[list-item]
+    fill(snapshots, source, offsets=offsets, partitions=partitions)
+    return snapshots
+
+
+def fill(
+    snapshots: Snapshots,
+    source: Named,
+    *,
+    offsets: pl.DataFrame | None = None,
+    partitions: pl.DataFrame | None = None,
+) -> None:
+    offsets = frame("group_offsets", offset(0), offset(1)) if offsets is None else offsets
+    partitions = (
+        frame("partitions", partition(0), partition(1)) if partitions is None else partitions
+    )
+    for each in (
+        result("groups", groups=GROUPS, group_members=MEMBERS),
+        result("group_offsets", group_offsets=offsets),
+        result("partitions", partitions=partitions),
+        result("topics", topics=TOPICS),
+        result("brokers", brokers=BROKERS),
+    ):
+        snapshots.take(source, each)  # type: ignore[arg-type]
+    snapshots.poll_ended(source)  # type: ignore[arg-type]
