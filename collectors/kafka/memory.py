@@ -13,8 +13,8 @@ from collectors.kafka.changes import Seen
 from collectors.kafka.commits.estimate import NOTHING_SEEN, CommitsSeen
 from collectors.kafka.commits.log import CommitLog
 from collectors.kafka.grouptypes import GroupRef
+from collectors.kafka.partitiontimes import PartitionTimes
 from collectors.kafka.sampler import Sample, Span
-from collectors.kafka.timeline import OffsetTimeline
 from collectors.kafka.wire import Broker
 
 TopicConfig = Mapping[str, tuple[str | None, bool]]
@@ -48,7 +48,8 @@ class Memory:
         brokers: Every broker that was ever seen, where it was seen last.
         groups: The groups that exist as far as is known.
         group_partitions: group, topic, partition of the last poll's committed offsets.
-        timelines: Topic and partition: its topic id and end offsets over time.
+        times: Topic and partition: what is known of it over time.
+        lookup_turn: How many records were asked for so far where not all could be at once.
         configs: Topic: its configuration, or why it is unknown.
         configs_at: When that was read.
         log_directories: Broker: its disks, or why they are unknown.
@@ -67,9 +68,8 @@ class Memory:
     brokers: dict[int, Broker] = field(default_factory=dict)
     groups: Mapping[str, GroupRef] = field(default_factory=dict)
     group_partitions: pl.DataFrame | None = None
-    timelines: dict[tuple[str, int], tuple[str | None, OffsetTimeline]] = field(
-        default_factory=dict
-    )
+    times: dict[tuple[str, int], PartitionTimes] = field(default_factory=dict)
+    lookup_turn: int = 0
     configs: dict[str, TopicConfig | str] = field(default_factory=dict)
     configs_at: datetime | None = None
     log_directories: dict[int, LogDirectories | str] = field(default_factory=dict)

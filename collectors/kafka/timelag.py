@@ -1,81 +1,218 @@
-"""How late a group is in seconds: now minus the time at which its next record was appended."""
+"""How late a group is in seconds: now minus the time at which its next record was appended.
+
+From the partition's timeline where it reaches; beyond it from the broker's timestamps of single
+records. Nothing is extrapolated.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable, Mapping
+
 import polars as pl
 
-from collectors.kafka.timeline import OffsetTimeline, RecordResult
+from collectors.kafka.lookups import NOT_PERMITTED, Place, Wanted, fetch_times, first_from
+from collectors.kafka.partitiontimes import PartitionTimes
 from collectors.kafka.view import View
 
 _UNSEEN = "time lag: one poll cannot tell when the next record arrived"
+_REMOVED = "time lag: retention has removed the next record"
+_TURN = "time lag: longer than this partition has been watched; its record waits for its turn"
+_REFUSAL_SECONDS = 600.0
+_SEARCH_ROUNDS = 8
+_LOOKUP_SHARE = 0.25  # of what is left of the poll's time
 
 
-def time_lags(view: View, rows: pl.DataFrame) -> pl.DataFrame:
-    """Add ``time_lag_seconds``: 0 where lag is 0, from the partition's timeline where it reaches.
+def time_lags(client: View, rows: pl.DataFrame) -> pl.DataFrame:
+    """Add ``time_lag_seconds``, ``time_lag_source`` and ``open_since``.
 
-    Elsewhere it is null, and ``unknown_reason`` says why unless it already tells why the lag itself
-    is unknown. Nothing is extrapolated.
+    Time lag is 0 where lag is 0. Where it is null, ``unknown_reason`` says why unless it already
+    tells why the lag itself is unknown. ``open_since`` is since when the last stable offset stands
+    still below the end: the age of the oldest open transaction, at least.
 
     Args:
-        view: The poll; its memory holds a timeline a partition, which takes in this poll's ends.
-        rows: Rows of group_offsets with topic, partition, committed, log_end, lag, unknown_reason.
+        client: The poll; its memory holds what is known of each partition over time.
+        rows: Rows of group_offsets with topic, partition, committed, log_start, log_end,
+            last_stable, lag, is_subscribed, unknown_reason.
     """
-    at = view.now.timestamp()
-    timelines = _record(view, rows, at)
+    now = client.now.timestamp()
+    _record(client, rows, now)
+    times = client.memory.times
+    refusals = _look_up(client, rows, now) if client.settings.time_lag.ask_brokers else {}
     late: list[float | None] = []
+    sources: list[str | None] = []
     reasons: list[str | None] = []
-    reasons_of: dict[tuple[str, int], str] = {}
+    shared: dict[Place, str] = {}
     columns = ("topic", "partition", "committed", "lag", "unknown_reason")
     for topic, partition, committed, lag, reason in rows.select(columns).iter_rows():
-        if lag is None or lag == 0:
+        if not lag:
             late.append(None if lag is None or reason else 0.0)
+            sources.append(None)
             reasons.append(reason)
             continue
-        timeline = timelines[topic, partition]
-        appended = timeline.time_at(committed)
-        late.append(None if appended is None else max(0.0, at - appended))
-        if appended is None and reason is None:
-            key = (topic, partition)
-            reason = reasons_of.get(key)
+        place = (topic, partition)
+        partition_times = times.get(place)
+        found = partition_times.time_at(committed, now) if partition_times else None
+        late.append(None if found is None else max(0.0, now - found[0]))
+        sources.append(None if found is None else found[1])
+        if found is None and reason is None:
+            reason = refusals.get(Wanted(topic, partition, committed)) or shared.get(place)
             if reason is None:
-                reason = reasons_of[key] = _reason(timeline, at)
+                reason = shared[place] = _reason(partition_times, now)
         reasons.append(reason)
-    return rows.with_columns(
+    rows = rows.with_columns(
         pl.Series("time_lag_seconds", late, pl.Float64()),
+        pl.Series("time_lag_source", sources, pl.String()),
         pl.Series("unknown_reason", reasons, pl.String()),
+    )
+    return rows.join(_open_since(times), on=["topic", "partition"], how="left")
+
+
+def _record(client: View, rows: pl.DataFrame, now: float) -> None:
+    """Take in the ends of the partitions that groups read; forget partitions that are gone."""
+    columns = ("topic", "partition", "log_end", "last_stable")
+    ends = rows.select(columns).unique(columns[:2]).drop_nulls("log_end")
+    topic_ids = client.topic_ids
+    memory = client.memory.times
+    kept: dict[Place, PartitionTimes] = {}
+    for topic, partition, end, stable in ends.iter_rows():
+        place = (topic, partition)
+        topic_id = topic_ids.get(topic)
+        times = kept[place] = memory.get(place) or PartitionTimes(topic_id)
+        times.record(end, now, topic_id)
+        if stable is None or stable >= end:
+            times.stable = None
+        elif times.stable is None or times.stable[0] != stable:
+            times.stable = (stable, times.timeline.time_at(stable) or now)
+    # A partition without a leader is not gone: what is known of it waits.
+    for place, times in memory.items():
+        if place not in kept and topic_ids.get(place[0]) == times.topic_id is not None:
+            kept[place] = times
+    client.memory.times = kept
+
+
+def _open_since(times: Mapping[Place, PartitionTimes]) -> pl.DataFrame:
+    found = [(*place, item.stable[1]) for place, item in times.items() if item.stable is not None]
+    schema = {"topic": pl.String(), "partition": pl.Int32(), "open_since": pl.Float64()}
+    return pl.DataFrame(found, schema=schema, orient="row").with_columns(
+        (pl.col("open_since") * 1e6).cast(pl.Int64()).cast(pl.Datetime("us", "UTC"))
     )
 
 
-def _record(view: View, rows: pl.DataFrame, at: float) -> dict[tuple[str, int], OffsetTimeline]:
-    """Take in the ends of the partitions that groups read, and forget the partitions that are gone.
+def _look_up(client: View, rows: pl.DataFrame, now: float) -> dict[Wanted, str]:
+    """Ask brokers for records beyond the timelines; return why some are still not known."""
+    times = client.memory.times
+    truncated, wanted = _wanted(rows, times, now)
+    refusals: dict[Wanted, str] = dict.fromkeys(truncated, _REMOVED)
+    budget = client.settings.time_lag.lookups
+    if not wanted or not budget:
+        return refusals
+    chosen = _turn(wanted, budget, client)
+    refusals.update(dict.fromkeys(wanted, _TURN))
+    leaders = {
+        (topic, partition): leader
+        for topic, partition, leader in client.partitions.select(
+            "topic", "partition", "leader"
+        ).iter_rows()
+        if leader is not None
+    }
+    by_search = [item for item in chosen if _is_refused(times[item.place], now)]
+    outcomes = fetch_times(client.wire, set(chosen).difference(by_search), leaders, client.deadline)
+    for item, outcome in outcomes.items():
+        if outcome == NOT_PERMITTED:
+            times[item.place].refused_at = now
+            by_search.append(item)
+        elif isinstance(outcome, str):
+            refusals[item] = f"time lag: {outcome}"
+        else:
+            # It lies before everything that was watched, whatever its producer's clock says.
+            oldest = times[item.place].timeline.oldest
+            times[item.place].records.add(item.offset, min(outcome, oldest[1] if oldest else now))
+    _search(client, by_search, leaders, now, refusals)
+    return refusals
 
-    A topic that was deleted and created anew has another id; one whose end went backwards under
-    the same id was truncated. Either way the old times mean nothing any more.
+
+def _wanted(
+    rows: pl.DataFrame, times: Mapping[Place, PartitionTimes], now: float
+) -> tuple[list[Wanted], list[Wanted]]:
+    """Return the records that retention has removed, and those that must be asked for."""
+    read = pl.col("is_subscribed").fill_null(True)
+    late = rows.filter((pl.col("lag") > 0) & pl.col("unknown_reason").is_null() & read)
+    truncated, wanted = [], []
+    columns = ("topic", "partition", "committed", "log_start")
+    for topic, partition, committed, start in late.select(columns).unique().iter_rows():
+        place = times.get((topic, partition))
+        if place is None or place.time_at(committed, now) is not None:
+            continue
+        item = Wanted(topic, partition, committed)
+        if start is not None and committed < start:
+            truncated.append(item)
+        else:
+            wanted.append(item)
+    return truncated, wanted
+
+
+def _turn(wanted: list[Wanted], budget: int, client: View) -> list[Wanted]:
+    """Choose whom to ask for in this poll: all of them in the course of several polls."""
+    if len(wanted) <= budget:
+        return wanted
+    wanted.sort(key=lambda item: (item.topic, item.partition, item.offset))
+    begin = client.memory.lookup_turn % len(wanted)
+    client.memory.lookup_turn += budget
+    return [*wanted[begin:], *wanted[:begin]][:budget]
+
+
+def _is_refused(times: PartitionTimes, now: float) -> bool:
+    return times.refused_at is not None and now - times.refused_at < _REFUSAL_SECONDS
+
+
+def _search(
+    client: View,
+    wanted: Iterable[Wanted],
+    leaders: Mapping[Place, int],
+    now: float,
+    refusals: dict[Wanted, str],
+) -> None:
+    """Close in on records by asking for offsets at times: all that DESCRIBE permits.
+
+    The first question is for the oldest record; each further one for the time at which the wanted
+    record lies if records came evenly. The points found stay for the next polls.
     """
-    ends = rows.select("topic", "partition", "log_end").unique().drop_nulls("log_end")
-    topic_ids = view.topic_ids
-    memory = view.memory.timelines
-    kept: dict[tuple[str, int], tuple[str | None, OffsetTimeline]] = {}
-    for topic, partition, end in ends.iter_rows():
-        key = (topic, partition)
-        topic_id = topic_ids.get(topic)
-        known_id, timeline = memory.get(key) or (topic_id, OffsetTimeline())
-        if known_id != topic_id:
-            timeline.reset()
-        if timeline.record(end, at) is RecordResult.NON_MONOTONIC:
-            timeline.reset()
-            timeline.record(end, at)
-        kept[key] = (topic_id, timeline)
-    # A partition without a leader is not gone: its timeline waits for it.
-    for key, entry in memory.items():
-        if key not in kept and topic_ids.get(key[0]) == entry[0] and key[0] in topic_ids:
-            kept[key] = entry
-    view.memory.timelines = kept
-    return {key: timeline for key, (_, timeline) in kept.items()}
+    times = client.memory.times
+    open_items = {item.place: item for item in wanted}
+    until = time.monotonic() + _LOOKUP_SHARE * client.deadline.left_seconds
+    for _ in range(_SEARCH_ROUNDS):
+        if not open_items or time.monotonic() > until:
+            return
+        guesses = {}
+        for place, item in open_items.items():
+            known = times[place]
+            around = known.records.bracket(item.offset, known.timeline.oldest)
+            if around is None:
+                guesses[place] = 0.0
+                continue
+            (low, low_time), (high, high_time) = around
+            share = (item.offset - low) / (high - low)
+            # Never quite at an end: that question would be answered by the record known already.
+            guesses[place] = low_time + (high_time - low_time) * min(0.95, max(0.05, share))
+        for place, outcome in first_from(client.wire, guesses, leaders, client.deadline).items():
+            item = open_items[place]
+            known = times[place]
+            if isinstance(outcome, str):
+                refusals[item] = f"time lag: {outcome}"
+                del open_items[place]
+                continue
+            if outcome is not None:
+                oldest = known.timeline.oldest
+                known.records.add(outcome[0], min(outcome[1], oldest[1] if oldest else now))
+            if outcome is None or known.time_at(item.offset, now) is not None:
+                del open_items[place]
 
 
-def _reason(timeline: OffsetTimeline, at: float) -> str:
-    oldest = timeline.oldest_at
-    if oldest is None or len(timeline) < 2:
+def _reason(times: PartitionTimes | None, now: float) -> str:
+    oldest = times.timeline.oldest if times else None
+    if oldest is None or times is None or len(times.timeline) < 2:
         return _UNSEEN
-    return f"time lag: more than {at - oldest:.0f} s, longer than this partition has been watched"
+    return (
+        f"time lag: more than {now - oldest[1]:.0f} s, longer than this partition has been watched"
+    )

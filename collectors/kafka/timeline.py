@@ -48,9 +48,9 @@ class OffsetTimeline:
         return len(self._offsets)
 
     @property
-    def oldest_at(self) -> float | None:
-        """Time of the oldest point; None where there is none."""
-        return self._times[0] if self._times else None
+    def oldest(self) -> tuple[int, float] | None:
+        """Offset and time of the oldest point; None where there is none."""
+        return (self._offsets[0], self._times[0]) if self._times else None
 
     def record(self, offset: int, at: float) -> RecordResult:
         """Take in the end offset that was read at a time.

@@ -34,13 +34,15 @@ class StreamsGroupDescribeResponse(ApiMessage, load_json=__name__):  # type: ign
     """The answer."""
 
 
-class DescribeShareGroupOffsetsRequest(  # type: ignore[call-arg, misc]
-    ApiMessage, load_json=__name__
+class DescribeShareGroupOffsetsRequest(  # type: ignore[call-arg]
+    ApiMessage,  # type: ignore[misc]
+    load_json=__name__,
 ):
     """Asks where share groups stand in each partition, and how far behind (KIP-932, KIP-1226)."""
 
 
-class DescribeShareGroupOffsetsResponse(  # type: ignore[call-arg, misc]
-    ApiMessage, load_json=__name__
+class DescribeShareGroupOffsetsResponse(  # type: ignore[call-arg]
+    ApiMessage,  # type: ignore[misc]
+    load_json=__name__,
 ):
     """The answer."""

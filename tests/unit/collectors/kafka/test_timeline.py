@@ -86,7 +86,7 @@ def test_the_oldest_point_is_given_up() -> None:
     assert len(made) == 3
     assert made.time_at(5) is None
     assert made.time_at(15) == 1.5
-    assert made.oldest_at == 1.0
+    assert made.oldest == (10, 1.0)
 
 
 def test_reset_forgets_everything() -> None:
@@ -94,7 +94,7 @@ def test_reset_forgets_everything() -> None:
     assert made.record(3, 2.0) is RecordResult.NON_MONOTONIC
     made.reset()
     assert made.time_at(55) is None
-    assert made.oldest_at is None
+    assert made.oldest is None
     assert made.record(3, 2.0) is RecordResult.INSERTED
 
 
@@ -116,11 +116,11 @@ def test_whatever_is_recorded_times_are_inside_and_never_decrease(
         offset, at = offset + grown, at + passed
         assert made.record(offset, at) in (RecordResult.INSERTED, RecordResult.UPDATED)
         assert len(made) <= capacity
-    oldest = made.oldest_at
+    oldest = made.oldest
     assert oldest is not None
     times = [made.time_at(value) for value in range(offset + 1)]
     known = [time for time in times if time is not None]
     assert known == sorted(known)
-    assert all(oldest <= time <= at for time in known)
+    assert all(oldest[1] <= time <= at for time in known)
     # Once the timeline reaches an offset, it reaches every later one up to the end.
     assert None not in times[times.index(known[0]) :]
