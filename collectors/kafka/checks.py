@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import polars as pl
 
 from collectors.errors import CollectorError
 from collectors.kafka.answers import NOT_PERMITTED, reason
-from collectors.kafka.clients import READER_LOOKS_FOR
 from collectors.kafka.sampler import Span, sample
 from collectors.kafka.view import View
 from collectors.source import Check
@@ -116,9 +114,6 @@ def _dead_letters(view: View) -> Check:
     ).sort("topic")
     if filled.is_empty():
         return Check(feature, None, False, f"{len(topics)} dead-letter topics, all empty")
-    if READER_LOOKS_FOR not in view.all_topics:
-        detail = f"not read before the cluster has a group: it would create {READER_LOOKS_FOR}"
-        return Check(feature, None, False, detail)
     topic = filled["topic"][0]
     spans = [
         Span(*row)
@@ -126,9 +121,8 @@ def _dead_letters(view: View) -> Check:
         .select("partition", "log_start", "log_end")
         .iter_rows()
     ]
-    until = time.monotonic() + view.settings.request_timeout_seconds
     try:
-        taken = sample(view.record_reader(), topic, spans, 1, until)
+        taken = sample(view.wire, topic, spans, view.leaders(topic), 1, view.deadline)
     except CollectorError as error:
         return Check(feature, False, False, str(error))
     detail = f"{len(topics)} dead-letter topics; read {taken.records} records of {topic}"

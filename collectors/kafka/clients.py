@@ -1,7 +1,8 @@
-"""The librdkafka client of a cluster: reads records where a feature needs their headers.
+"""A cluster's properties, checked by librdkafka, whose names they have.
 
-Everything else goes through ``wire``, because librdkafka waits for the slowest broker of a request,
-takes one group a call, and asks for topics by name, which can create them.
+All reading goes through ``wire``: librdkafka waits for the slowest broker of a request, takes one
+group a call, asks for topics by name, which can create them, looks for the coordinator of a group
+that it never joins, and can crash over a record whose header's name is no text.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from collectors.errors import SettingsError
@@ -21,30 +22,8 @@ _quiet = logging.getLogger("collectors.librdkafka")
 _quiet.addHandler(logging.NullHandler())
 _quiet.propagate = False
 
-READER_LOOKS_FOR = "__consumer_offsets"
-"""librdkafka's reader looks for the coordinator of its group id, though it joins no group; a
-cluster that has no groups yet would create this topic at that."""
-
-# Properties that Headroom decides, whatever the configuration says: it only reads.
-_READ_ONLY: dict[str, Any] = {
-    "allow.auto.create.topics": False,
-}
-_READER: dict[str, Any] = {
-    **_READ_ONLY,
-    # librdkafka wants a group id; nothing joins or commits, since partitions are assigned.
-    "group.id": "headroom-reader",
-    "enable.auto.commit": False,
-    "enable.auto.offset.store": False,
-    "auto.offset.reset": "error",
-    "enable.partition.eof": True,
-    "isolation.level": "read_committed",
-    "check.crcs": False,
-    "fetch.message.max.bytes": 262_144,
-    "queued.max.messages.kbytes": 4_096,
-    "fetch.wait.max.ms": 100,
-    "topic.metadata.refresh.interval.ms": 5_000,
-    "reconnect.backoff.max.ms": 1_000,
-}
+# Only its settings are of interest: it never connects.
+_READ_ONLY: dict[str, Any] = {"allow.auto.create.topics": False}
 
 
 def validate(settings: ClusterSettings) -> Security:
@@ -66,17 +45,3 @@ def validate(settings: ClusterSettings) -> Security:
     except KafkaException as error:
         raise SettingsError(f"cluster {settings.name}: properties: {error.args[0].str()}") from None
     return understood
-
-
-def record_reader(settings: ClusterSettings, request_seconds: float) -> Consumer:
-    """Return a consumer for ``assign()``: it joins no group, commits nothing, creates no topic."""
-    timeout_ms = int(request_seconds * 1000)
-    return Consumer(
-        {
-            **settings.librdkafka(),
-            **_READER,
-            "socket.timeout.ms": max(timeout_ms, 1_000),
-            "socket.connection.setup.timeout.ms": max(timeout_ms, 1_000),
-        },
-        logger=_quiet,
-    )

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-
-from confluent_kafka import (
-    TIMESTAMP_LOG_APPEND_TIME,
-    TIMESTAMP_NOT_AVAILABLE,
-    Consumer,
-    KafkaError,
-    Message,
-    TopicPartition,
-)
+from typing import Any
 
 from collectors.errors import CollectorError
-from collectors.kafka.deadletters import HeaderValue, Letter, read_headers
+from collectors.kafka.deadletters import Letter, read_headers
+from collectors.kafka.records import Record, fetch, read_records
+from collectors.kafka.wire import Deadline, Wire
 
-_BATCH = 200
-_WAIT_SECONDS = 0.1
+LARGEST_BYTES = 2**23
+"""What is fetched at most for the oldest records of a topic, and for its newest."""
+
+_NOT_PERMITTED = 29
+_NOTHING_THERE = frozenset({1, 3})  # retention was quicker, or the topic was deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,79 +72,79 @@ class Sample:
 
 
 def sample(
-    consumer: Consumer, topic: str, spans: Sequence[Span], records: int, until: float
+    wire: Wire,
+    topic: str,
+    spans: Sequence[Span],
+    leaders: Mapping[int, int],
+    records: int,
+    deadline: Deadline,
 ) -> Sample:
     """Read the oldest and the newest records of a topic, spread over its partitions.
 
     Args:
-        consumer: From ``clients.record_reader``.
-        topic: The topic; its partitions exist.
+        wire: The connections.
+        topic: The topic.
         spans: One a partition.
-        records: How many of the oldest and how many of the newest.
-        until: Monotonic time at which reading ends, with what was read by then.
+        leaders: Partition: the broker that leads it.
+        records: How many of the oldest and how many of the newest; where they are large, what
+            ``LARGEST_BYTES`` holds of either.
+        deadline: When reading ends, with what was read by then.
 
     Raises:
         CollectorError: Records cannot be read: not permitted, or no broker.
     """
     filled = [span for span in spans if span.end > span.first]
     share = max(1, -(-records // len(filled))) if filled else 0
-    oldest = {span.partition: (span.first, min(span.end, span.first + share)) for span in filled}
-    newest = {
-        span.partition: (max(span.end - share, oldest[span.partition][1]), span.end)
-        for span in filled
-        if span.end > oldest[span.partition][1]
-    }
-    reasons: Counter[str] = Counter()
-    origins: Counter[str] = Counter()
-    first: list[Times] = []
-    count = 0
-    complete = True
-    for spread, is_oldest in ((oldest, True), (newest, False)):
-        seen: set[int] = set()
-        found: list[_Found] = []
-        finished = _read(consumer, topic, spread, until, found)
-        complete = complete and finished
-        for record in found:
-            count += 1
-            if record.letter.reason:
-                reasons[record.letter.reason] += 1
-            if record.letter.origin:
-                origins[record.letter.origin] += 1
-            if is_oldest and record.partition not in seen:
-                seen.add(record.partition)
-                times = times_of(record.timestamp_kind, record.timestamp_ms, record.letter)
-                if times is not None:
-                    first.append(times)
+    oldest = _Reading(
+        topic,
+        {span.partition: (span.first, min(span.end, span.first + share)) for span in filled},
+        leaders,
+    )
+    oldest.read(wire, deadline)
+    newest = _Reading(
+        topic,
+        {
+            span.partition: (start, span.end)
+            for span in filled
+            if (start := max(span.end - share, oldest.reached(span.partition))) < span.end
+        },
+        leaders,
+    )
+    newest.read(wire, deadline)
+    letters = [
+        [(partition, record, read_headers(record.headers)) for partition, record in reading.found]
+        for reading in (oldest, newest)
+    ]
+    told = [letter for found in letters for _, _, letter in found]
+    first: dict[int, Times | None] = {}
+    for partition, record, letter in letters[0]:
+        if partition not in first:
+            first[partition] = times_of(record, letter)
+    reasons = Counter(letter.reason for letter in told if letter.reason)
+    origins = Counter(letter.origin for letter in told if letter.origin)
     return Sample(
-        count,
+        len(oldest.found) + len(newest.found),
         dict(reasons.most_common()),
         dict(origins.most_common()),
-        min(first, key=lambda times: times.timestamp, default=None),
-        complete,
+        min(filter(None, first.values()), key=lambda times: times.timestamp, default=None),
+        oldest.complete and newest.complete,
     )
 
 
-def times_of(kind: int, milliseconds: int, letter: Letter) -> Times | None:
+def times_of(record: Record, letter: Letter) -> Times | None:
     """Tell the times of a dead letter from its timestamp and its headers.
 
     With LogAppendTime the timestamp is the arrival. With CreateTime it is the event's where the
     writer copies it (Kafka Connect, Kafka Streams), the arrival where the writer sets none
     (Spring, SmallRye, share groups), and either where the headers do not tell who wrote it.
 
-    Args:
-        kind: confluent-kafka's ``TIMESTAMP_…``.
-        milliseconds: Since 1970.
-        letter: What the headers say.
-
     Returns:
         The times; None where the record has no timestamp.
     """
-    if kind == TIMESTAMP_NOT_AVAILABLE:
-        return None
-    timestamp = _moment(milliseconds / 1000)
+    timestamp = None if record.timestamp_ms is None else _moment(record.timestamp_ms / 1000)
     if timestamp is None:
         return None
-    is_arrival = kind == TIMESTAMP_LOG_APPEND_TIME or letter.copies_timestamp is False
+    is_arrival = record.is_append_time or letter.copies_timestamp is False
     is_event = not is_arrival and letter.copies_timestamp is True
     told = None if letter.event_at is None else _moment(letter.event_at)
     return Times(timestamp, timestamp if is_event else told, timestamp if is_arrival else None)
@@ -162,74 +158,71 @@ def _moment(seconds: float) -> datetime | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    partition: int
-    timestamp_kind: int
-    timestamp_ms: int
-    letter: Letter
+class _Reading:
+    """Reading of some offsets of a topic's partitions.
 
+    Attributes:
+        found: Partition and record, in the order of offsets within a partition.
+        complete: Whether all of it was read: what retention or compaction took, what is not
+            committed yet and what would be too large is not missed.
+    """
 
-def _read(
-    consumer: Consumer,
-    topic: str,
-    spread: Mapping[int, tuple[int, int]],
-    until: float,
-    found: list[_Found],
-) -> bool:
-    """Read offsets [first, end) of partitions; tell whether all of it was read in time."""
-    open_ends = {partition: end for partition, (first, end) in spread.items() if end > first}
-    if not open_ends:
-        return True
-    consumer.assign([TopicPartition(topic, part, spread[part][0]) for part in open_ends])
-    try:
-        while open_ends and time.monotonic() < until:
-            for message in consumer.consume(_BATCH, timeout=_WAIT_SECONDS):
-                partition = message.partition()
-                error = message.error()
-                if error is not None:
-                    _settle(error, topic, partition, open_ends)
+    def __init__(
+        self, topic: str, spread: Mapping[int, tuple[int, int]], leaders: Mapping[int, int]
+    ) -> None:
+        self.found: list[tuple[int, Record]] = []
+        self.complete = True
+        self._topic = topic
+        self._ends = {partition: end for partition, (_, end) in spread.items()}
+        self._positions = {partition: first for partition, (first, _) in spread.items()}
+        self._leaders = leaders
+        self._bytes = 0
+
+    def reached(self, partition: int) -> int:
+        """Return the offset before which nothing is left to be read."""
+        return self._positions.get(partition, self._ends[partition])
+
+    def read(self, wire: Wire, deadline: Deadline) -> None:
+        """Ask the leaders again and again, until there is nothing left to ask for."""
+        errors: list[CollectorError] = []
+        while self._positions and self._bytes < LARGEST_BYTES:
+            if deadline.left_seconds <= 0:
+                self.complete = False
+                break
+            positions, self._positions = self._positions, {}
+            by_leader: dict[int, dict[int, int]] = {}
+            for partition, position in positions.items():
+                leader = self._leaders.get(partition)
+                if leader is None:
+                    self.complete = False
+                else:
+                    by_leader.setdefault(leader, {})[partition] = position
+            asked = {leader: [fetch(self._topic, part)] for leader, part in by_leader.items()}
+            for answers in wire.each(asked, deadline).values():
+                if isinstance(answers, CollectorError):
+                    errors.append(answers)
+                    self.complete = False
                     continue
-                offset = message.offset()
-                if partition is None or offset is None or partition not in open_ends:
-                    continue
-                if offset < open_ends[partition]:
-                    letter = read_headers(_headers(message))
-                    found.append(_Found(partition, *message.timestamp(), letter))
-                # Compaction and control records leave holes: beyond the end is the end, too.
-                if offset >= open_ends[partition] - 1:
-                    del open_ends[partition]
-    finally:
-        consumer.unassign()
-    return not open_ends
+                for topic in answers[0].responses:
+                    for answer in topic.partitions:
+                        self._take(answer, positions[answer.partition_index])
+        if errors and not self.found:
+            raise errors[0]
 
-
-def _headers(message: Message) -> list[tuple[str, HeaderValue]]:
-    try:
-        headers = message.headers()
-    except (SystemError, UnicodeDecodeError):
-        # The client cannot read a header whose *name* is no text; this record then has none.
-        return []
-    return list(headers.items() if isinstance(headers, dict) else headers or [])
-
-
-def _settle(
-    error: KafkaError, topic: str, partition: int | None, open_ends: dict[int, int]
-) -> None:
-    code = error.code()
-    if code == KafkaError._PARTITION_EOF:  # noqa: SLF001 (confluent-kafka's public constant)
-        if partition is not None:
-            open_ends.pop(partition, None)
-    elif code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-        raise CollectorError(f"not permitted: needs READ on the topic {topic}")
-    elif code in (
-        KafkaError.OFFSET_OUT_OF_RANGE,
-        KafkaError._AUTO_OFFSET_RESET,  # noqa: SLF001
-        KafkaError.UNKNOWN_TOPIC_OR_PART,
-        KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
-    ):
-        # Retention was quicker, or the topic was deleted: there is nothing to read there now.
-        if partition is not None:
-            open_ends.pop(partition, None)
-    elif not error.retriable() and error.fatal():
-        raise CollectorError(f"records of {topic} cannot be read: {error.str()}")
+    def _take(self, answer: Any, first: int) -> None:
+        code = answer.error_code
+        partition = answer.partition_index
+        if code == _NOT_PERMITTED:
+            raise CollectorError(f"not permitted: needs READ on the topic {self._topic}")
+        if code in _NOTHING_THERE:
+            return
+        if code:
+            self.complete = False
+            return
+        self._bytes += len(answer.records or b"")
+        end = self._ends[partition]
+        where = f"{self._topic}-{partition}"
+        records, position = read_records(answer, first, end, where)
+        self.found += [(partition, record) for record in records]
+        if first < position < end:
+            self._positions[partition] = position

@@ -6,20 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 import polars as pl
-from confluent_kafka import Consumer
 
 from collectors.collector import run_collector
 from collectors.exchange import Exchange
 from collectors.kafka.changes import Seen
 from collectors.kafka.checks import run_checks
-from collectors.kafka.clients import record_reader, validate
+from collectors.kafka.clients import validate
 from collectors.kafka.commits.log import CommitLog
 from collectors.kafka.grouptypes import GroupRef
 from collectors.kafka.memory import Memory
+from collectors.kafka.partitiontimes import recalled_times
 from collectors.kafka.sections.registry import SECTIONS
+from collectors.kafka.timeline import CAPACITY
 from collectors.kafka.view import Chooser, View
 from collectors.kafka.wire import Broker, Deadline, Wire
-from collectors.source import Check, SectionResult
+from collectors.source import Check, Recall, SectionResult
 from config.settings import ClusterSettings
 
 # Of the cadence: what a poll may take, and what a single request of it may.
@@ -53,7 +54,6 @@ class KafkaSource:
         self._choosers = (Chooser(settings.topics), Chooser(settings.groups))
         self._memory = Memory()
         self._polled = False
-        self._reader: Consumer | None = None
 
     @property
     def cluster(self) -> str:
@@ -76,9 +76,14 @@ class KafkaSource:
         return self._memory.controller
 
     @property
-    def remembers(self) -> Sequence[str]:
-        """The tables whose last rows tell what was known before a restart."""
-        return ("brokers", "groups", "group_offsets")
+    def recalls(self) -> Sequence[Recall]:
+        """What tells what was known before a restart."""
+        return (
+            Recall("brokers"),
+            Recall("groups"),
+            Recall("group_offsets"),
+            Recall("partitions", CAPACITY, ("topic", "partition", "topic_id", "log_end")),
+        )
 
     def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
         """Take over brokers and groups of the last poll before a restart.
@@ -93,12 +98,21 @@ class KafkaSource:
                 memory.brokers.setdefault(row[0], Broker(*row))
             memory.seen = _seen(tables["brokers"])
         if "groups" in tables:
+            memory.states = {
+                group: (state, since)
+                for group, state, since in tables["groups"]
+                .select("group", "state", "state_since")
+                .iter_rows()
+            }
             memory.groups = {
                 group: GroupRef(group, type_ or "classic", "")
                 for group, type_ in tables["groups"].select("group", "type").iter_rows()
             }
         if "group_offsets" in tables:
-            memory.group_partitions = tables["group_offsets"].select("group", "topic", "partition")
+            rows = tables["group_offsets"]
+            memory.group_partitions = rows.select("group", "topic", "partition")
+            if "partitions" in tables:
+                memory.times = recalled_times(tables["partitions"], rows)
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:
         """Read everything once; one result a section, as soon as it is known.
@@ -129,7 +143,6 @@ class KafkaSource:
             self._memory,
             now,
             deadline,
-            self._record_reader,
             self._exchange,
         )
 
@@ -142,18 +155,10 @@ class KafkaSource:
         if self._memory.commit_log is not None:
             self._memory.commit_log.close()
         self._wire.close()
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
 
     def _connect(self) -> Wire:
         client_id = self._settings.librdkafka()["client.id"]
         return Wire(self._settings.bootstrap_servers, self._security, client_id)
-
-    def _record_reader(self) -> Consumer:
-        if self._reader is None:
-            self._reader = record_reader(self._settings, self._settings.request_timeout_seconds)
-        return self._reader
 
 
 def _seen(brokers: pl.DataFrame) -> Seen:

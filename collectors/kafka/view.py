@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import TypeVar
 
 import polars as pl
-from confluent_kafka import Consumer
 
 from collectors.errors import CollectorError, UnsupportedError
 from collectors.exchange import Exchange
@@ -70,7 +69,6 @@ class View:
         memory: What is kept from poll to poll.
         now: The moment that the poll's samples carry.
         deadline: When the poll must have ended.
-        record_reader: Returns the client that reads records, made at first need.
         exchange: What other sources told and are told.
         problems: What went wrong so far in the section that is being collected; a section with
             problems is ``partial``.
@@ -84,7 +82,6 @@ class View:
         memory: Memory,
         now: datetime,
         deadline: Deadline,
-        record_reader: Callable[[], Consumer],
         exchange: Exchange,
     ) -> None:
         self.wire = wire
@@ -92,7 +89,6 @@ class View:
         self.memory = memory
         self.now = now
         self.deadline = deadline
-        self.record_reader = record_reader
         self.exchange = exchange
         self.problems: list[str] = []
         self._selects_topic, self._selects_group = choosers
@@ -173,6 +169,11 @@ class View:
     def all_topics(self) -> set[str]:
         """Every topic of the cluster, watched or not."""
         return self._once("all_topics", lambda: set(self.metadata.partitions["topic"].unique()))
+
+    def leaders(self, topic: str) -> dict[int, int]:
+        """Return the broker that leads each partition of a topic; those without one are missing."""
+        rows = self.partitions.filter((pl.col("topic") == topic) & pl.col("leader").is_not_null())
+        return dict(rows.select("partition", "leader").iter_rows())
 
     @property
     def watched_topics(self) -> list[str]:

@@ -356,6 +356,7 @@ def test_looking_creates_no_topic(make_cluster: Callable[..., KafkaCluster]) -> 
         made.produce(dead, 3)
         poll = poller.poll()
         assert poll.dead_letter(dead)["retained"] == 3
+        assert poll.dead_letter(dead)["sampled_records"] == 3
         poller.source.check()
         assert topics() == {dead}
 

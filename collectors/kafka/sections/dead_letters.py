@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
@@ -11,11 +10,11 @@ import polars as pl
 
 from collectors.errors import CollectorError
 from collectors.kafka.changes import arrival_ratio, arrivals_by_topic
-from collectors.kafka.clients import READER_LOOKS_FOR
 from collectors.kafka.deadletters import origin_by_name
 from collectors.kafka.memory import Sampled
 from collectors.kafka.sampler import Sample, Span, sample
 from collectors.kafka.view import View
+from collectors.kafka.wire import Deadline
 from config.settings import ClusterSettings
 from lake.tables import DEAD_LETTERS
 
@@ -114,7 +113,7 @@ def _samples(
     client: View, spans: Mapping[str, list[Span]], incomplete: Collection[str]
 ) -> dict[str, Sampled]:
     """Sample the topics that moved, the longest unread ones first, while there is time."""
-    if not client.settings.dead_letters.sample_records or READER_LOOKS_FOR not in client.all_topics:
+    if not client.settings.dead_letters.sample_records:
         return {}
     known = client.memory.samples
     kept: dict[str, Sampled] = {}
@@ -126,26 +125,30 @@ def _samples(
             kept[topic] = last
         elif wanted:
             due.append((last.at if last else datetime.min.replace(tzinfo=client.now.tzinfo), topic))
-    ends = min(client.deadline.ends, time.monotonic() + client.deadline.request_seconds)
+    limit = Deadline(
+        min(client.deadline.left_seconds, client.deadline.request_seconds),
+        client.deadline.request_seconds,
+    )
     for _, topic in sorted(due):
         last = known.get(topic)
         outcome: Sample | str | None = None
-        if time.monotonic() < ends:
+        if limit.left_seconds > 0:
             try:
                 outcome = sample(
-                    client.record_reader(),
+                    client.wire,
                     topic,
                     spans[topic],
+                    client.leaders(topic),
                     client.settings.dead_letters.sample_records,
-                    ends,
+                    limit,
                 )
             except CollectorError as error:
                 outcome = str(error)
         if isinstance(outcome, Sample) and not outcome.complete and not outcome.records:
             outcome = None
         if outcome is not None:
-            # One that was cut short is taken again at the next poll.
-            whole = isinstance(outcome, str) or outcome.complete
+            # One that failed or was cut short is taken again at the next poll.
+            whole = isinstance(outcome, Sample) and outcome.complete
             kept[topic] = Sampled(client.now, tuple(spans[topic]) if whole else (), outcome)
         elif last is not None:
             kept[topic] = last

@@ -4,11 +4,6 @@ import struct
 from datetime import UTC, datetime
 
 import pytest
-from confluent_kafka import (
-    TIMESTAMP_CREATE_TIME,
-    TIMESTAMP_LOG_APPEND_TIME,
-    TIMESTAMP_NOT_AVAILABLE,
-)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +14,7 @@ from collectors.kafka.deadletters import (
     origin_by_name,
     read_headers,
 )
+from collectors.kafka.records import Record
 from collectors.kafka.sampler import Times, times_of
 from config.settings import DeadLetterSettings
 
@@ -306,7 +302,7 @@ def test_any_headers_are_understood_or_left(headers: list[tuple[str, HeaderValue
     for text in (letter.reason, letter.origin):
         assert text is None or (0 < len(text) <= 256 and text.isprintable())
     assert letter.event_at is None or 0 < letter.event_at < 253_402_300_800
-    times = times_of(TIMESTAMP_CREATE_TIME, AT, letter)
+    times = times_of(Record(0, AT, False, []), letter)
     assert times is not None
     assert times.timestamp == datetime.fromtimestamp(AT / 1000, UTC)
 
@@ -344,44 +340,46 @@ MOMENT, EVENT = (datetime.fromtimestamp(seconds, UTC) for seconds in (1_700_000_
 
 
 @pytest.mark.parametrize(
-    ("kind", "letter", "times"),
+    ("appended", "letter", "times"),
     [
         pytest.param(
-            TIMESTAMP_CREATE_TIME,
+            False,
             Letter("E", "t", True),
             Times(MOMENT, MOMENT, None),
             id="copied: the event's time, arrival unknown",
         ),
         pytest.param(
-            TIMESTAMP_LOG_APPEND_TIME,
+            True,
             Letter("E", "t", True),
             Times(MOMENT, None, MOMENT),
             id="copied, and replaced by the broker",
         ),
         pytest.param(
-            TIMESTAMP_CREATE_TIME,
+            False,
             Letter("E", "t", False, EVENT.timestamp()),
             Times(MOMENT, EVENT, MOMENT),
             id="not copied, told by a header",
         ),
         pytest.param(
-            TIMESTAMP_CREATE_TIME,
+            False,
             Letter("E", "t", False),
             Times(MOMENT, None, MOMENT),
             id="not copied, told by nobody",
         ),
         pytest.param(
-            TIMESTAMP_CREATE_TIME,
+            False,
             Letter(None, None),
             Times(MOMENT, None, None),
             id="nobody knows who wrote it",
         ),
-        pytest.param(TIMESTAMP_NOT_AVAILABLE, Letter(None, None), None, id="no timestamp"),
     ],
 )
-def test_times(kind: int, letter: Letter, times: Times | None) -> None:
-    assert times_of(kind, int(MOMENT.timestamp() * 1000), letter) == times
+def test_times(appended: bool, letter: Letter, times: Times) -> None:
+    assert times_of(Record(0, int(MOMENT.timestamp() * 1000), appended, []), letter) == times
 
 
-def test_a_timestamp_that_no_calendar_has() -> None:
-    assert times_of(TIMESTAMP_CREATE_TIME, 2**62, Letter(None, None)) is None
+@pytest.mark.parametrize(
+    "timestamp_ms", [pytest.param(None, id="none"), pytest.param(2**62, id="of no calendar")]
+)
+def test_without_a_timestamp(timestamp_ms: int | None) -> None:
+    assert times_of(Record(0, timestamp_ms, False, []), Letter("E", "t", True)) is None
