@@ -143,6 +143,7 @@ class PartitionCommits:
                 # One mark at or before the window's start stays.
                 while len(self._marks) > 1 and self._marks[1][0] <= at - WINDOW_SECONDS:
                     self._marks.popleft()
+            self._named()  # here, since a poll has less time
 
     def frame(self) -> pl.DataFrame:
         """Return the last commit of each key (``COMMITS_SCHEMA``); nothing before the first end.
