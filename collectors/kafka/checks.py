@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from collectors.errors import CollectorError
+from collectors.errors import CollectorError, UnsupportedError
 from collectors.kafka.answers import NOT_PERMITTED, reason
+from collectors.kafka.commits.log import NEEDS
+from collectors.kafka.commits.log import TOPIC as COMMIT_LOG
+from collectors.kafka.records import fetch
 from collectors.kafka.sampler import Span, sample
 from collectors.kafka.view import View
 from collectors.source import Check
@@ -43,7 +46,11 @@ def run_checks(view: View) -> Sequence[Check]:
         _groups(view),
         _offsets(view),
         _configs(view),
+        _share_groups(view),
+        _commit_log(view),
         _disks(view),
+        _quorum(view),
+        _reassignments(view),
         _dead_letters(view),
     ]
     if silent:
@@ -92,13 +99,71 @@ def _configs(view: View) -> Check:
 
 
 def _disks(view: View) -> Check:
-    feature = "sizes and disk space"
+    feature = "log directories: sizes, disk space, offline disks"
     try:
         disks, _ = view.log_directories
     except CollectorError as error:
         return Check(feature, False, False, str(error))
     wrong = sorted({disk for disk in disks.values() if isinstance(disk, str)})
     return Check(feature, not wrong, False, "; ".join(wrong) or f"{len(disks)} brokers")
+
+
+def _quorum(view: View) -> Check:
+    feature = "controller and quorum"
+    try:
+        found = view.quorum
+    except UnsupportedError:
+        return Check(feature, None, False, "the cluster works with ZooKeeper and has no quorum")
+    except CollectorError as error:
+        return Check(feature, False, False, str(error))
+    leader = "no leader" if found.leader is None else f"leader {found.leader}"
+    return Check(feature, found.leader is not None, False, f"{leader}, {len(found.nodes)} nodes")
+
+
+def _reassignments(view: View) -> Check:
+    feature = "reassignments in progress"
+    try:
+        moving = view.reassignments
+    except CollectorError as error:
+        return Check(feature, False, False, str(error))
+    return Check(feature, True, False, f"{moving.height} partitions are being moved")
+
+
+def _share_groups(view: View) -> Check:
+    feature = "lag of share groups"
+    try:
+        found = view.groups
+    except CollectorError as error:
+        return Check(feature, False, False, str(error))
+    shares = found.groups.filter(pl.col("type") == "share")["group"].to_list()
+    if not shares:
+        return Check(feature, None, False, "there is no share group")
+    wrong = [found.offsets_unknown[group] for group in shares if group in found.offsets_unknown]
+    detail = "; ".join([f"{len(shares)} share groups", *sorted(set(wrong))])
+    return Check(feature, not wrong, False, detail)
+
+
+def _commit_log(view: View) -> Check:
+    feature = f"times and rates of commits ({COMMIT_LOG})"
+    if not view.settings.commit_log:
+        return Check(feature, None, False, "switched off: commit_log")
+    internal = view.metadata.partitions.filter(pl.col("topic") == COMMIT_LOG)
+    if internal.is_empty():
+        detail = f"{COMMIT_LOG} is not visible: it needs DESCRIBE and READ, or no group exists yet"
+        return Check(feature, None, False, detail)
+    led = internal.drop_nulls("leader")
+    if led.is_empty():
+        return Check(feature, False, False, f"no partition of {COMMIT_LOG} has a leader")
+    partition, leader = led.select("partition", "leader").row(0)
+    request = fetch(COMMIT_LOG, {partition: 0})
+    answers = view.wire.each({leader: [request]}, view.deadline)[leader]
+    if isinstance(answers, CollectorError):
+        return Check(feature, False, False, str(answers))
+    code = answers[0].responses[0].partitions[0].error_code
+    if code in NOT_PERMITTED:
+        return Check(feature, False, False, NEEDS)
+    # A log that does not begin at 0 any more may be read as well.
+    return Check(feature, True, False, f"{led.height} partitions can be read")
 
 
 def _dead_letters(view: View) -> Check:
@@ -114,16 +179,15 @@ def _dead_letters(view: View) -> Check:
     ).sort("topic")
     if filled.is_empty():
         return Check(feature, None, False, f"{len(topics)} dead-letter topics, all empty")
-    topic = filled["topic"][0]
-    spans = [
-        Span(*row)
-        for row in filled.filter(pl.col("topic") == topic)
-        .select("partition", "log_start", "log_end")
-        .iter_rows()
-    ]
-    try:
-        taken = sample(view.wire, topic, spans, view.leaders(topic), 1, view.deadline)
-    except CollectorError as error:
-        return Check(feature, False, False, str(error))
-    detail = f"{len(topics)} dead-letter topics; read {taken.records} records of {topic}"
-    return Check(feature, taken.records > 0, False, detail)
+    wrong, records = [], 0
+    for topic in filled["topic"].unique(maintain_order=True):
+        rows = filled.filter(pl.col("topic") == topic)
+        spans = [Span(*row) for row in rows.select("partition", "log_start", "log_end").iter_rows()]
+        try:
+            records += sample(
+                view.wire, topic, spans, view.leaders(topic), 1, view.deadline
+            ).records
+        except CollectorError as error:
+            wrong.append(str(error))
+    detail = f"{len(topics)} dead-letter topics; read {records} records"
+    return Check(feature, not wrong, False, "; ".join([detail, *wrong]))
