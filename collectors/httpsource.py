@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 import polars as pl
 
 from collectors.collector import Client, Collector, run_collector
-from collectors.source import Check, SectionResult
+from collectors.source import Check, Recall, SectionResult
 from config.neighbours import HttpSettings
 
 # Of the cadence: what a poll may take.
@@ -33,7 +33,7 @@ S = TypeVar("S", bound=HttpSettings)
 class HttpSource(Generic[C, S]):
     """Polls one server with the collectors of its kind. For one thread."""
 
-    remembers: Sequence[str] = ()
+    recalls: Sequence[Recall] = ()
     cluster_id: str | None = None
     controller: int | None = None
 

@@ -12,14 +12,15 @@ from datetime import UTC, datetime, timedelta
 from collectors.exporter.snapshot import POLL, Snapshots
 from collectors.samples import Stamp
 from collectors.source import SectionResult, Source
-from collectors.writer import LakeWriter, WriterState
+from collectors.writer import FAULTS, LakeWriter, WriterState
 from lake.errors import LakeError
 from lake.store import Lake
 from lake.tables import TABLES
 
 log = logging.getLogger(__name__)
 
-_RECALLED = timedelta(hours=1)
+_RECALLED_SECONDS = 3600.0
+_RECALLED = timedelta(seconds=_RECALLED_SECONDS)
 
 STOP_SECONDS = 20.0
 """How long a stop waits for running polls and for the lake."""
@@ -97,7 +98,10 @@ class Service:
 
     def _serve(self, source: Source) -> None:
         interval = source.interval_seconds
-        self._recall(source)
+        try:
+            self._recall(source)
+        except FAULTS:  # what was known before is a help, and no condition
+            log.exception("cluster=%s source=%s not recalled", source.cluster, source.name)
         begin, begin_at = time.monotonic(), datetime.now(UTC)
         turn = 0
         log.info("cluster=%s source=%s polling every %gs", source.cluster, source.name, interval)
@@ -114,18 +118,29 @@ class Service:
         source.close()
 
     def _recall(self, source: Source) -> None:
-        """Tell a source what its last poll before a restart saw."""
+        """Tell a source what its last polls before a restart saw."""
         tables = {}
-        for name in source.remembers:
+        now = datetime.now(UTC)
+        for wanted in source.recalls:
+            table = TABLES[wanted.table]
+            past = timedelta(seconds=min(wanted.polls * source.interval_seconds, _RECALLED_SECONDS))
             try:
-                rows = self._lake.latest(
-                    TABLES[name], cluster=source.cluster, now=datetime.now(UTC), within=_RECALLED
-                )
+                if wanted.polls == 1:
+                    rows = self._lake.latest(
+                        table, cluster=source.cluster, now=now, within=_RECALLED
+                    )
+                else:
+                    rows = self._lake.read(
+                        table,
+                        since=now - past,
+                        cluster=source.cluster,
+                        columns=[*wanted.columns, table.time],
+                    ).sort(table.time)
             except LakeError as error:
                 log.warning("cluster=%s not recalled: %s", source.cluster, error)
                 continue
             if not rows.is_empty():
-                tables[name] = rows
+                tables[wanted.table] = rows
         source.remember(tables)
 
     def _poll(self, source: Source) -> None:
@@ -147,7 +162,7 @@ class Service:
                         result.status,
                         result.error,
                     )
-        except Exception as error:  # a fault of ours in one source must not end its polling
+        except FAULTS as error:  # one of ours in one source must not end its polling
             log.exception("cluster=%s source=%s poll failed", source.cluster, source.name)
             failed = SectionResult(
                 POLL, stamp.observed_at, 0.0, "failed", f"{type(error).__name__}: {error}"

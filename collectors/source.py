@@ -61,6 +61,21 @@ class Check:
     detail: str
 
 
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What of a table a source takes over after a restart.
+
+    Attributes:
+        table: The table's name.
+        polls: How many of its newest polls.
+        columns: Which columns; every one if empty.
+    """
+
+    table: str
+    polls: int = 1
+    columns: tuple[str, ...] = ()
+
+
 class Source(Protocol):
     """Something that is polled: a Kafka cluster, a Connect cluster, a RabbitMQ."""
 
@@ -85,14 +100,15 @@ class Source(Protocol):
         """Node id of the controller; None before it was read, or where there is none."""
 
     @property
-    def remembers(self) -> Sequence[str]:
-        """The tables whose last rows ``remember`` can make use of."""
+    def recalls(self) -> Sequence[Recall]:
+        """What ``remember`` can make use of."""
 
     def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
         """Take over what the last poll before a restart saw, before the first poll of this one.
 
         Args:
-            tables: Table name: the rows of its newest poll; a table without any may be missing.
+            tables: Table name: the rows that ``recalls`` asks for, oldest first; a table without
+                any may be missing.
         """
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:

@@ -49,6 +49,7 @@ PARTITIONS = _bronze(
     ("topic", "partition"),
     topic="string",
     partition="int",
+    topic_id="string",  # another one: the topic was deleted and created anew
     leader="int",  # null: no leader
     preferred_leader="int",
     replicas="list<int>",

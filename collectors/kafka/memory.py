@@ -47,6 +47,7 @@ class Memory:
         ends: Where the logs ended at the poll before (``changes.ENDS_SCHEMA``).
         brokers: Every broker that was ever seen, where it was seen last.
         groups: The groups that exist as far as is known.
+        states: Group: its state, and since when, as far as that was watched.
         group_partitions: group, topic, partition of the last poll's committed offsets.
         times: Topic and partition: what is known of it over time.
         lookup_turn: How many records were asked for so far where not all could be at once.
@@ -67,6 +68,7 @@ class Memory:
     ends: pl.DataFrame | None = None
     brokers: dict[int, Broker] = field(default_factory=dict)
     groups: Mapping[str, GroupRef] = field(default_factory=dict)
+    states: dict[str, tuple[str | None, datetime | None]] = field(default_factory=dict)
     group_partitions: pl.DataFrame | None = None
     times: dict[tuple[str, int], PartitionTimes] = field(default_factory=dict)
     lookup_turn: int = 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import polars as pl
+
 from collectors.kafka.recordtimes import RecordTimes
 from collectors.kafka.timeline import OffsetTimeline, RecordResult
 
@@ -56,3 +58,25 @@ class PartitionTimes:
             return seen, TIMELINE
         looked_up = self.records.time_at(offset, self.timeline.oldest, now)
         return None if looked_up is None else (looked_up, RECORD)
+
+
+def recalled_times(
+    partitions: pl.DataFrame, group_offsets: pl.DataFrame
+) -> dict[tuple[str, int], PartitionTimes]:
+    """Return what was known of the partitions that groups read, from the samples before a restart.
+
+    Args:
+        partitions: Rows with topic, partition, topic_id, log_end, observed_at, oldest first.
+        group_offsets: Rows with topic and partition.
+    """
+    key = ["topic", "partition"]
+    read = partitions.drop_nulls("log_end").join(group_offsets.select(key).unique(), on=key)
+    found: dict[tuple[str, int], PartitionTimes] = {}
+    for topic, partition, topic_id, end, at in (
+        read.sort("observed_at").select(*key, "topic_id", "log_end", "observed_at").iter_rows()
+    ):
+        times = found.get((topic, partition))
+        if times is None:
+            times = found[topic, partition] = PartitionTimes(topic_id)
+        times.record(end, at.timestamp(), topic_id)
+    return found

@@ -6,6 +6,9 @@ from array import array
 from bisect import bisect_right
 from enum import Enum
 
+CAPACITY = 60
+"""Points that are kept of a partition: a quarter of an hour at the usual cadence, at least."""
+
 
 class RecordResult(Enum):
     """What became of a recorded point."""
@@ -28,7 +31,7 @@ class OffsetTimeline:
     the next record is known to have come after the last sight.
     """
 
-    def __init__(self, capacity: int = 60) -> None:
+    def __init__(self, capacity: int = CAPACITY) -> None:
         """Make an empty timeline.
 
         Args:

@@ -227,7 +227,7 @@ def test_a_restart_while_a_coordinator_is_lost(cluster: KafkaCluster, poller: Po
     settings = ClusterSettings(name="test", bootstrap_servers=cluster.bootstrap_servers)
     source = KafkaSource(settings, INTERVAL_SECONDS, Exchange())
     try:
-        source.remember({name: before.table(name) for name in source.remembers})
+        source.remember({wanted.table: before.table(wanted.table) for wanted in source.recalls})
         poll = polls_within_the_interval(Poller(source))
         _, unknown = all_groups_are_there_and_nothing_is_invented(poll)
         assert unknown == coordinated

@@ -29,12 +29,49 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
         )
         for row in found.groups.select("group", "type", "protocol_type", "protocol").to_dicts()
     ]
+    rows = found.groups.with_columns(pl.Series("kind", kinds, pl.String())).drop("protocol_type")
     return {
-        "groups": found.groups.with_columns(pl.Series("kind", kinds, pl.String())).drop(
-            "protocol_type"
-        ),
+        "groups": _with_idle_members(_with_state_since(client, rows, now), found.members),
         "group_members": found.members,
     }
+
+
+def _with_state_since(client: View, rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
+    """Add when the group's present state began.
+
+    It is null where the group has that state since before it was watched, and while its state is
+    unknown: what was known then waits.
+    """
+    before = client.memory.states
+    states: dict[str, tuple[str | None, datetime | None]] = {}
+    since: list[datetime | None] = []
+    for group, state in rows.select("group", "state").iter_rows():
+        known = before.get(group)
+        if state == "unknown":
+            if known is not None:
+                states[group] = known
+            since.append(None)
+            continue
+        if known is None:
+            known = (state, None)
+        states[group] = known if known[0] == state else (state, now)
+        since.append(states[group][1])
+    client.memory.states = states
+    return rows.with_columns(pl.Series("state_since", since, pl.Datetime("us", "UTC")))
+
+
+def _with_idle_members(rows: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
+    """Add how many members have no partition; null where a member's assignment is not known."""
+    assigned = pl.col("assigned_partitions")
+    idle = members.group_by("group").agg(
+        pl.when(assigned.null_count() == 0)
+        .then((assigned == 0).sum())
+        .cast(pl.Int32())
+        .alias("idle_members")
+    )
+    return rows.join(idle, on="group", how="left", maintain_order="left").with_columns(
+        pl.when(pl.col("members") == 0).then(0).otherwise("idle_members").alias("idle_members")
+    )
 
 
 def _unseen(partitions: pl.DataFrame) -> list[str]:

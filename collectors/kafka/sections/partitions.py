@@ -27,6 +27,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
     return {
         "partitions": rows.select(
             *_KEY,
+            "topic_id",
             "leader",
             pl.col("replicas").list.first().alias("preferred_leader"),
             "replicas",

@@ -9,8 +9,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from collectors.exporter.snapshot import Snapshots
 from collectors.service import Service
-from collectors.source import Check, SectionResult
+from collectors.source import Check, Recall, SectionResult
 from config.settings import LakeSettings
 from lake.errors import LakeError
 from lake.schema import Table
@@ -20,17 +21,25 @@ from tests.support import eventually
 
 INTERVAL_SECONDS = 0.4
 TOLERANCE_SECONDS = 0.19
+FAULT = RuntimeError("a fault of the source")
 
 
 class Script:
     """A source whose polls take as long as the script says; 0 when it is used up."""
 
-    def __init__(self, name: str, durations: Sequence[float] = (), error: bool = False) -> None:
-        self.name = "script"
+    def __init__(
+        self,
+        name: str,
+        durations: Sequence[float] = (),
+        error: BaseException | None = None,
+        kind: str = "script",
+        interval_seconds: float = INTERVAL_SECONDS,
+    ) -> None:
+        self.name = kind
         self.cluster = name
         self.cluster_id = None
         self.controller = None
-        self.interval_seconds = INTERVAL_SECONDS
+        self.interval_seconds = interval_seconds
         self.begun: list[float] = []
         self.closed = threading.Event()
         self.remembered: Mapping[str, pl.DataFrame] = {}
@@ -38,16 +47,16 @@ class Script:
         self._error = error
 
     @property
-    def remembers(self) -> Sequence[str]:
-        return ["brokers", "groups"]
+    def recalls(self) -> Sequence[Recall]:
+        return [Recall("brokers"), Recall("groups")]
 
     def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
         self.remembered = tables
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:
         self.begun.append(time.monotonic())
-        if self._error:
-            raise RuntimeError("a fault of the source")
+        if self._error is not None:
+            raise self._error
         if self._durations:
             time.sleep(self._durations.pop(0))
         frame = pl.DataFrame({"broker_id": [1, 2], "is_alive": [True, False]})
@@ -169,14 +178,23 @@ def test_a_slow_source_costs_the_others_nothing(lake: Lake) -> None:
     assert offsets == pytest.approx([0.0, 0.4, 0.8, 1.2, 1.6], abs=TOLERANCE_SECONDS)
 
 
-def test_a_fault_of_a_source_is_recorded_and_its_polling_goes_on(lake: Lake) -> None:
-    source = Script("shop", error=True)
+@pytest.mark.parametrize(
+    "failure",
+    [
+        pytest.param(FAULT, id="an error"),
+        pytest.param(pl.exceptions.PanicException("a fault of the source"), id="a panic"),
+    ],
+)
+def test_a_fault_of_a_source_is_recorded_and_its_polling_goes_on(
+    lake: Lake, failure: BaseException
+) -> None:
+    source = Script("shop", error=failure)
     serve(Service([source], lake, 1000), polls(source, 3))
     assert len(source.begun) >= 3
     rows = lake.read(COLLECTIONS)
     assert set(rows["section"]) == {"poll"}
     assert set(rows["status"]) == {"failed"}
-    assert set(rows["error"]) == {"RuntimeError: a fault of the source"}
+    assert set(rows["error"]) == {f"{type(failure).__name__}: a fault of the source"}
 
 
 def test_a_broken_lake_does_not_end_the_service_and_the_loss_is_told(tmp_path: Path) -> None:
@@ -227,3 +245,89 @@ def test_a_stop_writes_what_was_read(lake: Lake) -> None:
     serve(Service([source], lake, 1000), 0.1)
     assert lake.read(BROKERS).height == 2
     assert datetime.now(UTC) - begun < timedelta(seconds=5)
+
+
+def test_sources_of_many_kinds_and_clusters_each_at_its_own_cadence(lake: Lake) -> None:
+    sources = [
+        Script("shop", kind="kafka"),
+        Script("shop", kind="connect/main", interval_seconds=0.8),
+        Script("other", [9.0], kind="kafka"),
+        Script("rabbit", error=FAULT, kind="rabbitmq/rabbit"),
+        Script("shop", kind="prometheus/m", interval_seconds=0.2),
+    ]
+    first, connect, hangs, broken, quick = sources
+    service = Service(sources, lake, 1000)
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    polls(first, 6).wait(60)
+    counts = [len(source.begun) for source in (first, connect, hangs, broken, quick)]
+    service.stop()
+    thread.join(60)
+    assert counts[2] == 1
+    assert counts[0] == pytest.approx(6, abs=1)
+    assert counts[1] == pytest.approx(3, abs=1)
+    assert counts[3] == pytest.approx(6, abs=1)
+    assert counts[4] == pytest.approx(11, abs=2)
+    rows = lake.read(COLLECTIONS)
+    intervals = dict(rows.select("source", "interval_seconds").unique().iter_rows())
+    assert intervals.keys() == {source.name for source in sources}
+    assert intervals["connect/main"] == 0.8
+    assert set(rows.filter(pl.col("source") == "rabbitmq/rabbit")["status"]) == {"failed"}
+
+
+def test_the_newest_rows_are_there_for_scrapes(lake: Lake) -> None:
+    source, broken = Script("shop"), Script("other", error=FAULT)
+    snapshots = Snapshots([source, broken])
+    serve(Service([source, broken], lake, 1000, snapshots), polls(broken, 3))
+    first, second = snapshots.states()
+    assert first.tables["brokers"].rows["broker_id"].to_list() == [1, 2]
+    assert {name: each.status for name, each in first.sections.items()} == {
+        "brokers": "ok",
+        "groups": "failed",
+    }
+    assert first.polled_at is not None
+    assert second.polled_at is not None
+    assert second.sections["poll"].error == "RuntimeError: a fault of the source"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_ended_is_named(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, other = Script("shop", kind="kafka"), Script("other", kind="kafka")
+    service = Service([source, other], lake, 1000)
+    assert service.dead_threads() == []
+
+    def fail(*_: object) -> None:
+        raise SystemExit
+
+    # No error, however unexpected, ends a thread: only what is none.
+    monkeypatch.setattr(source, "poll", fail)
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    eventually(lambda: service.dead_threads() == ["poll-shop-kafka"], what="dead thread")
+    polls(other, 3).wait(60)
+    assert len(other.begun) >= 3
+    service.stop()
+    thread.join(60)
+    assert service.dead_threads() == []
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        pytest.param(ValueError("a fault of ours"), id="an error"),
+        pytest.param(pl.exceptions.PanicException("a fault of Polars"), id="a panic"),
+    ],
+)
+def test_a_source_that_cannot_recall_is_polled(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
+    first = Script("shop")
+    serve(Service([first], lake, 1000), polls(first, 1))
+
+    def fail(*_: object) -> None:
+        raise failure
+
+    second = Script("shop")
+    monkeypatch.setattr(second, "remember", fail)
+    serve(Service([second], lake, 1000), polls(second, 3))
+    assert len(second.begun) >= 3
