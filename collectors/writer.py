@@ -29,6 +29,9 @@ WAITING_FRAMES = 500
 WAITING_BYTES = 256 * 1024 * 1024
 """What they may take together."""
 
+FAULTS = (Exception, pl.exceptions.PanicException)
+"""What a fault of ours raises: Polars' panics are no ``Exception``, and would end a thread."""
+
 _COMPACTED_DAYS = 1
 
 
@@ -169,7 +172,7 @@ class LakeWriter:
             log.error("table=%s rows=%d lost: %s", item.table.name, item.rows.height, error)
             self._lost(item, str(error))
             return
-        except Exception as error:  # a fault of ours in one table must not end all writing
+        except FAULTS as error:  # one of ours in one table must not end all writing
             log.exception("table=%s rows=%d lost", item.table.name, item.rows.height)
             self._lost(item, f"{type(error).__name__}: {error}")
             return

@@ -181,8 +181,9 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
     timeout = REQUEST_SECONDS
-    server_version = "headroom"
-    sys_version = ""
+
+    def version_string(self) -> str:
+        return "headroom"
 
     def do_GET(self) -> None:
         self._answer(with_body=True)
@@ -204,7 +205,7 @@ class _Handler(BaseHTTPRequestHandler):
             there = ", ".join(self.server.paths)
             answer = Answer([f"there are {there}\n".encode()], "text/plain", HTTPStatus.NOT_FOUND)
         else:
-            answer = respond(gzip_accepted(self.headers.get("Accept-Encoding", "")))
+            answer = self._made(respond)
         parts = list(answer.parts)
         with suppress(ConnectionError, TimeoutError):
             self.send_response(answer.status)
@@ -217,6 +218,14 @@ class _Handler(BaseHTTPRequestHandler):
             if with_body:
                 for part in parts:
                     self.wfile.write(part)
+
+    def _made(self, respond: Respond) -> Answer:
+        try:
+            return respond(gzip_accepted(self.headers.get("Accept-Encoding", "")))
+        except Exception:  # a fault of ours in one page must not take the others away
+            log.exception("path=%s", self.path)
+            failed = [b"this page could not be made; the service's log says why\n"]
+            return Answer(failed, "text/plain", HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def _place(address: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...]]:
