@@ -20,6 +20,7 @@ from collectors.errors import CollectorError, SettingsError
 from collectors.exporter.exporter import make_exporter
 from collectors.exporter.server import ServeError
 from collectors.exporter.snapshot import POLL, Snapshots
+from collectors.prometheus.command import backfill_command
 from collectors.report import (
     KAFKA,
     PollReport,
@@ -133,6 +134,22 @@ def _each(sources: Sequence[Source], ask: Callable[[Source], T]) -> list[T]:
     """Ask sources at the same time."""
     with ThreadPoolExecutor(max(1, len(sources))) as workers:
         return list(workers.map(ask, sources))
+
+
+@app.command()
+def backfill(
+    config: ConfigOption,
+    first: Annotated[str, typer.Option("--from", help="First moment: 2026-01-05T10:00Z.")],
+    last: Annotated[str, typer.Option("--to", help="Last moment, exclusive.")],
+    step: Annotated[str, typer.Option("--step", help="Between samples: 60s, 5m, 1h.")] = "60s",
+    source: Annotated[str | None, typer.Option("--source", help="Only this Prometheus.")] = None,
+) -> None:
+    """Bring history of brokers and consumer lag from Prometheus into the lake, nothing twice.
+
+    Exit status: 0 done, 1 it failed on the way (run it again), 2 it cannot be done like that.
+    """
+    settings = _settings(config)
+    raise typer.Exit(backfill_command(settings, first, last, step, source))
 
 
 def _poll(source: Source) -> PollReport:

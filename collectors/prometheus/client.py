@@ -62,18 +62,23 @@ class PrometheusClient:
         """How many requests the poll took so far."""
         return self._session.requests_sent
 
-    def names(self, matchers: Iterable[str], since: datetime) -> set[str]:
+    def names(self, matchers: Iterable[str], since: datetime, until: datetime) -> set[str]:
         """Return the names of the metrics that match.
 
         Args:
             matchers: Selectors, for example ``{__name__=~"kafka_.+",job="kafka"}``; any may match.
             since: Metrics without a sample since then are left out, roughly: Prometheus tells
                 names by its blocks, which hold hours.
+            until: The same for samples after it.
 
         Raises:
             CollectorError: No answer, or none that can be understood.
         """
-        params = {"match[]": list(matchers), "start": since.timestamp()}
+        params = {
+            "match[]": list(matchers),
+            "start": since.timestamp(),
+            "end": until.timestamp(),
+        }
         found = self._understood(lambda: self._api.get_label_values("__name__", params=params))
         if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
             raise self._not_understood()
@@ -100,7 +105,7 @@ class PrometheusClient:
             step: From one moment to the next.
 
         Raises:
-            TooManyPointsError: There are more than Prometheus's 11,000 moments.
+            TooMuchError: There are more than Prometheus's 11,000 moments, or too many samples.
             CollectorError: No answer, or none that can be understood.
         """
         found = self._understood(

@@ -34,6 +34,12 @@ _PART_BYTES = 64 * 1024
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})
 _SHOWN_CHARACTERS = 200
+# Over 11,000 moments; over the server's own limits of samples.
+_TOO_MUCH = ("exceeded", "too many samples")
+
+
+class TooMuchError(CollectorError):
+    """The server cannot answer so much at once: ask for less time, or with a longer step."""
 
 
 class Answer(requests.Response):
@@ -182,7 +188,7 @@ def _read(response: requests.Response, ends: float, where: str) -> bytes:
     for part in response.iter_content(_PART_BYTES):
         body += part
         if len(body) > LARGEST_BYTES:
-            raise ProtocolError(
+            raise TooMuchError(
                 f"{where} answered more than {LARGEST_BYTES >> 20} MB: narrow labels down"
             )
         if time.monotonic() > ends:
@@ -230,14 +236,12 @@ def _refusal(where: str, status: int, parsed: Any, body: bytes) -> Exception:
         return SettingsError(f"{where} redirects ({status}): write the final URL into url")
     said = parsed.get("error") if isinstance(parsed, dict) else None
     shown = _short(str(said) if said else body[:2000].decode("utf-8", "replace"))
-    if "11,000 points" in shown or "exceeded maximum resolution" in shown:
-        return TooManyPointsError(f"{where}: too many points in one answer: {shown}")
+    kind = parsed.get("errorType") if isinstance(parsed, dict) else None
+    is_limit = status in (400, 422) and any(sign in shown for sign in _TOO_MUCH)
+    if kind == "timeout" or is_limit:
+        return TooMuchError(f"{where} finds a query too large ({status}): {shown}")
     failure = CollectorError(f"{where} answered {status}: {shown}")
     return _NotNowError(failure) if status in _BUSY else failure
-
-
-class TooManyPointsError(CollectorError):
-    """The server refuses to answer with so many points: ask for less time or a longer step."""
 
 
 def _short(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import polars as pl
 
@@ -27,7 +28,8 @@ LAG_NAMES = {
 
 NO_SERIES = "no series under any of its known names"
 
-_NAMES_SINCE = timedelta(minutes=10)
+# Either way: the two clocks may differ a little.
+_NAMES_WITHIN = timedelta(minutes=10)
 _SHOWN_JOBS = 5
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
@@ -65,7 +67,7 @@ def collect(
 
     A metric that no exporter gives has one row without a broker and a value, which says so.
     """
-    names = client.names(name_matchers(settings), now - _NAMES_SINCE)
+    names = client.names(name_matchers(settings), now - _NAMES_WITHIN, now + _NAMES_WITHIN)
     answers = [
         series for query in queries(names, settings, RATE_WINDOW) for series in client.query(query)
     ]
@@ -86,17 +88,7 @@ def frame(
         prometheus: The server's name.
         absent: Metrics that are nowhere to be found.
     """
-    rows = [
-        {
-            "prometheus": prometheus,
-            "metric": value.metric,
-            "broker": value.broker,
-            "labels": [{"key": key, "value": text} for key, text in value.labels],
-            "value": value.value,
-            "is_backfilled": False,
-        }
-        for value in found
-    ]
+    rows = [row(value, prometheus) for value in found]
     rows += [
         {
             "prometheus": prometheus,
@@ -113,11 +105,23 @@ def frame(
     return pl.DataFrame(rows, schema=schema)
 
 
+def row(value: Value, prometheus: str, *, is_backfilled: bool = False) -> dict[str, Any]:
+    """Return a value as a row of ``broker_metrics``."""
+    return {
+        "prometheus": prometheus,
+        "metric": value.metric,
+        "broker": value.broker,
+        "labels": [{"key": key, "value": text} for key, text in value.labels],
+        "value": value.value,
+        "is_backfilled": is_backfilled,
+    }
+
+
 def check(client: PrometheusClient, settings: PrometheusSettings) -> Sequence[Check]:
     """Try each feature once."""
     now = datetime.now(UTC)
     try:
-        names = client.names(name_matchers(settings), now - _NAMES_SINCE)
+        names = client.names(name_matchers(settings), now - _NAMES_WITHIN, now + _NAMES_WITHIN)
         tables = collect(client, settings, now)
     except CollectorError as error:
         return [Check(f"Prometheus {settings.name}", False, True, str(error))]

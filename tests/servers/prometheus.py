@@ -17,9 +17,6 @@ from runtime.processes import Child, ProcessGroup, free_ports
 from tests.servers.prometheus_shapes import Line
 from tests.support import eventually, unavailable
 
-SCRAPED_SECONDS = 15
-"""Between samples of the history that ``create_blocks`` writes for ``history``."""
-
 
 @contextmanager
 def exporters(served: Mapping[str, Sequence[Line]], since: float) -> Iterator[int]:
@@ -54,7 +51,11 @@ def exporters(served: Mapping[str, Sequence[Line]], since: float) -> Iterator[in
 
 
 def history(
-    lines: Sequence[Line], labels: Mapping[str, str], since: float, until: float
+    lines: Sequence[Line],
+    labels: Mapping[str, str],
+    since: float,
+    until: float,
+    every_seconds: int = 15,
 ) -> Iterator[tuple[str, float, float]]:
     """Return what scrapes of an exporter would have given: series, time, value.
 
@@ -63,12 +64,13 @@ def history(
         labels: Those that Prometheus adds: job, instance.
         since: First scrape, in seconds since 1970; from then on the lines grow.
         until: No scrape later than this.
+        every_seconds: Between scrapes.
     """
     added = ",".join(f'{name}="{text}"' for name, text in labels.items())
     for line in lines:
         own = f"{line.labels}," if line.labels else ""
-        for number in range(int((until - since) // SCRAPED_SECONDS) + 1):
-            seconds = number * SCRAPED_SECONDS
+        for number in range(int((until - since) // every_seconds) + 1):
+            seconds = number * every_seconds
             value = line.value + line.per_second * seconds
             yield f"{line.name}{{{own}{added}}}", since + seconds, value
 

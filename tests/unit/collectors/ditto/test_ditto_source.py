@@ -13,7 +13,7 @@ from collectors.exchange import Exchange
 from collectors.source import SectionResult
 from config.neighbours import DittoSettings
 from tests.unit.collectors.ditto.answering import Answering, Reply, Request, answering, seconds_of
-from tests.unit.collectors.ditto.fakeditto import PASSWORD, IN_THE_URI, USER, FakeDitto
+from tests.unit.collectors.ditto.fakeditto import IN_THE_URI, PASSWORD, USER, FakeDitto
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
