@@ -31,7 +31,8 @@ def build_windows(
     """Arrange bronze rows as one window a partition.
 
     Each group's window ends at its own newest sample. A partition that the newest poll of its
-    group no longer has (a deleted topic, an expired offset) is left out. Where later polls knew
+    group no longer has (a deleted topic, an expired offset) is left out, and so is one of a topic
+    that the group does not subscribe to any more (``is_subscribed`` false). Where later polls knew
     of the group but could not read its offsets, each window ends in a sample without values.
 
     Args:
@@ -59,10 +60,13 @@ def build_windows(
         .agg(
             pl.col("at", *_SERIES, "assigned", "members", "state"),
             pl.col("unknown_reason").last(),
+            pl.col("is_subscribed").last(),
             pl.col("observed_at").last().alias("newest"),
             pl.col("group_newest").last(),
         )
-        .filter(pl.col("newest") == pl.col("group_newest"))
+        .filter(
+            (pl.col("newest") == pl.col("group_newest")) & pl.col("is_subscribed").fill_null(True)
+        )
     )
     unread = _unread_since(recent, groups)
     windows: dict[GroupKey, list[PartitionWindow]] = {}
@@ -81,7 +85,7 @@ def build_windows(
         members,
         state,
         unknown_reason,
-    ) in rows.drop("newest", "group_newest").iter_rows():
+    ) in rows.drop("newest", "group_newest", "is_subscribed").iter_rows():
         samples = tuple(
             map(
                 Sample,

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import polars as pl
 
-from app.format import thin
+from app.format import listing, thin
 from app.groups import LOOKS
 from app.history import TIME
 from scaling.facts import GroupFacts
@@ -58,6 +58,22 @@ def partition_rows(facts: GroupFacts, offsets: pl.DataFrame, now: datetime) -> p
         decided.join(read, on=["topic", "partition"], how="left")
         .sort("order", "lag", "topic", "partition", descending=[False, True, False, False])
         .drop("order")
+    )
+
+
+def left_over(offsets: pl.DataFrame) -> str | None:
+    """Say which topics the group has committed to and reads no more; None where there are none.
+
+    Args:
+        offsets: Its rows of ``group_offsets`` of the newest poll.
+    """
+    rows = offsets.filter(pl.col("is_subscribed") == False)  # noqa: E712 (a column)
+    if rows.is_empty():
+        return None
+    topics = sorted(rows["topic"].unique())
+    return (
+        f"Left out: {rows.height} partitions of {listing(topics, limit=5)}. The group has "
+        "committed offsets there, and no member subscribes to it any more."
     )
 
 

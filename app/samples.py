@@ -17,9 +17,9 @@ def of_groups(offsets: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     Returns:
         ``time``, ``group``, ``lag``, ``time_lag_seconds`` (of the worst partition),
         ``arrival_per_second``, ``consumption_per_second``, ``members``. A rate lacks where that
-        of a partition with a commit does.
+        of a partition with a commit does. Topics that a group reads no more are left out.
     """
-    partitions = _with_rates(offsets)
+    partitions = _with_rates(offsets.filter(pl.col("is_subscribed").fill_null(True)))
     summed = partitions.group_by(TIME, "group").agg(
         known_sum("lag"),
         pl.col("time_lag_seconds").max(),

@@ -66,7 +66,8 @@ def minutes(
 
     offsets = counted(GROUP_OFFSETS, group_partitions.SERIES, group_partitions.COUNTERS)
     seen_groups = with_cadence(bronze[GROUPS.name].where(inside), cadence)
-    group_polls = groups.group_polls(offsets, seen_groups)
+    read = F.coalesce(F.col("is_subscribed"), F.lit(True))  # else: left over, and in no total
+    group_polls = groups.group_polls(offsets.where(read), seen_groups)
     partitions = counted(PARTITIONS, (*topics.SERIES, "partition"), topics.COUNTERS)
     topic_polls = topics.topic_polls(partitions)
     cluster_polls = clusters.cluster_polls(

@@ -260,6 +260,9 @@ with components.section("Partitions"):
         alt=f"Partitions of {group} with offsets, lag and status, the worst first",
         noun="partitions",
     )
+    note = grouppage.left_over(offsets)
+    if note is not None:
+        st.caption(escape(note))
 
 with components.guarded(), st.expander("Raw facts"):
     row = queries.newest(view, GROUPS).filter(pl.col("group") == group)

@@ -226,6 +226,9 @@ class Model:
         topic = self.topics[name]
         for partition, committed in enumerate(group.committed[name]):
             row: Row = {**base, "group": group.name, "topic": name, "partition": partition}
+            # One group reads a topic no more; most samples say nothing of it.
+            if name == "shared" and group.name == "group-2":
+                row["is_subscribed"] = False
             no_end = not self.calm and self._random.random() < 0.04
             if unknown:
                 yield {**row, "unknown_reason": "coordinator not available"}

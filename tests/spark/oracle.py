@@ -489,7 +489,8 @@ def history(rows: Rows) -> dict[str, dict[Key, Row]]:
         complete["partitions"], ("cluster", "topic", "partition"), ("log_end",), cadence
     )
     letters = gains(complete["dead_letters"], ("cluster", "source", "name"), ("log_end",), cadence)
-    polls = group_polls(offsets, complete["groups"], cadence)
+    read = [row for row in offsets if row.get("is_subscribed") is not False]
+    polls = group_polls(read, complete["groups"], cadence)
     topics = topic_polls(partitions)
     minutes = {
         "group_partition_history": group_partition_minutes(offsets),

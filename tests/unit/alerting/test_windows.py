@@ -126,3 +126,15 @@ def test_group_whose_offsets_could_not_be_read_now_is_unknown_at_once() -> None:
 
 def test_no_rows_give_no_windows() -> None:
     assert build_windows(offsets_frame([])) == {}
+
+
+def test_a_topic_that_is_read_no_more_is_left_out() -> None:
+    left_over = [
+        *offsets(3, partition=1, is_subscribed=True),
+        *(
+            {**row, "is_subscribed": False, "observed_at": BEGIN + timedelta(seconds=45)}
+            for row in offsets(1, partition=1)
+        ),
+    ]
+    found = build_windows(offsets_frame([*offsets(4), *left_over]))
+    assert [window.partition for window in found[KEY]] == [0]

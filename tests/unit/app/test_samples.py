@@ -37,6 +37,14 @@ def offset(second: float, partition: int, committed: int | None, end: int | None
     }
 
 
+def test_what_a_group_reads_no_more_is_in_no_sum() -> None:
+    found = samples.of_groups(
+        rows(GROUP_OFFSETS, offset(0, 0, 5, 10), {**offset(0, 1, 0, 3), "is_subscribed": False}),
+        rows(GROUPS, {"observed_at": at(0), "group": "g", "members": 2}),
+    )
+    assert found["lag"].to_list() == [5]
+
+
 def test_groups_are_sums_of_partitions() -> None:
     found = samples.of_groups(
         rows(GROUP_OFFSETS, offset(0, 0, 5, 10), offset(0, 1, 0, 3), offset(10, 0, 15, 30),

@@ -110,6 +110,16 @@ def test_filters_and_quiet_groups() -> None:
     assert grouptable.filtered(found, search="", statuses=[Status.STOPPED], kinds=[]).is_empty()
 
 
+def test_what_a_group_reads_no_more_is_named() -> None:
+    read = {"group": "g", "topic": "t", "partition": 0, "lag": 1, "is_subscribed": True}
+    left = {"group": "g", "topic": "old", "partition": 0, "lag": 9, "is_subscribed": False}
+    unknown = {"group": "g", "topic": "u", "partition": 0, "lag": 9}
+    assert grouppage.left_over(rows(GROUP_OFFSETS, read, unknown)) is None
+    note = grouppage.left_over(rows(GROUP_OFFSETS, read, left, unknown))
+    assert note is not None
+    assert note.startswith("Left out: 1 partitions of old.")
+
+
 def test_members_with_what_they_hold_and_the_idle_last() -> None:
     facts = group(
         "g",
