@@ -28,13 +28,14 @@ def with_commits(client: View, rows: pl.DataFrame, now: datetime) -> pl.DataFram
     if memory.commit_log is not None:
         memory.commit_log.meet(client.metadata)
         told = memory.commit_log.latest().drop("log_committed")
+        told = told.with_columns(pl.lit(LOG).alias("commit_source"))
         client.problems += memory.commit_log.state.lost
-        rows = rows.join(
-            told.with_columns(pl.lit(LOG).alias("commit_source")),
-            on=_KEY,
-            how="left",
-            maintain_order="left",
-        )
+        joined = rows.join(told, on=_KEY, how="left", maintain_order="left")
+        if joined.height > rows.height:
+            # The topic was given more partitions, and a group's old records are still in another.
+            told = told.sort("committed_at").unique(_KEY, keep="last")
+            joined = rows.join(told, on=_KEY, how="left", maintain_order="left")
+        rows = joined
     else:
         rows = rows.with_columns(
             pl.lit(None, pl.Datetime("us", "UTC")).alias("committed_at"),

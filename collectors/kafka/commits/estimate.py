@@ -72,7 +72,7 @@ def estimate(
         is null until a change was seen, unless the log told the commit before; an estimated
         commits_per_second is null below ``SHORTEST_WINDOW_SECONDS``.
     """
-    seen = _turned(seen, now)
+    window_at = seen.window_at or now
     moment = pl.lit(now).cast(_TIME)
     joined = rows.join(seen.rows, on=_KEY, how="left", maintain_order="left")
     estimated = pl.col("commit_source").is_null() & pl.col("committed").is_not_null()
@@ -88,7 +88,7 @@ def estimate(
         pl.col("changes_before").fill_null(0),
         estimated.alias("estimated"),
     )
-    start = pl.max_horizontal("since", pl.lit(seen.before_at or seen.window_at).cast(_TIME))
+    start = pl.max_horizontal("since", pl.lit(seen.before_at or window_at).cast(_TIME))
     elapsed = (moment - start).dt.total_microseconds() / 1e6
     joined = joined.with_columns(
         pl.when("estimated", elapsed >= SHORTEST_WINDOW_SECONDS)
@@ -102,17 +102,15 @@ def estimate(
         .alias("commit_source"),
         pl.coalesce("committed_at", "seen_at").alias("seen_at"),
     )
-    after = CommitsSeen(joined.select(_SEEN_SCHEMA.names()), seen.window_at, seen.before_at)
-    return joined.select(rows.columns), after
+    after = CommitsSeen(joined.select(_SEEN_SCHEMA.names()), window_at, seen.before_at)
+    return joined.select(rows.columns), _turned(after, window_at, now)
 
 
-def _turned(seen: CommitsSeen, now: datetime) -> CommitsSeen:
-    """Begin a new window where the present one is over."""
-    if seen.window_at is None:
-        return CommitsSeen(seen.rows, now)
-    if (now - seen.window_at).total_seconds() < WINDOW_SECONDS:
+def _turned(seen: CommitsSeen, window_at: datetime, now: datetime) -> CommitsSeen:
+    """Begin a new window where the present one is over; what this poll saw is in the old one."""
+    if (now - window_at).total_seconds() < WINDOW_SECONDS:
         return seen
     rows = seen.rows.with_columns(
         pl.col("changes").alias("changes_before"), pl.lit(0, pl.Int32()).alias("changes")
     )
-    return CommitsSeen(rows, now, seen.window_at)
+    return CommitsSeen(rows, now, window_at)

@@ -233,7 +233,7 @@ class PartitionCommits:
     ) -> None:
         """Give slots to the keys that have none."""
         first, reused = self._used, []
-        known = b""
+        known: bytes | None = None
         for place, key in enumerate(keys):
             if found[place] is not None:
                 continue
