@@ -47,7 +47,7 @@ _OF_GROUP_TOPIC = (
         _GROUP_TOPIC,
     ),
     own(
-        "group_committed_offset_sum",
+        "group_committed_offset",
         "Sum of the group's committed offsets; its rate is the consumption.",
         _GROUP_TOPIC,
     ),
@@ -100,7 +100,7 @@ def _group_offsets(view: View) -> Iterable[Samples]:
         whole_sum("lag", LAG_UNKNOWN).alias("group_lag"),
         pl.when(~late_unknown.any()).then(late.max()).alias("group_time_lag_seconds"),
         whole_sum("lost_messages", LAG_UNKNOWN).alias("group_lost_messages"),
-        whole_sum("committed", COMMITTED_UNKNOWN).alias("group_committed_offset_sum"),
+        whole_sum("committed", COMMITTED_UNKNOWN).alias("group_committed_offset"),
         pl.len().alias("group_partitions"),
         LAG_UNKNOWN.sum().alias("group_unknown_lag_partitions"),
         late_unknown.sum().alias("group_unknown_time_lag_partitions"),
@@ -132,11 +132,11 @@ def _groups(view: View) -> Iterable[Samples]:
 _OF_TOPIC = (
     own("topic_partitions", "Partitions of the topic.", _TOPIC),
     own(
-        "topic_log_end_offset_sum",
+        "topic_log_end_offset",
         "Sum of the partitions' log ends; its rate is the arrival of messages.",
         _TOPIC,
     ),
-    own("topic_log_start_offset_sum", "Sum of the partitions' log starts.", _TOPIC),
+    own("topic_log_start_offset", "Sum of the partitions' log starts.", _TOPIC),
     own("topic_size_bytes", "Size of the leaders' replicas.", _TOPIC),
     own(
         "topic_under_replicated_partitions",
@@ -197,8 +197,8 @@ def _partitions(view: View) -> Iterable[Samples]:
     under_least = pl.when(~IS_UNDER_MIN_ISR.is_null().any()).then(IS_UNDER_MIN_ISR.sum())
     topics = rows.group_by("topic", maintain_order=True).agg(
         pl.len().alias("topic_partitions"),
-        whole_sum("log_end").alias("topic_log_end_offset_sum"),
-        whole_sum("log_start").alias("topic_log_start_offset_sum"),
+        whole_sum("log_end").alias("topic_log_end_offset"),
+        whole_sum("log_start").alias("topic_log_start_offset"),
         whole_sum("size_bytes").alias("topic_size_bytes"),
         IS_UNDER_REPLICATED.sum().alias("topic_under_replicated_partitions"),
         under_least.alias("topic_under_min_isr_partitions"),

@@ -32,7 +32,7 @@ _OF_DEAD_LETTERS = (
         "unprocessed",
     ),
     own(
-        "dead_letters_log_end_offset_sum",
+        "dead_letters_log_end_offset",
         "Sum of the topic's log ends; its rate is the arrival of dead letters.",
         _DEAD,
         "log_end",

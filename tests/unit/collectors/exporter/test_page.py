@@ -54,7 +54,7 @@ GROUP = {"cluster": "shop", "group": "billing", "topic": "orders"}
         ("headroom_group_lag", GROUP, 20),
         ("headroom_group_time_lag_seconds", GROUP, 2.5),
         ("headroom_group_lost_messages", GROUP, 0),
-        ("headroom_group_committed_offset_sum", GROUP, 180),
+        ("headroom_group_committed_offset", GROUP, 180),
         ("headroom_group_partitions", GROUP, 2),
         ("headroom_group_unknown_lag_partitions", GROUP, 0),
         ("headroom_group_unknown_time_lag_partitions", GROUP, 0),
@@ -86,8 +86,8 @@ GROUP = {"cluster": "shop", "group": "billing", "topic": "orders"}
         ("headroom_not_preferred_leader_partitions", {"cluster": "shop"}, 0),
         ("headroom_reassigning_partitions", {"cluster": "shop"}, 0),
         ("headroom_topic_partitions", {"cluster": "shop", "topic": "orders"}, 2),
-        ("headroom_topic_log_end_offset_sum", {"cluster": "shop", "topic": "orders"}, 200),
-        ("headroom_topic_log_start_offset_sum", {"cluster": "shop", "topic": "orders"}, 20),
+        ("headroom_topic_log_end_offset", {"cluster": "shop", "topic": "orders"}, 200),
+        ("headroom_topic_log_start_offset", {"cluster": "shop", "topic": "orders"}, 20),
         ("headroom_topic_size_bytes", {"cluster": "shop", "topic": "orders"}, 1000),
         (
             "headroom_partition_log_end_offset",
@@ -296,7 +296,7 @@ def neighbours() -> dict[str, dict]:  # type: ignore[type-arg]
     [
         ("dead_letters_retained", {("orders.dlq", "orders"): 7, ("other.dlq", ""): 1}),
         ("dead_letters_unprocessed", {("orders.dlq", "orders"): 3}),
-        ("dead_letters_log_end_offset_sum", {("orders.dlq", "orders"): 9}),
+        ("dead_letters_log_end_offset", {("orders.dlq", "orders"): 9}),
         ("dead_letters_sampled_reasons", {("orders.dlq", "java.lang.E"): 5}),
         ("connectors", {("main", "RUNNING", "sink"): 1, ("main", "PAUSED", "sink"): 1}),
         ("connector_running", {("main", "sink"): 1, ("main", "paused"): 0}),
@@ -363,7 +363,7 @@ def test_a_sum_is_whole_or_not_there(
     found = found_in(known)
     key = ("shop", "billing", "orders")
     assert series("headroom_group_lag", found).get(key) == lag
-    assert series("headroom_group_committed_offset_sum", found).get(key) == committed
+    assert series("headroom_group_committed_offset", found).get(key) == committed
     assert series("headroom_group_time_lag_seconds", found).get(key) == late
     unknown = series("headroom_group_unknown_lag_partitions", found)[key]
     assert unknown == (1 if second is UNKNOWN else 0)
