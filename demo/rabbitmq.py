@@ -10,6 +10,7 @@ import json
 import shutil
 import urllib.error
 import urllib.request
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ ADMINISTRATOR = "guest"
 # Debian's program in the PATH is a wrapper that becomes another user; this is what it runs.
 _DEBIAN = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 _ANSWER_SECONDS = 10.0
+_LOGIN = b64encode(f"{ADMINISTRATOR}:{ADMINISTRATOR}".encode()).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,63 @@ def find_rabbitmq() -> RabbitPrograms | None:
     return RabbitPrograms(Path(server), Path(epmd))
 
 
-class RabbitServer:
+class RabbitApi:
+    """What is asked of a node over its management API, as the administrator."""
+
+    def __init__(self, url: str) -> None:
+        """Name the address; nothing is asked yet."""
+        self.url = url
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def ready(self) -> bool:
+        """Tell whether it takes requests and messages."""
+        try:
+            answer = self.ask("GET", "/api/overview?columns=listeners", timeout_seconds=2.0)
+        except DemoError:
+            return False
+        return any(each.get("protocol") == "amqp" for each in answer.get("listeners", []))
+
+    def ask(
+        self, method: str, path: str, body: Any = None, timeout_seconds: float = _ANSWER_SECONDS
+    ) -> Any:
+        """Send one request as the administrator; return the JSON of its answer, None if empty.
+
+        Raises:
+            DemoError: No answer, or another status than 2xx.
+        """
+        request = urllib.request.Request(  # noqa: S310  the address is ours, and http
+            self.url + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"content-type": "application/json", "authorization": f"Basic {_LOGIN}"},
+        )
+        try:
+            with self._opener.open(request, timeout=timeout_seconds) as answer:
+                content = answer.read()
+        except urllib.error.HTTPError as error:
+            said = error.read()[:300].decode("utf-8", "replace")
+            raise DemoError(f"RabbitMQ refused {method} {path} ({error.code}): {said}") from None
+        except (OSError, TimeoutError) as error:
+            raise DemoError(f"RabbitMQ does not answer: {error}") from None
+        return json.loads(content) if content else None
+
+    def user(self, name: str, password: str, tags: str, virtual_hosts: Sequence[str]) -> None:
+        """Create a user who may look at virtual hosts and change nothing there.
+
+        Raises:
+            DemoError: RabbitMQ refused.
+        """
+        self.ask("PUT", f"/api/users/{name}", {"password": password, "tags": tags})
+        nothing = {"configure": "^$", "write": "^$", "read": "^$"}
+        for virtual_host in virtual_hosts:
+            self.ask("PUT", f"/api/permissions/{part(virtual_host)}/{name}", nothing)
+
+    def virtual_host(self, name: str) -> VirtualHost:
+        """Return the way to a virtual host, which need not exist yet."""
+        return VirtualHost(self, name)
+
+
+class RabbitServer(RabbitApi):
     """A node by its addresses: the services that run it, and what is asked of it."""
 
     def __init__(
@@ -73,19 +131,15 @@ class RabbitServer:
         self._folder = folder.absolute()
         self._programs = programs
         self._plugins = tuple(plugins)
-        self.amqp_port, self.port, self._epmd_port, self._node_port = free_ports(4, HOST)
+        self.amqp_port, port, self._epmd_port, self._node_port = free_ports(4, HOST)
+        super().__init__(f"http://{HOST}:{port}")
         self._settings = {
             "listeners.tcp.1": f"{HOST}:{self.amqp_port}",
             "management.tcp.ip": HOST,
-            "management.tcp.port": str(self.port),
+            "management.tcp.port": str(port),
             "log.console.level": "warning",
             **(settings or {}),
         }
-
-    @property
-    def url(self) -> str:
-        """The address of its management API."""
-        return f"http://{HOST}:{self.port}"
 
     def services(self) -> tuple[Service, Service]:
         """Write its settings and return the programs that run it, in the order of their start."""
@@ -117,58 +171,6 @@ class RabbitServer:
             Service("rabbitmq", (str(self._programs.server),), node),
         )
 
-    def ready(self) -> bool:
-        """Tell whether it takes requests and messages."""
-        try:
-            answer = self.ask("GET", "/api/overview?columns=listeners", timeout_seconds=2.0)
-        except DemoError:
-            return False
-        return any(each.get("protocol") == "amqp" for each in answer.get("listeners", []))
-
-    def ask(
-        self, method: str, path: str, body: Any = None, timeout_seconds: float = _ANSWER_SECONDS
-    ) -> Any:
-        """Send one request as the administrator; return the JSON of its answer, None if empty.
-
-        Raises:
-            DemoError: No answer, or another status than 2xx.
-        """
-        request = urllib.request.Request(  # noqa: S310  the address is ours, and http
-            self.url + path,
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"content-type": "application/json"},
-        )
-        passwords = urllib.request.HTTPPasswordMgrWithPriorAuth()
-        passwords.add_password(None, self.url, ADMINISTRATOR, ADMINISTRATOR, is_authenticated=True)
-        opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPBasicAuthHandler(passwords)
-        )
-        try:
-            with opener.open(request, timeout=timeout_seconds) as answer:
-                content = answer.read()
-        except urllib.error.HTTPError as error:
-            said = error.read()[:300].decode("utf-8", "replace")
-            raise DemoError(f"RabbitMQ refused {method} {path} ({error.code}): {said}") from None
-        except (OSError, TimeoutError) as error:
-            raise DemoError(f"RabbitMQ does not answer: {error}") from None
-        return json.loads(content) if content else None
-
-    def user(self, name: str, password: str, tags: str, virtual_hosts: Sequence[str]) -> None:
-        """Create a user who may look at virtual hosts and change nothing there.
-
-        Raises:
-            DemoError: RabbitMQ refused.
-        """
-        self.ask("PUT", f"/api/users/{name}", {"password": password, "tags": tags})
-        nothing = {"configure": "^$", "write": "^$", "read": "^$"}
-        for virtual_host in virtual_hosts:
-            self.ask("PUT", f"/api/permissions/{part(virtual_host)}/{name}", nothing)
-
-    def virtual_host(self, name: str) -> VirtualHost:
-        """Return the way to a virtual host, which need not exist yet."""
-        return VirtualHost(self, name)
-
     def _write(self, name: str, content: str) -> None:
         (self._folder / name).write_text(content + "\n", encoding="utf-8")
 
@@ -176,39 +178,39 @@ class RabbitServer:
 class VirtualHost:
     """Makes things in one virtual host."""
 
-    def __init__(self, server: RabbitServer, name: str) -> None:
+    def __init__(self, api: RabbitApi, name: str) -> None:
         """Describe it; nothing is asked yet."""
         self.name = name
-        self._server = server
+        self._api = api
         self._part = part(name)
 
     def create(self) -> None:
         """Create it."""
-        self._server.ask("PUT", f"/api/vhosts/{self._part}", {})
+        self._api.ask("PUT", f"/api/vhosts/{self._part}", {})
 
     def queue(self, name: str, **arguments: Any) -> None:
         """Declare a durable queue; ``message_ttl=1`` becomes ``x-message-ttl``."""
         found = {f"x-{each.replace('_', '-')}": value for each, value in arguments.items()}
         body = {"durable": True, "arguments": found}
-        self._server.ask("PUT", f"/api/queues/{self._part}/{part(name)}", body)
+        self._api.ask("PUT", f"/api/queues/{self._part}/{part(name)}", body)
 
     def exchange(self, name: str, kind: str = "direct", **arguments: Any) -> None:
         """Declare a durable exchange; ``alternate_exchange`` becomes ``alternate-exchange``."""
         found = {each.replace("_", "-"): value for each, value in arguments.items()}
         body = {"type": kind, "durable": True, "arguments": found}
-        self._server.ask("PUT", f"/api/exchanges/{self._part}/{part(name)}", body)
+        self._api.ask("PUT", f"/api/exchanges/{self._part}/{part(name)}", body)
 
     def bind(self, source: str, destination: str, key: str = "", *, exchange: bool = False) -> None:
         """Bind a queue, or an exchange, to an exchange."""
         kind = "e" if exchange else "q"
         path = f"/api/bindings/{self._part}/e/{part(source)}/{kind}/{part(destination)}"
-        self._server.ask("POST", path, {"routing_key": key, "arguments": {}})
+        self._api.ask("POST", path, {"routing_key": key, "arguments": {}})
 
     def policy(self, name: str, pattern: str, apply_to: str = "queues", **definition: Any) -> None:
         """Set a policy; ``message_ttl=1`` becomes ``message-ttl``."""
         found = {each.replace("_", "-"): value for each, value in definition.items()}
         body = {"pattern": pattern, "apply-to": apply_to, "definition": found}
-        self._server.ask("PUT", f"/api/policies/{self._part}/{part(name)}", body)
+        self._api.ask("PUT", f"/api/policies/{self._part}/{part(name)}", body)
 
     def publish(
         self, key: str, payload: str = "-", *, exchange: str = "amq.default", **properties: Any
@@ -220,7 +222,7 @@ class VirtualHost:
             "payload": payload,
             "payload_encoding": "string",
         }
-        self._server.ask("POST", f"/api/exchanges/{self._part}/{part(exchange)}/publish", body)
+        self._api.ask("POST", f"/api/exchanges/{self._part}/{part(exchange)}/publish", body)
 
     def take(self, queue: str, count: int, *, reject: bool = False) -> int:
         """Take messages off a queue and acknowledge or reject them; return how many there were."""
@@ -230,12 +232,12 @@ class VirtualHost:
             "encoding": "auto",
             "truncate": 0,
         }
-        answer = self._server.ask("POST", f"/api/queues/{self._part}/{part(queue)}/get", body)
+        answer = self._api.ask("POST", f"/api/queues/{self._part}/{part(queue)}/get", body)
         return len(answer)
 
     def depths(self) -> dict[str, int | None]:
         """Return what RabbitMQ says each queue holds; None where it does not say yet."""
-        answer = self._server.ask("GET", f"/api/queues/{self._part}?columns=name,messages")
+        answer = self._api.ask("GET", f"/api/queues/{self._part}?columns=name,messages")
         return {each["name"]: each.get("messages") for each in answer}
 
 

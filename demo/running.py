@@ -17,6 +17,8 @@ import yaml
 from config.settings import LakeSettings
 from demo.cluster import KafkaCluster
 from demo.errors import DemoError
+from demo.rabbitmq import find_rabbitmq
+from demo.rabbitmq_part import RabbitPart
 from demo.state import Answer, DataFolder, Request
 from demo.workload.catalogue import CATALOGUE
 from demo.workload.control import Reached, Wanted
@@ -95,6 +97,8 @@ class RunningDemo:
             processes=self._processes,
         )
         self._supervisor = Supervisor(self._processes, folder.logs, notice)
+        rabbitmq = find_rabbitmq()
+        self.rabbit = None if rabbitmq is None else RabbitPart(folder.rabbitmq, rabbitmq)
         self._wanted = Wanted()
         self._mourned: set[int] = set()
         self._started_at = datetime.now(UTC)
@@ -115,6 +119,7 @@ class RunningDemo:
                     "dead_letters": {"redrive_groups": dict(CATALOGUE.redrive_groups)},
                 }
             ],
+            "rabbitmq": [] if self.rabbit is None else [self.rabbit.configuration()],
             "lake": {"uri": "lake"},
             "spark": {"trigger_seconds": 10},
             "app": {"port": self._options.port, "refresh_seconds": POLL_SECONDS},
@@ -150,6 +155,13 @@ class RunningDemo:
             children=[self._supervisor.child("workload")],
             interval_seconds=0.2,
         )
+
+    def start_rabbitmq(self) -> str:
+        """Begin to start RabbitMQ where it is installed, and return one line on it."""
+        if self.rabbit is None:
+            return "RabbitMQ: rabbitmq-server is not installed, the demo goes on without it"
+        self.rabbit.start(self._processes, self._folder.logs)
+        return f"RabbitMQ: {self.rabbit.url} (guest, guest), in some seconds"
 
     def start_services(self, *names: str) -> None:
         """Start some of the services: ``collectors``, ``spark``, ``dashboard``."""
@@ -208,6 +220,9 @@ class RunningDemo:
         for name, request in self._folder.requests():
             self._folder.reply(name, self._carry_out(request))
         self._supervisor.check()
+        failure = self.rabbit.look_after() if self.rabbit is not None else None
+        if failure is not None:
+            self._notice(failure)
         for number, child in self.cluster.died():
             if child.pid not in self._mourned:
                 self._mourned.add(child.pid)
@@ -219,6 +234,8 @@ class RunningDemo:
     def close(self) -> None:
         """End every process; delete Kafka's data unless it is to be kept."""
         keep = self._options.keep
+        if self.rabbit is not None:
+            self.rabbit.close()
         others = [each for each in self._processes.children if not each.name.startswith("broker")]
         self._processes.stop(*others, grace_seconds=8.0)
         self.cluster.close(keep=keep)
