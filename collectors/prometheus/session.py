@@ -17,6 +17,7 @@ from typing import Any
 import requests
 from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from collectors.errors import (
     CollectorError,
@@ -134,9 +135,9 @@ class BoundedSession(requests.Session):
                 method, url, params=params, timeout=seconds, stream=True, allow_redirects=False
             ) as response:
                 body = _read(response, ends, where)
-        except requests.Timeout:
+        except (requests.Timeout, ReadTimeoutError):
             raise NoAnswerError(f"{where} did not answer within {seconds:.1f} s") from None
-        except requests.RequestException as error:
+        except (requests.RequestException, HTTPError) as error:
             raise _transport(where, error) from None
         parsed = _json(body)
         if response.status_code != 200:
@@ -185,7 +186,8 @@ class _NotNowError(Exception):
 def _read(response: requests.Response, ends: float, where: str) -> bytes:
     """Read a body that may neither trickle for ever nor fill the memory."""
     body = bytearray()
-    for part in response.iter_content(_PART_BYTES):
+    # One read of the socket at a time: iter_content would wait for a whole part.
+    while part := response.raw.read1(_PART_BYTES, decode_content=True):
         body += part
         if len(body) > LARGEST_BYTES:
             raise TooMuchError(
@@ -203,7 +205,7 @@ def _json(body: bytes) -> Any:
         return None
 
 
-def _transport(where: str, error: requests.RequestException) -> Exception:
+def _transport(where: str, error: Exception) -> Exception:
     text = str(error)
     if "CERTIFICATE_VERIFY_FAILED" in text:
         reason = text.partition("CERTIFICATE_VERIFY_FAILED]")[2].partition("(_ssl")[0].strip(" :")
@@ -214,8 +216,6 @@ def _transport(where: str, error: requests.RequestException) -> Exception:
         return UnreachableError(f"{where}: its host name is unknown; check url, and the DNS")
     if isinstance(error, requests.exceptions.InvalidHeader):
         return SettingsError(f"{where}: token cannot be sent in a header: is it one line?")
-    if "Read timed out" in text:
-        return NoAnswerError(f"{where} answers too slowly: it was not done in time")
     if "refused" in text:
         return _NotNowError(UnreachableError(f"{where} cannot be reached: connection refused"))
     if isinstance(error, requests.ConnectionError) and "NewConnectionError" in text:
