@@ -18,6 +18,7 @@ from collectors.kafka.view import View
 _UNSEEN = "time lag: one poll cannot tell when the next record arrived"
 _REMOVED = "time lag: retention has removed the next record"
 _TURN = "time lag: longer than this partition has been watched; its record waits for its turn"
+_ANY_ORDER = "time lag: records of a share group are done with in any order"
 _REFUSAL_SECONDS = 600.0
 _SEARCH_ROUNDS = 8
 _LOOKUP_SHARE = 0.25  # of what is left of the poll's time
@@ -43,12 +44,12 @@ def time_lags(client: View, rows: pl.DataFrame) -> pl.DataFrame:
     sources: list[str | None] = []
     reasons: list[str | None] = []
     shared: dict[Place, str] = {}
-    columns = ("topic", "partition", "committed", "lag", "unknown_reason")
-    for topic, partition, committed, lag, reason in rows.select(columns).iter_rows():
-        if not lag:
-            late.append(None if lag is None or reason else 0.0)
+    columns = ("topic", "partition", "committed", "log_end", "lag", "unknown_reason")
+    for topic, partition, committed, end, lag, reason in rows.select(columns).iter_rows():
+        if not lag or end - committed != lag:
+            late.append(None if lag != 0 or reason else 0.0)
             sources.append(None)
-            reasons.append(reason)
+            reasons.append(reason or (_ANY_ORDER if lag else None))
             continue
         place = (topic, partition)
         partition_times = times.get(place)
@@ -137,7 +138,8 @@ def _wanted(
 ) -> tuple[list[Wanted], list[Wanted]]:
     """Return the records that retention has removed, and those that must be asked for."""
     read = pl.col("is_subscribed").fill_null(True)
-    late = rows.filter((pl.col("lag") > 0) & pl.col("unknown_reason").is_null() & read)
+    in_order = pl.col("lag") == pl.col("log_end") - pl.col("committed")
+    late = rows.filter((pl.col("lag") > 0) & in_order & pl.col("unknown_reason").is_null() & read)
     truncated, wanted = [], []
     columns = ("topic", "partition", "committed", "log_start")
     for topic, partition, committed, start in late.select(columns).unique().iter_rows():

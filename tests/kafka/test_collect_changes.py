@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from confluent_kafka import Consumer, Producer, ShareConsumer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions, NewTopic
 from kafka.protocol.consumer import OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
@@ -166,7 +166,7 @@ def test_brokers_that_take_one_group_a_request(
             options["min_version"] = options["max_version"] = 99
         return FindCoordinatorRequest(**options)
 
-    monkeypatch.setattr("collectors.kafka.groups._offset_fetch", unknown_version)
+    monkeypatch.setattr("collectors.kafka.groupcommits._offset_fetch", unknown_version)
     monkeypatch.setattr("collectors.kafka.groups.FindCoordinatorRequest", unknown_lookup)
     gone = groups.pop()
     names.admin.delete_consumer_groups([gone])[gone].result(timeout=20)
@@ -177,32 +177,6 @@ def test_brokers_that_take_one_group_a_request(
         row = after.offsets(group, topic)[1]
         assert (row["committed"], row["lag"]) == (3, 2)
         assert row["lag"] == before.offsets(group, topic)[1]["lag"]
-
-
-def test_a_share_group_has_members_and_no_committed_offsets(names: Names, poller: Poller) -> None:
-    topic = names.topic("orders", partitions=2)
-    group = names.group("share")
-    names.produce(topic, 5)
-    consumer = ShareConsumer(
-        {"bootstrap.servers": names.cluster.bootstrap_servers, "group.id": group}
-    )
-    try:
-        consumer.subscribe([topic])
-
-        def assigned() -> bool:
-            consumer.poll(0.2)
-            members = poller.poll().table("group_members").filter(pl.col("group") == group)
-            return members["assigned_partitions"].to_list() == [2]
-
-        eventually(assigned, timeout_seconds=40, what="share group with an assigned member")
-        poll = poller.poll()
-        found = poll.group(group)
-        assert found is not None
-        assert (found["type"], found["state"], found["members"]) == ("share", "stable", 1)
-        assert poll.offsets(group, topic) == {}
-        assert poll.errors == {}
-    finally:
-        consumer.close()
 
 
 def test_added_partitions_are_seen_at_the_next_poll(names: Names, poller: Poller) -> None:
