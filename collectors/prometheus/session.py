@@ -35,6 +35,14 @@ _PART_BYTES = 64 * 1024
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})
 _SHOWN_CHARACTERS = 200
+# TLS alerts by which a server refuses a client's certificate.
+_OUR_CERTIFICATE = (
+    "alert unknown ca",
+    "alert bad certificate",
+    "alert certificate",
+    "certificate_required",
+    "certificate required",
+)
 # Over 11,000 moments; over the server's own limits of samples.
 _TOO_MUCH = ("exceeded", "too many samples")
 
@@ -210,6 +218,11 @@ def _transport(where: str, error: Exception) -> Exception:
     if "CERTIFICATE_VERIFY_FAILED" in text:
         reason = text.partition("CERTIFICATE_VERIFY_FAILED]")[2].partition("(_ssl")[0].strip(" :")
         return SecurityError(f"{where}: its certificate is not trusted ({reason}); set ca_file")
+    if any(sign in text.lower() for sign in _OUR_CERTIFICATE):
+        return SecurityError(
+            f"{where} does not accept our certificate, or wants one: check certificate_file "
+            "and key_file"
+        )
     if isinstance(error, requests.exceptions.SSLError):
         return SecurityError(f"{where}: TLS failed; http and https mixed up?")
     if "Name or service not known" in text or "name resolution" in text or "No address" in text:
