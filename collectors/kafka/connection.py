@@ -222,14 +222,20 @@ class Connection:
         if isinstance(error, TimeoutError | ssl.SSLWantReadError | ssl.SSLWantWriteError):
             return NoAnswerError(f"{self._label}: did not answer in time")
         if isinstance(error, ssl.SSLCertVerificationError):
+            advice = "renew it" if "expired" in error.verify_message else "check ssl.ca.location"
             return SecurityError(
-                f"{self._label}: its certificate is not trusted ({error.verify_message}); check "
-                "ssl.ca.location"
+                f"{self._label}: its certificate is not trusted ({error.verify_message}); {advice}"
             )
         if isinstance(error, ssl.SSLError):
+            why = error.reason or str(error)
+            if "ALERT" in why and "CERTIFICATE" in why:
+                return SecurityError(
+                    f"{self._label}: refused this client's certificate ({why}); check "
+                    "ssl.certificate.location and ssl.key.location, and whether it has expired"
+                )
             return SecurityError(
-                f"{self._label}: no encrypted connection ({error.reason or error}); does "
-                "security.protocol fit the listener?"
+                f"{self._label}: no encrypted connection ({why}); does security.protocol fit the "
+                "listener?"
             )
         if isinstance(error, socket.gaierror):
             return UnreachableError(f"{self._label}: the host name cannot be resolved")

@@ -75,9 +75,12 @@ def read_groups(
             described.unknown.pop(group, None)
             commits.unknown.pop(group, None)
             refs.pop(group, None)
-    unknown = sum(1 for row in described.groups.values() if row["state"] == "unknown")
-    if unknown:
-        problems.append(f"{unknown} of {len(refs)} groups are unknown")
+    reasons = [
+        row["unknown_reason"] for row in described.groups.values() if row["state"] == "unknown"
+    ]
+    if reasons:
+        told = "; ".join(sorted(set(filter(None, reasons))))
+        problems.append(f"{len(reasons)} of {len(refs)} groups are unknown: {told}")
     return Groups(
         pl.DataFrame(list(described.groups.values()), schema=GROUPS_SCHEMA).sort("group"),
         pl.DataFrame(described.members, schema=MEMBERS_SCHEMA).sort("group", "member_id"),

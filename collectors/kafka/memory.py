@@ -8,7 +8,7 @@ from datetime import datetime
 
 import polars as pl
 
-from collectors.kafka.brokerreads import LogDirectories
+from collectors.kafka.brokerreads import SIZES_SCHEMA, LogDirectories
 from collectors.kafka.changes import Seen
 from collectors.kafka.commits.estimate import NOTHING_SEEN, CommitsSeen
 from collectors.kafka.commits.log import CommitLog
@@ -75,7 +75,7 @@ class Memory:
     configs: dict[str, TopicConfig | str] = field(default_factory=dict)
     configs_at: datetime | None = None
     log_directories: dict[int, LogDirectories | str] = field(default_factory=dict)
-    sizes: pl.DataFrame | None = None
+    sizes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SIZES_SCHEMA))
     log_directories_at: datetime | None = None
     topics_written: dict[str, tuple[object, datetime]] = field(default_factory=dict)
     samples: dict[str, Sampled] = field(default_factory=dict)

@@ -311,20 +311,30 @@ class View:
 
     @property
     def log_directories(self) -> tuple[Mapping[int, LogDirectories | str], pl.DataFrame]:
-        """Disks by broker and the size of each replica. Read anew every minute."""
+        """Disks by broker and the size of each replica.
+
+        Read anew every minute; of a broker that failed or refused to tell, at every poll.
+        """
 
         def read() -> tuple[Mapping[int, LogDirectories | str], pl.DataFrame]:
             memory = self.memory
             at = memory.log_directories_at
-            if (
-                memory.sizes is None
-                or at is None
-                or (self.now - at).total_seconds() >= LOG_DIRECTORIES_EVERY_SECONDS
-            ):
-                memory.log_directories, memory.sizes = read_log_directories(
-                    self.wire, self.broker_ids, self.deadline
-                )
+            wanted = self.broker_ids
+            if at is None or (self.now - at).total_seconds() >= LOG_DIRECTORIES_EVERY_SECONDS:
+                memory.log_directories.clear()
+                memory.sizes = memory.sizes.clear()
                 memory.log_directories_at = self.now
+            else:
+                known = memory.log_directories
+                wanted = [broker for broker in wanted if not _is_known(known.get(broker))]
+            if wanted:
+                found, sizes = read_log_directories(self.wire, wanted, self.deadline)
+                memory.log_directories.update(found)
+                memory.sizes = pl.concat(
+                    [memory.sizes.filter(~pl.col("broker_id").is_in(wanted)), sizes]
+                )
+                if any(_is_known(disks) for disks in found.values()):
+                    memory.log_directories_at = self.now
             return memory.log_directories, memory.sizes
 
         return self._once("log_directories", read)
@@ -345,8 +355,9 @@ class View:
             self._done[name] = error
 
 
-def _is_known(config: TopicConfig | str | None) -> bool:
-    return config is not None and not isinstance(config, str)
+def _is_known(found: object) -> bool:
+    """Tell whether something was read: reasons why it was not are texts."""
+    return found is not None and not isinstance(found, str)
 
 
 def _worth_asking(known: TopicConfig | str | None) -> bool:

@@ -53,11 +53,15 @@ class Secured:
     mutual: str
     sasl: str
     sasl_tls: str
+    expired: str
     topic: str
     group: str
+    dead: str
 
 
-def key_pair(folder: Path, name: str, issuer: tuple[Any, Any] | None) -> tuple[Any, Any]:
+def key_pair(
+    folder: Path, name: str, issuer: tuple[Any, Any] | None, *, expired: bool = False
+) -> tuple[Any, Any]:
     """Write ``name.pem`` (certificate) and ``name.key``; self-signed without an issuer."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
@@ -68,8 +72,8 @@ def key_pair(folder: Path, name: str, issuer: tuple[Any, Any] | None) -> tuple[A
         .issuer_name(issuer[1].subject if issuer else subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_before(now - timedelta(days=2))
+        .not_valid_after(now + timedelta(days=-1 if expired else 1))
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(HOST))]), False)
         .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), True)
         .sign(issuer[0] if issuer else key, hashes.SHA256())
@@ -91,12 +95,15 @@ def secured(kafka_java: Java, tmp_path_factory: pytest.TempPathFactory) -> Itera
     authority = key_pair(folder, "ca", None)
     key_pair(folder, "broker", authority)
     key_pair(folder, "client", authority)
+    key_pair(folder, "late-broker", authority, expired=True)
+    key_pair(folder, "late-client", authority, expired=True)
     key_pair(folder, "stranger", None)
-    (folder / "broker-all.pem").write_text(
-        (folder / "broker.key").read_text() + (folder / "broker.pem").read_text()
-    )
-    client, controller, *others = free_ports(6, HOST)
-    names = ("TLS", "MUTUAL", "SASL", "SASLTLS")
+    for name in ("broker", "late-broker"):
+        (folder / f"{name}-all.pem").write_text(
+            (folder / f"{name}.key").read_text() + (folder / f"{name}.pem").read_text()
+        )
+    client, controller, *others = free_ports(7, HOST)
+    names = ("TLS", "MUTUAL", "SASL", "SASLTLS", "EXPIRED")
     places = {name: f"{HOST}:{port}" for name, port in zip(names, others, strict=True)}
     listeners = [f"PLAINTEXT://{HOST}:{client}"] + [f"{n}://{p}" for n, p in places.items()]
     jaas = f'{LOGIN} user_reader="{PASSWORD}";'
@@ -111,12 +118,13 @@ def secured(kafka_java: Java, tmp_path_factory: pytest.TempPathFactory) -> Itera
             "advertised.listeners": ",".join(listeners),
             "controller.quorum.voters": f"1@{HOST}:{controller}",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,TLS:SSL,"
-            "MUTUAL:SSL,SASL:SASL_PLAINTEXT,SASLTLS:SASL_SSL",
+            "MUTUAL:SSL,SASL:SASL_PLAINTEXT,SASLTLS:SASL_SSL,EXPIRED:SSL",
             "ssl.keystore.type": "PEM",
             "ssl.keystore.location": str(folder / "broker-all.pem"),
             "ssl.truststore.type": "PEM",
             "ssl.truststore.location": str(folder / "ca.pem"),
             "listener.name.mutual.ssl.client.auth": "required",
+            "listener.name.expired.ssl.keystore.location": str(folder / "late-broker-all.pem"),
             "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
             "listener.name.sasl.plain.sasl.jaas.config": jaas,
             "listener.name.sasl.scram-sha-256.sasl.jaas.config": SCRAM_LOGIN,
@@ -147,8 +155,10 @@ def secured(kafka_java: Java, tmp_path_factory: pytest.TempPathFactory) -> Itera
             places["MUTUAL"],
             places["SASL"],
             places["SASLTLS"],
+            places["EXPIRED"],
             topic,
             group,
+            dead,
         )
     finally:
         cluster.close(keep=False)
@@ -314,6 +324,35 @@ def test_mutual_tls(secured: Secured) -> None:
         pytest.param(
             "tls", {"security.protocol": "SSL"}, "", ["not trusted", "ssl.ca.location"], id="ca"
         ),
+        pytest.param(
+            "expired",
+            {"security.protocol": "SSL", "ssl.ca.location": "ca.pem"},
+            "",
+            ["certificate has expired", "renew"],
+            id="expired certificate",
+        ),
+        pytest.param(
+            "mutual",
+            {"security.protocol": "SSL", "ssl.ca.location": "ca.pem"},
+            "",
+            ["ssl.certificate.location"],
+            id="no certificate of the client's own",
+        ),
+        *(
+            pytest.param(
+                "mutual",
+                {
+                    "security.protocol": "SSL",
+                    "ssl.ca.location": "ca.pem",
+                    "ssl.certificate.location": f"{name}.pem",
+                    "ssl.key.location": f"{name}.key",
+                },
+                "",
+                ["ssl.certificate.location"],
+                id=f"certificate of a {name}",
+            )
+            for name in ("stranger", "late-client")
+        ),
         pytest.param("nowhere", {}, "", ["127.0.0.1:1", "refused"], id="port"),
         pytest.param("nobody", {}, "", ["nobody.invalid", "host name"], id="host name"),
     ],
@@ -327,7 +366,7 @@ def test_a_mistake_is_one_clear_line(
         "nobody": "nobody.invalid:9092",
     }.get(listener) or getattr(secured, listener)
     placed = {
-        key: str(secured.folder / value) if value.endswith(".pem") else value
+        key: str(secured.folder / value) if value.endswith((".pem", ".key")) else value
         for key, value in properties.items()
     }
     answer = run(secured, ["once", "--json"], servers, placed, password or "x")
@@ -388,12 +427,28 @@ def test_with_describe_alone_only_the_optional_features_are_missing(
         poll = eventually(visible, what="visible group")
         row = poll.offsets(secured.group, secured.topic)[0]
         assert (row["committed"], row["log_end"], row["lag"]) == (4, 10, 6)
-        assert poll.errors.keys() == {"partitions", "topics", "dead_letters"}
+        assert poll.errors.keys() == {
+            "partitions",
+            "topics",
+            "log_directories",
+            "quorum",
+            "dead_letters",
+        }
+        for section in ("partitions", "log_directories", "quorum"):
+            assert "DESCRIBE on the cluster" in poll.errors[section]
+        partitions = poll.table("partitions")
+        assert partitions["adding_replicas"].null_count() == partitions.height
+        assert poll.table("quorum").is_empty()
+        (directory,) = poll.table("log_directories").to_dicts()
+        assert (directory["path"], directory["is_offline"]) == (None, None)
+        assert "DESCRIBE on the cluster" in directory["unknown_reason"]
         assert "DESCRIBE_CONFIGS" in poll.errors["partitions"]
         assert "DESCRIBE_CONFIGS" in poll.errors["topics"]
         assert "READ on the topic" in poll.errors["dead_letters"]
         (broker,) = poll.table("brokers").to_dicts()
         assert broker["log_bytes"] is None
+        assert broker["is_controller"] is None
+        assert broker["under_replicated"] == 0
         assert "DESCRIBE on the cluster" in broker["unknown_reason"]
     answer = run(secured, ["check"], secured.sasl, sasl("PLAIN"))
     assert answer.returncode == 0, answer.stdout
@@ -422,3 +477,83 @@ def test_with_all_rights_check_finds_nothing(secured: Secured, grant: Any) -> No
         return answer.returncode == 0 and "fails" not in answer.stdout
 
     eventually(complete, timeout_seconds=60, what="check without a complaint")
+
+
+def test_without_a_right_on_one_topic_or_group_the_others_are_read(
+    secured: Secured, grant: Any
+) -> None:
+    """Topics that one may not describe are not there; groups are, with DESCRIBE on the cluster."""
+    made = Names(secured.cluster)
+    other = made.topic("secret.orders", partitions=1)
+    made.produce(other, 3)
+    made.commit(secured.group, other, {0: 1})
+    made.commit("secret-group", secured.topic, {0: 1})
+    grant(
+        binding(ResourceType.TOPIC, secured.topic, AclOperation.DESCRIBE),
+        binding(ResourceType.TOPIC, secured.topic, AclOperation.DESCRIBE_CONFIGS),
+        binding(ResourceType.GROUP, secured.group, AclOperation.DESCRIBE),
+        CLUSTER,
+    )
+    try:
+        with polling(secured.sasl, properties=as_secret(sasl("PLAIN"))) as poller:
+
+            def complete() -> Any:
+                poll = poller.poll()
+                done = poll.group("secret-group") and poll.errors.keys() <= {
+                    "groups",
+                    "group_offsets",
+                }
+                return poll if done else None
+
+            poll = eventually(complete, what="poll with all that is permitted")
+            for section in ("groups", "group_offsets"):
+                assert "1 of 2 groups are unknown" in poll.errors[section]
+                assert "needs DESCRIBE on the group" in poll.errors[section]
+            secret = poll.group("secret-group")
+            assert secret is not None
+            assert (secret["state"], secret["members"]) == ("unknown", None)
+            assert "needs DESCRIBE on the group" in secret["unknown_reason"]
+            assert set(poll.table("partitions")["topic"]) == {secured.topic}
+            assert set(poll.table("group_offsets")["topic"]) == {secured.topic}
+            assert poll.offsets(secured.group, secured.topic)[0]["lag"] == 6
+            # A right that is granted later is used without a restart.
+            grant(binding(ResourceType.TOPIC, other, AclOperation.DESCRIBE))
+
+            def seen() -> bool:
+                return poller.poll().offsets(secured.group, other).get(0, {}).get("lag") == 2
+
+            eventually(seen, what="the other topic")
+    finally:
+        made.delete()
+        secured.cluster.admin().delete_consumer_groups(["secret-group"])["secret-group"].result(20)
+
+
+def test_without_read_on_one_dead_letter_topic_the_other_is_sampled(
+    secured: Secured, grant: Any
+) -> None:
+    made = Names(secured.cluster)
+    other = made.topic("payments.dlq", partitions=1)
+    made.produce(other, 4)
+    grant(TOPICS, GROUPS, CONFIGS, CLUSTER)
+    grant(binding(ResourceType.TOPIC, other, AclOperation.READ))
+    try:
+        with polling(secured.sasl, properties=as_secret(sasl("PLAIN"))) as poller:
+
+            def sampled() -> Any:
+                poll = poller.poll()
+                if poll.table("dead_letters").height < 2:
+                    return None
+                return poll if poll.dead_letter(other)["sampled_records"] == 4 else None
+
+            poll = eventually(sampled, what="sample of the permitted topic")
+            denied = f"needs READ on the topic {secured.dead}"
+            assert denied in poll.errors["dead_letters"]
+            row = poll.dead_letter(secured.dead)
+            assert (row["retained"], row["reasons"], row["sampled_records"]) == (2, None, None)
+            assert denied in row["unknown_reason"]
+            # It is asked again, though nothing arrived: a right that is granted later is used.
+            grant(binding(ResourceType.TOPIC, secured.dead, AclOperation.READ))
+            poll = eventually(lambda: ok(poller.poll()), what="poll without errors")
+            assert poll.dead_letter(secured.dead)["sampled_records"] == 2
+    finally:
+        made.delete()
