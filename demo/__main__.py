@@ -121,6 +121,7 @@ def _run(folder: DataFolder, options: Options) -> None:
             lag = demo.wait_for_first_lag()
         _out.print(f"first lag in the lake after {watch.seconds:.0f} s: {lag} messages")
         _out.print(f"Kafka: {demo.cluster.bootstrap_servers}")
+        _out.print(demo.start_connect())
         _out.print(demo.start_rabbitmq())
         _out.print(f"logs: {folder.logs}   break something: python -m demo fault --help")
         _out.print("Ctrl-C ends everything")

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +16,7 @@ import yaml
 
 from config.settings import LakeSettings
 from demo.cluster import KafkaCluster
+from demo.connect_part import ConnectPart
 from demo.errors import DemoError
 from demo.rabbitmq import find_rabbitmq
 from demo.rabbitmq_part import RabbitPart
@@ -97,6 +98,7 @@ class RunningDemo:
             processes=self._processes,
         )
         self._supervisor = Supervisor(self._processes, folder.logs, notice)
+        self.connect = ConnectPart(folder.connect, java)
         rabbitmq = find_rabbitmq()
         self.rabbit = None if rabbitmq is None else RabbitPart(folder.rabbitmq, rabbitmq)
         self._wanted = Wanted()
@@ -119,6 +121,7 @@ class RunningDemo:
                     "dead_letters": {"redrive_groups": dict(CATALOGUE.redrive_groups)},
                 }
             ],
+            "connect": [self.connect.configuration()],
             "rabbitmq": [] if self.rabbit is None else [self.rabbit.configuration()],
             "lake": {"uri": "lake"},
             "spark": {"trigger_seconds": 10},
@@ -155,6 +158,14 @@ class RunningDemo:
             children=[self._supervisor.child("workload")],
             interval_seconds=0.2,
         )
+
+    def start_connect(self) -> str:
+        """Begin to start a worker of Kafka Connect, and return one line on it."""
+        replicas = min(3, self._options.brokers)
+        self.connect.start(
+            self._processes, self._folder.logs, self.cluster.bootstrap_servers, replicas
+        )
+        return f"Kafka Connect: {self.connect.url}, in some seconds"
 
     def start_rabbitmq(self) -> str:
         """Begin to start RabbitMQ where it is installed, and return one line on it."""
@@ -220,9 +231,10 @@ class RunningDemo:
         for name, request in self._folder.requests():
             self._folder.reply(name, self._carry_out(request))
         self._supervisor.check()
-        failure = self.rabbit.look_after() if self.rabbit is not None else None
-        if failure is not None:
-            self._notice(failure)
+        for part in self._parts:
+            failure = part.look_after()
+            if failure is not None:
+                self._notice(failure)
         for number, child in self.cluster.died():
             if child.pid not in self._mourned:
                 self._mourned.add(child.pid)
@@ -234,14 +246,18 @@ class RunningDemo:
     def close(self) -> None:
         """End every process; delete Kafka's data unless it is to be kept."""
         keep = self._options.keep
-        if self.rabbit is not None:
-            self.rabbit.close()
+        for part in self._parts:
+            part.close()
         others = [each for each in self._processes.children if not each.name.startswith("broker")]
         self._processes.stop(*others, grace_seconds=8.0)
         self.cluster.close(keep=keep)
         self._processes.close(grace_seconds=0)
         if keep:
             self._folder.keep()
+
+    @property
+    def _parts(self) -> Sequence[ConnectPart | RabbitPart]:
+        return [self.connect] if self.rabbit is None else [self.connect, self.rabbit]
 
     def _carry_out(self, request: Request) -> Answer:
         try:

@@ -19,7 +19,7 @@ from demo.errors import DemoError, NotRunningError
 from runtime.cache import write_atomically
 
 _MARK = "headroom-demo"
-_OURS = ("kafka", "rabbitmq", "lake", "logs", "control", "demo.yaml")
+_OURS = ("kafka", "connect", "rabbitmq", "lake", "logs", "control", "demo.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,11 @@ class DataFolder:
     def kafka(self) -> Path:
         """Folder of the brokers."""
         return self.path / "kafka"
+
+    @property
+    def connect(self) -> Path:
+        """Folder of Kafka Connect, and of what its sink writes."""
+        return self.path / "connect"
 
     @property
     def rabbitmq(self) -> Path:

@@ -10,6 +10,8 @@ from demo.workload.model import Catalogue, DeadLetters, Group, Rate, Stream, Top
 
 ORDERS_DEAD = "orders.placed-dlt"
 WAREHOUSE_DEAD = "warehouse_sink.dlq"
+PARCELS = "parcels.weighed"
+"""Read by the connectors of Kafka Connect, which a worker of its own runs."""
 
 TOPICS = (
     Topic("orders.placed", 6),
@@ -28,6 +30,7 @@ TOPICS = (
         retention_seconds=60,
         config={"segment.ms": "10000", "segment.bytes": "1048576"},
     ),
+    Topic(PARCELS, 2),
     Topic(ORDERS_DEAD, 6, retention_seconds=24 * 3600),
     Topic(WAREHOUSE_DEAD, 1, retention_seconds=24 * 3600),
 )
@@ -43,6 +46,7 @@ STREAMS = (
     Stream("shipments.dispatched", Rate(25), "parcel-", seed_messages=240),
     Stream("fraud.scores", Rate(45), "card-", seed_messages=90),
     Stream("payments.captured", Rate(30), "card-", seed_messages=60),
+    Stream(PARCELS, Rate(10), "parcel-", seed_messages=20, broken_one_in=50),
     Stream("telemetry.readings", Rate(90), "sensor-", seed_messages=5760, seed_age_seconds=64.0),
 )
 

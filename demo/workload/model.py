@@ -74,6 +74,7 @@ class Stream:
         seed_messages: Records produced before anything else.
         seed_age_seconds: The seed's timestamps spread evenly over that many seconds before now.
         poison_partition: The seed holds one record there that no handler can process.
+        broken_one_in: Every so-manieth record is no JSON; none by default.
     """
 
     topic: str
@@ -85,6 +86,7 @@ class Stream:
     seed_messages: int = 0
     seed_age_seconds: float = 0.0
     poison_partition: int | None = None
+    broken_one_in: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from demo.workload.clients import LOG, producer_settings
 from demo.workload.model import Catalogue, Stream
 
 POISON = b'{"template":"broken"}'
+BROKEN = b"no JSON"
 _TICK_SECONDS = 0.5
 _LONGEST_CATCH_UP_SECONDS = 2.0
 
@@ -48,6 +49,8 @@ class Source:
         hot = self.stream.hot_key_share and self.chance.random() < self.stream.hot_key_share
         number = 0 if hot else self.chance.randrange(self.stream.keys)
         key = f"{self.stream.key_prefix}{number}".encode()
+        if self.stream.broken_one_in and self.made % self.stream.broken_one_in == 0:
+            return key, BROKEN
         head = b'{"number":%d,"text":"' % self.made
         return key, head + b"x" * max(0, self.stream.payload_bytes - len(head) - 2) + b'"}'
 
