@@ -22,7 +22,7 @@ VIRTUAL_HOST = "shop"
 SEEDED_INVOICES = 150
 """Invoices that wait from the start."""
 REJECTED_EVERY = 10
-"""One invoice and one parcel of so many cannot be processed."""
+"""In one of so many seconds an invoice and a parcel cannot be processed."""
 RETRY_SECONDS = 15
 
 _ROUND_SECONDS = 1.0
