@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from demo.workload.catalogue import CATALOGUE
 from demo.workload.headers import Origin, connect_headers, failure, spring_headers
 from demo.workload.model import Group, Rate, Stream
-from demo.workload.streams import Source
+from demo.workload.streams import BROKEN, Source
 
 README = (Path(__file__).parents[3] / "demo" / "README.md").read_text(encoding="utf-8")
 
@@ -123,6 +124,15 @@ def test_a_seed_spreads_over_its_age() -> None:
     assert stamps == sorted(stamps)
     assert stamps[0] == 1_000_000 - stream.seed_age_seconds * 1000
     assert 0 < 1_000_000 - stamps[-1] < 20
+
+
+def test_every_so_manieth_record_is_broken_where_declared() -> None:
+    source = Source(Stream("t", Rate(1), "k-", broken_one_in=50))
+    values = [source.record()[1] for _ in range(500)]
+    assert [number for number, value in enumerate(values, 1) if value == BROKEN] == list(
+        range(50, 501, 50)
+    )
+    assert json.loads(values[0])["number"] == 1
 
 
 def test_spring_headers_are_binary_where_spring_writes_binary() -> None:
