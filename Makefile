@@ -17,7 +17,7 @@ export PYTHONPATH := $(CURDIR)
 DEBIAN_PACKAGES := chromium docker-compose rabbitmq-server prometheus
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo run test test-quick lint requirements debian python-version clean
+.PHONY: help setup setup-dev demo run test test-quick bench lint requirements debian python-version clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ test: setup-dev debian ## all checks and all tests, with what they need
 
 test-quick: setup-dev ## the tests that need no server, under two minutes
 	@$(RUN) -m pytest tests/unit $(ARGS)
+
+bench: setup ## the benchmarks, on brokers that they start (4 GB of memory, ten minutes)
+	@$(RUN) -m bench all $(ARGS)
 
 lint: setup-dev ## style, types, import contracts
 	@$(RUN) -m ruff check .

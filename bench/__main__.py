@@ -1,0 +1,62 @@
+"""``python -m bench``: the benchmarks, one by one or all."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from bench import collect, figures
+from bench.figures import Figure
+from bench.groups import broker_with_groups
+
+_SMALL, _LARGE = 1_000, 10_000
+_SMALL_SECONDS, _LARGE_SECONDS = 0.35, 3.0
+
+app = typer.Typer(
+    help="Measures Headroom on this machine, against real brokers that it starts.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON list.")]
+PollsOption = Annotated[int, typer.Option(min=1, help="How many polls.")]
+
+
+@app.command()
+def poll(
+    groups: Annotated[int, typer.Option(min=1, help="How many groups of 15 partitions.")] = _SMALL,
+    polls: PollsOption = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Time whole polls, from the first request to the rows in the lake; 3 GB of memory needed."""
+    _show(_poll(groups, polls), as_json)
+
+
+@app.command("all")
+def everything(as_json: JsonOption = False) -> None:
+    """Run every benchmark; about ten minutes."""
+    _show([*_poll(_SMALL, 30), *_poll(_LARGE, 100)], as_json)
+
+
+def _poll(groups: int, polls: int) -> list[Figure]:
+    goals = {_SMALL: _SMALL_SECONDS, _LARGE: _LARGE_SECONDS}
+    with (
+        Console(stderr=True).status(f"Starting a broker with {groups:,} groups") as status,
+        broker_with_groups(groups) as cluster,
+    ):
+        status.update(f"{polls} polls of {groups:,} groups")
+        return collect.measure(cluster.bootstrap_servers, groups, polls, goals.get(groups))
+
+
+def _show(measured: list[Figure], as_json: bool) -> None:
+    if as_json:
+        print(figures.as_json(measured))
+    else:
+        figures.print_figures(Console(), measured)
+
+
+if __name__ == "__main__":
+    app()
