@@ -12,6 +12,7 @@ from collectors.kafka.brokerreads import SIZES_SCHEMA, LogDirectories
 from collectors.kafka.changes import Seen
 from collectors.kafka.commits.estimate import NOTHING_SEEN, CommitsSeen
 from collectors.kafka.commits.log import CommitLog
+from collectors.kafka.commits.places import Places
 from collectors.kafka.grouptypes import GroupRef
 from collectors.kafka.partitiontimes import PartitionTimes
 from collectors.kafka.sampler import Sample, Span
@@ -59,6 +60,7 @@ class Memory:
         topics_written: Topic: its row as it was last written, and when.
         samples: Dead-letter topic: its sample.
         commit_log: Follows the log of commits; None in a first poll, and where it is switched off.
+        commit_places: Where the last poll's rows are in what that log told.
         commits_seen: What is known about commits without that log.
     """
 
@@ -80,4 +82,5 @@ class Memory:
     topics_written: dict[str, tuple[object, datetime]] = field(default_factory=dict)
     samples: dict[str, Sampled] = field(default_factory=dict)
     commit_log: CommitLog | None = None
+    commit_places: Places = field(default_factory=Places)
     commits_seen: CommitsSeen = NOTHING_SEEN

@@ -9,8 +9,6 @@ import polars as pl
 from collectors.kafka.commits.estimate import LOG, estimate
 from collectors.kafka.view import View
 
-_KEY = ["group", "topic", "partition"]
-
 
 def with_commits(client: View, rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
     """Add committed_at, commits_per_second and commit_source.
@@ -30,12 +28,7 @@ def with_commits(client: View, rows: pl.DataFrame, now: datetime) -> pl.DataFram
         told = memory.commit_log.latest().drop("log_committed")
         told = told.with_columns(pl.lit(LOG).alias("commit_source"))
         client.problems += memory.commit_log.state.lost
-        joined = rows.join(told, on=_KEY, how="left", maintain_order="left")
-        if joined.height > rows.height:
-            # The topic was given more partitions, and a group's old records are still in another.
-            told = told.sort("committed_at").unique(_KEY, keep="last")
-            joined = rows.join(told, on=_KEY, how="left", maintain_order="left")
-        rows = joined
+        rows = rows.hstack(memory.commit_places.beside(rows, told, "committed_at"))
     else:
         rows = rows.with_columns(
             pl.lit(None, pl.Datetime("us", "UTC")).alias("committed_at"),
