@@ -13,7 +13,8 @@ from time import monotonic, sleep
 from typing import Any
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.protocol.consumer import JoinGroupRequest, OffsetCommitRequest, SyncGroupRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
