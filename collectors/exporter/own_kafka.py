@@ -51,6 +51,12 @@ _OF_GROUP_TOPIC = (
         "Sum of the group's committed offsets; its rate is the consumption.",
         _GROUP_TOPIC,
     ),
+    own(
+        "group_last_commit_timestamp_seconds",
+        "When the group last committed an offset of the topic, as far as that was seen.",
+        _GROUP_TOPIC,
+    ),
+    own("group_commits_per_second", "Offsets that the group commits.", _GROUP_TOPIC),
     own("group_partitions", "Partitions that the group reads of the topic.", _GROUP_TOPIC),
     own(
         "group_unknown_lag_partitions",
@@ -91,6 +97,10 @@ _OF_GROUP_PARTITION = (
 )
 
 
+# Of partitions that have a commit: the others have none to count.
+_RATE_UNKNOWN = pl.col("committed").is_not_null() & pl.col("commits_per_second").is_null()
+
+
 def _group_offsets(view: View) -> Iterable[Samples]:
     rows = view.tables["group_offsets"].filter(COUNTED)
     late = pl.col("time_lag_seconds")
@@ -101,6 +111,10 @@ def _group_offsets(view: View) -> Iterable[Samples]:
         pl.when(~late_unknown.any()).then(late.max()).alias("group_time_lag_seconds"),
         whole_sum("lost_messages", LAG_UNKNOWN).alias("group_lost_messages"),
         whole_sum("committed", COMMITTED_UNKNOWN).alias("group_committed_offset"),
+        pl.col("committed_at").max().alias("group_last_commit_timestamp_seconds"),
+        whole_sum("commits_per_second", COMMITTED_UNKNOWN | _RATE_UNKNOWN).alias(
+            "group_commits_per_second"
+        ),
         pl.len().alias("group_partitions"),
         LAG_UNKNOWN.sum().alias("group_unknown_lag_partitions"),
         late_unknown.sum().alias("group_unknown_time_lag_partitions"),
@@ -139,6 +153,12 @@ _OF_TOPIC = (
     own("topic_log_start_offset", "Sum of the partitions' log starts.", _TOPIC),
     own("topic_size_bytes", "Size of the leaders' replicas.", _TOPIC),
     own(
+        "topic_open_transaction_messages",
+        "Messages from the first open transaction of each partition on, which committed readers do "
+        "not get yet.",
+        _TOPIC,
+    ),
+    own(
         "topic_under_replicated_partitions",
         "Partitions of the topic with fewer replicas in sync than replicas.",
         _TOPIC,
@@ -149,6 +169,20 @@ _OF_TOPIC = (
         _TOPIC,
     ),
     own("topic_offline_partitions", "Partitions of the topic without a leader.", _TOPIC),
+)
+_OF_TOPIC_CONFIG = (
+    own(
+        "topic_info",
+        "Always 1: what the topic is, in its labels.",
+        ("topic", "kind", "cleanup_policy"),
+        present("topic"),
+    ),
+    own(
+        "topic_retention_seconds",
+        "How long messages are kept; none where for ever, or unknown.",
+        _TOPIC,
+        "retention_seconds",
+    ),
 )
 _OF_CLUSTER = (
     own("topics", "Topics that are watched.", ()),
@@ -192,7 +226,9 @@ _OF_PARTITION = (
 
 
 def _partitions(view: View) -> Iterable[Samples]:
-    rows = view.tables["partitions"]
+    rows = view.tables["partitions"].with_columns(
+        (pl.col("log_end") - pl.col("last_stable")).alias("open")
+    )
     moving = pl.col("adding_replicas").list.len() + pl.col("removing_replicas").list.len() > 0
     under_least = pl.when(~IS_UNDER_MIN_ISR.is_null().any()).then(IS_UNDER_MIN_ISR.sum())
     topics = rows.group_by("topic", maintain_order=True).agg(
@@ -200,6 +236,7 @@ def _partitions(view: View) -> Iterable[Samples]:
         whole_sum("log_end").alias("topic_log_end_offset"),
         whole_sum("log_start").alias("topic_log_start_offset"),
         whole_sum("size_bytes").alias("topic_size_bytes"),
+        whole_sum("open").alias("topic_open_transaction_messages"),
         IS_UNDER_REPLICATED.sum().alias("topic_under_replicated_partitions"),
         under_least.alias("topic_under_min_isr_partitions"),
         pl.col("leader").is_null().sum().alias("topic_offline_partitions"),
@@ -217,6 +254,10 @@ def _partitions(view: View) -> Iterable[Samples]:
     )
     yield from of_columns(cluster, _OF_CLUSTER)
     yield from of_columns(topics, _OF_TOPIC)
+    known: pl.DataFrame | None = view.tables.get("topics")
+    if known is not None:
+        # Rows of a topic that was deleted stay for a while.
+        yield from of_columns(known.join(topics, on="topic", how="semi"), _OF_TOPIC_CONFIG)
     if view.per_partition:
         yield from of_columns(rows, _OF_PARTITION)
 
@@ -294,7 +335,14 @@ def _quorum(view: View) -> Iterable[Samples]:
 RULES: tuple[Rule, ...] = (
     rule("group_offsets", _group_offsets, _OF_GROUP_TOPIC, _OF_GROUP_PARTITION),
     rule("groups", _groups, _OF_GROUP),
-    rule("partitions", _partitions, _OF_CLUSTER, _OF_TOPIC, _OF_PARTITION),
+    rule(
+        ("partitions", "topics"),
+        _partitions,
+        _OF_CLUSTER,
+        _OF_TOPIC,
+        _OF_TOPIC_CONFIG,
+        _OF_PARTITION,
+    ),
     rule("brokers", _brokers, _OF_BROKERS, _OF_BROKER),
     rule("log_directories", _log_directories, _OF_LOG_DIRECTORY),
     rule("quorum", _quorum, _OF_QUORUM),

@@ -94,6 +94,7 @@ def partition(number: int, **values: object) -> dict[str, object]:
         "min_in_sync_replicas": 2,
         "log_start": 10,
         "log_end": 100,
+        "last_stable": 97,
         "size_bytes": 500,
         **values,
     }
@@ -111,6 +112,8 @@ def offset(number: int, **values: object) -> dict[str, object]:
         "lost_messages": 0,
         "time_lag_seconds": 2.5,
         "member_id": "m-1",
+        "committed_at": NOW,
+        "commits_per_second": 0.25,
         **values,
     }
 
@@ -152,7 +155,16 @@ MEMBERS = frame(
     {"group": "billing", "member_id": "m-1", "assigned_partitions": 2},
     {"group": "billing", "member_id": "m-2", "assigned_partitions": 0},
 )
-TOPICS = frame("topics", {"topic": "orders", "kind": "application", "cleanup_policy": "delete"})
+TOPICS = frame(
+    "topics",
+    {
+        "topic": "orders",
+        "kind": "application",
+        "cleanup_policy": "delete",
+        "retention_seconds": 60.0,
+    },
+    {"topic": "deleted", "kind": "application"},
+)
 
 
 def filled(

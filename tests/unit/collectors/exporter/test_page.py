@@ -16,6 +16,7 @@ from collectors.exporter.snapshot import Snapshots
 from collectors.kafka.sections.group_offsets import NEVER_COMMITTED, NO_TOPIC
 from config.settings import ExporterSettings
 from tests.unit.collectors.exporter.frames import (
+    NOW,
     Clock,
     Named,
     fill,
@@ -55,6 +56,8 @@ GROUP = {"cluster": "shop", "group": "billing", "topic": "orders"}
         ("headroom_group_time_lag_seconds", GROUP, 2.5),
         ("headroom_group_lost_messages", GROUP, 0),
         ("headroom_group_committed_offset", GROUP, 180),
+        ("headroom_group_last_commit_timestamp_seconds", GROUP, NOW.timestamp()),
+        ("headroom_group_commits_per_second", GROUP, 0.5),
         ("headroom_group_partitions", GROUP, 2),
         ("headroom_group_unknown_lag_partitions", GROUP, 0),
         ("headroom_group_unknown_time_lag_partitions", GROUP, 0),
@@ -78,6 +81,18 @@ GROUP = {"cluster": "shop", "group": "billing", "topic": "orders"}
             },
             1,
         ),
+        (
+            "headroom_topic_info",
+            {
+                "cluster": "shop",
+                "topic": "orders",
+                "kind": "application",
+                "cleanup_policy": "delete",
+            },
+            1,
+        ),
+        ("headroom_topic_retention_seconds", {"cluster": "shop", "topic": "orders"}, 60),
+        ("headroom_topic_open_transaction_messages", {"cluster": "shop", "topic": "orders"}, 6),
         ("headroom_topics", {"cluster": "shop"}, 1),
         ("headroom_partitions", {"cluster": "shop"}, 2),
         ("headroom_under_replicated_partitions", {"cluster": "shop"}, 0),
@@ -367,6 +382,24 @@ def test_a_sum_is_whole_or_not_there(
     assert series("headroom_group_time_lag_seconds", found).get(key) == late
     unknown = series("headroom_group_unknown_lag_partitions", found)[key]
     assert unknown == (1 if second is UNKNOWN else 0)
+
+
+@pytest.mark.parametrize(
+    ("second", "rate"),
+    [
+        pytest.param(NEVER | {"commits_per_second": None}, 0.25, id="never committed"),
+        pytest.param(offset(1, commits_per_second=None), None, id="a rate is unknown"),
+    ],
+)
+def test_the_rate_of_commits(second: dict[str, object], rate: float | None) -> None:
+    found = found_in(filled(offsets=frame("group_offsets", offset(0), second)))
+    key = ("shop", "billing", "orders")
+    assert series("headroom_group_commits_per_second", found).get(key) == rate
+
+
+def test_a_topic_that_is_gone_has_no_configuration() -> None:
+    found = found_in(filled())
+    assert {topic for *_, topic in series("headroom_topic_info", found)} == {"orders"}
 
 
 def test_nothing_committed_is_no_lag_of_zero() -> None:
