@@ -1,7 +1,13 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
 import pytest
 
+from collectors.exchange import Exchange
 from collectors.kafka.kinds import (
     HonoTopic,
     group_kind,
@@ -10,6 +16,10 @@ from collectors.kafka.kinds import (
     streams_applications,
     topic_kind,
 )
+from collectors.kafka.memory import Memory
+from collectors.kafka.sections import groups, topics
+from config.settings import ClusterSettings
+from lake.tables import GROUP_MEMBERS
 
 
 def case(name: str, kind: str, what: str) -> object:
@@ -217,3 +227,70 @@ def test_group_kind(
         ditto={"4b7f-twins"},
     )
     assert found == kind
+
+
+class Cluster:
+    """As much of a poll's view as the sections of topics and groups need to name kinds."""
+
+    def __init__(self, topics: list[str], groups: list[str]) -> None:
+        columns: dict[str, list[object]] = {
+            "topic": [*topics],
+            "partition": [0] * len(topics),
+            "leader": [1] * len(topics),
+            "replicas": [[1]] * len(topics),
+            "internal": [False] * len(topics),
+        }
+        self.partitions = pl.DataFrame(columns)
+        self.metadata = SimpleNamespace(partitions=self.partitions)
+        self.all_topics = set(topics)
+        self.dead_letters: dict[str, str] = {}
+        self.configs: dict[str, str] = {}
+        self.config_problems: list[str] = []
+        self.problems: list[str] = []
+        self.memory = Memory()
+        self.exchange = Exchange()
+        self.settings = SimpleNamespace(name="production")
+        rows = [
+            {
+                "group": group,
+                "state": "stable",
+                "type": "classic",
+                "protocol_type": "consumer",
+                "protocol": "range",
+                "members": 0,
+            }
+            for group in groups
+        ]
+        self.groups = SimpleNamespace(
+            groups=pl.DataFrame(rows),
+            members=pl.DataFrame(schema=GROUP_MEMBERS.polars_schema),
+            problems=[],
+        )
+
+
+def collect(section: Any, cluster: Cluster, table: str) -> pl.DataFrame:
+    settings = ClusterSettings(name="production", bootstrap_servers="localhost:1")
+    frame: pl.DataFrame = section.collect(cluster, settings, datetime(2026, 1, 1, tzinfo=UTC))[
+        table
+    ]
+    return frame
+
+
+def test_topics_of_hono_carry_their_tenant() -> None:
+    cluster = Cluster(["hono.event.t1", "hono.command_internal.a1", "orders"], [])
+    rows = collect(topics, cluster, "topics")
+    assert dict(rows.select("topic", "tenant").iter_rows()) == {
+        "hono.event.t1": "t1",
+        "hono.command_internal.a1": None,
+        "orders": None,
+    }
+
+
+def test_a_group_that_ditto_calls_its_own_is_dittos() -> None:
+    cluster = Cluster(["orders"], ["4b7f-twins", "billing"])
+    before = collect(groups, cluster, "groups")
+    cluster.exchange.tell_ditto_groups("another", "twins", ["billing"])
+    cluster.exchange.tell_ditto_groups("production", "twins", ["4b7f-twins"])
+    after = collect(groups, cluster, "groups")
+    assert before["kind"].to_list() == ["plain", "plain"]
+    assert after["kind"].to_list() == ["ditto", "plain"]
