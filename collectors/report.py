@@ -165,9 +165,22 @@ class _OfSource(Protocol):
 S = TypeVar("S", bound=_OfSource)
 
 
-def in_order(items: Iterable[S]) -> list[S]:
-    """Return reports or checks by cluster, a Kafka cluster before what is beside it."""
-    return sorted(items, key=lambda item: (item.cluster, item.source != KAFKA, item.source))
+def in_order(items: Sequence[S]) -> list[S]:
+    """Return reports or checks by cluster, a Kafka cluster before what is beside it.
+
+    Kafka clusters keep the order that they came in; what belongs to none comes last, by name.
+    """
+    clusters = list(dict.fromkeys(item.cluster for item in items if item.source == KAFKA))
+    places = {cluster: number for number, cluster in enumerate(clusters)}
+    return sorted(
+        items,
+        key=lambda item: (
+            places.get(item.cluster, len(places)),
+            item.cluster,
+            item.source != KAFKA,
+            item.source,
+        ),
+    )
 
 
 def as_object(reports: Sequence[PollReport]) -> dict[str, Any]:

@@ -294,14 +294,14 @@ def test_a_row_has_every_column_whatever_its_section_fills() -> None:
 
 
 def test_sources_come_by_cluster_and_kafka_first() -> None:
-    names = [
-        (report.cluster, report.source) for report in in_order([RABBIT, METRICS, CONNECT, FULL])
-    ]
-    assert names == [
-        ("rabbit", "rabbitmq/rabbit"),
+    other = PollReport("other")
+    reports = [RABBIT, METRICS, CONNECT, FULL, other]
+    assert [(report.cluster, report.source) for report in in_order(reports)] == [
         ("shop", "kafka"),
         ("shop", "connect/main"),
         ("shop", "prometheus/m"),
+        ("other", "kafka"),
+        ("rabbit", "rabbitmq/rabbit"),
     ]
 
 
