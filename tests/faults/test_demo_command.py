@@ -11,15 +11,25 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from config.load import load
+from config.settings import LakeSettings
+from demo.connect_part import ARCHIVE, EXPORT, UNREADABLE
+from demo.rabbitmq import find_rabbitmq
+from demo.workload.catalogue import PARCELS
+from lake.schema import Table
+from lake.store import Lake
+from lake.tables import CONNECTORS, DEAD_LETTERS, QUEUES
 from runtime.java import Java
-from tests.support import eventually
+from tests.support import eventually, unavailable
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.kafka
@@ -134,6 +144,33 @@ def test_the_status_names_what_runs(running: Up) -> None:
     assert Path(status["config"]).is_file()
 
 
+def newest(running: Up, table: Table) -> dict[str, dict[str, Any]]:
+    """Return the newest rows of a table by the connector or the dead-letter topic."""
+    lake = Lake(LakeSettings(uri=str(running.folder / "lake")))
+    rows = lake.latest(table, cluster="demo", now=datetime.now(UTC), within=timedelta(minutes=1))
+    return {row.get("connector") or row["name"]: row for row in rows.to_dicts()}
+
+
+def test_connect_runs_and_its_dead_letters_are_found(running: Up) -> None:
+    """Given a sink that passes over bad records and one that does not, then both are told."""
+
+    def told() -> bool:
+        connectors = newest(running, CONNECTORS)
+        states = {name: (row["state"], row["tasks_failed"]) for name, row in connectors.items()}
+        return states == {ARCHIVE: ("RUNNING", 0), EXPORT: ("RUNNING", 1)}
+
+    eventually(told, timeout_seconds=90, what="rows of both connectors")
+    assert "connect" in running.status()["services"]
+
+    def found() -> dict[str, Any]:
+        row = newest(running, DEAD_LETTERS).get(UNREADABLE, {})
+        return row if row.get("reasons") else {}
+
+    row = eventually(found, timeout_seconds=60, what="reasons of the dead letters")
+    assert (row["found_by"], row["origin"]) == ("connect config", PARCELS)
+    assert {each["key"].rsplit(".", 1)[1] for each in row["reasons"]} == {"DataException"}
+
+
 def test_a_killed_broker_is_gone_and_comes_back(running: Up) -> None:
     before = running.status()
     pid = before["brokers"][1]["process"]
@@ -185,6 +222,23 @@ def test_an_impossible_fault_is_one_clear_line(
     assert answer.stdout == ""
 
 
+def test_rabbitmq_is_polled_where_it_is_installed(running: Up) -> None:
+    if find_rabbitmq() is None:
+        unavailable("rabbitmq-server is not installed")
+    settings = load(Path(running.status()["config"]))
+
+    def missing() -> set[str]:
+        rows = Lake(settings.lake).latest(
+            QUEUES, cluster="rabbit", now=datetime.now(UTC), within=timedelta(minutes=1)
+        )
+        return set(rows.filter(pl.col("dead_letter_target_missing"))["queue"])
+
+    eventually(
+        lambda: missing() == {"parcels"}, timeout_seconds=120, what="the queue without a target"
+    )
+    assert {"epmd", "rabbitmq", "rabbitmq-shop"} <= running.status()["services"].keys()
+
+
 def test_a_second_demo_in_the_same_folder_is_refused(running: Up) -> None:
     answer = demo("up", "--no-dashboard", "--data", str(running.folder))
     assert answer.returncode == 1
@@ -193,11 +247,16 @@ def test_a_second_demo_in_the_same_folder_is_refused(running: Up) -> None:
 
 def test_sigterm_ends_everything(running: Up) -> None:
     assert len(processes_of(running.folder)) >= 6
+    services = running.status()["services"].values()
     running.process.send_signal(signal.SIGTERM)
     assert running.process.wait(30) == 0
     assert "ended" in running.output.read_text().splitlines()[-1]
     eventually(lambda: not processes_of(running.folder), what="end of every process")
+    for pid in services:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
     assert not (running.folder / "kafka").exists()
+    assert not (running.folder / "rabbitmq" / "node").exists()
 
 
 def test_a_killed_demo_leaves_no_process(kafka_java: Java, tmp_path: Path) -> None:
