@@ -69,8 +69,7 @@ def _format(java_command: Callable[..., list[str]], cluster: str, properties: Pa
         java_command(
             "kafka.tools.StorageTool",
             "format",
-            "--cluster-id",
-            cluster,
+            f"--cluster-id={cluster}",  # in one word, since an id may begin with a dash
             "--config",
             str(properties),
         ),
