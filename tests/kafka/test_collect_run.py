@@ -81,7 +81,7 @@ def test_rows_reach_the_lake_and_a_signal_ends_it(
     assert service.returncode == 0
     assert out == ""
     assert "Traceback" not in err
-    assert "cluster=shop duration=" in err
+    assert "cluster=shop source=kafka duration=" in err
 
     rows = lake.read(GROUP_OFFSETS, pl.col("group") == group).sort("observed_at")
     assert set(rows["lag"]) == {5}
