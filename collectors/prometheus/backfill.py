@@ -37,7 +37,6 @@ _MOMENTS = 240
 """Of a window: four hours at the default step, far below the 11,000 that Prometheus allows."""
 _FEWEST_MOMENTS = 2
 _REQUEST_SECONDS = 30.0
-_WINDOW_SECONDS = 600.0
 _NAMESPACE = uuid.UUID("6a1d1f52-6a3c-5d0e-9a53-5d1f0f6f3c1b")
 
 
@@ -152,11 +151,12 @@ class Backfill:
         Raises:
             SettingsError: A certificate file cannot be used.
         """
-        patience = max(server.request_timeout_seconds, _REQUEST_SECONDS)
-        self._server = server.model_copy(update={"request_timeout_seconds": patience})
+        self._patience = max(server.request_timeout_seconds, _REQUEST_SECONDS)
+        self._server = server.model_copy(update={"request_timeout_seconds": self._patience})
         self._cluster = settings.cluster(settings.cluster_of(server))
         self._lake = lake
         self._client = PrometheusClient(self._server)
+        self._most_moments = _MOMENTS
         self.report = Report()
 
     def close(self) -> None:
@@ -186,18 +186,20 @@ class Backfill:
 
     def _fill(self, window: Window) -> None:
         """Fill a window; where that is too much at once, its halves."""
-        self._client.begin_poll(_WINDOW_SECONDS)
+        if window.moments > self._most_moments:
+            for half in window.halves():
+                self._fill(half)
+            return
         started_at, start = datetime.now(UTC), time.monotonic()
         try:
             found = self._read(window)
         except (TooMuchError, NoAnswerError):
             if window.moments < 2 * _FEWEST_MOMENTS:
                 raise
-            for half in window.halves():
-                self._fill(half)
+            # The windows that follow will be no smaller: they are halved without trying.
+            self._most_moments = window.moments - window.moments // 2
+            self._fill(window)
             return
-        known = self.report.warnings
-        known += [text for text in self._client.warnings if text not in known]
         counts = []
         for table, rows, skipped in found:
             self._count(self.report.skipped, table, skipped)
@@ -213,8 +215,13 @@ class Backfill:
         client, server = self._client, self._server
 
         def ask(query: str) -> list[Series]:
-            return client.query_range(query, window.first, window.last, window.step)
+            client.begin_poll(self._patience)
+            series = client.query_range(query, window.first, window.last, window.step)
+            known = self.report.warnings
+            known += [text for text in client.warnings if text not in known]
+            return series
 
+        client.begin_poll(self._patience)
         names = client.names(name_matchers(server), window.first - _SHORTEST_RATE, window.last)
         labels = scope_labels(server)["exporter"]
         rate = f"{max(_SHORTEST_RATE, window.step).total_seconds():.0f}s"

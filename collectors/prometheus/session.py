@@ -30,7 +30,9 @@ from collectors.errors import (
 from collectors.http import tls_context
 from config.neighbours import HttpSettings
 
-LARGEST_BYTES = 64 * 1024 * 1024
+LARGEST_BYTES = 24 * 1024 * 1024
+"""Of an answer: about a million points, which take ten times as much in memory."""
+
 _PART_BYTES = 64 * 1024
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})

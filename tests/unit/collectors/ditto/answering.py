@@ -104,8 +104,13 @@ def answering(answer: Callable[[Request], Reply]) -> Iterator[Answering]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: object) -> None:
+            """Say nothing of a client that hung up."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     served = Answering(f"http://127.0.0.1:{server.server_address[1]}", answer)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()

@@ -250,3 +250,13 @@ def test_an_address_where_nobody_answers(url: str, said: str) -> None:
 def test_https_asked_of_plain_http_says_so(server: Answering) -> None:
     result = poll(server.url.replace("http:", "https:"))
     assert "TLS failed; http and https mixed up?" in (result.error or "")
+
+
+def test_an_answer_without_end_is_cut_off(
+    server: Answering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collectors.prometheus.session.LARGEST_BYTES", 1 << 20)
+    server.answer = lambda _: Reply(b" " * (2 << 20))
+    result = poll(server.url)
+    assert result.status == "failed"
+    assert "answered more than 1 MB: narrow labels down" in (result.error or "")
