@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, ShareConsumer, TopicPartition
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from kafka.protocol.consumer import FetchRequest
 
 from collectors.kafka.batched import read_metadata
@@ -39,6 +40,7 @@ def broker(kafka_java: Java, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         properties={
             "offsets.topic.num.partitions": str(PARTITIONS),
             "offsets.topic.compression.codec": SNAPPY,
+            "log.cleaner.backoff.ms": "500",
         },
     )
     cluster.start()
@@ -252,6 +254,65 @@ def test_batches_that_the_broker_compressed(here: Names, broker: KafkaCluster, c
     }
     assert found == last_commits(broker, topic)
     assert len(found) > 300
+
+
+@pytest.mark.parametrize("version", [4, 6, 8, 11])
+def test_brokers_that_know_older_fetches(
+    here: Names, broker: KafkaCluster, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collectors.kafka.commits.log._NEWEST_FETCH", version)
+    topic, group = here.topic("orders", partitions=1), here.group("billing")
+    here.commit(group, topic, {0: version})
+    with closing(follower(broker)) as log:
+        agrees(log, broker)
+        assert told(log)[(group, topic, 0)][0] == version
+
+
+def test_a_log_that_was_compacted(here: Names, broker: KafkaCluster) -> None:
+    """Compaction drops records and whole transactions; what is left tells the same."""
+    settings = {
+        "segment.ms": "500",
+        "min.cleanable.dirty.ratio": "0.01",
+        "delete.retention.ms": "1",
+    }
+    entries = [
+        ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        for name, value in settings.items()
+    ]
+    resource = ConfigResource(ResourceType.TOPIC, TOPIC, incremental_configs=entries)
+    here.admin.incremental_alter_configs([resource])[resource].result(20)
+    topic, group, other = here.topic("orders", partitions=1), here.group("a"), here.group("b")
+    written = 0
+
+    def compacted() -> bool:
+        nonlocal written
+        written += 1
+        here.commit(group, topic, {0: written})
+        transaction = Transaction(here.cluster, other, topic, written)
+        if written % 2:
+            transaction.commit()
+        else:
+            transaction.abort()
+        with closing(follower(broker)) as log:
+            eventually(lambda: log.state.caught_up, what="the log's end")
+            return log.state.records["offset commits"] < written
+
+    eventually(compacted, timeout_seconds=90, what="a compacted log")
+    with closing(follower(broker)) as log:
+        last = agrees(log, broker)
+        assert last[(group, topic, 0)][0] == written
+        assert last[(other, topic, 0)][0] == written - 1 + written % 2
+        eventually(
+            lambda: read_back(here, group, topic) == told(log)[(group, topic, 0)][0],
+            what="the coordinator's word",
+        )
+
+
+def read_back(names: Names, group: str, topic: str) -> int:
+    consumer = Consumer({"bootstrap.servers": names.cluster.bootstrap_servers, "group.id": group})
+    with closing(consumer):
+        (found,) = consumer.committed([TopicPartition(topic, 0)], timeout=10)
+        return int(found.offset)
 
 
 def fetch(topic: str, partition: int, offset: int) -> Any:

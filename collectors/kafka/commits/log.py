@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -135,7 +136,7 @@ class CommitLog:
         self._request_seconds = request_seconds
         self._duty = duty
         self._pause_seconds = pause_seconds
-        self._told: _Layout | None = None  # by a poll, not taken over yet
+        self._told: deque[_Layout] = deque(maxlen=1)  # by a poll, not taken over yet
         self._layout = _Layout()
         self._followed: dict[int, _Followed] = {}
         self._denied_until: float | None = None
@@ -150,7 +151,7 @@ class CommitLog:
         if rows.is_empty():  # not created yet, or not visible just now
             return
         leaders = dict(rows.select("partition", "leader").iter_rows())
-        self._told = _Layout(metadata.brokers, rows["topic_id"][0], leaders)
+        self._told.append(_Layout(metadata.brokers, rows["topic_id"][0], leaders))
         if self._thread is None and not self._stop.is_set():
             self._thread = threading.Thread(
                 target=self._follow, name=f"commits-{self._cluster}", daemon=True
@@ -236,8 +237,9 @@ class CommitLog:
         return more
 
     def _take_layout(self, wire: Wire) -> None:
-        layout, self._told = self._told, None
-        if layout is None:
+        try:
+            layout = self._told.pop()
+        except IndexError:
             return
         wire.meet(layout.brokers)
         known = self._followed if layout.topic_id == self._layout.topic_id else {}
