@@ -157,9 +157,12 @@ def _connections(rows: pl.DataFrame) -> Table:
 
 
 def _broker_metrics(rows: pl.DataFrame) -> Table:
-    table = _table("metric", "brokers", "series")
+    table = _table("metric", "brokers", "series", "reason")
     for key, part in rows.group_by("metric", maintain_order=True):
-        _add(table, *key, part["broker"].n_unique(), part.height)
+        known = part.filter(pl.col("value").is_not_null())
+        reasons = part["unknown_reason"].drop_nulls().unique(maintain_order=True)
+        brokers = known["broker"].drop_nulls().n_unique()
+        _add(table, *key, brokers, known.height or None, "; ".join(reasons))
     return table
 
 

@@ -49,6 +49,12 @@ _OF_DEAD_LETTERS = (
         _DEAD,
         "oldest_retained_at",
     ),
+    own(
+        "dead_letters_oldest_arrived_timestamp_seconds",
+        "When that message became a dead letter.",
+        _DEAD,
+        "oldest_arrived_at",
+    ),
 )
 _OF_REASONS = (
     own(
@@ -190,7 +196,8 @@ _OF_DITTO = (
         _CONNECTION,
         pl.col("live").str.to_lowercase() == pl.col("desired").str.to_lowercase(),
     ),
-    own("ditto_connection_clients", "Clients of the connection.", _CONNECTION, "clients"),
+    own("ditto_connection_clients", "Clients it is configured with.", _CONNECTION, "clients"),
+    own("ditto_connection_clients_open", "Clients that are open.", _CONNECTION, "clients_open"),
     own("ditto_connection_consumers", "Consumers of its sources.", _CONNECTION, "consumers"),
     own("ditto_connection_sources_failed", "Sources that failed.", _CONNECTION, "sources_failed"),
     own("ditto_connection_targets_failed", "Targets that failed.", _CONNECTION, "targets_failed"),

@@ -253,6 +253,7 @@ METRICS = PollReport(
                     "broker": "kafka-2:9404",
                     "value": 2.5,
                 },
+                {"prometheus": "m", "metric": "idle_ratio", "unknown_reason": "no series"},
             ),
         )
     ],
@@ -279,7 +280,7 @@ def test_once_json_has_clusters_as_ever_and_other_sources_by_name() -> None:
             "error": "connectors went wrong",
         }
     ]
-    first, second = found["sources"]["prometheus/m"]["tables"]["broker_metrics"]
+    first, second, _ = found["sources"]["prometheus/m"]["tables"]["broker_metrics"]
     assert (first["labels"], first["value"]) == ({"topic": "orders"}, None)
     assert (second["labels"], second["value"]) == (None, 2.5)
     json.dumps(found, default=str, allow_nan=False)
@@ -320,6 +321,7 @@ def printed(show: object, *arguments: object, width: int = 200) -> str:
         pytest.param(RABBIT, "sms", ["unknown", "their target is missing"], id="missing target"),
         pytest.param(RABBIT, "mail.dlq", ["4", "rejected 4"], id="dead letters of a queue"),
         pytest.param(METRICS, "bytes_in_per_second", ["2"], id="broker metrics"),
+        pytest.param(METRICS, "idle_ratio", ["unknown", "no series"], id="an unknown metric"),
     ],
 )
 def test_other_sources_as_tables(report: PollReport, begin: str, words: list[str]) -> None:

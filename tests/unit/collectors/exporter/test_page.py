@@ -226,6 +226,7 @@ NEIGHBOURS: dict[str, pl.DataFrame] = {
             "retained": 7,
             "unprocessed": 3,
             "log_end": 9,
+            "oldest_arrived_at": NOW,
             "reasons": [{"key": "java.lang.E", "value": 5}],
         },
         {"source": "kafka", "name": "other.dlq", "retained": 1},
@@ -279,6 +280,7 @@ NEIGHBOURS: dict[str, pl.DataFrame] = {
             "desired_status": "open",
             "live_status": "open",
             "clients": 2,
+            "clients_open": 1,
         },
         {
             "ditto": "twins",
@@ -325,6 +327,11 @@ def neighbours() -> dict[str, dict]:  # type: ignore[type-arg]
         ("queue_dead_letter_target_missing", {("plain", "mail", "/"): 1}),
         ("ditto_connection_as_desired", {("c1", "twins", "hono"): 1, ("c2", "twins", "old"): 0}),
         ("ditto_connection_clients", {("c1", "twins", "hono"): 2}),
+        ("ditto_connection_clients_open", {("c1", "twins", "hono"): 1}),
+        (
+            "dead_letters_oldest_arrived_timestamp_seconds",
+            {("orders.dlq", "orders"): NOW.timestamp()},
+        ),
         ("log_directory_free_bytes", {("1", "/data"): 4}),
         ("log_directory_offline", {("1", "/data"): 0}),
         ("quorum_lag", {("1", "voter"): 3}),
