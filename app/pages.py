@@ -32,6 +32,7 @@ TOPICS = "topics"
 TOPIC = "topic"
 BROKERS = "brokers"
 DEAD_LETTERS = "dead_letters"
+QUEUES = "queues"
 SCALING = "scaling"
 HEALTH = "health"
 
@@ -59,6 +60,12 @@ def all_pages() -> dict[str, list[st.Page]]:
                 "Dead letters",
                 "mark_email_unread",
                 "What fails, why, and who will look?",
+            ),
+            _page(
+                QUEUES,
+                "Queues",
+                "inbox",
+                "What waits in RabbitMQ, and where do its dead letters go?",
             ),
         ],
         "Act": [

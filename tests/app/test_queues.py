@@ -1,0 +1,71 @@
+"""The page of RabbitMQ's queues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.tables import NONE
+from tests.app.conftest import NOW
+from tests.app.queues import add_rabbit
+from tests.app.test_pages import calm, texts
+
+Open = Callable[..., AppTest]
+
+
+def metric(test: AppTest, label: str) -> str:
+    return next(one.value for one in test.metric if one.label == label)
+
+
+def test_queues_are_listed_the_worst_first(open_page: Open, filled: Path, tmp_path: Path) -> None:
+    test = open_page(add_rabbit(filled, tmp_path / "rabbit", NOW), "queues")
+    calm(test)
+    assert test.title[0].value == "1 queue drops its dead letters, 7 dead letters wait"
+    said = texts(test).replace("\\", "")
+    assert "8 queues in 1 virtual host: 12\u202f359 messages ready" in said
+    assert "the depth of 1 queue unknown" in said
+    assert (metric(test, "Ready"), metric(test, "Targets missing")) == ("12\u202f359", "1")
+    assert metric(test, "Dead letters") == "7"
+    rows = test.dataframe[0].value
+    assert rows["queue"].to_list()[:4] == ["parcels", "invoices.dead", "forgotten", "new"]
+    by_queue = rows.set_index("queue")
+    assert by_queue.loc["parcels", "goes_to"] == "nowhere: exchange parcels.failed"
+    assert by_queue.loc["invoices", "goes_to"] == "invoices.dead"
+    assert by_queue.loc["by.headers", "goes_to"] == "perhaps invoices.dead"
+    assert by_queue.loc["invoices.dead", "oldest_seconds"] == 3 * 3600
+    assert by_queue["ready"].isna().to_dict() == {name: name == "new" for name in rows["queue"]}
+    assert by_queue.loc["audit", "ready"] == NONE  # a stream has no backlog
+
+
+def test_without_a_rabbitmq_the_page_says_how_to_name_one(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "queues")
+    calm(test)
+    assert test.title[0].value == "No RabbitMQ is watched"
+    assert "rabbitmq:\n  - name: rabbit" in test.code[0].value
+
+
+@pytest.mark.parametrize(
+    "rows", [pytest.param(True, id="older rows"), pytest.param(False, id="none")]
+)
+def test_a_failed_poll_is_told(open_page: Open, filled: Path, tmp_path: Path, rows: bool) -> None:
+    said = "http://127.0.0.1:15672 cannot be reached"
+    test = open_page(add_rabbit(filled, tmp_path / "rabbit", NOW, rows=rows, error=said), "queues")
+    assert [one.value for one in test.exception] == []
+    assert "The newest poll failed" in test.warning[0].value
+    assert "cannot be reached" in test.warning[0].value
+    assert (test.title[0].value == "No queue is known yet") is not rows
+
+
+def test_a_table_that_cannot_be_read_is_named(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    folder = add_rabbit(filled, tmp_path / "rabbit", NOW)
+    for file in (folder / "lake" / "bronze" / "queues").rglob("*.parquet"):
+        file.write_bytes(file.read_bytes()[:50])
+    test = open_page(folder, "queues")
+    calm(test)
+    assert test.title[0].value == "The queues cannot be shown"
+    assert "The table queues cannot be read" in test.error[0].value
