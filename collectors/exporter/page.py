@@ -38,14 +38,13 @@ class _Text:
     Attributes:
         key: Of which tables, in which versions, it was written.
         parts: The text.
-        packed: The same as the beginning of a gzip stream; None until somebody wants it.
-        packer: Continues that stream; it is copied for each use.
+        packed: The same as the beginning of a gzip stream, and what continues that stream, to be
+            copied for each use; None until somebody wants it.
     """
 
     key: _Key
     parts: Sequence[bytes]
-    packed: bytes | None = None
-    packer: zlib._Compress | None = None
+    packed: tuple[bytes, zlib._Compress] | None = None
 
 
 class Page:
@@ -83,12 +82,13 @@ class Page:
         with self._lock:
             text = self._renewed()
             if text.packed is None:
-                text.packer = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_FORMAT)
-                text.packed = b"".join([text.packer.compress(part) for part in text.parts])
-            assert text.packer is not None  # noqa: S101
-            packer = text.packer.copy()
+                packer = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_FORMAT)
+                begin = b"".join([packer.compress(part) for part in text.parts])
+                text.packed = (begin, packer)
+            begin, packer = text.packed
+            packer = packer.copy()
         end = packer.compress(generate_latest(self._live)) + packer.flush()
-        return [text.packed, end]
+        return [begin, end]
 
     def _renewed(self) -> _Text:
         clock = self._snapshots.clock()
