@@ -5,13 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from collectors.prometheus.source import NO_SERIES, PrometheusSource
+from collectors.samples import Stamp
+from collectors.samples import rows_of as rows_of_tables
 from collectors.source import SectionResult
 from config.neighbours import PrometheusSettings
+from config.settings import LakeSettings
+from lake.store import Lake
+from lake.tables import BROKER_METRICS, COLLECTIONS
 from runtime.processes import ProcessGroup
 from tests.servers import prometheus_shapes as shapes
 from tests.servers.prometheus import Prometheus, create_blocks, exporters, history, job
@@ -237,6 +243,20 @@ def test_a_poll_takes_few_requests(prometheus: Prometheus) -> None:
     source.close()
     assert result.status == "ok"
     assert source.client.requests_sent <= 3
+
+
+def test_polls_go_into_the_lake(prometheus: Prometheus, tmp_path: Path) -> None:
+    result = scraped(prometheus, "log_bytes", labels={"job": "kraft"})
+    lake = Lake(LakeSettings(uri=str(tmp_path)))
+    stamp = Stamp.new("prometheus/mon", "production", datetime.now(UTC))
+    for table, rows in rows_of_tables(result, stamp, 15.0):
+        lake.append(table, rows)
+    (poll_row,) = lake.read(COLLECTIONS).to_dicts()
+    written = lake.read(BROKER_METRICS)
+    assert (poll_row["source"], poll_row["status"]) == ("prometheus/mon", "ok")
+    assert poll_row["rows"] == written.height == result.rows
+    assert set(written["is_backfilled"]) == {False}
+    assert set(written["cluster"]) == {"production"}
 
 
 def test_check_says_what_is_found_and_what_is_not(prometheus: Prometheus) -> None:
