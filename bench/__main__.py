@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import collect, figures
+from bench import collect, commits, figures
 from bench.figures import Figure
 from bench.groups import broker_with_groups
 
@@ -35,10 +35,21 @@ def poll(
     _show(_poll(groups, polls), as_json)
 
 
+@app.command("commits")
+def commit_log(as_json: JsonOption = False) -> None:
+    """Time the reading of a million commits from the coordinators' log; 1 GB of memory needed."""
+    _show(_commits(), as_json)
+
+
 @app.command("all")
 def everything(as_json: JsonOption = False) -> None:
     """Run every benchmark; about ten minutes."""
-    _show([*_poll(_SMALL, 30), *_poll(_LARGE, 100)], as_json)
+    _show([*_poll(_SMALL, 30), *_poll(_LARGE, 100), *_commits()], as_json)
+
+
+def _commits() -> list[Figure]:
+    with Console(stderr=True).status("Writing a million commits and reading them five times"):
+        return commits.measure()
 
 
 def _poll(groups: int, polls: int) -> list[Figure]:
