@@ -33,6 +33,7 @@ TOPIC = "topic"
 BROKERS = "brokers"
 DEAD_LETTERS = "dead_letters"
 QUEUES = "queues"
+CONNECT = "connect"
 SCALING = "scaling"
 HEALTH = "health"
 
@@ -61,6 +62,7 @@ def all_pages() -> dict[str, list[st.Page]]:
                 "mark_email_unread",
                 "What fails, why, and who will look?",
             ),
+            _page(CONNECT, "Kafka Connect", "cable", "Do the pipes run?"),
             _page(
                 QUEUES,
                 "Queues",
