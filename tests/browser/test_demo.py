@@ -33,6 +33,7 @@ MENU = (
     "Topics",
     "Brokers and replication",
     "Dead letters",
+    "Queues",
     "Scaling",
     "Collection health",
 )

@@ -19,6 +19,7 @@ MENU = {
     "Topics": "topics receive",
     "Brokers and replication": "Broker 2 is missing",
     "Dead letters": "fail, in",
+    "Queues": "No RabbitMQ is watched",
     "Scaling": "changes advised",
     "Collection health": "not collected in full",
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from collectors.source import SectionResult, Source
 from config.neighbours import RabbitMQSettings
 from demo.rabbitmq import ADMINISTRATOR, HOST, RabbitServer, find_rabbitmq
 from runtime.processes import Child, ProcessGroup, wait_until
+from runtime.services import Service
 from tests.support import unavailable
 
 
@@ -27,7 +30,28 @@ class Running:
     """A node that runs, and its processes."""
 
     server: RabbitServer
+    folder: Path
+    processes: ProcessGroup
     node: Child
+
+    def kill(self) -> None:
+        """End it without a word."""
+        self.processes.stop(self.node, grace_seconds=0)
+
+    def start_again(self) -> None:
+        """Start it again on its data and its ports, and wait for it."""
+        _, service = self.server.services()
+        self.node = launch(service, self.folder, self.processes)
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until it takes requests and messages."""
+        wait_until(
+            self.server.ready,
+            timeout_seconds=120,
+            waiting_for="a RabbitMQ node",
+            children=[self.node],
+        )
 
     def freeze(self) -> None:
         """Let it answer nothing; its connections stay open."""
@@ -71,19 +95,20 @@ def rabbit(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[
     quick = {"collect_statistics_interval": "1000", **(settings or {})}
     server = RabbitServer(folder, programs, settings=quick)
     with ProcessGroup(grace_seconds=0) as processes:
-        children = [
-            processes.start(
-                each.name,
-                each.command,
-                log=folder / f"{each.name}.log",
-                environment=each.environment,
-            )
-            for each in server.services()
-        ]
-        wait_until(
-            server.ready, timeout_seconds=90, waiting_for="a RabbitMQ node", children=children
-        )
-        yield Running(server, children[1])
+        _, node = (launch(each, folder, processes) for each in server.services())
+        running = Running(server, folder, processes, node)
+        running.wait()
+        yield running
+
+
+def launch(service: Service, folder: Path, processes: ProcessGroup) -> Child:
+    """Start one of a node's programs."""
+    return processes.start(
+        service.name,
+        service.command,
+        log=folder / f"{service.name}.log",
+        environment=service.environment,
+    )
 
 
 def poll(source: Source) -> dict[str, SectionResult]:
@@ -96,3 +121,29 @@ def rows(result: SectionResult) -> dict[str, dict[str, Any]]:
     frame = result.frames[result.section]
     key = "queue" if result.section == "queues" else "name"
     return {row[key]: row for row in frame.iter_rows(named=True)}
+
+
+def descendants(pid: int) -> list[int]:
+    """Return a process and all that it started."""
+    listed = subprocess.run(
+        ["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=True
+    )
+    children: dict[int, list[int]] = {}
+    for line in listed.stdout.splitlines():
+        child, parent = map(int, line.split())
+        children.setdefault(parent, []).append(child)
+    found, todo = [], [pid]
+    while todo:
+        todo += children.get(one := todo.pop(), [])
+        found.append(one)
+    return found
+
+
+def runs(pid: int) -> bool:
+    """Tell whether a process runs; a zombie does not."""
+    try:
+        os.kill(pid, 0)
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return state != "Z"

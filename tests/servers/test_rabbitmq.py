@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -363,71 +360,3 @@ def test_rows_reach_the_lake(node: Running, tmp_path: Path) -> None:
     assert {"orders", "mails.wait", "log"} <= set(queues["queue"])
     assert set(dead["source"]) == {"rabbitmq"}
     assert source.name == "rabbitmq/shop"
-
-
-def test_a_frozen_node_fails_in_time_and_is_polled_again(node: Running) -> None:
-    """Given a node that answers nothing, then a poll ends in its time, and the next one is well."""
-    source = node.source("headroom", request_timeout_seconds=1, vhosts={"exclude": ["hidden"]})
-    assert poll(source)["queues"].status == "ok"
-    node.freeze()
-    try:
-        start = time.monotonic()
-        sections = poll(source)
-        took = time.monotonic() - start
-    finally:
-        node.thaw()
-    for result in sections.values():
-        assert result.status == "failed"
-        assert "did not answer within" in (result.error or "")
-    assert took < 4
-    eventually(lambda: poll(source)["queues"].status == "ok", what="a poll of the thawed node")
-    source.close()
-
-
-def test_a_node_that_ends_and_comes_back(tmp_path: Path) -> None:
-    """Given a node that is killed, then nothing of it is left, and its successor is polled."""
-    with rabbit(tmp_path / "rabbit", {"management.rates_mode": "none"}) as running:
-        running.server.virtual_host("/").queue("quiet")
-        source = running.source(poll_interval_seconds=2)
-
-        def known() -> dict[str, Any] | None:
-            row = rows(poll(source)["queues"])["quiet"]
-            return row if row["ready"] is not None else None
-
-        row = eventually(known, what="a queue's depth")
-        assert row["ready"] == 0
-        assert row["publish_per_second"] is None  # rates are switched off
-        result = poll(source)["queues"]
-        assert result.status == "partial"
-        assert "message rates are switched off" in (result.error or "")
-        left = descendants(running.node.pid)
-        assert len(left) >= 2
-    for result in poll(source).values():
-        assert result.status == "failed"
-        assert "cannot be reached" in (result.error or "")
-    source.close()
-    eventually(lambda: not any(map(runs, left)), what="end of every process of the node")
-
-
-def descendants(pid: int) -> list[int]:
-    listed = subprocess.run(
-        ["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=True
-    )
-    children: dict[int, list[int]] = {}
-    for line in listed.stdout.splitlines():
-        child, parent = map(int, line.split())
-        children.setdefault(parent, []).append(child)
-    found, todo = [], [pid]
-    while todo:
-        todo += children.get(one := todo.pop(), [])
-        found.append(one)
-    return found
-
-
-def runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (ProcessLookupError, FileNotFoundError):
-        return False
-    return state != "Z"
