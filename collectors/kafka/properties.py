@@ -12,15 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from collectors.errors import SettingsError
+from collectors.kafka.identity import CertificateFiles, CertificateText, Identity, KeyStore
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 
-_UNUSABLE = {
-    "ssl.keystore.location": "set ssl.certificate.location and ssl.key.location (PEM) instead",
-    "ssl.engine.location": "set ssl.certificate.location and ssl.key.location (PEM) instead",
-    "ssl.providers": "set ssl.certificate.location and ssl.key.location (PEM) instead",
-}
+_UNUSABLE = ("ssl.engine.location", "ssl.providers")
+_ADVICE = "set ssl.certificate.location and ssl.key.location, or ssl.keystore.location, instead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +28,8 @@ class Tls:
     Attributes:
         ca_file: Certificate authorities (PEM); None is the system's.
         ca_pem: The same, as text.
-        certificate_file: The client's certificate chain (PEM).
-        key_file: The client's private key (PEM); None where it is in ``certificate_file``.
-        key_password: What the private key is encrypted with.
+        identity: Our own certificate; None without one.
+        revoked_file: Certificates that were revoked (PEM).
         verify: Whether the server's certificate is verified.
         check_host_name: Whether the certificate must name the server.
         ciphers: OpenSSL's cipher list.
@@ -40,9 +37,8 @@ class Tls:
 
     ca_file: str | None = None
     ca_pem: str | None = None
-    certificate_file: str | None = None
-    key_file: str | None = None
-    key_password: str | None = field(default=None, repr=False)
+    identity: Identity | None = None
+    revoked_file: str | None = None
     verify: bool = True
     check_host_name: bool = True
     ciphers: str | None = None
@@ -69,17 +65,17 @@ class Tls:
                 context.load_verify_locations(cafile=self.ca_file)
             else:
                 context.load_default_certs()
-            if self.certificate_file:
-                key = "ssl.certificate.location"
-                # Without a password OpenSSL would ask for it at the terminal.
-                context.load_cert_chain(
-                    self.certificate_file, self.key_file, password=self.key_password or ""
-                )
+            if self.revoked_file:
+                key = "ssl.crl.location"
+                context.load_verify_locations(cafile=self.revoked_file)
+                context.verify_flags |= ssl.VerifyFlags.VERIFY_CRL_CHECK_LEAF
             if self.ciphers:
                 key = "ssl.cipher.suites"
                 context.set_ciphers(self.ciphers.replace(",", ":"))
         except (OSError, ValueError) as error:
             raise SettingsError(f"{key}: cannot be used: {error}") from None
+        if self.identity is not None:
+            self.identity.load(context)
         return context
 
 
@@ -135,26 +131,34 @@ def security(properties: Mapping[str, str]) -> Security:
 
 
 def _tls(properties: Mapping[str, str]) -> Tls:
-    for key, advice in _UNUSABLE.items():
+    for key in _UNUSABLE:
         if properties.get(key):
-            raise SettingsError(f"{key}: is not supported; {advice}")
-    for key in ("ssl.certificate.pem", "ssl.key.pem"):
-        if properties.get(key):
-            raise SettingsError(
-                f"{key}: is not supported; write it to a file and set "
-                f"{key.removesuffix('.pem')}.location"
-            )
+            raise SettingsError(f"{key}: is not supported; {_ADVICE}")
     algorithm = properties.get("ssl.endpoint.identification.algorithm", "https").lower()
     return Tls(
         ca_file=properties.get("ssl.ca.location") or None,
         ca_pem=properties.get("ssl.ca.pem") or None,
-        certificate_file=properties.get("ssl.certificate.location") or None,
-        key_file=properties.get("ssl.key.location") or None,
-        key_password=properties.get("ssl.key.password"),
+        identity=_identity(properties),
+        revoked_file=properties.get("ssl.crl.location") or None,
         verify=_boolean(properties, "enable.ssl.certificate.verification", True),
         check_host_name=algorithm != "none",
         ciphers=properties.get("ssl.cipher.suites") or None,
     )
+
+
+def _identity(properties: Mapping[str, str]) -> Identity | None:
+    password = properties.get("ssl.key.password")
+    if properties.get("ssl.keystore.location"):
+        return KeyStore(
+            properties["ssl.keystore.location"], properties.get("ssl.keystore.password")
+        )
+    if properties.get("ssl.certificate.pem"):
+        key = properties.get("ssl.key.pem", "")
+        return CertificateText(properties["ssl.certificate.pem"], key, password)
+    if properties.get("ssl.certificate.location"):
+        key_file = properties.get("ssl.key.location") or None
+        return CertificateFiles(properties["ssl.certificate.location"], key_file, password)
+    return None
 
 
 def _sasl(properties: Mapping[str, str]) -> Sasl:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from confluent_kafka.admin import (
@@ -27,6 +27,7 @@ from confluent_kafka.admin import (
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509.oid import NameOID
 from pydantic import SecretStr
 
@@ -285,12 +286,53 @@ def test_sasl_over_tls(secured: Secured, grant: Any) -> None:
         assert poll.offsets(secured.group, secured.topic)[0]["lag"] == 6
 
 
-def test_mutual_tls(secured: Secured) -> None:
+def as_files(folder: Path) -> dict[str, object]:
+    return {
+        "ssl.certificate.location": str(folder / "client.pem"),
+        "ssl.key.location": str(folder / "client.key"),
+    }
+
+
+def as_text(folder: Path) -> dict[str, object]:
+    return {
+        "ssl.certificate.pem": (folder / "client.pem").read_text(),
+        "ssl.key.pem": {"file": str(folder / "client.key")},
+    }
+
+
+def as_key_store(folder: Path) -> dict[str, object]:
+    key = serialization.load_pem_private_key((folder / "client.key").read_bytes(), None)
+    certificate = x509.load_pem_x509_certificate((folder / "client.pem").read_bytes())
+    password = folder / "client.password"
+    password.write_text(PASSWORD)
+    (folder / "client.p12").write_bytes(
+        pkcs12.serialize_key_and_certificates(
+            b"client",
+            cast(ec.EllipticCurvePrivateKey, key),
+            certificate,
+            None,
+            serialization.BestAvailableEncryption(PASSWORD.encode()),
+        )
+    )
+    return {
+        "ssl.keystore.location": str(folder / "client.p12"),
+        "ssl.keystore.password": {"file": str(password)},
+    }
+
+
+@pytest.mark.parametrize(
+    "identity",
+    [
+        pytest.param(as_files, id="files"),
+        pytest.param(as_text, id="text"),
+        pytest.param(as_key_store, id="key store"),
+    ],
+)
+def test_mutual_tls(secured: Secured, identity: Callable[[Path], dict[str, object]]) -> None:
     properties = {
         "security.protocol": "SSL",
         "ssl.ca.location": str(secured.folder / "ca.pem"),
-        "ssl.certificate.location": str(secured.folder / "client.pem"),
-        "ssl.key.location": str(secured.folder / "client.key"),
+        **identity(secured.folder),
     }
     with polling(secured.mutual, properties=properties) as poller:
         poll = poller.poll()

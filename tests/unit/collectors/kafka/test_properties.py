@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from collectors.errors import SettingsError
+from collectors.kafka.identity import CertificateFiles, CertificateText, KeyStore
 from collectors.kafka.properties import OAuth, Sasl, Security, Tls, security
 
 PLAIN = {"sasl.mechanism": "PLAIN", "sasl.username": "reader", "sasl.password": "s3cret"}
@@ -38,13 +39,32 @@ OAUTH = {
             Security(
                 tls=Tls(
                     ca_file="/ca.pem",
-                    certificate_file="/client.pem",
-                    key_file="/client.key",
-                    key_password="s3cret",  # noqa: S106 (a test's)
+                    identity=CertificateFiles("/client.pem", "/client.key", "s3cret"),
                     check_host_name=False,
                 )
             ),
             id="mutual tls",
+        ),
+        pytest.param(
+            {
+                "security.protocol": "SSL",
+                "ssl.certificate.pem": "a chain",
+                "ssl.key.pem": "s3cret",
+                "ssl.crl.location": "/revoked.pem",
+            },
+            Security(
+                tls=Tls(identity=CertificateText("a chain", "s3cret"), revoked_file="/revoked.pem")
+            ),
+            id="certificate as text",
+        ),
+        pytest.param(
+            {
+                "security.protocol": "SSL",
+                "ssl.keystore.location": "/client.p12",
+                "ssl.keystore.password": "s3cret",
+            },
+            Security(tls=Tls(identity=KeyStore("/client.p12", "s3cret"))),
+            id="key store",
         ),
         pytest.param(
             {"security.protocol": "ssl", "enable.ssl.certificate.verification": "false"},
@@ -120,12 +140,9 @@ def test_what_is_understood(properties: dict[str, str], understood: Security) ->
             id="extension without a value",
         ),
         pytest.param(
-            {"security.protocol": "SSL", "ssl.keystore.location": "/k.p12"},
-            "ssl.keystore.location",
-            id="key store",
-        ),
-        pytest.param(
-            {"security.protocol": "SSL", "ssl.key.pem": "-----BEGIN"}, "ssl.key.pem", id="key text"
+            {"security.protocol": "SSL", "ssl.engine.location": "/engine.so"},
+            "ssl.engine.location",
+            id="engine",
         ),
         pytest.param(
             {"security.protocol": "SSL", "enable.ssl.certificate.verification": "perhaps"},
@@ -146,6 +163,11 @@ def test_a_refusal_names_the_property_and_no_secret(properties: dict[str, str], 
 def test_secrets_are_not_in_what_is_printed() -> None:
     for properties in ({**PLAIN}, {**OAUTH}):
         assert "s3cret" not in repr(security({"security.protocol": "SASL_SSL", **properties}))
+    for secret in ("ssl.key.pem", "ssl.key.password"):
+        shown = security({"security.protocol": "SSL", "ssl.certificate.pem": "c", secret: "s3cret"})
+        assert "s3cret" not in repr(shown)
+    store = {"ssl.keystore.location": "/k.p12", "ssl.keystore.password": "s3cret"}
+    assert "s3cret" not in repr(security({"security.protocol": "SSL", **store}))
 
 
 @pytest.mark.parametrize(
@@ -155,10 +177,29 @@ def test_secrets_are_not_in_what_is_printed() -> None:
         pytest.param("x", lambda p: Tls(ca_file=str(p)), "ssl.ca.location", id="no certificate"),
         pytest.param(
             "x",
-            lambda p: Tls(certificate_file=str(p)),
+            lambda p: Tls(identity=CertificateFiles(str(p), None)),
             "ssl.certificate.location",
             id="no key",
         ),
+        pytest.param(
+            None,
+            lambda _: Tls(identity=CertificateText("x", "s3cret")),
+            "ssl.certificate.pem",
+            id="text is no key",
+        ),
+        pytest.param(
+            None,
+            lambda p: Tls(identity=KeyStore(str(p))),
+            "ssl.keystore.location",
+            id="no such key store",
+        ),
+        pytest.param(
+            "x",
+            lambda p: Tls(identity=KeyStore(str(p), "s3cret")),
+            "ssl.keystore.location",
+            id="no key store",
+        ),
+        pytest.param(None, lambda _: Tls(revoked_file="/none"), "ssl.crl.location", id="revoked"),
         pytest.param(None, lambda _: Tls(ca_pem="x"), "ssl.ca.pem", id="text is no certificate"),
         pytest.param(None, lambda _: Tls(ciphers="none"), "ssl.cipher.suites", id="ciphers"),
     ],
@@ -167,5 +208,6 @@ def test_unusable_files_are_named(tmp_path: Path, content: str | None, tls_of, k
     path = tmp_path / "file.pem"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(SettingsError, match=f"^{key}: cannot be used"):
+    with pytest.raises(SettingsError, match=f"^{key}: .*cannot be used") as caught:
         tls_of(path).context()
+    assert "s3cret" not in str(caught.value)
