@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from collectors.exporter.text import VALUE, Metric, Samples
-from collectors.kafka.sections.group_offsets import NEVER_COMMITTED, NO_TOPIC
+from collectors.kafka.sections.group_offsets import FACTS, NEVER_COMMITTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +109,7 @@ def present(label: str) -> pl.Expr:
 COUNTED = pl.col("is_subscribed").fill_null(True)
 """Rows of ``group_offsets`` that belong to their group's totals."""
 
-LAG_UNKNOWN = pl.col("lag").is_null() & ~pl.col("unknown_reason").is_in(
-    [NEVER_COMMITTED, NO_TOPIC]
-).fill_null(False)
+LAG_UNKNOWN = pl.col("lag").is_null() & ~pl.col("unknown_reason").is_in(FACTS).fill_null(False)
 """Rows of ``group_offsets`` whose lag could not be read; not those that have none."""
 
 COMMITTED_UNKNOWN = pl.col("committed").is_null() & pl.col("unknown_reason").ne_missing(

@@ -9,6 +9,7 @@ import polars as pl
 from collectors.errors import CollectorError
 from collectors.kafka.batched import OFFSETS_SCHEMA
 from collectors.kafka.commits.columns import with_commits
+from collectors.kafka.groupcommits import NOT_INITIALISED
 from collectors.kafka.grouptypes import Groups
 from collectors.kafka.subscriptions import with_subscriptions
 from collectors.kafka.timelag import time_lags
@@ -17,7 +18,8 @@ from config.settings import ClusterSettings
 
 NEVER_COMMITTED = "nothing was ever committed"
 NO_TOPIC = "the topic or partition does not exist"
-"""Facts about the group, and not failures to read something."""
+FACTS = (NEVER_COMMITTED, NO_TOPIC, NOT_INITIALISED)
+"""Reasons that are facts about the group, and not failures to read something."""
 
 _KEY = ["group", "topic", "partition"]
 
@@ -35,9 +37,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
     rows = with_subscriptions(rows, found.subscriptions, client.all_topics)
     rows = time_lags(client, rows)
     rows = with_commits(client, rows, now)
-    unknown = rows.filter(
-        pl.col("lag").is_null() & ~pl.col("unknown_reason").is_in([NEVER_COMMITTED, NO_TOPIC])
-    ).height
+    unknown = rows.filter(pl.col("lag").is_null() & ~pl.col("unknown_reason").is_in(FACTS)).height
     if unknown:
         client.problems.append(f"the lag of {unknown} of {rows.height} group partitions is unknown")
     if len(found.offsets_unknown):
