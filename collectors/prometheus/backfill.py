@@ -200,12 +200,13 @@ class Backfill:
             self._most_moments = window.moments - window.moments // 2
             self._fill(window)
             return
-        counts = []
+        # Told first: were it cut short in between, the next run would find nothing to tell of.
+        self._tell(window, [rows for _, rows, _ in found], started_at, time.monotonic() - start)
         for table, rows, skipped in found:
             self._count(self.report.skipped, table, skipped)
             if not rows.is_empty():
-                counts.append(self._append(table, rows))
-        self._tell(window, counts, started_at, time.monotonic() - start)
+                self._lake.append(table, self._stamped(rows))
+                self._count(self.report.added, table, rows.height)
 
     def _read(self, window: Window) -> list[tuple[Table, pl.DataFrame, int]]:
         """Return what Prometheus has of a window and the lake has not, by table.
@@ -246,15 +247,19 @@ class Backfill:
     def _missing(self, table: Table, window: Window) -> list[int]:
         """Return the moments of a window near which the lake has no samples."""
         reach = window.step / 2
-        frame = self._lake.scan(
-            table,
-            since=window.first - reach,
-            until=window.last + reach,
-            cluster=self._cluster.name,
+        own = [pl.col("prometheus") == self._server.name] if table is BROKER_METRICS else []
+        sampled = (
+            self._lake.read(
+                table,
+                *own,
+                since=window.first - reach,
+                until=window.last + reach,
+                cluster=self._cluster.name,
+                columns=["observed_at"],
+            )["observed_at"]
+            .unique()
+            .sort()
         )
-        if table is BROKER_METRICS:
-            frame = frame.filter(pl.col("prometheus") == self._server.name)
-        sampled = frame.select(pl.col("observed_at").unique().sort()).collect().to_series()
         grid = pl.DataFrame(
             {
                 "moment": pl.datetime_range(
@@ -289,12 +294,6 @@ class Backfill:
                 rows = rows.filter(pl.col(column).is_in(names))
         return rows
 
-    def _append(self, table: Table, rows: pl.DataFrame) -> pl.DataFrame:
-        """Append rows and return how many there are of each moment."""
-        self._lake.append(table, self._stamped(rows))
-        self._count(self.report.added, table, rows.height)
-        return rows.group_by("at").len("rows")
-
     def _stamped(self, rows: pl.DataFrame) -> pl.DataFrame:
         ids = {at: self._poll_id(at) for at in rows["at"].unique()}
         return rows.with_columns(
@@ -312,27 +311,35 @@ class Backfill:
     def _tell(
         self,
         window: Window,
-        counts: Sequence[pl.DataFrame],
+        tables: Sequence[pl.DataFrame],
         started_at: datetime,
         seconds: float,
     ) -> None:
         """Write rows of ``collections``: history has to know how far its samples are apart."""
-        if not counts:
+        counts = pl.concat(rows.select("at") for rows in tables).group_by("at").len("rows")
+        if counts.is_empty():
             return
-        rows = (
-            pl.concat(counts).group_by("at").agg(pl.col("rows").sum().cast(pl.Int64())).sort("at")
+        source = f"prometheus/{self._server.name}"
+        told = self._lake.read(
+            COLLECTIONS,
+            pl.col("source") == source,
+            pl.col("section") == SECTION,
+            since=window.first,
+            until=window.last + window.step,
+            cluster=self._cluster.name,
+            columns=["poll_id"],
         )
+        new = self._stamped(counts.sort("at")).join(told, on="poll_id", how="anti")
         self._lake.append(
             COLLECTIONS,
-            self._stamped(
-                rows.with_columns(
-                    pl.lit(f"prometheus/{self._server.name}").alias("source"),
-                    pl.lit(SECTION).alias("section"),
-                    pl.lit(started_at).alias("started_at"),
-                    pl.lit(seconds / rows.height).alias("duration_seconds"),
-                    pl.lit(window.step.total_seconds()).alias("interval_seconds"),
-                    pl.lit("ok").alias("status"),
-                )
+            new.with_columns(
+                pl.col("rows").cast(pl.Int64()),
+                pl.lit(source).alias("source"),
+                pl.lit(SECTION).alias("section"),
+                pl.lit(started_at).alias("started_at"),
+                pl.lit(seconds / max(1, new.height)).alias("duration_seconds"),
+                pl.lit(window.step.total_seconds()).alias("interval_seconds"),
+                pl.lit("ok").alias("status"),
             ),
         )
 

@@ -25,6 +25,7 @@ from collectors.prometheus.lag import (
 from collectors.prometheus.session import TooMuchError
 from config.neighbours import PrometheusSettings
 from config.settings import Settings
+from lake.errors import LakeError
 from lake.schema import Table
 from lake.store import Lake
 from lake.tables import BROKER_METRICS, COLLECTIONS, GROUP_OFFSETS, PARTITIONS
@@ -251,6 +252,33 @@ def test_a_run_that_was_cut_short_is_completed_by_the_next(
     fill(settings, parts)
     for table in (BROKER_METRICS, GROUP_OFFSETS, PARTITIONS):
         assert_frame_equal(rows_of(settings, table), rows_of(filled, table), check_row_order=False)
+
+
+class FailingLake(Lake):
+    """A lake that takes no partitions."""
+
+    def append(self, table: Table, frame: pl.DataFrame) -> int:
+        if table is PARTITIONS:
+            raise LakeError("the disk is full")
+        return super().append(table, frame)
+
+
+def test_a_run_that_was_cut_short_between_tables_is_completed_by_the_next(
+    prometheus: Prometheus, filled: Settings, tmp_path: Path
+) -> None:
+    settings = settings_of(prometheus, tmp_path)
+    parts = list(windows(SINCE, UNTIL, STEP))
+    backfill = Backfill(settings.prometheus[0], settings, FailingLake(settings.lake))
+    with pytest.raises(LakeError, match="the disk is full"):
+        backfill.run(parts)
+    backfill.close()
+    assert not rows_of(settings, GROUP_OFFSETS).is_empty()
+    fill(settings, parts)
+    for table in (BROKER_METRICS, GROUP_OFFSETS, PARTITIONS):
+        assert_frame_equal(rows_of(settings, table), rows_of(filled, table), check_row_order=False)
+    told = rows_of(settings, COLLECTIONS).select("poll_id", "rows", "interval_seconds")
+    before = rows_of(filled, COLLECTIONS).select("poll_id", "rows", "interval_seconds")
+    assert_frame_equal(told, before, check_row_order=False)
 
 
 def test_what_was_seen_live_is_left_alone(prometheus: Prometheus, tmp_path: Path) -> None:
