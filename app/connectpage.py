@@ -37,6 +37,8 @@ HOW_TO_CONFIGURE = """connect:
 """
 
 _CONNECTOR = ["connect", "connector"]
+_PACKAGE = r"^([a-z_$][\w$]*\.)+"
+"""What stands before the name of an exception's class."""
 
 
 def present(rows: pl.DataFrame, attempts: pl.DataFrame, section: str) -> pl.DataFrame:
@@ -166,7 +168,7 @@ def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
         pl.concat_str(pl.format("{} of {}", "tasks_running", "tasks"), most.fill_null("")).alias(
             "running"
         ),
-        pl.coalesce("error", "task_error").alias("why"),
+        pl.coalesce("error", "task_error").str.replace(_PACKAGE, "").alias("why"),
         pl.when(pl.col("type") != "sink")
         .then(pl.lit("–"))  # noqa: RUF001 (a dash, read by people)
         .when(pl.col("dead_letter_topic").is_not_null())

@@ -129,21 +129,21 @@ tables.show(
     connectpage.table_rows(connectors, tasks),
     {
         "status": Column("status", "status", looks=connectpage.LOOKS, width=125),
-        "connector": Column("connector", width=150, pinned=True),
+        "connector": Column("connector", width=130, pinned=True),
         "running": Column(
             "tasks running",
             help="Of those it was split into; in brackets tasks.max, where that is another number.",
         ),
-        "tasks_failed": Column("failed", "count"),
-        "why": Column("why", width=260, unknown="", help="The first line of a trace."),
+        "tasks_failed": Column("failed", "count", width=75),
+        "why": Column("why", width=220, unknown="", help="The first line of a trace."),
         "dead_letters": Column(
             "dead letters go to",
-            width=150,
+            width=125,
             help="Dropped: failures are passed over without a trace. None: the first failure "
             "stops the task.",
         ),
         "group": Column(
-            "group", width=170, opens=(pages.GROUP, "group"), help="A sink's consumer group."
+            "group", width=160, opens=(pages.GROUP, "group"), help="A sink's consumer group."
         ),
         "topic_names": Column("topics", unknown=tables.DASH),
         "state": Column("state"),

@@ -64,7 +64,7 @@ def test_connectors_are_listed_the_worst_first(
     }
     assert by_name.loc["mirror", "running"] == "0 of 0 (at most 4)"
     assert by_name.loc["fine", "running"] == "2 of 2"
-    assert by_name.loc["broken", "why"] == TOLERANCE
+    assert by_name.loc["broken", "why"] == "ConnectException: Tolerance exceeded"
     assert by_name.loc["fine", "group"] == "connect-fine"
     assert (metric(test, "Tasks failed"), metric(test, "Without tasks")) == ("2 + unknown", "1")
     assert metric(test, "Failures dropped") == "1"
@@ -77,6 +77,7 @@ def test_failed_tasks_say_why_and_how_to_go_on(
     failed = test.dataframe[1].value
     assert failed["connector"].to_list() == ["broken", "half"]
     assert failed["reason"].to_list() == ["JsonParseException"] * 2
+    assert failed["error"].to_list() == [TOLERANCE] * 2
     assert test.code[0].value.splitlines() == [
         f"curl -X POST 'http://127.0.0.1:8083/connectors/{name}/restart"
         "?includeTasks=true&onlyFailed=true'"

@@ -33,6 +33,7 @@ MENU = (
     "Topics",
     "Brokers and replication",
     "Dead letters",
+    "Kafka Connect",
     "Queues",
     "Scaling",
     "Collection health",
