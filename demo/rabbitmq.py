@@ -64,10 +64,10 @@ class RabbitApi:
     def ready(self) -> bool:
         """Tell whether it takes requests and messages."""
         try:
-            answer = self.ask("GET", "/api/overview?columns=listeners", timeout_seconds=2.0)
+            self.ask("GET", "/api/health/checks/protocol-listener/amqp", timeout_seconds=2.0)
         except DemoError:
             return False
-        return any(each.get("protocol") == "amqp" for each in answer.get("listeners", []))
+        return True
 
     def ask(
         self, method: str, path: str, body: Any = None, timeout_seconds: float = _ANSWER_SECONDS

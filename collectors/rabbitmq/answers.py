@@ -26,6 +26,7 @@ BINDING_COLUMNS = "source,destination,destination_type,routing_key"
 
 # From RabbitMQ 4.0, for quorum queues that name none.
 _DEFAULT_DELIVERY_LIMIT = 20
+_NO_LIMIT = 2**31 - 1
 _RATES = {
     "publish_per_second": "publish",
     "deliver_per_second": "deliver_get",
@@ -165,7 +166,7 @@ class QueueAnswer:
         found = self._limits("delivery-limit")
         if not found:
             return _DEFAULT_DELIVERY_LIMIT if overview.major >= 4 else None
-        return None if min(found) < 0 else min(found)
+        return min(found) if 0 <= min(found) < _NO_LIMIT else None
 
     def _limits(self, key: str) -> list[int]:
         values = (self.queue.arguments.get(f"x-{key}"), self.queue.policy.get(key))

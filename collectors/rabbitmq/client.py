@@ -142,8 +142,9 @@ class RabbitClient(HttpClient):
         """
         answer = self.get("/api/whoami")
         tags = answer.get("tags") if isinstance(answer, dict) else None
-        found = tags.split(",") if isinstance(tags, str) else tags or []
-        return tuple(str(tag) for tag in found)
+        if isinstance(tags, str):  # before RabbitMQ 3.9
+            tags = tags.split(",")
+        return tuple(str(tag) for tag in tags) if isinstance(tags, list) else ()
 
     def virtual_hosts(self) -> tuple[str, ...]:
         """Return the names of the virtual hosts that the settings select.

@@ -141,6 +141,7 @@ def test_a_missing_rate(
             "4.1.0", {"x-delivery-limit": 8}, {"delivery-limit": 6}, 6, id="the smaller of both"
         ),
         pytest.param("4.1.0", {"x-delivery-limit": -1}, {}, None, id="-1 is without a limit"),
+        pytest.param("4.1.0", {"x-delivery-limit": 2**40}, {}, None, id="as good as no limit"),
     ],
 )
 def test_the_delivery_limit_of_a_quorum_queue(
