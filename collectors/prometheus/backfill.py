@@ -2,8 +2,8 @@
 
 History is asked for at moments of a fixed grid, multiples of the step since 1970, and the rows of
 a moment have a poll id that follows from it. A moment near which the lake already has samples is
-left alone, whoever wrote them. So a backfill may be cut short and run again, or run twice, and
-adds nothing twice.
+left alone: within half a step of those of a backfill, within two minutes of others. So a backfill
+may be cut short and run again, or run twice, and adds nothing twice.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ _MOMENTS = 240
 """Of a window: four hours at the default step, far below the 11,000 that Prometheus allows."""
 _FEWEST_MOMENTS = 2
 _REQUEST_SECONDS = 30.0
+# An exporter's value is older than its moment, by a scrape interval or two: right after a live
+# sample it could be older than that, and an offset would seem to go backwards.
+_LIVE_REACH = timedelta(minutes=2)
 _NAMESPACE = uuid.UUID("6a1d1f52-6a3c-5d0e-9a53-5d1f0f6f3c1b")
 
 
@@ -246,36 +249,27 @@ class Backfill:
 
     def _missing(self, table: Table, window: Window) -> list[int]:
         """Return the moments of a window near which the lake has no samples."""
-        reach = window.step / 2
-        own = [pl.col("prometheus") == self._server.name] if table is BROKER_METRICS else []
-        sampled = (
-            self._lake.read(
-                table,
-                *own,
-                since=window.first - reach,
-                until=window.last + reach,
-                cluster=self._cluster.name,
-                columns=["observed_at"],
-            )["observed_at"]
-            .unique()
-            .sort()
+        known = [pl.col("prometheus") == self._server.name, pl.col("value").is_not_null()]
+        samples = self._lake.read(
+            table,
+            *(known if table is BROKER_METRICS else ()),
+            since=window.first - max(window.step, _LIVE_REACH),
+            until=window.last + max(window.step, _LIVE_REACH),
+            cluster=self._cluster.name,
+            columns=["observed_at", "poll_id"],
+        ).unique()
+        own: list[datetime] = []
+        live: list[datetime] = []
+        for at, poll_id in samples.iter_rows():
+            is_own = poll_id == self._poll_id(round(at.timestamp()))
+            (own if is_own else live).append(at)
+        moments = pl.datetime_range(
+            window.first, window.last, window.step, time_unit="us", eager=True
         )
-        grid = pl.DataFrame(
-            {
-                "moment": pl.datetime_range(
-                    window.first, window.last, window.step, time_unit="us", eager=True
-                )
-            }
+        far = _far(moments, own, window.step / 2) & _far(
+            moments, live, max(window.step / 2, _LIVE_REACH)
         )
-        near = grid.join_asof(
-            pl.DataFrame({"sampled": sampled}),
-            left_on="moment",
-            right_on="sampled",
-            strategy="nearest",
-        )
-        distance = (pl.col("moment") - pl.col("sampled")).abs()
-        alone = near.filter(pl.col("sampled").is_null() | (distance >= reach))
-        return alone.select(pl.col("moment").dt.epoch("s")).to_series().to_list()
+        return moments.filter(far).dt.epoch("s").to_list()
 
     def _broker_metrics(self, series: Sequence[Series]) -> pl.DataFrame:
         rows = [
@@ -347,6 +341,19 @@ class Backfill:
     def _count(counts: dict[str, int], table: Table, rows: int) -> None:
         if rows:
             counts[table.name] = counts.get(table.name, 0) + rows
+
+
+def _far(moments: pl.Series, samples: Sequence[datetime], reach: timedelta) -> pl.Series:
+    """Tell of each moment whether no sample is nearer than ``reach``."""
+    type_ = pl.Datetime("us", "UTC")
+    near = pl.DataFrame({"moment": moments}).join_asof(
+        pl.DataFrame({"sample": pl.Series(samples, dtype=type_).sort()}),
+        left_on="moment",
+        right_on="sample",
+        strategy="nearest",
+    )
+    distance = (near["moment"] - near["sample"]).abs()
+    return distance.is_null() | (distance >= reach)
 
 
 def chosen(settings: Settings, name: str | None) -> list[PrometheusSettings]:
