@@ -25,7 +25,8 @@ def run_checks(client: ConnectClient, settings: ConnectSettings) -> Sequence[Che
     except CollectorError as error:
         return [*checks, Check("connectors", False, True, str(error))]
     unknown = [each for each in connectors if each.unknown_reason is not None]
-    detail = f"{len(connectors)} connectors are watched"
+    noun = "connector is" if len(connectors) == 1 else "connectors are"
+    detail = f"{len(connectors)} {noun} watched"
     if unknown:
         detail += "; " + "; ".join(f"{each.name}: {each.unknown_reason}" for each in unknown)
     return [
