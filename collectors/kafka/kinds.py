@@ -13,10 +13,11 @@ _INTERNAL = re.compile(
     r"|kafkasql-(journal|snapshots|registry-)"
 )
 _KSQLDB = re.compile(r"ksql_processing_log$")
-# Heartbeats, schema history (of its documentation's names), transaction metadata.
+# Heartbeats, signals, schema history by the names that its documentation gives it.
 _DEBEZIUM = re.compile(
     r"__debezium-|debezium-(heartbeat|signal|notification)"
-    r"|(.*[._-])?(schema[._-]?history|schema-?changes|db-?history)([._-]|$)"
+    r"|(?!.*[._-](dlq|dlt|dead[._-]?letters?|errors?|retry)\b)"
+    r"(.*[._-])?(schema[._-]?history|schema-?changes|db-?history)([._-]|$)"
 )
 _CONNECT = re.compile(
     r"(^|[._-])connect([._-]cluster)?[._-](configs?|offsets?|status(es)?)$"

@@ -79,6 +79,8 @@ def case(name: str, kind: str, what: str) -> object:
         case("schemahistory.fulfillment", "debezium", "schema history"),
         case("shop.schema-history", "debezium", "schema history behind a prefix"),
         case("dbhistory.inventory", "debezium", "history before 2.0"),
+        case("schema-changes.dlq", "application", "failures of schema changes"),
+        case("schema-changes-retry", "retry", "retries of schema changes"),
         case("hono.telemetry.tenant-1", "hono", "telemetry"),
         case("hono.event.tenant-1", "hono", "events"),
         case("hono.event.errors", "hono", "a tenant called errors"),
