@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import polars as pl
 import pytest
+from confluent_kafka.admin import NewTopic
+from kafka.protocol.admin import AlterPartitionReassignmentsRequest
 
 from collectors.exchange import Exchange
+from collectors.kafka.clients import validate
 from collectors.kafka.source import KafkaSource
+from collectors.kafka.wire import Deadline, Wire
 from config.settings import ClusterSettings
 from demo.cluster import KafkaCluster
 from runtime.java import Java
@@ -217,6 +223,108 @@ def test_a_frozen_broker(cluster: KafkaCluster, poller: Poller) -> None:
     assert known == set(GROUPS)
 
 
+def behind(poll: Poll) -> dict[int, int]:
+    """Return what each broker lacks, told apart from the partitions."""
+    lacking: dict[int, int] = {row["broker_id"]: 0 for row in poll.table("brokers").to_dicts()}
+    for row in poll.table("partitions").to_dicts():
+        expected = set(row["replicas"]) - set(row["adding_replicas"] or ())
+        for broker in expected - set(row["in_sync_replicas"]):
+            lacking[broker] += 1
+    return lacking
+
+
+def reassign(cluster: KafkaCluster, topic: str, replicas: list[int]) -> None:
+    """Begin to move the topic's first partition."""
+    topic_type = AlterPartitionReassignmentsRequest.ReassignableTopic
+    partition = topic_type.ReassignablePartition(partition_index=0, replicas=replicas)
+    request = partial(
+        AlterPartitionReassignmentsRequest,
+        timeout_ms=10_000,
+        topics=[topic_type(name=topic, partitions=[partition])],
+    )
+    settings = ClusterSettings(name="test", bootstrap_servers=cluster.bootstrap_servers)
+    wire = Wire(cluster.bootstrap_servers, validate(settings), "test")
+    try:
+        answer = wire.any(request, Deadline(20, 20))
+    finally:
+        wire.close()
+    assert answer.error_code == 0
+    assert answer.responses[0].partitions[0].error_code == 0
+
+
+def test_the_controller_is_lost_and_a_replica_moves_to_its_broker(
+    cluster: KafkaCluster, poller: Poller
+) -> None:
+    until_healthy(poller)
+    before = poller.poll()
+    assert before.table("cluster_events").is_empty()
+    (victim,) = before.table("brokers").filter("is_controller")["broker_id"]
+    quorum = {row["node_id"]: row for row in before.table("quorum").to_dicts()}
+    assert {node: row["role"] for node, row in quorum.items()} == {
+        broker: "leader" if broker == victim else "voter" for broker in (1, 2, 3)
+    }
+    assert quorum[victim]["lag"] == 0
+    assert all(row["lag"] is not None for row in quorum.values())
+    home = next(broker for broker in cluster.brokers if broker != victim)
+    topic = "moved"
+    new = NewTopic(topic, 1, replica_assignment=[[home]])
+    cluster.admin().create_topics([new])[topic].result(timeout=20)
+    until_healthy(poller)
+
+    cluster.kill(victim)
+    events: list[dict[str, Any]] = []
+
+    def replaced() -> Poll | None:
+        poll = polls_within_the_interval(poller)
+        # The groups, offsets and partitions that do not need the controller stay known.
+        assert poll.results["groups"].status != "failed"
+        assert poll.results["partitions"].status != "failed"
+        events.extend(poll.table("cluster_events").to_dicts())
+        brokers = {row["broker_id"]: row for row in poll.table("brokers").to_dicts()}
+        leads = [number for number, row in brokers.items() if row["is_controller"]]
+        return poll if leads and victim not in leads and not brokers[victim]["is_alive"] else None
+
+    poll = eventually(replaced, timeout_seconds=60, what="another controller")
+    (leader,) = poll.table("brokers").filter("is_controller")["broker_id"]
+    told = [(event["kind"], event["subject"], event["before"], event["after"]) for event in events]
+    assert ("controller changed", "controller", str(victim), str(leader)) in told
+    missing = ("broker missing", str(victim), f"127.0.0.1:{cluster.port(victim)}", None)
+    assert told.count(missing) == 1
+    lacking = dict(poll.table("brokers").select("broker_id", "under_replicated").iter_rows())
+    assert lacking == behind(poll)
+    assert lacking[victim] > 0
+
+    reassign(cluster, topic, [victim])
+
+    def moving() -> Poll | None:
+        poll = polls_within_the_interval(poller)
+        (row,) = poll.table("partitions").filter(pl.col("topic") == topic).to_dicts()
+        return poll if row["adding_replicas"] == [victim] else None
+
+    poll = eventually(moving, timeout_seconds=30, what="reassignment in progress")
+    (row,) = poll.table("partitions").filter(pl.col("topic") == topic).to_dicts()
+    assert row["removing_replicas"] == [home]
+    others = poll.table("partitions").filter(pl.col("topic") != topic)
+    assert others["adding_replicas"].list.len().sum() == 0
+    assert others["adding_replicas"].null_count() == 0
+    # The replica that is only being added is not one that is behind.
+    after = dict(poll.table("brokers").select("broker_id", "under_replicated").iter_rows())
+    assert after == behind(poll)
+
+    cluster.restart(victim)
+
+    def moved() -> bool:
+        poll = polls_within_the_interval(poller)
+        events.extend(poll.table("cluster_events").to_dicts())
+        (row,) = poll.table("partitions").filter(pl.col("topic") == topic).to_dicts()
+        return bool(row["replicas"] == [victim] and row["adding_replicas"] == [])
+
+    eventually(moved, timeout_seconds=60, what="end of the reassignment")
+    until_healthy(poller)
+    assert ("broker back", str(victim)) in {(each["kind"], each["subject"]) for each in events}
+    assert set(poller.poll().table("brokers")["under_replicated"]) == {0}
+
+
 def test_a_restart_while_a_coordinator_is_lost(cluster: KafkaCluster, poller: Poller) -> None:
     until_healthy(poller)
     before = poller.poll()
@@ -289,3 +397,42 @@ def test_a_source_that_starts_while_a_broker_is_down(cluster: KafkaCluster) -> N
         start = time.monotonic()
         cluster.wait_until_in_sync()
         assert time.monotonic() - start < 60
+
+
+def test_an_unclean_election_is_told(make_cluster: Callable[..., KafkaCluster]) -> None:
+    """A replica that had fallen behind leads: what it never got is lost."""
+    cluster = make_cluster(brokers=3)
+    with polling(cluster, interval_seconds=INTERVAL_SECONDS) as poller:
+        topic = "risky"
+        config = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
+        new = NewTopic(topic, 1, replica_assignment=[[2, 3]], config=config)
+        cluster.admin().create_topics([new])[topic].result(timeout=20)
+        names = Names(cluster)
+
+        def row(poll: Poll) -> dict[str, Any]:
+            rows = poll.table("partitions").filter(pl.col("topic") == topic).to_dicts()
+            return rows[0] if rows else {"in_sync_replicas": [], "leader": None, "log_end": None}
+
+        def in_sync(replicas: list[int]) -> Callable[[], bool]:
+            return lambda: row(polls_within_the_interval(poller))["in_sync_replicas"] == replicas
+
+        eventually(in_sync([2, 3]), what="both replicas")
+        names.produce(topic, 10)
+        cluster.kill(3)
+        eventually(in_sync([2]), timeout_seconds=40, what="one replica in sync")
+        names.produce(topic, 20)
+        assert row(poller.poll())["log_end"] == 30
+        cluster.kill(2)
+        events: list[dict[str, Any]] = []
+
+        def back() -> bool:
+            poll = polls_within_the_interval(poller)
+            if "cluster_events" in poll.results and poll.results["cluster_events"].frames:
+                events.extend(poll.table("cluster_events").to_dicts())
+            return any(event["subject"] == f"{topic}-0" for event in events)
+
+        cluster.restart(3, timeout_seconds=90)
+        eventually(back, timeout_seconds=90, what="event of the unclean election")
+        (event,) = [event for event in events if event["subject"] == f"{topic}-0"]
+        assert (event["kind"], event["before"], event["after"]) == ("unclean election", "30", "10")
+        assert "20 records less" in event["detail"]
