@@ -137,7 +137,12 @@ def read_commits(batch: Batch, into: Commits, counts: list[int]) -> None:
             size = data[at]
             at += 1
             if size >= 0x80:
-                size, at = _varint(data, at - 1)
+                high = data[at]
+                if high < 0x80:
+                    size = size & 0x7F | high << 7
+                    at += 1
+                else:
+                    size, at = _varint(data, at - 1)
             key_at = at
             at += size >> 1
             if size & 1 or size < 4 or at > following:
