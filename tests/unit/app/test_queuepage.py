@@ -7,9 +7,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 
 from app import queuepage
 from app.theme import Look
+from config.neighbours import RabbitMQSettings
 from lake.tables import QUEUES
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -136,3 +138,9 @@ def test_the_worst_and_the_fullest_come_first() -> None:
     table = queuepage.table_rows(rows, NOW)
     assert table["queue"].to_list() == ["drops", "dead", "full", "calm"]
     assert table["oldest_seconds"].to_list() == [None, 120, None, None]
+
+
+def test_the_example_of_a_configuration_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RABBITMQ_PASSWORD", "secret")
+    (server,) = yaml.safe_load(queuepage.HOW_TO_CONFIGURE)["rabbitmq"]
+    assert RabbitMQSettings.model_validate(server).username == "headroom"
