@@ -71,10 +71,17 @@ def of_cluster(
         .group_by(TIME)
         .agg(known_sum("arrival_per_second"), pl.col("topic").n_unique().alias("topics"))
     )
+    under_least = pl.col("is_under_min_isr")
     replication = (
         with_replication(partitions)
         .group_by(pl.col("observed_at").alias(TIME))
-        .agg(pl.col("is_under_replicated", "is_under_min_isr", "is_offline").sum())
+        .agg(
+            pl.col("is_under_replicated", "is_offline").sum(),
+            # Where that setting is not permitted to be read, none found does not mean none.
+            pl.when(under_least.any() | (under_least.null_count() == 0))
+            .then(under_least.sum())
+            .alias("is_under_min_isr"),
+        )
         .rename(
             {
                 "is_under_replicated": "under_replicated",

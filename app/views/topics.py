@@ -12,7 +12,7 @@ from app.view import current
 from lake.errors import LakeError
 from lake.tables import PARTITIONS
 
-INTERNAL = ("internal", "changelog", "repartition")
+INTERNAL = ("internal", "changelog", "repartition", "connect", "debezium", "ksqldb")
 
 view = current()
 try:

@@ -19,19 +19,24 @@ def topic_polls(partitions: DataFrame) -> DataFrame:
 
     Returns:
         One row a poll and topic: partitions, how many of them are under-replicated, under the
-        minimum of in-sync replicas, without a leader; sums over the partitions that are known;
-        ``busiest``, the messages that the busiest partition got in the poll's whole minute.
+        minimum of in-sync replicas (null where that minimum is unknown), without a leader; sums
+        over the partitions that are known; ``busiest``, the messages that the busiest partition
+        got in the poll's whole minute.
     """
     partition_minute = Window.partitionBy(*SERIES, "partition", "window_start")
     in_sync = F.size("in_sync_replicas")
     retained = F.col("log_end") - F.col("log_start")
+    least = F.col("min_in_sync_replicas")
+    found = F.count_if(in_sync < least)
+    # Where that setting is not permitted to be read, none found does not mean none.
+    under_least = F.when((found > 0) | (F.count(least) == F.count(F.lit(1))), found)
     return (
         partitions.withColumn("_arrived", F.sum("log_end_gain").over(partition_minute))
         .groupBy(*SERIES, "observed_at", "window_start")
         .agg(
             F.count(F.lit(1)).alias("partitions"),
             F.count_if(in_sync < F.size("replicas")).alias("under_replicated"),
-            F.count_if(in_sync < F.col("min_in_sync_replicas")).alias("under_min_isr"),
+            under_least.alias("under_min_isr"),
             F.count_if(F.col("leader").isNull()).alias("offline"),
             F.sum(retained).alias("retained"),
             F.sum("log_end").alias("log_end"),

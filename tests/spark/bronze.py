@@ -214,7 +214,8 @@ class Model:
                 "preferred_leader": 1 + partition % 3,
                 "replicas": [1, 2, 3],
                 "in_sync_replicas": [1] if behind else [1, 2, 3],
-                "min_in_sync_replicas": 2,
+                # Of one topic the configuration is not permitted to be read.
+                "min_in_sync_replicas": None if topic.name == "topic-1" and not self.calm else 2,
                 "log_start": None if unknown else topic.log_start[partition],
                 "log_end": None if unknown else end,
                 "last_stable": None if unknown else end,

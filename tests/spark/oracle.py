@@ -247,6 +247,12 @@ def group_minutes(polls: list[Row]) -> Iterable[tuple[Key, Row]]:
         )
 
 
+def under_least(parts: list[Row]) -> int | None:
+    known = [part for part in parts if part["min_in_sync_replicas"] is not None]
+    found = sum(len(part["in_sync_replicas"]) < part["min_in_sync_replicas"] for part in known)
+    return found if found or len(known) == len(parts) else None
+
+
 def topic_polls(partitions: list[Row]) -> list[Row]:
     polls = []
     for poll, parts in grouped(
@@ -267,9 +273,7 @@ def topic_polls(partitions: list[Row]) -> list[Row]:
                 "under_replicated": sum(
                     len(part["in_sync_replicas"]) < len(part["replicas"]) for part in parts
                 ),
-                "under_min_isr": sum(
-                    len(part["in_sync_replicas"]) < part["min_in_sync_replicas"] for part in parts
-                ),
+                "under_min_isr": under_least(parts),
                 "offline": sum(part["leader"] is None for part in parts),
                 "retained": total(retained),
                 "log_end": total(part["log_end"] for part in parts),
