@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from collectors.exchange import Exchange
 from collectors.kafka.clients import validate
 from collectors.kafka.source import KafkaSource
 from collectors.kafka.wire import Deadline, Wire
+from collectors.samples import Stamp
 from config.settings import ClusterSettings
 from demo.cluster import KafkaCluster
 from runtime.java import Java
@@ -335,7 +337,10 @@ def test_a_restart_while_a_coordinator_is_lost(cluster: KafkaCluster, poller: Po
     settings = ClusterSettings(name="test", bootstrap_servers=cluster.bootstrap_servers)
     source = KafkaSource(settings, INTERVAL_SECONDS, Exchange())
     try:
-        source.remember({wanted.table: before.table(wanted.table) for wanted in source.recalls})
+        stamp = Stamp.new("kafka", "test", datetime.now(UTC))
+        source.remember(
+            {wanted.table: stamp.on(before.table(wanted.table)) for wanted in source.recalls}
+        )
         poll = polls_within_the_interval(Poller(source))
         _, unknown = all_groups_are_there_and_nothing_is_invented(poll)
         assert unknown == coordinated
@@ -381,11 +386,12 @@ def test_a_source_that_starts_while_a_broker_is_down(cluster: KafkaCluster) -> N
         source = KafkaSource(settings, INTERVAL_SECONDS, Exchange())
         poller = Poller(source)
 
-        def leaderless_seen() -> Poll | None:
+        def noticed() -> Poll | None:
             poll = polls_within_the_interval(poller)
-            return poll if leaderless(poll) else None
+            gone = poll.table("brokers").filter(~pl.col("is_alive"))["broker_id"].to_list()
+            return poll if leaderless(poll) and gone == [3] else None
 
-        poll = eventually(leaderless_seen, timeout_seconds=30, what="leaderless partition")
+        poll = eventually(noticed, timeout_seconds=30, what="leaderless partition")
         brokers = {row["broker_id"]: row for row in poll.table("brokers").to_dicts()}
         assert set(brokers) == {1, 2, 3}
         assert not brokers[3]["is_alive"]
