@@ -24,7 +24,8 @@ from collectors.kafka.clients import validate
 from collectors.kafka.groups import read_groups
 from collectors.kafka.source import KafkaSource
 from collectors.kafka.wire import Deadline, Wire
-from collectors.samples import Stamp, rows_of
+from collectors.samples import Stamp
+from collectors.writer import LakeWriter
 from config.settings import ClusterSettings, LakeSettings
 from lake.store import Lake
 
@@ -94,7 +95,8 @@ class _Poller:
     def __init__(self, servers: str, folder: Path) -> None:
         settings = ClusterSettings(name="bench", bootstrap_servers=servers, commit_log=False)
         self._source = KafkaSource(settings, _INTERVAL_SECONDS, Exchange())
-        self._lake = Lake(LakeSettings(uri=str(folder)))
+        self._writer = LakeWriter(Lake(LakeSettings(uri=str(folder))))
+        self._writer.start()
 
     def poll(self) -> int:
         now = datetime.now(UTC)
@@ -103,15 +105,18 @@ class _Poller:
         for result in self._source.poll(now):
             if result.status not in ("ok", "partial"):
                 raise RuntimeError(f"{result.section}: {result.error}")
-            for table, rows in rows_of(result, stamp, _INTERVAL_SECONDS):
-                if rows.height:
-                    self._lake.append(table, rows)
-                if table.name == "group_offsets":
-                    count = rows.height
+            self._writer.put(result, stamp, _INTERVAL_SECONDS)
+            if "group_offsets" in result.frames:
+                count = result.frames["group_offsets"].height
+        while self._writer.state().waiting_bytes:
+            time.sleep(0.001)
+        if self._writer.state().lost_rows:
+            raise RuntimeError(f"rows were lost: {self._writer.state().losing_because}")
         return count
 
     def close(self) -> None:
         self._source.close()
+        self._writer.stop(10.0)
 
 
 class _Plain:

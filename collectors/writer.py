@@ -6,6 +6,7 @@ import logging
 import queue
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -119,7 +120,7 @@ class LakeWriter:
                 continue
             item = _Item(table, rows, stamp, int(rows.estimated_size()))
             if not self._queued(item):
-                self._lost(item, "the lake is too slow: too many rows wait for it")
+                self._lost([item], "the lake is too slow: too many rows wait for it")
 
     def compact(self) -> None:
         """Begin to put small files together, unless that is still going on; never waits."""
@@ -158,34 +159,52 @@ class LakeWriter:
         return True
 
     def _run(self) -> None:
-        while (item := self._waiting.get()) is not None:
-            try:
-                self._append(item)
-            finally:
-                with self._lock:
-                    self._waiting_bytes -= item.size_bytes
+        while (first := self._waiting.get()) is not None:
+            # What came meanwhile goes along: one commit a table instead of one a section.
+            items = [first]
+            is_last = False
+            while not is_last and not self._waiting.empty():
+                following = self._waiting.get()
+                if following is None:
+                    is_last = True
+                else:
+                    items.append(following)
+            by_table: dict[str, list[_Item]] = {}
+            for item in items:
+                by_table.setdefault(item.table.name, []).append(item)
+            for same in by_table.values():
+                self._append(same)
+            if is_last:
+                return
 
-    def _append(self, item: _Item) -> None:
+    def _append(self, items: Sequence[_Item]) -> None:
+        """Append rows of one table in one commit."""
+        table = items[0].table
+        count = sum(item.rows.height for item in items)
         try:
-            self._lake.append(item.table, item.rows)
+            self._lake.append(table, _together(items))
         except LakeError as error:
-            log.error("table=%s rows=%d lost: %s", item.table.name, item.rows.height, error)
-            self._lost(item, str(error))
+            log.error("table=%s rows=%d lost: %s", table.name, count, error)
+            self._lost(items, str(error))
             return
         except FAULTS as error:  # one of ours in one table must not end all writing
-            log.exception("table=%s rows=%d lost", item.table.name, item.rows.height)
-            self._lost(item, f"{type(error).__name__}: {error}")
+            log.exception("table=%s rows=%d lost", table.name, count)
+            self._lost(items, f"{type(error).__name__}: {error}")
             return
+        finally:
+            with self._lock:
+                self._waiting_bytes -= sum(item.size_bytes for item in items)
         with self._lock:
-            self._written_rows += item.rows.height
+            self._written_rows += count
             untold, self._untold = self._untold, {}
         for (cluster, source), loss in untold.items():
             self._tell(cluster, source, loss)
 
-    def _lost(self, item: _Item, why: str) -> None:
+    def _lost(self, items: Sequence[_Item], why: str) -> None:
         with self._lock:
-            self._lost_rows += item.rows.height
-            self._add((item.stamp.cluster, item.stamp.source), _Loss(item.rows.height, why))
+            for item in items:
+                self._lost_rows += item.rows.height
+                self._add((item.stamp.cluster, item.stamp.source), _Loss(item.rows.height, why))
 
     def _add(self, key: tuple[str, str], loss: _Loss) -> None:
         known = self._untold.setdefault(key, _Loss(0, loss.because))
@@ -215,3 +234,10 @@ class LakeWriter:
             except LakeError as error:
                 log.warning("table=%s not compacted: %s", table.name, error)
         log.info("compacted duration=%.2fs", time.monotonic() - start)
+
+
+def _together(items: Sequence[_Item]) -> pl.DataFrame:
+    """Put the rows of one table together; a frame may lack columns that another one has."""
+    if len(items) == 1:
+        return items[0].rows
+    return pl.concat([item.rows for item in items], how="diagonal_relaxed")

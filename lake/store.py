@@ -55,6 +55,7 @@ class Lake:
         self._is_local = settings.is_local
         self._options = settings.plain_storage_options() or None
         self._handles: dict[str, DeltaTable] = {}
+        self._appending: dict[str, DeltaTable] = {}
         self._lock = threading.Lock()
 
     def uri(self, table: Table) -> str:
@@ -96,7 +97,7 @@ class Lake:
             if self._is_local:
                 Path(self.uri(table)).mkdir(parents=True, exist_ok=True)
             write_deltalake(
-                self.uri(table),
+                self._to_append_to(table),
                 _stream(rows),
                 mode="append",
                 partition_by=["date"],
@@ -106,8 +107,33 @@ class Lake:
                 storage_options=self._options,
             )
         except (DeltaError, OSError) as error:
+            self._appending.pop(table.name, None)
             raise LakeError(f"{table.name}: cannot append to {self.uri(table)}: {error}") from error
         return rows.height
+
+    def _to_append_to(self, table: Table) -> DeltaTable | str:
+        """Return a handle that spares reading the table's log at each append, where that is safe.
+
+        A commit onto a table that was deleted meanwhile would leave one without a beginning: on an
+        object store, where looking is not cheaper than opening, the table is opened each time.
+        """
+        if not self._is_local:
+            return self.uri(table)
+        handle = self._appending.get(table.name)
+        if handle is not None and self._is_there(table, handle):
+            return handle
+        try:
+            handle = DeltaTable(self.uri(table))
+        except TableNotFoundError:
+            self._appending.pop(table.name, None)
+            return self.uri(table)
+        self._appending[table.name] = handle
+        return handle
+
+    def _is_there(self, table: Table, handle: DeltaTable) -> bool:
+        """Tell whether the version that a handle knows is still in the table's folder."""
+        commit = Path(self.uri(table), "_delta_log", f"{handle.version():020}.json")
+        return not self._is_local or commit.exists()
 
     def scan(
         self,
@@ -255,7 +281,7 @@ class Lake:
         with self._lock:
             handle = self._handles.get(table.name)
             try:
-                if handle is None:
+                if handle is None or not self._is_there(table, handle):
                     handle = DeltaTable(self.uri(table), storage_options=self._options)
                     self._handles[table.name] = handle
                 else:

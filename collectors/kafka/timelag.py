@@ -19,6 +19,15 @@ _UNSEEN = "time lag: one poll cannot tell when the next record arrived"
 _REMOVED = "time lag: retention has removed the next record"
 _TURN = "time lag: longer than this partition has been watched; its record waits for its turn"
 _ANY_ORDER = "time lag: records of a share group are done with in any order"
+_RECORD = ["topic", "partition", "committed"]
+_TOLD_SCHEMA = {
+    "topic": pl.String(),
+    "partition": pl.Int32(),
+    "committed": pl.Int64(),
+    "time_lag_seconds": pl.Float64(),
+    "time_lag_source": pl.String(),
+    "why": pl.String(),
+}
 _REFUSAL_SECONDS = 600.0
 _SEARCH_ROUNDS = 8
 _LOOKUP_SHARE = 0.25  # of what is left of the poll's time
@@ -40,33 +49,44 @@ def time_lags(client: View, rows: pl.DataFrame) -> pl.DataFrame:
     _record(client, rows, now)
     times = client.memory.times
     refusals = _look_up(client, rows, now) if client.settings.time_lag.ask_brokers else {}
-    late: list[float | None] = []
-    sources: list[str | None] = []
-    reasons: list[str | None] = []
-    shared: dict[Place, str] = {}
-    columns = ("topic", "partition", "committed", "log_end", "lag", "unknown_reason")
-    for topic, partition, committed, end, lag, reason in rows.select(columns).iter_rows():
-        if not lag or end - committed != lag:
-            late.append(None if lag != 0 or reason else 0.0)
-            sources.append(None)
-            reasons.append(reason or (_ANY_ORDER if lag else None))
-            continue
-        place = (topic, partition)
-        partition_times = times.get(place)
-        found = partition_times.time_at(committed, now) if partition_times else None
-        late.append(None if found is None else max(0.0, now - found[0]))
-        sources.append(None if found is None else found[1])
-        if found is None and reason is None:
-            reason = refusals.get(Wanted(topic, partition, committed)) or shared.get(place)
-            if reason is None:
-                reason = shared[place] = _reason(partition_times, now)
-        reasons.append(reason)
-    rows = rows.with_columns(
-        pl.Series("time_lag_seconds", late, pl.Float64()),
-        pl.Series("time_lag_source", sources, pl.String()),
-        pl.Series("unknown_reason", reasons, pl.String()),
+    lag, in_order = pl.col("lag"), pl.col("lag") == pl.col("log_end") - pl.col("committed")
+    told = _told(rows.filter((lag > 0) & in_order), times, refusals, now)
+    rows = rows.join(told, on=_RECORD, how="left", maintain_order="left").with_columns(
+        pl.when((lag == 0) & pl.col("unknown_reason").is_null())
+        .then(0.0)
+        .when(in_order)
+        .then("time_lag_seconds")
+        .alias("time_lag_seconds"),
+        pl.when(in_order).then("time_lag_source").alias("time_lag_source"),
+        pl.coalesce(
+            "unknown_reason", pl.when((lag > 0) & ~in_order).then(pl.lit(_ANY_ORDER)), "why"
+        ).alias("unknown_reason"),
     )
+    rows = rows.drop("why")
     return rows.join(_open_since(times), on=["topic", "partition"], how="left")
+
+
+def _told(
+    late: pl.DataFrame,
+    times: Mapping[Place, PartitionTimes],
+    refusals: Mapping[Wanted, str],
+    now: float,
+) -> pl.DataFrame:
+    """Return how late each record is that somebody waits to read, from what, or why it is unknown.
+
+    Several groups may stand at the same record.
+    """
+    rows: list[tuple[str, int, int, float | None, str | None, str | None]] = []
+    for record in late.select(_RECORD).unique().iter_rows():
+        topic, partition, committed = record
+        known = times.get((topic, partition))
+        found = known.time_at(committed, now) if known else None
+        if found is None:
+            why = refusals.get(Wanted(*record)) or _reason(known, now)
+            rows.append((*record, None, None, why))
+        else:
+            rows.append((*record, max(0.0, now - found[0]), found[1], None))
+    return pl.DataFrame(rows, schema=_TOLD_SCHEMA, orient="row")
 
 
 def _record(client: View, rows: pl.DataFrame, now: float) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -223,3 +224,22 @@ def _value(type_: pl.DataType) -> object:
     if type_ == pl.Date():
         return NOW.date()
     return 1 if type_.is_integer() else "x"
+
+
+def test_two_writers_append_in_turn(lake: Lake, tmp_path: Path) -> None:
+    other = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    for turn in range(6):
+        (lake, other)[turn % 2].append(tables.GROUP_OFFSETS, offsets(NOW, lag=turn))
+    for reader in (lake, other):
+        assert sorted(reader.read(tables.GROUP_OFFSETS)["lag"]) == sorted([*range(6)] * 2)
+
+
+def test_a_table_that_was_deleted_begins_anew(lake: Lake, tmp_path: Path) -> None:
+    for turn in range(3):
+        lake.append(tables.GROUP_OFFSETS, offsets(NOW, lag=turn))
+    assert lake.read(tables.GROUP_OFFSETS).height == 6
+    shutil.rmtree(lake.uri(tables.GROUP_OFFSETS))
+    assert lake.read(tables.GROUP_OFFSETS).is_empty()
+    lake.append(tables.GROUP_OFFSETS, offsets(NOW, lag=7))
+    for reader in (lake, Lake(LakeSettings(uri=str(tmp_path / "lake")))):
+        assert reader.read(tables.GROUP_OFFSETS)["lag"].to_list() == [7, 7]
