@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -50,23 +51,25 @@ def measure(servers: str, groups: int, polls: int, most_seconds: float | None) -
         polls: How many polls.
         most_seconds: The goal for the median; None where there is none.
     """
-    with TemporaryDirectory(prefix="headroom-bench-lake-") as folder:
+    with (
+        TemporaryDirectory(prefix="headroom-bench-lake-") as folder,
+        # In a process of its own, so that its memory is not taken for the poll's.
+        get_context("spawn").Pool(1, _open_plain, (servers,)) as plain,
+    ):
         poller = _Poller(servers, Path(folder))
-        plain = _Plain(servers)
         try:
             for _ in range(_WARM_POLLS):
                 poller.poll()
-                plain.read()
+                plain.apply(_plain)
             memory, timings, plains = [], [], []
             for _ in range(polls):
                 timings.append(_timed(poller.poll))
                 memory.append(resident_bytes())
-                plains.append(_timed(plain.read))
+                plains.append(plain.apply(_plain))
                 time.sleep(_PAUSE_SECONDS)
             peak = peak_resident_bytes()
         finally:
             poller.close()
-            plain.close()
     name = f"{groups:,} groups"
     whole = statistics.median(timing.seconds for timing in timings)
     calls = statistics.median(timing.seconds for timing in plains)
@@ -119,24 +122,29 @@ class _Poller:
         self._writer.stop(10.0)
 
 
-class _Plain:
-    """The batched calls alone: what no collector can do without."""
+_wire: Wire | None = None
 
-    def __init__(self, servers: str) -> None:
-        settings = ClusterSettings(name="bench", bootstrap_servers=servers)
-        self._wire = Wire(servers, validate(settings), "bench")
 
-    def read(self) -> int:
-        self._wire.begin_poll()
-        deadline = Deadline(_INTERVAL_SECONDS, _INTERVAL_SECONDS)
-        metadata = read_metadata(self._wire, deadline)
-        brokers = [broker.broker_id for broker in metadata.brokers]
-        found = read_groups(self._wire, brokers, {}, lambda _: True, deadline)
-        read_offsets(self._wire, metadata.partitions, deadline)
-        return found.committed.height
+def _open_plain(servers: str) -> None:
+    global _wire  # of the process that does nothing else
+    settings = ClusterSettings(name="bench", bootstrap_servers=servers)
+    _wire = Wire(servers, validate(settings), "bench")
 
-    def close(self) -> None:
-        self._wire.close()
+
+def _plain() -> _Timing:
+    return _timed(_read)
+
+
+def _read() -> int:
+    """Make the batched calls alone: what no collector can do without."""
+    assert _wire is not None  # noqa: S101 (opened when the process began)
+    _wire.begin_poll()
+    deadline = Deadline(_INTERVAL_SECONDS, _INTERVAL_SECONDS)
+    metadata = read_metadata(_wire, deadline)
+    brokers = [broker.broker_id for broker in metadata.brokers]
+    found = read_groups(_wire, brokers, {}, lambda _: True, deadline)
+    read_offsets(_wire, metadata.partitions, deadline)
+    return found.committed.height
 
 
 def _timed(work: Callable[[], int]) -> _Timing:
