@@ -39,7 +39,7 @@ run: setup ## the same services on your own clusters: make run CONFIG=headroom.y
 
 test: setup-dev debian ## all checks and all tests, with what they need
 	@$(MAKE) --no-print-directory lint
-	@$(RUN) -m pytest $(ARGS)
+	@$(RUN) -m pytest --durations=25 $(ARGS)
 
 test-quick: setup-dev ## the tests that need no server, under two minutes
 	@$(RUN) -m pytest tests/unit $(ARGS)
