@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from collectors.connect.source import connect_sources
-from collectors.ditto.source import DittoSource
+from collectors.ditto.source import ditto_sources
 from collectors.exchange import Exchange
-from collectors.kafka.source import KafkaSource
-from collectors.prometheus.source import PrometheusSource
-from collectors.rabbitmq.source import rabbitmq_source
+from collectors.kafka.source import kafka_sources
+from collectors.prometheus.source import prometheus_sources
+from collectors.rabbitmq.source import rabbitmq_sources
 from collectors.source import Source
 from config.settings import Settings
 
@@ -17,33 +17,13 @@ Maker = Callable[[Settings, Exchange], Iterable[Source]]
 """Makes every source of one kind that the settings ask for."""
 
 
-def _kafka(settings: Settings, exchange: Exchange) -> Iterable[Source]:
-    for cluster in settings.clusters:
-        yield KafkaSource(cluster, settings.poll_interval_seconds(cluster), exchange)
-
-
-def _prometheus(settings: Settings, exchange: Exchange) -> Iterable[Source]:
-    for server in settings.prometheus:
-        yield PrometheusSource(
-            server, settings.cluster_of(server), settings.poll_interval_seconds(server)
-        )
-
-
-def _ditto(settings: Settings, exchange: Exchange) -> Iterable[Source]:
-    for server in settings.ditto:
-        yield DittoSource(
-            server, settings.cluster_of(server), settings.poll_interval_seconds(server), exchange
-        )
-
-
-def _rabbitmq(settings: Settings, exchange: Exchange) -> Iterable[Source]:
-    for server in settings.rabbitmq:
-        yield rabbitmq_source(
-            server, settings.cluster_of(server), settings.poll_interval_seconds(server)
-        )
-
-
-MAKERS: tuple[Maker, ...] = (connect_sources, _ditto, _kafka, _prometheus, _rabbitmq)
+MAKERS: tuple[Maker, ...] = (
+    connect_sources,
+    ditto_sources,
+    kafka_sources,
+    prometheus_sources,
+    rabbitmq_sources,
+)
 """A line for each kind. A kind that others want to know of comes before them."""
 
 

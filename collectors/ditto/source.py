@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -23,6 +23,7 @@ from collectors.http import HttpClient, NotFoundError
 from collectors.httpsource import HttpSource
 from collectors.source import Check
 from config.neighbours import DittoSettings
+from config.settings import Settings
 from lake.tables import DITTO_CONNECTIONS
 
 _CONNECTIONS = "/api/2/connections"
@@ -185,3 +186,15 @@ def _complete(
     if unknown:
         reasons = "; ".join(dict.fromkeys(unknown.values()))
         client.problems.append(f"the {what} of {len(unknown)} connections is unknown: {reasons}")
+
+
+def ditto_sources(settings: Settings, exchange: Exchange) -> Iterator[DittoSource]:
+    """Make a source of each Ditto in the settings.
+
+    Raises:
+        SettingsError: A certificate file cannot be used.
+    """
+    for each in settings.ditto:
+        yield DittoSource(
+            each, settings.cluster_of(each), settings.poll_interval_seconds(each), exchange
+        )

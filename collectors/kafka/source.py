@@ -21,7 +21,7 @@ from collectors.kafka.timeline import CAPACITY
 from collectors.kafka.view import Chooser, View
 from collectors.kafka.wire import Broker, Deadline, Wire
 from collectors.source import Check, Recall, SectionResult
-from config.settings import ClusterSettings
+from config.settings import ClusterSettings, Settings
 
 # Of the cadence: what a poll may take, and what a single request of it may.
 _POLL_SHARE = 0.8
@@ -172,3 +172,13 @@ def _seen(brokers: pl.DataFrame) -> Seen:
         },
         frozenset(brokers.filter("is_alive")["broker_id"]),
     )
+
+
+def kafka_sources(settings: Settings, exchange: Exchange) -> Iterator[KafkaSource]:
+    """Make a source of each Kafka cluster in the settings.
+
+    Raises:
+        SettingsError: A cluster's properties cannot work.
+    """
+    for each in settings.clusters:
+        yield KafkaSource(each, settings.poll_interval_seconds(each), exchange)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
 
 from collectors.errors import CollectorError
+from collectors.exchange import Exchange
 from collectors.httpsource import HttpSource
 from collectors.prometheus.client import PrometheusClient, quoted, selector
 from collectors.prometheus.metrics import METRICS, NAME_PATTERNS
 from collectors.prometheus.queries import Value, name_matchers, queries, scope_labels, values
 from collectors.source import Check
 from config.neighbours import PrometheusSettings
+from config.settings import Settings
 from lake.tables import BROKER_METRICS
 
 RATE_WINDOW = "5m"
@@ -176,3 +178,15 @@ def _nothing(client: PrometheusClient, settings: PrometheusSettings, names: Coll
         f"{settings.url} has metrics of Kafka brokers, but none with {wanted}: set labels; its "
         f"brokers' jobs: {', '.join(sorted(jobs)[:_SHOWN_JOBS])}"
     )
+
+
+def prometheus_sources(settings: Settings, _exchange: Exchange) -> Iterator[PrometheusSource]:
+    """Make a source of each Prometheus in the settings.
+
+    Raises:
+        SettingsError: A certificate file cannot be used.
+    """
+    for each in settings.prometheus:
+        yield PrometheusSource(
+            each, settings.cluster_of(each), settings.poll_interval_seconds(each)
+        )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from collectors.collector import Collector
+from collectors.exchange import Exchange
 from collectors.httpsource import HttpSource
 from collectors.rabbitmq.checks import check
 from collectors.rabbitmq.client import RabbitClient
 from collectors.rabbitmq.sections import dead_letters, queues
 from config.neighbours import RabbitMQSettings
+from config.settings import Settings
 
 KIND = "rabbitmq"
 
@@ -17,18 +21,21 @@ SECTIONS: dict[str, Collector[RabbitClient, RabbitMQSettings]] = {
 }
 
 
-def rabbitmq_source(
-    settings: RabbitMQSettings, cluster: str, interval_seconds: float
-) -> HttpSource[RabbitClient, RabbitMQSettings]:
-    """Return a RabbitMQ as a source; nothing connects yet.
-
-    Args:
-        settings: The server's.
-        cluster: The name that its samples carry.
-        interval_seconds: The cadence.
+def rabbitmq_sources(
+    settings: Settings, _exchange: Exchange
+) -> Iterator[HttpSource[RabbitClient, RabbitMQSettings]]:
+    """Make a source of each RabbitMQ in the settings.
 
     Raises:
         SettingsError: A certificate file cannot be used.
     """
-    client = RabbitClient(settings)
-    return HttpSource(KIND, settings, cluster, interval_seconds, client, SECTIONS, check)
+    for each in settings.rabbitmq:
+        yield HttpSource(
+            KIND,
+            each,
+            settings.cluster_of(each),
+            settings.poll_interval_seconds(each),
+            RabbitClient(each),
+            SECTIONS,
+            check,
+        )

@@ -16,9 +16,11 @@ import pika
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
 from pydantic import SecretStr
 
-from collectors.rabbitmq.source import rabbitmq_source
+from collectors.exchange import Exchange
+from collectors.rabbitmq.source import rabbitmq_sources
 from collectors.source import SectionResult, Source
 from config.neighbours import RabbitMQSettings
+from config.settings import ClusterSettings, Settings
 from demo.rabbitmq import ADMINISTRATOR, HOST, RabbitServer, find_rabbitmq
 from runtime.processes import Child, ProcessGroup, wait_until
 from runtime.services import Service
@@ -71,7 +73,9 @@ class Running:
             password=SecretStr(password),
             **settings,
         )
-        return rabbitmq_source(found, "rabbit", settings.get("poll_interval_seconds", 15.0))
+        kafka = ClusterSettings(name="kafka", bootstrap_servers="localhost:9092")
+        (source,) = rabbitmq_sources(Settings(clusters=[kafka], rabbitmq=[found]), Exchange())
+        return source
 
     @contextmanager
     def channel(self, virtual_host: str = "/") -> Iterator[BlockingChannel]:
