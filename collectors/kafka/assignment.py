@@ -24,17 +24,12 @@ def decode_assignment(payload: bytes) -> list[tuple[str, tuple[int, ...]]]:
         _, topics = struct.unpack_from(">hi", payload)
         position = 6
         for _ in range(topics):
-            (length,) = struct.unpack_from(">h", payload, position)
-            position += 2
-            name = payload[position : position + length]
-            if length < 0 or len(name) != length:
-                raise ValueError("not an assignment: a name ends too early")
-            position += length
+            name, position = _name(payload, position)
             (count,) = struct.unpack_from(">i", payload, position)
             position += 4
             if not 0 <= count <= (len(payload) - position) // 4:
                 raise ValueError("not an assignment: partitions end too early")
-            found.append((name.decode(), struct.unpack_from(f">{count}i", payload, position)))
+            found.append((name, struct.unpack_from(f">{count}i", payload, position)))
             position += 4 * count
     except struct.error as error:
         raise ValueError(f"not an assignment: {error}") from None
@@ -58,13 +53,17 @@ def decode_subscription(payload: bytes) -> list[str]:
         _, topics = struct.unpack_from(">hi", payload)
         position = 6
         for _ in range(topics):
-            (length,) = struct.unpack_from(">h", payload, position)
-            position += 2
-            name = payload[position : position + length]
-            if length < 0 or len(name) != length:
-                raise ValueError("not a subscription: a name ends too early")
-            position += length
-            found.append(name.decode())
+            name, position = _name(payload, position)
+            found.append(name)
     except struct.error as error:
         raise ValueError(f"not a subscription: {error}") from None
     return found
+
+
+def _name(payload: bytes, position: int) -> tuple[str, int]:
+    """Return the name at a position, and where it ends."""
+    (length,) = struct.unpack_from(">h", payload, position)
+    begin, end = position + 2, position + 2 + length
+    if length < 0 or end > len(payload):
+        raise ValueError("not what a consumer writes: a name ends too early")
+    return payload[begin:end].decode(), end
