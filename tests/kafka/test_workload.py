@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 from kafka import KafkaAdminClient
 
@@ -15,6 +15,13 @@ from demo.cluster import KafkaCluster
 from demo.workload.catalogue import CATALOGUE, ORDERS_DEAD, WAREHOUSE_DEAD
 from demo.workload.service import Workload
 from tests.support import eventually
+
+_LEADER_MOVES = {
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+}
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +46,19 @@ def offsets(cluster: KafkaCluster, group: str) -> dict[int, int]:
 def ends(cluster: KafkaCluster, topic: str, spec: OffsetSpec | None = None) -> dict[int, int]:
     partitions = CATALOGUE.topic(topic).partitions
     asked = {TopicPartition(topic, each): spec or OffsetSpec.latest() for each in range(partitions)}
-    return {
-        each.partition: future.result().offset
-        for each, future in cluster.admin().list_offsets(asked).items()
-    }
+
+    def ask() -> dict[int, int] | None:
+        found = cluster.admin().list_offsets(asked)
+        try:
+            return {each.partition: future.result().offset for each, future in found.items()}
+        except KafkaException as error:
+            # Another test moved leaders: librdkafka learns of it by looking again.
+            if error.args[0].code() not in _LEADER_MOVES:
+                raise
+            cluster.admin().list_topics(timeout=5)
+            return None
+
+    return eventually(ask, what=f"ends of {topic}")
 
 
 def lags(cluster: KafkaCluster, group: str) -> dict[int, int]:

@@ -211,9 +211,10 @@ def test_a_broken_lake_does_not_end_the_service_and_the_loss_is_told(tmp_path: P
         return rows.height == 1 and "no space left on device" in rows["error"][0]
 
     eventually(told, timeout_seconds=60, what="row about the loss")
+    eventually(lambda: lake.read(BROKERS).height > 0, timeout_seconds=60, what="rows after it")
     service.stop()
     thread.join(60)
-    assert lake.read(BROKERS).height > 0
+    assert not thread.is_alive()
 
 
 def test_small_files_are_put_together(lake: Lake) -> None:
