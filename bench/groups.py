@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
@@ -64,16 +65,22 @@ def broker_with_groups(groups: int) -> Iterator[KafkaCluster]:
             },
         )
         with cluster:
-            topics = [f"bench-{number:04}" for number in range(-(-groups // GROUPS_A_TOPIC))]
-            _make_topics(cluster.bootstrap_servers, topics)
-            make_groups(
-                cluster.bootstrap_servers,
-                [
-                    _Group(f"group-{number:05}", topics[number // GROUPS_A_TOPIC])
-                    for number in range(groups)
-                ],
-            )
+            # In a process of its own, so that its memory is not taken for the collector's.
+            with get_context("spawn").Pool(1) as filler:
+                filler.apply(_fill, (cluster.bootstrap_servers, groups))
             yield cluster
+
+
+def _fill(servers: str, groups: int) -> None:
+    topics = [f"bench-{number:04}" for number in range(-(-groups // GROUPS_A_TOPIC))]
+    _make_topics(servers, topics)
+    make_groups(
+        servers,
+        [
+            _Group(f"group-{number:05}", topics[number // GROUPS_A_TOPIC])
+            for number in range(groups)
+        ],
+    )
 
 
 def _make_topics(servers: str, topics: Sequence[str]) -> None:
