@@ -7,6 +7,7 @@ from typing import NamedTuple
 import polars as pl
 
 from alerting.samples import PartitionWindow, Sample
+from lake.bronze import IN_TOTALS
 
 WINDOW_SECONDS = 600.0
 """How much of the past a status is decided from."""
@@ -64,9 +65,7 @@ def build_windows(
             pl.col("observed_at").last().alias("newest"),
             pl.col("group_newest").last(),
         )
-        .filter(
-            (pl.col("newest") == pl.col("group_newest")) & pl.col("is_subscribed").fill_null(True)
-        )
+        .filter((pl.col("newest") == pl.col("group_newest")) & IN_TOTALS)
     )
     unread = _unread_since(recent, groups)
     windows: dict[GroupKey, list[PartitionWindow]] = {}

@@ -10,6 +10,7 @@ import polars as pl
 from app.format import listing, thin
 from app.groups import LOOKS
 from app.history import TIME
+from lake.bronze import IN_TOTALS
 from scaling.facts import GroupFacts
 
 HEATMAP_ROWS = 60
@@ -67,7 +68,7 @@ def left_over(offsets: pl.DataFrame) -> str | None:
     Args:
         offsets: Its rows of ``group_offsets`` of the newest poll.
     """
-    rows = offsets.filter(pl.col("is_subscribed") == False)  # noqa: E712 (a column)
+    rows = offsets.filter(~IN_TOTALS)
     if rows.is_empty():
         return None
     topics = sorted(rows["topic"].unique())

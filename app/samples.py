@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from app.history import TIME
+from lake.bronze import IN_TOTALS
 
 
 def of_groups(offsets: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
@@ -19,7 +20,7 @@ def of_groups(offsets: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
         ``arrival_per_second``, ``consumption_per_second``, ``members``. A rate lacks where that
         of a partition with a commit does. Topics that a group reads no more are left out.
     """
-    partitions = _with_rates(offsets.filter(pl.col("is_subscribed").fill_null(True)))
+    partitions = _with_rates(offsets.filter(IN_TOTALS))
     summed = partitions.group_by(TIME, "group").agg(
         known_sum("lag"),
         pl.col("time_lag_seconds").max(),

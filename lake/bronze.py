@@ -6,6 +6,8 @@ obtained, never zero; ``unknown_reason`` says why where a row can tell.
 
 from __future__ import annotations
 
+import polars as pl
+
 from lake.schema import DATE, Column, Table, Type, columns
 
 # A poll's rows share observed_at, the moment at which the poll began, and poll_id.
@@ -136,6 +138,9 @@ GROUP_OFFSETS = _bronze(
     commits_per_second="double",
     commit_source="string",  # log (__consumer_offsets), estimate (from offset changes)
 )
+
+IN_TOTALS = pl.col("is_subscribed").fill_null(True)
+"""Rows of ``group_offsets`` that belong to their group's totals: not those left over."""
 
 DEAD_LETTERS = _bronze(
     "dead_letters",

@@ -8,7 +8,6 @@ import polars as pl
 
 from collectors.exporter.rules import (
     COMMITTED_UNKNOWN,
-    COUNTED,
     IS_UNDER_MIN_ISR,
     IS_UNDER_REPLICATED,
     LAG_UNKNOWN,
@@ -21,6 +20,7 @@ from collectors.exporter.rules import (
     whole_sum,
 )
 from collectors.exporter.text import Samples
+from lake.bronze import IN_TOTALS
 
 _GROUP = ("group",)
 _GROUP_TOPIC = ("group", "topic")
@@ -102,7 +102,7 @@ _RATE_UNKNOWN = pl.col("committed").is_not_null() & pl.col("commits_per_second")
 
 
 def _group_offsets(view: View) -> Iterable[Samples]:
-    rows = view.tables["group_offsets"].filter(COUNTED)
+    rows = view.tables["group_offsets"].filter(IN_TOTALS)
     late = pl.col("time_lag_seconds")
     # A time lag is unknown where the lag is, and where it is the only thing unknown.
     late_unknown = late.is_null() & (LAG_UNKNOWN | pl.col("lag").is_not_null())

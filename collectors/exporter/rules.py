@@ -106,9 +106,6 @@ def present(label: str) -> pl.Expr:
     return pl.when(pl.col(label).is_not_null()).then(pl.lit(1))
 
 
-COUNTED = pl.col("is_subscribed").fill_null(True)
-"""Rows of ``group_offsets`` that belong to their group's totals."""
-
 LAG_UNKNOWN = pl.col("lag").is_null() & ~pl.col("unknown_reason").is_in(FACTS).fill_null(False)
 """Rows of ``group_offsets`` whose lag could not be read; not those that have none."""
 

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
+from kafka.protocol.consumer import ListOffsetsRequest
 
 from collectors.errors import CollectorError
 from collectors.kafka.answers import reason
+from collectors.kafka.fetching import READ_UNCOMMITTED, Position, fetch_request
 from collectors.kafka.wire import Deadline, Wire
 
 Place = tuple[str, int]
@@ -23,7 +24,6 @@ COMPACTED = "compaction has removed the record"
 
 _HEADER = struct.Struct(">qiibIhiqq")
 _TOPIC_AUTHORIZATION_FAILED = 29
-_LAST_BY_NAME = 12  # version 13 asks for topics by id
 _PARTITION_BYTES = 256
 _ANSWER_BYTES = 2**20
 _LOG_APPEND_TIME, _DELETE_HORIZON = 1 << 3, 1 << 6
@@ -128,39 +128,14 @@ def first_from(
 
 
 def _fetch(wanted: Iterable[Wanted]) -> Any:
-    topics: dict[str, list[Wanted]] = defaultdict(list)
+    topics: dict[str, list[Position]] = defaultdict(list)
     for item in wanted:
-        topics[item.topic].append(item)
-    topic_type = FetchRequest.FetchTopic
-    partition_type = topic_type.FetchPartition
-    return FetchRequest(
-        replica_id=-1,
-        max_wait_ms=0,
-        min_bytes=0,
-        max_bytes=_ANSWER_BYTES,
-        isolation_level=0,
-        session_id=0,
-        session_epoch=-1,
-        topics=[
-            topic_type(
-                topic=topic,
-                partitions=[
-                    partition_type(
-                        partition=item.partition,
-                        current_leader_epoch=-1,
-                        fetch_offset=item.offset,
-                        last_fetched_epoch=-1,
-                        log_start_offset=-1,
-                        partition_max_bytes=_PARTITION_BYTES,
-                    )
-                    for item in items
-                ],
-            )
-            for topic, items in topics.items()
-        ],
-        forgotten_topics_data=[],
-        rack_id="",
-        max_version=_LAST_BY_NAME,
+        topics[item.topic].append(Position(item.partition, item.offset))
+    return fetch_request(
+        topics,
+        partition_bytes=_PARTITION_BYTES,
+        answer_bytes=_ANSWER_BYTES,
+        isolation_level=READ_UNCOMMITTED,
     )
 
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kafka.protocol.consumer import FetchRequest
-
 from collectors.kafka.commits.batches import Batch, CorruptBatchError, read_batches
+from collectors.kafka.fetching import READ_COMMITTED, Position, fetch_request
 
 PARTITION_BYTES = 256 * 2**10
 """What a broker should return of one partition; a larger batch comes whole all the same."""
 
 _ANSWER_BYTES = 2**22
-_READ_COMMITTED = 1
-_NEWEST_FETCH = 12  # later versions name topics by id only
 _NO_TIME = -1
 
 
@@ -43,26 +40,11 @@ def fetch(topic: str, positions: Mapping[int, int]) -> Any:
 
     Records of open and aborted transactions are not asked for (read_committed).
     """
-    topic_type = FetchRequest.FetchTopic
-    return FetchRequest(
-        max_wait_ms=0,
-        min_bytes=0,
-        max_bytes=_ANSWER_BYTES,
-        isolation_level=_READ_COMMITTED,
-        topics=[
-            topic_type(
-                topic=topic,
-                partitions=[
-                    topic_type.FetchPartition(
-                        partition=partition,
-                        fetch_offset=offset,
-                        partition_max_bytes=PARTITION_BYTES,
-                    )
-                    for partition, offset in positions.items()
-                ],
-            )
-        ],
-        max_version=_NEWEST_FETCH,
+    return fetch_request(
+        {topic: [Position(partition, offset) for partition, offset in positions.items()]},
+        partition_bytes=PARTITION_BYTES,
+        answer_bytes=_ANSWER_BYTES,
+        isolation_level=READ_COMMITTED,
     )
 
 

@@ -14,11 +14,15 @@ import polars as pl
 from collectors.kafka.lookups import NOT_PERMITTED, Place, Wanted, fetch_times, first_from
 from collectors.kafka.partitiontimes import PartitionTimes
 from collectors.kafka.view import View
+from lake.bronze import IN_TOTALS
 
 _UNSEEN = "time lag: one poll cannot tell when the next record arrived"
 _REMOVED = "time lag: retention has removed the next record"
 _TURN = "time lag: longer than this partition has been watched; its record waits for its turn"
 _ANY_ORDER = "time lag: records of a share group are done with in any order"
+Record = tuple[str, int, int]
+"""Topic, partition and offset."""
+
 _RECORD = ["topic", "partition", "committed"]
 _TOLD_SCHEMA = {
     "topic": pl.String(),
@@ -48,9 +52,8 @@ def time_lags(client: View, rows: pl.DataFrame) -> pl.DataFrame:
     now = client.now.timestamp()
     _record(client, rows, now)
     times = client.memory.times
-    refusals = _look_up(client, rows, now) if client.settings.time_lag.ask_brokers else {}
     lag, in_order = pl.col("lag"), pl.col("lag") == pl.col("log_end") - pl.col("committed")
-    told = _told(rows.filter((lag > 0) & in_order), times, refusals, now)
+    told = _told(client, rows.filter((lag > 0) & in_order), now)
     rows = rows.join(told, on=_RECORD, how="left", maintain_order="left").with_columns(
         pl.when((lag == 0) & pl.col("unknown_reason").is_null())
         .then(0.0)
@@ -66,27 +69,34 @@ def time_lags(client: View, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.join(_open_since(times), on=["topic", "partition"], how="left")
 
 
-def _told(
-    late: pl.DataFrame,
-    times: Mapping[Place, PartitionTimes],
-    refusals: Mapping[Wanted, str],
-    now: float,
-) -> pl.DataFrame:
+def _told(client: View, late: pl.DataFrame, now: float) -> pl.DataFrame:
     """Return how late each record is that somebody waits to read, from what, or why it is unknown.
 
     Several groups may stand at the same record.
     """
+    times = client.memory.times
+    found: dict[Record, tuple[float, str] | None] = {
+        record: _time_at(times, record, now) for record in late.select(_RECORD).unique().iter_rows()
+    }
+    refusals: dict[Wanted, str] = {}
+    if client.settings.time_lag.ask_brokers:
+        refusals = _look_up(client, late, found, now)
     rows: list[tuple[str, int, int, float | None, str | None, str | None]] = []
-    for record in late.select(_RECORD).unique().iter_rows():
-        topic, partition, committed = record
-        known = times.get((topic, partition))
-        found = known.time_at(committed, now) if known else None
-        if found is None:
-            why = refusals.get(Wanted(*record)) or _reason(known, now)
+    for record, known in found.items():
+        told = known or _time_at(times, record, now)  # what was looked up just now
+        if told is None:
+            why = refusals.get(Wanted(*record)) or _reason(times.get(record[:2]), now)
             rows.append((*record, None, None, why))
         else:
-            rows.append((*record, max(0.0, now - found[0]), found[1], None))
+            rows.append((*record, max(0.0, now - told[0]), told[1], None))
     return pl.DataFrame(rows, schema=_TOLD_SCHEMA, orient="row")
+
+
+def _time_at(
+    times: Mapping[Place, PartitionTimes], record: Record, now: float
+) -> tuple[float, str] | None:
+    known = times.get(record[:2])
+    return known.time_at(record[2], now) if known else None
 
 
 def _record(client: View, rows: pl.DataFrame, now: float) -> None:
@@ -120,10 +130,15 @@ def _open_since(times: Mapping[Place, PartitionTimes]) -> pl.DataFrame:
     )
 
 
-def _look_up(client: View, rows: pl.DataFrame, now: float) -> dict[Wanted, str]:
+def _look_up(
+    client: View,
+    late: pl.DataFrame,
+    found: Mapping[Record, tuple[float, str] | None],
+    now: float,
+) -> dict[Wanted, str]:
     """Ask brokers for records beyond the timelines; return why some are still not known."""
     times = client.memory.times
-    truncated, wanted = _wanted(rows, times, now)
+    truncated, wanted = _wanted(late, times, found)
     refusals: dict[Wanted, str] = dict.fromkeys(truncated, _REMOVED)
     budget = client.settings.time_lag.lookups
     if not wanted or not budget:
@@ -154,17 +169,16 @@ def _look_up(client: View, rows: pl.DataFrame, now: float) -> dict[Wanted, str]:
 
 
 def _wanted(
-    rows: pl.DataFrame, times: Mapping[Place, PartitionTimes], now: float
+    late: pl.DataFrame,
+    times: Mapping[Place, PartitionTimes],
+    found: Mapping[Record, tuple[float, str] | None],
 ) -> tuple[list[Wanted], list[Wanted]]:
     """Return the records that retention has removed, and those that must be asked for."""
-    read = pl.col("is_subscribed").fill_null(True)
-    in_order = pl.col("lag") == pl.col("log_end") - pl.col("committed")
-    late = rows.filter((pl.col("lag") > 0) & in_order & pl.col("unknown_reason").is_null() & read)
     truncated, wanted = [], []
-    columns = ("topic", "partition", "committed", "log_start")
-    for topic, partition, committed, start in late.select(columns).unique().iter_rows():
-        place = times.get((topic, partition))
-        if place is None or place.time_at(committed, now) is not None:
+    asked = late.filter(pl.col("unknown_reason").is_null() & IN_TOTALS)
+    for *record, start in asked.select(*_RECORD, "log_start").unique().iter_rows():
+        topic, partition, committed = record
+        if (topic, partition) not in times or found[topic, partition, committed] is not None:
             continue
         item = Wanted(topic, partition, committed)
         if start is not None and committed < start:

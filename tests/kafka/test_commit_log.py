@@ -150,9 +150,9 @@ class Transaction:
 def log_partition(group: str, partitions: int = PARTITIONS) -> int:
     """Return the partition of the log that a group's commits are in."""
     code = 0
-    for letter in group:  # Java's String.hashCode
+    for letter in group:  # Java's String.hashCode, a signed number
         code = (31 * code + ord(letter)) & 0xFFFFFFFF
-    return (code & 0x7FFFFFFF) % partitions
+    return (2**32 - code if code >= 2**31 else code) % partitions  # of its absolute value
 
 
 def test_every_way_to_commit(here: Names, log: CommitLog) -> None:
@@ -260,7 +260,7 @@ def test_batches_that_the_broker_compressed(here: Names, broker: KafkaCluster, c
 def test_brokers_that_know_older_fetches(
     here: Names, broker: KafkaCluster, version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("collectors.kafka.commits.log._NEWEST_FETCH", version)
+    monkeypatch.setattr("collectors.kafka.fetching._NEWEST", version)
     topic, group = here.topic("orders", partitions=1), here.group("billing")
     here.commit(group, topic, {0: version})
     with closing(follower(broker)) as log:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
-from kafka.protocol.consumer import FetchRequest
 
 from collectors.errors import CollectorError
 from collectors.kafka.answers import reason
@@ -24,6 +23,7 @@ from collectors.kafka.batched import Metadata, read_offsets
 from collectors.kafka.commits.batches import CorruptBatchError
 from collectors.kafka.commits.partition import COMMITS_SCHEMA, PartitionCommits
 from collectors.kafka.commits.records import FAMILIES
+from collectors.kafka.fetching import READ_UNCOMMITTED, Position, fetch_request
 from collectors.kafka.wire import Broker, Deadline, Wire
 
 log = logging.getLogger(__name__)
@@ -44,8 +44,6 @@ _DENIED_RETRY_SECONDS = 180.0
 _CLOSE_SECONDS = 1.0
 _LOST_SECONDS = 3600.0  # how long a part of the log that is lost is reported
 
-_READ_UNCOMMITTED = 0  # open transactions too; see ``partition``
-_NEWEST_FETCH = 12  # later versions name topics by id only
 _OFFSET_OUT_OF_RANGE = 1
 _TOPIC_AUTHORIZATION_FAILED = 29
 
@@ -345,27 +343,17 @@ class CommitLog:
 
 
 def _fetch(partitions: Sequence[_Followed]) -> Any:
-    topic = FetchRequest.FetchTopic
-    return FetchRequest(
-        max_wait_ms=0,
-        min_bytes=0,
-        max_bytes=FETCH_BYTES,
-        isolation_level=_READ_UNCOMMITTED,
-        topics=[
-            topic(
-                topic=TOPIC,
-                partitions=[
-                    topic.FetchPartition(
-                        partition=each.index,
-                        fetch_offset=each.commits.position,
-                        last_fetched_epoch=each.commits.leader_epoch,
-                        partition_max_bytes=FETCH_BYTES,
-                    )
-                    for each in partitions
-                ],
-            )
-        ],
-        max_version=_NEWEST_FETCH,
+    return fetch_request(
+        {
+            TOPIC: [
+                Position(each.index, each.commits.position, each.commits.leader_epoch)
+                for each in partitions
+                if each.commits.position is not None
+            ]
+        },
+        partition_bytes=FETCH_BYTES,
+        answer_bytes=FETCH_BYTES,
+        isolation_level=READ_UNCOMMITTED,
     )
 
 

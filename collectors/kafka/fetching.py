@@ -1,0 +1,72 @@
+"""The request for records: Fetch, as every reader here sends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from kafka.protocol.consumer import FetchRequest
+
+READ_UNCOMMITTED, READ_COMMITTED = 0, 1
+"""Isolation levels."""
+
+NO_EPOCH = -1
+"""The leader epoch of whoever has read nothing yet."""
+
+_NEWEST = 12  # later versions name topics by id only
+
+
+class Position(NamedTuple):
+    """Where to read from in one partition.
+
+    Attributes:
+        partition: Its number.
+        offset: The first record wanted.
+        leader_epoch: Of the batch that was read last, by which the broker notices that the logs
+            part; ``NO_EPOCH`` where none was.
+    """
+
+    partition: int
+    offset: int
+    leader_epoch: int = NO_EPOCH
+
+
+def fetch_request(
+    topics: Mapping[str, Iterable[Position]],
+    *,
+    partition_bytes: int,
+    answer_bytes: int,
+    isolation_level: int,
+) -> Any:
+    """Return a request that the broker answers at once with what it has.
+
+    Args:
+        topics: What is wanted of each topic; a partition can be asked for once.
+        partition_bytes: What to return of a partition at most; the first batch of the first one
+            comes whole all the same.
+        answer_bytes: What to return at most, likewise.
+        isolation_level: Whether records of open and aborted transactions are wanted.
+    """
+    topic_type = FetchRequest.FetchTopic
+    return FetchRequest(
+        max_wait_ms=0,
+        min_bytes=0,
+        max_bytes=answer_bytes,
+        isolation_level=isolation_level,
+        topics=[
+            topic_type(
+                topic=topic,
+                partitions=[
+                    topic_type.FetchPartition(
+                        partition=each.partition,
+                        fetch_offset=each.offset,
+                        last_fetched_epoch=each.leader_epoch,
+                        partition_max_bytes=partition_bytes,
+                    )
+                    for each in positions
+                ],
+            )
+            for topic, positions in topics.items()
+        ],
+        max_version=_NEWEST,
+    )
