@@ -114,8 +114,7 @@ def make_groups(servers: str, groups: Sequence[_Group]) -> None:
 
 
 def _make_some(servers: str, groups: Sequence[_Group]) -> None:
-    host, port = servers.split(",")[0].rsplit(":", 1)
-    connection = Connection("broker", host, int(port), Security(), _CLIENT)
+    connection = _connect(servers)
     try:
         for start in range(0, len(groups), _PIPELINED):
             _make_chunk(connection, groups[start : start + _PIPELINED])
@@ -123,10 +122,14 @@ def _make_some(servers: str, groups: Sequence[_Group]) -> None:
         connection.close()
 
 
+def _connect(servers: str) -> Connection:
+    host, port = servers.split(",")[0].rsplit(":", 1)
+    return Connection("broker", host, int(port), Security(), _CLIENT)
+
+
 def _await_coordinator(servers: str) -> None:
     """Wait for the brokers to have made ``__consumer_offsets``: a broker's first group does it."""
-    host, port = servers.split(",")[0].rsplit(":", 1)
-    connection = Connection("broker", host, int(port), Security(), _CLIENT)
+    connection = _connect(servers)
     until = monotonic() + _SECONDS
     names = [f"warm-up-{number}" for number in range(20)]
     try:

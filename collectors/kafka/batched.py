@@ -17,18 +17,17 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 from kafka.protocol.admin import DescribeConfigsRequest
-from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from collectors.errors import CollectorError
 from collectors.kafka.answers import reason
+from collectors.kafka.requests import READ_COMMITTED, READ_UNCOMMITTED, list_offsets_request
 from collectors.kafka.wire import Broker, Deadline, Wire
 
 _TOPIC_RESOURCE = 2
 _DYNAMIC_TOPIC_CONFIG = 1
 _CONFIGS_A_REQUEST = 500
 _EARLIEST, _LATEST = -2, -1
-_READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
 
 PARTITIONS_SCHEMA = pl.Schema(
     {
@@ -134,9 +133,9 @@ def read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> pl
     for (leader,), part in held.partition_by("leader", as_dict=True).items():
         topics = part.group_by("topic", maintain_order=True).agg("partition").rows()
         requests[int(leader)] = [
-            _list_offsets(topics, _EARLIEST, _READ_UNCOMMITTED),
-            _list_offsets(topics, _LATEST, _READ_COMMITTED),
-            _list_offsets(topics, _LATEST, _READ_UNCOMMITTED),
+            _list_offsets(topics, _EARLIEST, READ_UNCOMMITTED),
+            _list_offsets(topics, _LATEST, READ_COMMITTED),
+            _list_offsets(topics, _LATEST, READ_UNCOMMITTED),
         ]
     frames = [_without_offsets(leaderless, "the partition has no leader")]
     for leader, answers in wire.each(requests, deadline).items():
@@ -208,23 +207,8 @@ def _describe_topics(topics: Sequence[str]) -> Any:
 
 
 def _list_offsets(topics: Sequence[tuple[str, list[int]]], time: int, isolation: int) -> Any:
-    topic_type = ListOffsetsRequest.ListOffsetsTopic
-    partition_type = topic_type.ListOffsetsPartition
-    return ListOffsetsRequest(
-        replica_id=-1,
-        isolation_level=isolation,
-        topics=[
-            topic_type(
-                name=name,
-                partitions=[
-                    partition_type(partition_index=index, timestamp=time) for index in partitions
-                ],
-            )
-            for name, partitions in topics
-        ],
-        # From version 8 on only other timestamps are new.
-        max_version=7,
-    )
+    wanted = {name: [(partition, time) for partition in partitions] for name, partitions in topics}
+    return list_offsets_request(wanted, isolation_level=isolation)
 
 
 def _offsets(answers: Sequence[Any]) -> pl.DataFrame:

@@ -8,11 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kafka.protocol.consumer import ListOffsetsRequest
-
 from collectors.errors import CollectorError
 from collectors.kafka.answers import reason
-from collectors.kafka.fetching import READ_UNCOMMITTED, Position, fetch_request
+from collectors.kafka.requests import (
+    READ_UNCOMMITTED,
+    Position,
+    fetch_request,
+    list_offsets_request,
+)
 from collectors.kafka.wire import Deadline, Wire
 
 Place = tuple[str, int]
@@ -184,26 +187,7 @@ def batch_time(data: bytes, offset: int) -> float | str:
 
 
 def _offsets_for(places: Sequence[Place], times: Mapping[Place, float]) -> Any:
-    topics: dict[str, list[int]] = defaultdict(list)
+    topics: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for topic, partition in places:
-        topics[topic].append(partition)
-    topic_type = ListOffsetsRequest.ListOffsetsTopic
-    partition_type = topic_type.ListOffsetsPartition
-    return ListOffsetsRequest(
-        replica_id=-1,
-        isolation_level=0,
-        topics=[
-            topic_type(
-                name=topic,
-                partitions=[
-                    partition_type(
-                        partition_index=partition,
-                        timestamp=max(0, int(times[topic, partition] * 1000)),
-                    )
-                    for partition in partitions
-                ],
-            )
-            for topic, partitions in topics.items()
-        ],
-        max_version=7,
-    )
+        topics[topic].append((partition, max(0, int(times[topic, partition] * 1000))))
+    return list_offsets_request(topics, isolation_level=READ_UNCOMMITTED)

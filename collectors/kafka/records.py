@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from collectors.kafka.commits.batches import Batch, CorruptBatchError, read_batches
-from collectors.kafka.fetching import READ_COMMITTED, Position, fetch_request
+from collectors.kafka.requests import READ_COMMITTED, Position, fetch_request
 
 PARTITION_BYTES = 256 * 2**10
 """What a broker should return of one partition; a larger batch comes whole all the same."""

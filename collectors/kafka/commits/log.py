@@ -23,7 +23,7 @@ from collectors.kafka.batched import Metadata, read_offsets
 from collectors.kafka.commits.batches import CorruptBatchError
 from collectors.kafka.commits.partition import COMMITS_SCHEMA, PartitionCommits
 from collectors.kafka.commits.records import FAMILIES
-from collectors.kafka.fetching import READ_UNCOMMITTED, Position, fetch_request
+from collectors.kafka.requests import READ_UNCOMMITTED, Position, fetch_request
 from collectors.kafka.wire import Broker, Deadline, Wire
 
 log = logging.getLogger(__name__)

@@ -1,11 +1,11 @@
-"""The request for records: Fetch, as every reader here sends it."""
+"""The requests for records and for offsets (Fetch, ListOffsets), as every reader sends them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from kafka.protocol.consumer import FetchRequest
+from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 """Isolation levels."""
@@ -14,6 +14,7 @@ NO_EPOCH = -1
 """The leader epoch of whoever has read nothing yet."""
 
 _NEWEST = 12  # later versions name topics by id only
+_NEWEST_LIST_OFFSETS = 7  # later versions know further special times only
 
 
 class Position(NamedTuple):
@@ -69,4 +70,32 @@ def fetch_request(
             for topic, positions in topics.items()
         ],
         max_version=_NEWEST,
+    )
+
+
+def list_offsets_request(
+    topics: Mapping[str, Iterable[tuple[int, int]]], *, isolation_level: int
+) -> Any:
+    """Return a request for the first offset of partitions that is not older than a time.
+
+    Args:
+        topics: Partitions of each topic with the time in milliseconds since the epoch, or -2 for
+            the first offset, -1 for the last.
+        isolation_level: Whether the last offset is the log's end or the last stable one.
+    """
+    topic_type = ListOffsetsRequest.ListOffsetsTopic
+    return ListOffsetsRequest(
+        replica_id=-1,
+        isolation_level=isolation_level,
+        topics=[
+            topic_type(
+                name=topic,
+                partitions=[
+                    topic_type.ListOffsetsPartition(partition_index=partition, timestamp=time)
+                    for partition, time in partitions
+                ],
+            )
+            for topic, partitions in topics.items()
+        ],
+        max_version=_NEWEST_LIST_OFFSETS,
     )
