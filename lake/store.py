@@ -17,6 +17,7 @@ from lake.errors import LakeError, SchemaError, UnreadableTableError
 from lake.schema import Table
 
 _SLICE_ROWS = 10_000
+_APPENDS_A_HANDLE = 20
 
 _WRITER = WriterProperties(compression="ZSTD", compression_level=1)
 _TABLE_PROPERTIES: dict[str, str | None] = {
@@ -43,6 +44,14 @@ class TableStatistics:
     written_at: datetime | None
 
 
+@dataclass(slots=True)
+class _Appending:
+    """A handle that rows are appended through; it holds on to 0.1 MiB of each commit it made."""
+
+    handle: DeltaTable
+    appends_left: int = _APPENDS_A_HANDLE
+
+
 class Lake:
     """The tables under one address.
 
@@ -55,7 +64,7 @@ class Lake:
         self._is_local = settings.is_local
         self._options = settings.plain_storage_options() or None
         self._handles: dict[str, DeltaTable] = {}
-        self._appending: dict[str, DeltaTable] = {}
+        self._appending: dict[str, _Appending] = {}
         self._lock = threading.Lock()
 
     def uri(self, table: Table) -> str:
@@ -119,16 +128,16 @@ class Lake:
         """
         if not self._is_local:
             return self.uri(table)
-        handle = self._appending.get(table.name)
-        if handle is not None and self._is_there(table, handle):
-            return handle
-        try:
-            handle = DeltaTable(self.uri(table))
-        except TableNotFoundError:
+        kept = self._appending.get(table.name)
+        if kept is None or not kept.appends_left or not self._is_there(table, kept.handle):
             self._appending.pop(table.name, None)
-            return self.uri(table)
-        self._appending[table.name] = handle
-        return handle
+            try:
+                kept = _Appending(DeltaTable(self.uri(table)))
+            except TableNotFoundError:
+                return self.uri(table)
+            self._appending[table.name] = kept
+        kept.appends_left -= 1
+        return kept.handle
 
     def _is_there(self, table: Table, handle: DeltaTable) -> bool:
         """Tell whether the version that a handle knows is still in the table's folder."""
