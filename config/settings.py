@@ -25,6 +25,7 @@ from config.neighbours import (
 )
 from config.parts import Name, Pattern, Section, Selection
 from config.secret import Secret, resolve_secret
+from config.storage import RetentionSettings, check_options, object_store_options
 
 SECRET_PROPERTIES = frozenset(
     {
@@ -159,6 +160,13 @@ class LakeSettings(Section):
     storage_options: dict[str, str | Secret] = Field(
         default={}, description="options of the object store, for example its endpoint and keys"
     )
+    retention: RetentionSettings = RetentionSettings()
+
+    @field_validator("storage_options")
+    @classmethod
+    def _no_plain_secret(cls, value: dict[str, str | SecretStr]) -> dict[str, str | SecretStr]:
+        check_options(value)
+        return value
 
     @property
     def is_local(self) -> bool:
@@ -166,11 +174,8 @@ class LakeSettings(Section):
         return "://" not in self.uri
 
     def plain_storage_options(self) -> dict[str, str]:
-        """Return the object store's options, secrets in the clear."""
-        return {
-            key: item.get_secret_value() if isinstance(item, SecretStr) else item
-            for key, item in self.storage_options.items()
-        }
+        """Return the object store's options with Headroom's defaults, secrets in the clear."""
+        return object_store_options(self.uri, self.storage_options)
 
 
 MetricNames = Literal["headroom", "kafka_exporter", "kminion"]
