@@ -10,7 +10,7 @@ _ROOT = str(Path(__file__).resolve().parent.parent)
 if _ROOT not in sys.path:  # Streamlit puts this file's folder there, not the project's
     sys.path.insert(0, _ROOT)
 
-import streamlit as st  # noqa: E402
+import streamlit as st  # noqa: E402 (the path comes first, here and below)
 
 from app import components, pages, queries, states, strip  # noqa: E402
 from app.format import duration  # noqa: E402

@@ -8,7 +8,7 @@ from functools import partial
 from math import isinf
 from typing import Any, Literal
 
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd  # type: ignore[import-untyped]  # it ships no types
 import polars as pl
 import streamlit as st
 

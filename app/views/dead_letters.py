@@ -93,7 +93,7 @@ with st.grid(6, min_column_width=124, gap="small"):
         "Retained",
         exact(row["retained"]),
         delta="in the topic",
-        help_text="Log end − log start.",  # noqa: RUF001
+        help_text="Log end − log start.",  # noqa: RUF001 (a minus sign)
     )
     components.tile("Arriving", rate(row["arrival_per_second"]), delta="last 5 min")
     components.tile(

@@ -176,7 +176,7 @@ class Connection:
     def _send(self, request: Any, deadline: float) -> None:
         assert self._socket is not None  # noqa: S101 (_open came before)
         if request.API_VERSION is None:
-            assert self._versions is not None  # noqa: S101
+            assert self._versions is not None  # noqa: S101 (_open asked for them)
             request.API_VERSION = self._versions.api_version(request)
         self._correlation += 1
         request.with_header(correlation_id=self._correlation, client_id=self._client_id)
@@ -199,7 +199,7 @@ class Connection:
         return response_class.decode(memoryview(payload)[head.tell() :])
 
     def _read(self, size: int, deadline: float) -> bytearray:
-        assert self._socket is not None  # noqa: S101
+        assert self._socket is not None  # noqa: S101 (_open came before)
         data = bytearray(size)
         view = memoryview(data)
         got = 0
