@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from alerting.attention_facts import ClusterFact
+from alerting.facts import with_replication
 from app import theme
 from app.format import count, exact, listing
-from app.samples import with_replication
 from app.theme import Look
 from app.topictable import REPLICATION, replication_state
 

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import polars as pl
 
+from alerting.facts import short_class
 from app import theme
-from app.facts import short_class
 from app.format import UNKNOWN, count, exact, listing
 from app.theme import Look
 

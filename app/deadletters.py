@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from app.facts import short_class
+from alerting.facts import short_class
 from app.format import count, exact, rate
 from app.history import TIME
 
@@ -16,7 +16,7 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
     """Return the page's headline and the sentence below it.
 
     Args:
-        rows: See ``app.facts.dead_letter_rows``.
+        rows: See ``alerting.facts.dead_letter_rows``.
     """
     rates = rows["arrival_per_second"].drop_nulls()
     growing = rows.filter(pl.col("arrival_per_second") > 0)
@@ -47,7 +47,7 @@ def table_rows(rows: pl.DataFrame, topics: pl.DataFrame, now: datetime) -> pl.Da
     """Add what the table shows: shares, ages, what is left of the retention.
 
     Args:
-        rows: See ``app.facts.dead_letter_rows``.
+        rows: See ``alerting.facts.dead_letter_rows``.
         topics: ``topic`` and ``arrival`` of all topics, for the share of the origin.
         now: The present.
     """

@@ -10,10 +10,12 @@ from typing import TypeVar
 import polars as pl
 import streamlit as st
 
+from alerting import facts
 from alerting.attention_facts import AttentionFacts, DeadlineFact
 from alerting.samples import GroupStatus
 from alerting.windows import WINDOW_SECONDS, GroupKey
-from app import facts, queries
+from app import queries
+from app.facts import deadline_facts, idle_facts
 from app.view import View
 from lake.errors import LakeError
 from lake.tables import (
@@ -98,7 +100,7 @@ def deadlines(view: View) -> tuple[DeadlineFact, ...]:
     Raises:
         LakeError: A table cannot be read.
     """
-    return facts.deadline_facts(group_facts(view), view.now)
+    return deadline_facts(group_facts(view), view.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ def gather(view: View) -> Gathered:
         dead_letters=attempt(
             "dead_letters", lambda: facts.dead_letter_facts(cluster, dead_letters(view))
         ),
-        idle=attempt("idle", lambda: facts.idle_facts(cluster, group_facts(view))),
+        idle=attempt("idle", lambda: idle_facts(cluster, group_facts(view))),
         collections=attempt(
             "collections",
             lambda: facts.collection_facts(cluster, facts.section_rows(queries.collections(view))),
@@ -157,7 +159,7 @@ def gather(view: View) -> Gathered:
 
 
 def dead_letters(view: View) -> pl.DataFrame:
-    """Return the newest row of each dead-letter topic; see ``app.facts.dead_letter_rows``.
+    """Return the newest row of each dead-letter topic; see ``alerting.facts.dead_letter_rows``.
 
     Raises:
         LakeError: A table cannot be read.

@@ -41,7 +41,7 @@ def sentence(sections: pl.DataFrame, now: datetime, interval_seconds: float) -> 
     """Return the page's headline and the sentence below it.
 
     Args:
-        sections: See ``app.facts.section_rows``.
+        sections: See ``alerting.facts.section_rows``.
         now: The present.
         interval_seconds: The cadence of polls.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from alerting.facts import with_replication
 from app.history import TIME
 from lake.bronze import IN_TOTALS
 
@@ -114,24 +115,6 @@ def of_dead_letters(dead_letters: pl.DataFrame) -> pl.DataFrame:
         .sort("source", "name", TIME)
         .with_columns(per_second("log_end", ("source", "name")).alias("arrival_per_second"))
         .drop("log_end")
-    )
-
-
-def with_replication(partitions: pl.DataFrame) -> pl.DataFrame:
-    """Add what is wrong with a partition's replicas, as DESIGN's terms define it.
-
-    Args:
-        partitions: Rows of ``partitions``.
-
-    Returns:
-        The rows with ``is_under_replicated`` (in-sync replicas < replicas), ``is_under_min_isr``
-        (< min.insync.replicas; null where that setting is unknown) and ``is_offline`` (no leader).
-    """
-    in_sync = pl.col("in_sync_replicas").list.len()
-    return partitions.with_columns(
-        (in_sync < pl.col("replicas").list.len()).alias("is_under_replicated"),
-        (in_sync < pl.col("min_in_sync_replicas")).alias("is_under_min_isr"),
-        pl.col("leader").is_null().alias("is_offline"),
     )
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from alerting.facts import with_replication
 from app.groups import LOOKS
 from app.history import TIME
-from app.samples import with_replication
 from app.tables import NEVER
 from app.theme import Look
 from scaling.facts import GroupFacts, TopicFacts

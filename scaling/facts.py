@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from alerting.deadline import Backlog, Retention
 from alerting.lag_status import GroupStatus, PartitionStatus, group_status
 from alerting.windows import GroupKey, build_windows
-from scaling.deadline import Backlog, Retention
 
 
 @dataclass(frozen=True, slots=True)

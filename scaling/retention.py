@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 
+from alerting.deadline import Deadline, DeadlineState, Retention, data_loss_deadline
 from alerting.lag_status import Status
 from alerting.words import duration, messages, plural
 from scaling.caveats import DISK, SEGMENTS
-from scaling.deadline import Deadline, DeadlineState, Retention, data_loss_deadline
 from scaling.facts import GroupFacts, PartitionFacts
 from scaling.model import Confidence, Evidence, Kind, Recommendation, Severity
 

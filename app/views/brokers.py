@@ -3,7 +3,8 @@
 import polars as pl
 import streamlit as st
 
-from app import brokerpage, components, facts, pages, queries, tables, topictable
+from alerting import facts
+from app import brokerpage, components, pages, queries, tables, topictable
 from app.axis import page_axis
 from app.charts.fields import stacked_bars
 from app.charts.lines import Line, columns_chart

@@ -6,7 +6,8 @@ from importlib.metadata import version
 import polars as pl
 import streamlit as st
 
-from app import components, facts, healthpage, queries, tables
+from alerting import facts
+from app import components, healthpage, queries, tables
 from app.axis import page_axis
 from app.charts.lines import Line, columns_chart, series_chart
 from app.format import escape

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from alerting.facts import cluster_fact, section_rows
 from app import brokerpage, deadletters, healthpage, strip
-from app.facts import cluster_fact, section_rows
 from config.settings import LakeSettings
 from lake.store import Lake
 from lake.tables import BROKERS, COLLECTIONS, PARTITIONS

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from alerting.facts import with_replication
 from app import samples
 from lake.tables import BROKERS, DEAD_LETTERS, GROUP_OFFSETS, GROUPS, PARTITIONS
 
@@ -106,7 +107,7 @@ def partition(second: float, number: int, **given: Any) -> dict[str, Any]:
     ],
 )
 def test_replication(given: dict[str, Any], expected: tuple[bool | None, ...]) -> None:
-    found = samples.with_replication(rows(PARTITIONS, partition(0, 0, **given)))
+    found = with_replication(rows(PARTITIONS, partition(0, 0, **given)))
     assert found.select("is_under_replicated", "is_under_min_isr", "is_offline").row(0) == expected
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scaling.deadline import Retention
+from alerting.deadline import Retention
 from scaling.facts import TopicFacts
 from scaling.model import Kind, Severity
 from scaling.posture import brokers_that_may_fail

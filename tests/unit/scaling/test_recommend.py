@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from alerting.deadline import Retention
 from alerting.lag_status import PartitionWindow, Status, group_status
-from scaling.deadline import Retention
 from scaling.facts import GroupFacts, PartitionFacts, TopicLimits
 from scaling.model import CaveatLevel, Kind, Recommendation, Severity
 from scaling.recommend import recommend_group

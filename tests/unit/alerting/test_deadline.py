@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.deadline import Backlog, DeadlineState, Retention, data_loss_deadline
+from alerting.deadline import Backlog, DeadlineState, Retention, data_loss_deadline
 
 HOUR = 3600.0
 

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from app import facts
+from alerting import facts
 from lake.tables import BROKERS, COLLECTIONS, DEAD_LETTERS, PARTITIONS, TOPICS
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
