@@ -20,7 +20,8 @@ from demo.errors import DemoError
 from demo.running import Options, RunningDemo, Stopwatch
 from demo.state import Answer, DataFolder, Request
 from runtime.errors import RuntimeSetupError
-from runtime.jars import DELTA, KAFKA, IvyResolver, ensure_all
+from runtime.jars import IvyResolver, ensure_all
+from runtime.jarsets import DELTA, KAFKA
 from runtime.java import find_java
 from runtime.processes import require_port
 from runtime.services import wait_for_dashboard

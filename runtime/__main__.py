@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 
 from runtime.errors import RuntimeSetupError
-from runtime.jars import DELTA, KAFKA, IvyResolver, JarSet, ensure_all
+from runtime.jars import IvyResolver, ensure_all
+from runtime.jarsets import DELTA, KAFKA, JarSet
 from runtime.java import Java, find_java
 from runtime.processes import ProcessGroup, require_port
 from runtime.services import Supervisor, services, wait_for_dashboard

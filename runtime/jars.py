@@ -14,7 +14,6 @@ import shutil
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
@@ -23,64 +22,12 @@ from xml.sax.saxutils import quoteattr
 
 from runtime.cache import cache_folder, exclusive, write_atomically
 from runtime.errors import JarsError, ProcessError
+from runtime.jarsets import DELTA, KAFKA, S3, JarSet
 from runtime.java import Java
 from runtime.processes import ProcessGroup
 
-KAFKA_VERSION = "4.3.1"
-DELTA_VERSION = "4.4.0"
 MANIFEST = "manifest.json"
 _RESOLVE_SECONDS = 900
-
-
-@dataclass(frozen=True, slots=True)
-class JarSet:
-    """Jars that belong together.
-
-    Attributes:
-        name: Name of the folder in the cache, with the version.
-        modules: What to resolve, as ``organisation:artifact:version``.
-        excluded: Organisations, or ``organisation:artifact``, left out of the dependencies.
-    """
-
-    name: str
-    modules: tuple[str, ...]
-    excluded: tuple[str, ...] = ()
-
-    @property
-    def folder_name(self) -> str:
-        """Name and a hash of the content, so that a changed set never meets an old folder."""
-        content = json.dumps([self.modules, self.excluded])
-        return f"{self.name}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
-
-
-KAFKA = JarSet(
-    name=f"kafka-{KAFKA_VERSION}",
-    modules=(
-        f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}",
-        f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",
-        f"org.apache.kafka:connect-runtime:{KAFKA_VERSION}",
-        f"org.apache.kafka:connect-file:{KAFKA_VERSION}",
-        f"org.apache.kafka:connect-mirror:{KAFKA_VERSION}",
-        # Without a logging back end the brokers would say nothing when they fail.
-        "org.slf4j:slf4j-simple:1.7.36",
-    ),
-)
-
-DELTA = JarSet(
-    name=f"delta-{DELTA_VERSION}",
-    modules=(f"io.delta:delta-spark_4.2_2.13:{DELTA_VERSION}",),
-    # Spark brings newer ones of all these; the first few alone would be 100 MB of download.
-    excluded=(
-        "org.apache.hadoop",
-        "org.apache.parquet",
-        "org.apache.logging.log4j",
-        "org.slf4j",
-        "org.scala-lang",
-        "org.roaringbitmap",
-        "com.fasterxml.jackson.core",
-        "commons-logging",
-    ),
-)
 
 
 class Resolver(Protocol):
@@ -106,11 +53,14 @@ def kafka_classpath(java: Java, *, notice: Callable[[str], None] | None = None) 
     return ensure(KAFKA, IvyResolver(java), notice=notice)
 
 
-def delta_jars(java: Java, *, notice: Callable[[str], None] | None = None) -> list[Path]:
-    """Return Delta's jars for Spark, without those that pyspark already ships.
+def spark_jars(
+    java: Java, *, s3: bool = False, notice: Callable[[str], None] | None = None
+) -> list[Path]:
+    """Return Spark's further jars, without those that pyspark already ships.
 
     Args:
         java: The Java that runs Ivy.
+        s3: Whether S3's are needed beside Delta's.
         notice: Called with one line when a download starts.
 
     Returns:
@@ -119,9 +69,11 @@ def delta_jars(java: Java, *, notice: Callable[[str], None] | None = None) -> li
     Raises:
         JarsError: The download failed; the message says what to do.
     """
-    folder = ensure(DELTA, IvyResolver(java), notice=notice)
+    wanted = (DELTA, S3) if s3 else (DELTA,)
+    folders = [ensure(jars, IvyResolver(java), notice=notice) for jars in wanted]
     shipped = {artifact_of(jar.name) for jar in _pyspark_jars().glob("*.jar")}
-    return [jar for jar in sorted(folder.glob("*.jar")) if artifact_of(jar.name) not in shipped]
+    found = [jar for folder in folders for jar in sorted(folder.glob("*.jar"))]
+    return [jar for jar in found if artifact_of(jar.name) not in shipped]
 
 
 def artifact_of(file_name: str) -> str:

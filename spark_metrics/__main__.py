@@ -55,7 +55,7 @@ def run(config: Config) -> None:
         def work() -> None:
             try:
                 with console.status("starting Spark"):
-                    spark = spark_session(settings.spark, notice=_say)
+                    spark = spark_session(settings.spark, settings.lake, notice=_say)
                 logging.getLogger(__name__).info("Spark %s is ready", spark.version)
                 serve(HistoryJob(spark, lake, settings), stop, settings.spark.trigger_seconds)
             except (HistoryError, LakeError) as error:
@@ -80,7 +80,7 @@ def once(config: Config) -> None:
     """Bring the history up to date with all samples that are there, and exit."""
     with _failures(), _lake(config) as (settings, lake):
         with console.status("starting Spark") as status:
-            spark = spark_session(settings.spark, notice=_say)
+            spark = spark_session(settings.spark, settings.lake, notice=_say)
             try:
                 job = HistoryJob(spark, lake, settings)
                 rows = late = 0
@@ -107,7 +107,7 @@ def backfill(
         if start >= end:
             raise HistoryError("--from must be before --to")
         with console.status("starting Spark") as status:
-            spark = spark_session(settings.spark, notice=_say)
+            spark = spark_session(settings.spark, settings.lake, notice=_say)
 
             def show(piece: Span, number: int, count: int) -> None:
                 status.update(f"computing {piece.start:%Y-%m-%d %H:%M} ({number} of {count})")

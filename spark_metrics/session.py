@@ -10,11 +10,12 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from config.settings import SparkSettings
+from config.settings import LakeSettings, SparkSettings
 from runtime.errors import RuntimeSetupError
-from runtime.jars import delta_jars
+from runtime.jars import spark_jars
 from runtime.java import Java, find_java
 from spark_metrics.errors import SessionError
+from spark_metrics.objectstore import give_credentials, is_s3, s3a_properties
 
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
@@ -30,12 +31,19 @@ _LOCAL_JVM = (
 
 
 def spark_session(
-    settings: SparkSettings, *, notice: Callable[[str], None] | None = None
+    settings: SparkSettings,
+    lake: LakeSettings | None = None,
+    *,
+    notice: Callable[[str], None] | None = None,
 ) -> SparkSession:
     """Start Spark with Delta.
 
+    Under ``spark-submit`` there is a JVM already: master, jars and memory are then those that it
+    was given.
+
     Args:
         settings: Master, memory and further properties, which win over those set here.
+        lake: Where the tables are; in an object store, its client and credentials are set up.
         notice: Called with one line when jars are downloaded or a Java is passed over.
 
     Returns:
@@ -44,15 +52,17 @@ def spark_session(
     Raises:
         SessionError: No Java, no jars, or Spark did not start.
     """
-    try:
-        java = find_java(notice=notice)
-        jars = delta_jars(java, notice=notice)
-    except RuntimeSetupError as error:
-        raise SessionError(f"Spark cannot start: {error}") from error
-    builder = SparkSession.builder.appName("headroom-history").master(settings.master)
-    for key, value in properties(settings, jars).items():
+    builder = SparkSession.builder.appName("headroom-history")
+    if is_submitted():
+        found = _of_every_session(settings, lake) | settings.properties
+    else:
+        java, jars = java_and_jars(lake, notice)
+        builder = builder.master(settings.master)
+        found = properties(settings, jars, lake)
+        _prepare_environment(java)
+    for key, value in found.items():
         builder = builder.config(key, value)
-    _prepare_environment(java)
+    _use_utc()
     try:
         session = builder.getOrCreate()
     except Exception as error:  # Py4J raises anything that the JVM raises
@@ -60,15 +70,40 @@ def spark_session(
             f"Spark cannot start with {settings.master}: {_first_line(error)}"
         ) from error
     session.sparkContext.setLogLevel("ERROR")
+    if lake is not None and is_s3(lake):
+        give_credentials(session, lake)
     return session
 
 
-def properties(settings: SparkSettings, jars: list[Path]) -> dict[str, str]:
-    """Return Spark's properties for these settings.
+def is_submitted() -> bool:
+    """Tell whether spark-submit started this process."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def java_and_jars(
+    lake: LakeSettings | None, notice: Callable[[str], None] | None = None
+) -> tuple[Java, list[Path]]:
+    """Return the Java that runs Spark, and the jars that it needs for this lake.
+
+    Raises:
+        SessionError: There is none, or a jar could not be downloaded.
+    """
+    try:
+        java = find_java(notice=notice)
+        return java, spark_jars(java, s3=lake is not None and is_s3(lake), notice=notice)
+    except RuntimeSetupError as error:
+        raise SessionError(f"Spark cannot start: {error}") from error
+
+
+def properties(
+    settings: SparkSettings, jars: list[Path], lake: LakeSettings | None = None
+) -> dict[str, str]:
+    """Return the properties of a session that this process starts; no secret is among them.
 
     Args:
         settings: What the configuration says.
-        jars: Delta's jars.
+        jars: Delta's jars, and the object store's.
+        lake: Where the tables are.
     """
     local = settings.master.startswith("local")
     jvm = [f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION.as_uri()}", "-Duser.timezone=UTC"]
@@ -78,17 +113,7 @@ def properties(settings: SparkSettings, jars: list[Path]) -> dict[str, str]:
         "spark.jars": ",".join(str(jar) for jar in jars),
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.extraJavaOptions": " ".join(jvm),
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
-        "spark.databricks.delta.snapshotPartitions": "2",
-        # Listing files: the default of 10,000 tasks makes a VACUUM of a small table take a minute.
-        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(
-            settings.shuffle_partitions
-        ),
         "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
         "spark.eventLog.enabled": "false",
         # Without its page nobody looks at what Spark would keep of past rounds.
         "spark.ui.retainedJobs": "20",
@@ -100,13 +125,37 @@ def properties(settings: SparkSettings, jars: list[Path]) -> dict[str, str]:
         # A machine's own name may lead nowhere; nothing but this process talks to the driver.
         found["spark.driver.host"] = "localhost"
         found["spark.driver.bindAddress"] = "127.0.0.1"
-    return found | settings.properties
+    return found | _of_every_session(settings, lake) | settings.properties
+
+
+def _of_every_session(settings: SparkSettings, lake: LakeSettings | None) -> dict[str, str]:
+    """Return the properties that the work itself relies on, wherever Spark runs."""
+    found = {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
+        "spark.databricks.delta.snapshotPartitions": "2",
+        # Listing files: the default of 10,000 tasks makes a VACUUM of a small table take a minute.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(
+            settings.shuffle_partitions
+        ),
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if lake is not None and is_s3(lake):
+        theirs = s3a_properties(lake.plain_storage_options())
+        found |= {f"spark.hadoop.{name}": value for name, value in theirs.items()}
+    return found
 
 
 def _prepare_environment(java: Java) -> None:
     """Set what Spark's launcher and its workers read from the environment."""
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+def _use_utc() -> None:
+    """Make Python's conversions of Spark's times UTC, whatever the machine's zone."""
     os.environ["TZ"] = "UTC"
     time.tzset()
 

@@ -12,10 +12,7 @@ import pytest
 
 from runtime.errors import JarsError
 from runtime.jars import (
-    DELTA,
-    KAFKA,
     MANIFEST,
-    JarSet,
     artifact_of,
     damage,
     ensure,
@@ -24,6 +21,7 @@ from runtime.jars import (
     ivy_description,
     proxy_flags,
 )
+from runtime.jarsets import DELTA, KAFKA, S3, JarSet
 
 JARS = JarSet("toys-1.0", ("org.example:toy:1.0",))
 
@@ -171,7 +169,14 @@ def test_the_artifact_is_read_from_a_file_name(name: str, artifact: str) -> None
     assert artifact_of(name) == artifact
 
 
-@pytest.mark.parametrize("jars", [pytest.param(KAFKA, id="kafka"), pytest.param(DELTA, id="delta")])
+@pytest.mark.parametrize(
+    "jars",
+    [
+        pytest.param(KAFKA, id="kafka"),
+        pytest.param(DELTA, id="delta"),
+        pytest.param(S3, id="s3"),
+    ],
+)
 def test_the_description_for_ivy_names_every_module(jars: JarSet) -> None:
     dependencies = ElementTree.fromstring(ivy_description(jars)).iter("dependency")  # noqa: S314
     found = {f"{each.get('org')}:{each.get('name')}:{each.get('rev')}" for each in dependencies}

@@ -1,0 +1,57 @@
+"""How Spark reaches the lake's object store: S3A's properties from the lake's own options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from config.settings import LakeSettings
+from config.storage import endpoint_of, first_of
+
+_CREDENTIALS = {
+    "fs.s3a.access.key": ("aws_access_key_id", "access_key_id"),
+    "fs.s3a.secret.key": ("aws_secret_access_key", "secret_access_key"),
+    "fs.s3a.session.token": ("aws_session_token", "aws_token", "session_token", "token"),
+}
+
+
+def is_s3(lake: LakeSettings) -> bool:
+    """Tell whether the lake is in S3 or in a store with its interface."""
+    return lake.uri.startswith(("s3://", "s3a://"))
+
+
+def s3a_properties(options: Mapping[str, str]) -> dict[str, str]:
+    """Return S3A's properties without credentials, by their names in Hadoop.
+
+    Args:
+        options: The lake's options as the object_store library names them.
+    """
+    found = {}
+    if endpoint := endpoint_of(options):
+        found["fs.s3a.endpoint"] = endpoint
+        found["fs.s3a.connection.ssl.enabled"] = str(endpoint.startswith("https://")).lower()
+        hosted = first_of(
+            options, "aws_virtual_hosted_style_request", "virtual_hosted_style_request"
+        )
+        found["fs.s3a.path.style.access"] = str((hosted or "false").lower() != "true").lower()
+    if region := first_of(options, "aws_region", "region", "aws_default_region", "default_region"):
+        found["fs.s3a.endpoint.region"] = region
+    return found
+
+
+def s3a_credentials(options: Mapping[str, str]) -> dict[str, str]:
+    """Return S3A's properties that are secret; none where the machine's own identity is used."""
+    found = {name: first_of(options, *theirs) for name, theirs in _CREDENTIALS.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def give_credentials(session: SparkSession, lake: LakeSettings) -> None:
+    """Hand the lake's credentials to a running session.
+
+    Not before: Spark's properties stand on the command line of its JVM, in its event log and on
+    its page. Hadoop's configuration goes to the workers inside of the tasks alone.
+    """
+    hadoop = session.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 (no other way)
+    for name, value in s3a_credentials(lake.plain_storage_options()).items():
+        hadoop.set(name, value)
