@@ -19,6 +19,7 @@ from enum import StrEnum
 from math import ceil, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scaling.intervals import DEFAULT_RULES, CapacityRules, Integers, Intervals, episodes, saturated
 
@@ -78,6 +79,8 @@ class Capacity:
         by_members: The estimate at each number of members with enough samples.
         limit_per_second: In a conflict what the group as a whole gets through.
         helpful_members: In a conflict the number of members beyond which none helps.
+        variability_seconds: By how much the work done varies around a member's own rate: variance
+            of messages/rate a second, in seconds. 0 is a clock; None is unknown.
     """
 
     status: CapacityStatus
@@ -91,6 +94,7 @@ class Capacity:
     by_members: Mapping[int, Estimate] | None = None
     limit_per_second: float | None = None
     helpful_members: int | None = None
+    variability_seconds: float | None = None
 
 
 def estimate_capacity(
@@ -107,6 +111,13 @@ def estimate_capacity(
         rules: What counts as evidence.
     """
     full = intervals.where(saturated(intervals, rules))
+    found = _verdict(intervals, full, blocked, rules)
+    return replace(found, variability_seconds=_variability(full, rules))
+
+
+def _verdict(
+    intervals: Intervals, full: Intervals, blocked: Collection[str], rules: CapacityRules
+) -> Capacity:
     found = _pooled(full, rules)
     by_members = _by_number(full, rules)
     members = _by_member(full, rules)
@@ -226,7 +237,7 @@ def _pooled(full: Intervals, rules: CapacityRules) -> Estimate | None:
     if not len(full):
         return None
     episode = episodes(full.started_at, full.seconds, rules)
-    member = np.unique(full.member, return_inverse=True)[1]
+    member = _numbered_names(full.member)
     rate = float(full.consumed.sum() / full.seconds.sum())
     half = _half_width(full, rate, _numbered(member + episode * (int(member.max()) + 1)))
     number = len(np.unique(episode))
@@ -236,8 +247,28 @@ def _pooled(full: Intervals, rules: CapacityRules) -> Estimate | None:
     return Estimate(rate, max(0.0, rate - half), rate + half, len(full), number)
 
 
+def _variability(full: Intervals, rules: CapacityRules) -> float | None:
+    """Return the variance a second of the work done, from clusters against their member's rate."""
+    if len(full) < rules.minimum_samples:
+        return None
+    member = _numbered_names(full.member)
+    rate = (np.bincount(member, full.consumed) / np.bincount(member, full.seconds))[member]
+    episode = episodes(full.started_at, full.seconds, rules)
+    cluster = _numbered(member + episode * (int(member.max()) + 1))
+    spare = int(cluster.max()) - int(member.max())
+    if spare < 1 or not rate.all():
+        return None
+    work = np.bincount(cluster, full.consumed / rate - full.seconds)
+    freedom = (int(cluster.max()) + 1) / spare
+    return float(work @ work) * freedom / float(full.seconds.sum())
+
+
 def _numbered(keys: Integers) -> Integers:
     return np.unique(keys, return_inverse=True)[1]
+
+
+def _numbered_names(names: NDArray[np.str_]) -> Integers:
+    return np.unique(names, return_inverse=True)[1]
 
 
 def _half_width(full: Intervals, rate: float, cluster: Integers) -> float:
@@ -314,7 +345,7 @@ def _best_sustained(intervals: Intervals, rules: CapacityRules) -> float | None:
     """Return the best rate of a member over ten minutes; None where there are none."""
     if not len(intervals):
         return None
-    names = np.unique(intervals.member, return_inverse=True)[1]
+    names = _numbered_names(intervals.member)
     window = (intervals.started_at // rules.sustained_seconds).astype(np.int64)
     window -= window.min()
     cluster = np.unique(names * (int(window.max()) + 1) + window, return_inverse=True)[1]

@@ -11,8 +11,10 @@ from collections import deque
 from dataclasses import dataclass
 from math import ceil, inf
 
+import numpy as np
+
 from scaling.intervals import Floats
-from scaling.policies.seen import Seen
+from simulation.model import Observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +29,14 @@ class _Reading:
     busy: Floats
 
     @classmethod
-    def of(cls, seen: Seen) -> _Reading:
+    def of(cls, seen: Observation, busy_ratio: Floats) -> _Reading:
         return cls(
             seen.at,
             float(seen.log_end.sum()),
-            float(seen.committed.sum()),
-            float(seen.lag.sum()),
+            float(np.nansum(seen.committed)),
+            seen.total_lag,
             seen.members,
-            seen.busy_ratio,
+            busy_ratio,
         )
 
 
@@ -56,9 +58,9 @@ class Ds2:
         self._proposed: list[int] = []
         self._warm_at = 0.0
 
-    def decide(self, seen: Seen) -> int:
+    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
         """Return the parallelism of the last windows' true rates."""
-        now = _Reading.of(seen)
+        now = _Reading.of(seen, busy_ratio)
         if seen.at < self._warm_at or seen.rebalancing or seen.members != seen.replicas:
             self._first = None
             return seen.replicas
@@ -113,14 +115,14 @@ class Flink:
         self._evaluated_at = float("-inf")
         self._replicas = 0
 
-    def decide(self, seen: Seen) -> int:
+    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
         """Return the aligned parallelism where the true rate leaves its boundaries."""
         if seen.replicas != self._replicas:
             self._replicas, self._changed_at = seen.replicas, seen.at
             self._readings.clear()
         if seen.members != seen.replicas or seen.at < self._changed_at + self._STABILISE:
             return seen.replicas
-        self._readings.append(_Reading.of(seen))
+        self._readings.append(_Reading.of(seen, busy_ratio))
         while self._readings[0].at < seen.at - self._WINDOW:
             self._readings.popleft()
         first, last = self._readings[0], self._readings[-1]
@@ -133,7 +135,7 @@ class Flink:
         self._evaluated_at = seen.at
         return self._evaluate(seen, first, last)
 
-    def _evaluate(self, seen: Seen, first: _Reading, last: _Reading) -> int:
+    def _evaluate(self, seen: Observation, first: _Reading, last: _Reading) -> int:
         seconds = last.at - first.at
         consumed = (last.committed - first.committed) / seconds
         arriving = max(0.0, consumed + (last.lag - first.lag) / seconds)
@@ -184,7 +186,7 @@ class Flink:
                 return number
         return wanted
 
-    def _delayed(self, seen: Seen, wanted: int) -> int:
+    def _delayed(self, seen: Observation, wanted: int) -> int:
         """Scale down after an hour, to the most that was wanted in it."""
         if wanted == seen.replicas:
             self._down.clear()

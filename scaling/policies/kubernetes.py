@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import deque
 from math import ceil
 
-from scaling.policies.seen import Seen
+from scaling.intervals import Floats
+from simulation.model import Observation
 
 TOLERANCE = 0.1
 CPU_TARGET = 0.8
@@ -47,15 +48,15 @@ class HpaCpu:
         self._target = target
         self._behaviour = _Behaviour()
 
-    def decide(self, seen: Seen) -> int:
+    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
         """Return ready pods x utilisation / target, within the tolerance the present number."""
         current = seen.replicas
-        if not len(seen.busy_ratio):
+        if not len(busy_ratio):
             return current
-        ratio = float(seen.busy_ratio.mean()) / self._target
+        ratio = float(busy_ratio.mean()) / self._target
         wanted = current
         if abs(ratio - 1) > TOLERANCE:
-            wanted = ceil(ratio * len(seen.busy_ratio))
+            wanted = ceil(ratio * len(busy_ratio))
         return self._behaviour.limit(seen.at, current, max(1, min(self._maximum, wanted)))
 
 
@@ -74,11 +75,11 @@ class Keda:
         self._polled_at = float("-inf")
         self._metric = 0.0
 
-    def decide(self, seen: Seen) -> int:
+    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
         """Return what HPA makes of the metric that KEDA had at its last poll."""
         if seen.at - self._polled_at >= KEDA_POLL_SECONDS:
             self._polled_at = seen.at
-            self._metric = self._capped(float(seen.lag.sum()))
+            self._metric = self._capped(seen.total_lag)
         current = seen.replicas
         ratio = self._metric / (self._threshold * current)
         wanted = current

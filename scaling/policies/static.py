@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from scaling.policies.seen import Seen
+from scaling.intervals import Floats
+from simulation.model import Observation
 
 
 class Static:
@@ -12,6 +13,6 @@ class Static:
         self.name = name
         self.consumers = max(1, consumers)
 
-    def decide(self, seen: Seen) -> int:
+    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
         """Return the fixed number."""
         return self.consumers

@@ -1,0 +1,49 @@
+"""What a policy is, and the bounds that it is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from scaling.intervals import Floats
+from simulation.model import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds within which a policy may scale, and what it is meant to hold.
+
+    Attributes:
+        partitions: Partitions of the topic.
+        assignor: Name of the group's assignor.
+        objective_seconds: Time lag that is not to be exceeded.
+        startup_seconds: From asking for a consumer until it joins.
+        pause_seconds: How long a rebalance stops those whom it touches.
+        commit_seconds: The group's commit interval.
+        retention_seconds: How long messages are kept; None: for ever.
+    """
+
+    partitions: int
+    assignor: str
+    objective_seconds: float
+    startup_seconds: float
+    pause_seconds: float
+    commit_seconds: float
+    retention_seconds: float | None = None
+
+
+class Policy(Protocol):
+    """A rule that decides on a number of consumers; it may remember what it has seen."""
+
+    name: str
+
+    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
+        """Return the consumers that there should be; at least one.
+
+        Args:
+            seen: What collectors see.
+            busy_ratio: Share of the time since the last call in which each running consumer
+                worked. Only instruments inside the consumers tell it: HPA (as CPU), DS2 and Flink
+                need it, no collector sees it and our rule does not look at it.
+        """
+        ...

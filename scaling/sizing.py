@@ -1,0 +1,381 @@
+"""How many consumers a group needs, and which need binds: pure, the same for everybody who asks.
+
+Loads are those of the group's real assignor with each number of consumers that makes a
+difference, never the mean. A need is the smallest such number that meets it:
+
+* steady: no member gets more than it can process with the utilisation that its own variation
+  allows;
+* catch-up: what waits, and what comes while consumers start and partitions move, is worked off
+  in time;
+* forecast: steady, at what is expected at the end of the lead time and at the next peak;
+* retention: what waits is read before it is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from math import inf, log
+
+import numpy as np
+
+from scaling.capacity import Capacity, CapacityStatus
+from scaling.intervals import Booleans, Floats, Integers
+from simulation.assignors import Assignor, assign, useful_group_counts
+
+HIGHEST_UTILISATION = 0.95
+LOWEST_UTILISATION = 0.6
+UNKNOWN_UTILISATION = 0.8
+"""Where the variation of the service rate is not known."""
+
+EXCEEDED = 1e-3
+"""Share of time in which some member may exceed its part of the objective."""
+
+_QUIET = 0.5
+_CATCH_UP_OBJECTIVES = 2.0
+_NEARLY = 1.1
+
+
+class Binding(StrEnum):
+    """What a group needs consumers for."""
+
+    STEADY = "steady"
+    CATCH_UP = "catch-up"
+    FORECAST = "forecast"
+    RETENTION = "retention"
+
+
+class Verdict(StrEnum):
+    """Whether a number follows, and if not, why."""
+
+    SIZED = "sized"
+    UNKNOWN_CAPACITY = "unknown capacity"
+    PARTITION_BOUND = "partition bound"
+    DOWNSTREAM = "downstream bottleneck"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a group's partitions can be shared out.
+
+    Attributes:
+        partitions: Topics, by name in ascending order, with their partitions. Every array of
+            partitions is in this order.
+        assignor: How they are shared out.
+    """
+
+    partitions: tuple[tuple[str, int], ...]
+    assignor: Assignor
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The numbers of consumers that make a difference, ascending."""
+        return useful_counts_of(self)
+
+    def holders(self, consumers: int) -> Integers:
+        """Return the member, from 0, that holds each partition."""
+        return holders_of(self, consumers)
+
+
+@lru_cache(maxsize=1024)
+def useful_counts_of(shape: Shape) -> tuple[int, ...]:
+    """Return the numbers of consumers that make a difference, ascending."""
+    return useful_group_counts(dict(shape.partitions), shape.assignor)
+
+
+@lru_cache(maxsize=8192)
+def holders_of(shape: Shape, consumers: int) -> Integers:
+    """Return the member, from 0, that holds each partition of a shape."""
+    index, start = {}, 0
+    for topic, number in shape.partitions:
+        index[topic] = start
+        start += number
+    holders = np.empty(start, dtype=np.int64)
+    for member, share in enumerate(assign(dict(shape.partitions), shape.assignor, consumers)):
+        for topic, number in share:
+            holders[index[topic] + number] = member
+    holders.setflags(write=False)
+    return holders
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is known of a group when its size is asked for.
+
+    Attributes:
+        shape: Its partitions and its assignor.
+        consumers: Consumers that it has, or that were asked for.
+        arrival: Messages per second by partition.
+        soon: The same at the end of the lead time, upper end.
+        lag: Messages that wait, by partition.
+        capacity: What one consumer can process.
+        objective_seconds: Time lag that is not to be exceeded.
+        peak: Messages per second by partition at the next peak, upper end; None: too little
+            history.
+        blocked: Partitions that a message blocks: consumers do not help them.
+        time_lag_seconds: Age of the oldest unread message that is not in a blocked partition.
+        startup_seconds: From asking for a consumer until it joins.
+        pause_seconds: How long a rebalance stops those whom it touches.
+        commit_seconds: The group's commit interval.
+        deadline_seconds: Time until retention reaches an unread message; None: none is coming.
+    """
+
+    shape: Shape
+    consumers: int
+    arrival: Floats
+    soon: Floats
+    lag: Floats
+    capacity: Capacity
+    objective_seconds: float
+    peak: Floats | None = None
+    blocked: Booleans | None = None
+    time_lag_seconds: float | None = None
+    startup_seconds: float = 30.0
+    pause_seconds: float = 10.0
+    commit_seconds: float = 5.0
+    deadline_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One need.
+
+    Attributes:
+        binding: What for.
+        consumers: The smallest useful number that meets it; None: no number does.
+    """
+
+    binding: Binding
+    consumers: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """How many consumers a group needs.
+
+    Attributes:
+        verdict: Whether a number follows.
+        consumers: The number; where none follows the one that is best kept.
+        binding: The need that asks for it.
+        needs: Every need.
+        utilisation: Load of the busiest member with that number, as a share of its capacity;
+            None where the capacity is unknown.
+        allowed_utilisation: What was allowed.
+        is_late: Whether the backlog endangers the objective.
+        is_urgent: Whether waiting for agreement would cost the objective or data.
+        hopeless: Partitions, by position, that exceed a consumer of their own.
+        reason: In a sentence.
+    """
+
+    verdict: Verdict
+    consumers: int
+    binding: Binding
+    needs: tuple[Need, ...]
+    utilisation: float | None
+    allowed_utilisation: float
+    is_late: bool
+    is_urgent: bool
+    hopeless: tuple[int, ...]
+    reason: str
+
+
+def allowed_utilisation(
+    variability_seconds: float | None, members: int, objective_seconds: float
+) -> float:
+    """Return the utilisation at which some member rarely exceeds an objective.
+
+    Heavy traffic (Kingman 1961): the work that waits before a server at utilisation u, whose work
+    varies by v (variance a second, in seconds), is about exponential with mean v / (2 (1 - u)).
+    For it to exceed the objective on any of n members with probability ``EXCEEDED`` at most,
+    1 - u >= v ln(n / EXCEEDED) / (2 objective).
+
+    Args:
+        variability_seconds: v; None is unknown.
+        members: n.
+        objective_seconds: The time that may wait.
+    """
+    if variability_seconds is None:
+        return UNKNOWN_UTILISATION
+    spare = variability_seconds * log(max(1, members) / EXCEEDED) / (2 * objective_seconds)
+    return min(HIGHEST_UTILISATION, max(LOWEST_UTILISATION, 1 - spare))
+
+
+def size(situation: Situation) -> Sizing:
+    """Return how many consumers a group needs.
+
+    Args:
+        situation: What is known of it.
+    """
+    return _Sizer(situation).size()
+
+
+def _busiest(holders: Integers, loads: Floats) -> float:
+    return float(np.bincount(holders, loads).max()) if len(loads) else 0.0
+
+
+class _Sizer:
+    """The figures that the needs share."""
+
+    def __init__(self, situation: Situation) -> None:
+        self.now = situation
+        self.counts = situation.shape.counts or (1,)
+        self.rate = _usable_rate(situation.capacity)
+        self.allowed = allowed_utilisation(
+            situation.capacity.variability_seconds,
+            situation.consumers,
+            max(1.0, situation.objective_seconds - 2 * situation.commit_seconds),
+        )
+        helped = np.ones(len(situation.lag), dtype=np.bool_)
+        if situation.blocked is not None:
+            helped &= ~situation.blocked
+        self.hopeless = np.zeros(len(situation.lag), dtype=np.bool_)
+        if self.rate is not None:
+            self.hopeless = helped & (situation.arrival > self.rate)
+            helped &= ~self.hopeless
+        # What no consumer can help must not make the number larger.
+        self.arrival = np.where(helped, situation.arrival, 0.0)
+        self.soon = np.where(helped, situation.soon, 0.0)
+        self.lag = np.where(helped, situation.lag, 0.0)
+        self.peak = None if situation.peak is None else np.where(helped, situation.peak, 0.0)
+
+    def size(self) -> Sizing:
+        late, urgent = self._lateness()
+        if self.rate is None:
+            return self._unsized(late, urgent)
+        needs = [
+            Need(Binding.STEADY, self._steady(self.arrival)),
+            Need(Binding.CATCH_UP, self._catch_up() if late else self.counts[0]),
+            Need(Binding.FORECAST, self._forecast()),
+        ]
+        if self.now.deadline_seconds is not None:
+            needs.append(Need(Binding.RETENTION, self._drained_in(self.now.deadline_seconds / 2)))
+        most = self.counts[-1]
+        binding = max(needs, key=lambda need: need.consumers or most + 1)
+        wanted = binding.consumers or most
+        verdict = Verdict.SIZED if binding.consumers is not None else Verdict.PARTITION_BOUND
+        limit = self.now.capacity.helpful_members
+        if limit is not None and wanted > limit:
+            verdict, wanted = Verdict.DOWNSTREAM, min(wanted, max(self._useful(limit), 1))
+        return self._sizing(verdict, wanted, binding.binding, tuple(needs), late, urgent)
+
+    def _lateness(self) -> tuple[bool, bool]:
+        """Tell whether the backlog endangers the objective, and whether at once."""
+        objective = self.now.objective_seconds
+        age = self.now.time_lag_seconds or 0.0
+        waiting = 0.0
+        if self.rate is not None:
+            holders = self.now.shape.holders(self.now.consumers)
+            waiting = _busiest(holders, self.lag) / self.rate
+        worst = max(age, waiting) - self.now.commit_seconds
+        return worst > _QUIET * objective, worst > _QUIET * objective
+
+    def _smallest(self, is_met: Callable[[int], bool]) -> int | None:
+        return next((number for number in self.counts if is_met(number)), None)
+
+    def _steady(self, loads: Floats) -> int | None:
+        most = self.allowed * (self.rate or inf)
+        return self._smallest(lambda n: _busiest(self.now.shape.holders(n), loads) <= most)
+
+    def _forecast(self) -> int | None:
+        loads = self.soon if self.peak is None else np.maximum(self.soon, self.peak)
+        # What is only expected may use a member up to its limit: it is corrected when it comes.
+        most = HIGHEST_UTILISATION * (self.rate or inf)
+        return self._smallest(lambda n: _busiest(self.now.shape.holders(n), loads) <= most)
+
+    def _drain_seconds(self, number: int) -> float:
+        """Return how long ``number`` consumers need for what waits once they have started."""
+        rate = self.rate or inf
+        present = self.now.shape.holders(self.now.consumers)
+        load = np.bincount(present, self.arrival, minlength=self.now.consumers)
+        growing = np.maximum(0.0, 1 - rate / np.maximum(load, 1e-9))[present] * self.arrival
+        startup = self.now.startup_seconds if number > self.now.consumers else 0.0
+        pause = self.now.pause_seconds if number != self.now.consumers else 0.0
+        lag = self.lag + growing * startup + self.arrival * pause
+        holders = self.now.shape.holders(number)
+        waiting = np.bincount(holders, lag)
+        spare = rate - np.bincount(holders, self.arrival)
+        if (spare[waiting > 0] <= 0).any():
+            return inf
+        return float(np.max(np.where(waiting > 0, waiting / np.maximum(spare, 1e-9), 0.0)))
+
+    def _drained_in(self, seconds: float) -> int | None:
+        return self._smallest(lambda n: self._drain_seconds(n) <= seconds)
+
+    def _catch_up(self) -> int | None:
+        """Return the smallest number that drains in time, else one that is nearly the fastest."""
+        needed = {n: self._drain_seconds(n) for n in self.counts}
+        fastest = min(needed.values())
+        if fastest == inf:
+            return None
+        most = max(_CATCH_UP_OBJECTIVES * self.now.objective_seconds, fastest * _NEARLY)
+        return next(n for n, seconds in needed.items() if seconds <= most)
+
+    def _useful(self, limit: int) -> int:
+        below = [n for n in self.counts if n <= limit]
+        at_least = next((n for n in self.counts if n >= limit), self.counts[-1])
+        return at_least if at_least else below[-1]
+
+    def _unsized(self, late: bool, urgent: bool) -> Sizing:
+        """Keep what is there; one useful step up where the group is late all the same."""
+        consumers = self.now.consumers
+        if late:
+            consumers = next((n for n in self.counts if n > consumers), consumers)
+        low = self.now.capacity.low
+        steady = None
+        if low is not None:
+            most = low
+            steady = self._smallest(
+                lambda n: _busiest(self.now.shape.holders(n), self.arrival) <= most
+            )
+        needs = (Need(Binding.STEADY, steady),)
+        return self._sizing(
+            Verdict.UNKNOWN_CAPACITY,
+            consumers,
+            Binding.CATCH_UP if late else Binding.STEADY,
+            needs,
+            late,
+            urgent,
+        )
+
+    def _sizing(
+        self,
+        verdict: Verdict,
+        consumers: int,
+        binding: Binding,
+        needs: tuple[Need, ...],
+        late: bool,
+        urgent: bool,
+    ) -> Sizing:
+        load = _busiest(self.now.shape.holders(consumers), self.arrival)
+        return Sizing(
+            verdict,
+            consumers,
+            binding,
+            needs,
+            load / self.rate if self.rate else None,
+            self.allowed,
+            late,
+            urgent,
+            tuple(int(number) for number in np.flatnonzero(self.hopeless)),
+            _REASONS[verdict],
+        )
+
+
+def _usable_rate(capacity: Capacity) -> float | None:
+    """Return the rate that sizing may count on: the lower end of a measured interval."""
+    if capacity.per_second is None or capacity.low is None:
+        return None
+    if capacity.status is CapacityStatus.CONFLICT and capacity.by_members:
+        # What one member can do is seen where few share the limit.
+        return max(one.low for one in capacity.by_members.values())
+    return capacity.low if capacity.low > 0 else None
+
+
+_REASONS = {
+    Verdict.SIZED: "The smallest number of consumers that meets every need.",
+    Verdict.UNKNOWN_CAPACITY: "What one consumer can process is not known.",
+    Verdict.PARTITION_BOUND: "Even a consumer for each partition does not meet the need.",
+    Verdict.DOWNSTREAM: "The consumers share a limit downstream: more of them do not help.",
+}

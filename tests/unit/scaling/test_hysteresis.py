@@ -1,0 +1,103 @@
+"""When a size is followed, and when not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from scaling.hysteresis import Memory, Rules, decide
+from scaling.sizing import Binding, Sizing, Verdict
+
+RULES = Rules(agree=3, of=4, down_window_seconds=600.0, cooldown_seconds=120.0, downs_a_day=2)
+
+
+def sizing(consumers: int, **more: Any) -> Sizing:
+    base = Sizing(
+        Verdict.SIZED, consumers, Binding.STEADY, (), 0.5, 0.9, False, False, (), "because"
+    )
+    return replace(base, **more)
+
+
+def follow(
+    answers: list[tuple[float, Sizing]], current: int, memory: Memory | None = None
+) -> list[int]:
+    memory = memory or Memory()
+    found = []
+    for at, one in answers:
+        move = decide(one, memory, at=at, current=current, rules=RULES)
+        memory, current = move.memory, move.consumers
+        found.append(current)
+    return found
+
+
+def test_up_when_enough_answers_agree_and_then_only_to_what_all_of_them_ask() -> None:
+    asked = [sizing(12), sizing(24), sizing(12)]
+
+    assert follow([(15.0 * n, one) for n, one in enumerate(asked)], 8) == [8, 8, 12]
+
+
+def test_one_odd_answer_changes_nothing() -> None:
+    asked = [sizing(8), sizing(24), sizing(8), sizing(8), sizing(24), sizing(8)]
+
+    assert set(follow([(15.0 * n, one) for n, one in enumerate(asked)], 8)) == {8}
+
+
+def test_up_at_once_where_the_objective_is_in_danger() -> None:
+    assert follow([(0.0, sizing(24, is_late=True, is_urgent=True))], 8) == [24]
+
+
+def test_urgent_answer_waits_for_the_last_change() -> None:
+    urgent: dict[str, Any] = {"is_late": True, "is_urgent": True}
+    asked = [
+        (0.0, sizing(12, **urgent)),
+        (15.0, sizing(24, **urgent)),
+        (130.0, sizing(24, **urgent)),
+    ]
+
+    assert follow(asked, 8) == [12, 12, 24]
+
+
+def test_down_after_the_whole_window_to_its_largest_need() -> None:
+    asked = [(30.0 * n, sizing(6 if n == 5 else 4)) for n in range(24)]
+    found = follow(asked, 12)
+
+    assert found[:20] == [12] * 20
+    assert found[20] == 6
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"is_late": True}, id="backlog"),
+        pytest.param({"verdict": Verdict.UNKNOWN_CAPACITY}, id="capacity unknown"),
+    ],
+)
+def test_never_down_while(more: dict[str, Any]) -> None:
+    asked = [(30.0 * n, sizing(4, **more)) for n in range(100)]
+
+    assert set(follow(asked, 12)) == {12}
+
+
+def test_backlog_begins_the_window_anew() -> None:
+    asked = [(30.0 * n, sizing(4, is_late=n == 18)) for n in range(50)]
+    found = follow(asked, 12)
+
+    assert found.index(4) == 38
+
+
+def test_steps_down_have_a_budget_a_day_and_steps_up_have_none() -> None:
+    answers: list[tuple[float, Sizing]] = []
+    at = 0.0
+    for _ in range(6):
+        for number, seconds in ((4, 1500.0), (12, 1500.0)):
+            for _ in range(int(seconds / 30)):
+                answers.append((at, sizing(number)))
+                at += 30.0
+    found = follow(answers, 12)
+    downs = sum(1 for a, b in pairwise(found) if b < a)
+
+    assert downs == 2
+    assert found[-1] == 12
