@@ -5,15 +5,13 @@ The demo and the tests use it alike, beside a ``KafkaCluster``.
 
 from __future__ import annotations
 
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from demo.broker import HOST, archive_of, java_flags, properties_text
 from demo.errors import DemoError
+from demo.rest import ask
 from runtime.java import Java
 from runtime.processes import free_ports
 from runtime.services import Service
@@ -145,18 +143,4 @@ class ConnectWorker:
         Raises:
             DemoError: No answer, or another status than 2xx.
         """
-        request = urllib.request.Request(  # noqa: S310  the address is ours, and http
-            self.url + path,
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"content-type": "application/json"},
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=timeout_seconds) as answer:  # noqa: S310
-                content = answer.read()
-        except urllib.error.HTTPError as error:
-            said = error.read().decode("utf-8", "replace")
-            raise DemoError(f"{method} {path} was answered {error.code}: {said}") from None
-        except OSError as error:
-            raise DemoError(f"{self.url} does not answer: {error}") from None
-        return json.loads(content) if content else None
+        return ask(method, self.url + path, body, timeout_seconds=timeout_seconds)

@@ -6,11 +6,7 @@ port of its own, and the node may start no other, so that nothing is left behind
 
 from __future__ import annotations
 
-import json
 import shutil
-import urllib.error
-import urllib.request
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from demo.errors import DemoError
+from demo.rest import ask
 from runtime.processes import free_ports
 from runtime.services import Service
 
@@ -28,7 +25,6 @@ ADMINISTRATOR = "guest"
 # Debian's program in the PATH is a wrapper that becomes another user; this is what it runs.
 _DEBIAN = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 _ANSWER_SECONDS = 10.0
-_LOGIN = b64encode(f"{ADMINISTRATOR}:{ADMINISTRATOR}".encode()).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +55,6 @@ class RabbitApi:
     def __init__(self, url: str) -> None:
         """Name the address; nothing is asked yet."""
         self.url = url
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def ready(self) -> bool:
         """Tell whether it takes requests and messages."""
@@ -77,21 +72,8 @@ class RabbitApi:
         Raises:
             DemoError: No answer, or another status than 2xx.
         """
-        request = urllib.request.Request(  # noqa: S310  the address is ours, and http
-            self.url + path,
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"content-type": "application/json", "authorization": f"Basic {_LOGIN}"},
-        )
-        try:
-            with self._opener.open(request, timeout=timeout_seconds) as answer:
-                content = answer.read()
-        except urllib.error.HTTPError as error:
-            said = error.read()[:300].decode("utf-8", "replace")
-            raise DemoError(f"RabbitMQ refused {method} {path} ({error.code}): {said}") from None
-        except (OSError, TimeoutError) as error:
-            raise DemoError(f"RabbitMQ does not answer: {error}") from None
-        return json.loads(content) if content else None
+        login = (ADMINISTRATOR, ADMINISTRATOR)
+        return ask(method, self.url + path, body, login=login, timeout_seconds=timeout_seconds)
 
     def user(self, name: str, password: str, tags: str, virtual_hosts: Sequence[str]) -> None:
         """Create a user who may look at virtual hosts and change nothing there.
