@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scaling.assignment import Assignor
+from simulation.assignors import Assignor
 from scaling.facts import GroupFacts
 from scaling.model import Caveat, CaveatLevel
 

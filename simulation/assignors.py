@@ -1,7 +1,8 @@
 """How a group's assignor shares out partitions, and which numbers of consumers make a difference.
 
-From scratch, with every member subscribed to every topic: a sticky assignor that started from
-another assignment may place partitions differently, though never less evenly in number.
+With every member subscribed to every topic. ``assign`` starts from scratch; a sticky assignor that
+starts from another assignment, ``reassign``, may place partitions differently, though never less
+evenly in number.
 """
 
 from __future__ import annotations
@@ -127,6 +128,49 @@ def assign(
             for share, partition in zip(cycle(shares), everything, strict=False):
                 share.append(partition)
     return tuple(tuple(share) for share in shares)
+
+
+def reassign(
+    partitions: Mapping[str, int],
+    assignor: Assignor,
+    members: Sequence[int],
+    current: Mapping[TopicPartition, int],
+) -> dict[TopicPartition, int]:
+    """Share out partitions among members of a group that has an assignment.
+
+    Range and round-robin start from scratch. The sticky ones and uniform leave a partition with
+    its member unless that one is gone or has more than its even share, so that the fewest move.
+
+    Args:
+        partitions: Partitions by topic.
+        assignor: The group's assignor.
+        members: Numbers of the members, each once, in the assignor's order.
+        current: The member of each partition that has one.
+
+    Returns:
+        The member of each partition; empty without members.
+    """
+    if not members:
+        return {}
+    if assignor in (Assignor.RANGE, Assignor.ROUNDROBIN):
+        shares = assign(partitions, assignor, len(members))
+        return {key: of for of, share in zip(members, shares, strict=True) for key in share}
+    everything = [(t, number) for t in sorted(partitions) for number in range(partitions[t])]
+    held: dict[int, list[TopicPartition]] = {member: [] for member in members}
+    for key in everything:
+        if (member := current.get(key)) in held:
+            held[member].append(key)
+    size, extra = divmod(len(everything), len(members))
+    # Those that hold most keep the larger shares: nothing moves that need not.
+    larger = set(sorted(members, key=lambda member: -len(held[member]))[:extra])
+    quota = {member: size + (member in larger) for member in members}
+    free = sorted(set(everything) - {key for m in members for key in held[m][: quota[m]]})
+    for member in members:
+        kept = held[member][: quota[member]]
+        missing = quota[member] - len(kept)
+        held[member] = kept + free[:missing]
+        free = free[missing:]
+    return {key: member for member in members for key in held[member]}
 
 
 def member_loads(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.assignment import (
+from simulation.assignors import (
     Assignor,
     assign,
     busiest_load,
