@@ -1,0 +1,220 @@
+"""When a series changed for good: a step, or growth that began on a day. Pure.
+
+Days are compared, not hours: a day's median leaves the daily rhythm and short peaks aside, and
+days of the week are set against their own kind where there are three weeks. On the logarithm of
+these medians a step (y = a + b for t >= T) and a bend (y = a + b (t - T) for t >= T) are fitted at
+every possible T by least squares on bounded residuals, and judged against "nothing happened" and
+against each other by Schwarz's criterion (BIC, Annals of Statistics 6, 1978).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import exp, log, sqrt
+
+import numpy as np
+
+from spark_metrics.derived.series import DAY, WEEK, Floats, Integers, lagged, quantile
+
+LEAST_DAYS = 6
+MOST_CHANGES = 4
+LEAST_CONFIDENCE = 0.95
+LEAST_RATIO = 1.15
+"""A smaller change is nobody's concern."""
+_EDGE_DAYS = 2
+_HOURS_OF_A_DAY = 6
+"""Fewer known hours do not make a day."""
+_DAYS_TO_TELL_WEEKENDS, _DAYS_TO_TELL_WEEKDAYS = 9, 21
+_THURSDAY = 3
+"""1970-01-01 was one."""
+_WIDTH_90 = 1.645
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of a series.
+
+    Attributes:
+        kind: ``step``, or ``growth`` (also where it shrinks).
+        at_hour: Hours since 1970: of a step the hour, of growth the day's first.
+        before: The median level before, in the unit of the series.
+        after: After it; of growth the level at the end.
+        ratio: after ÷ before of a step; of growth the factor a week.
+        ratio_low: Lower end of its 90 % interval.
+        ratio_high: Upper end.
+        confidence: How sure it is that there was a change, 0 to 1.
+    """
+
+    kind: str
+    at_hour: int
+    before: float
+    after: float
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    confidence: float
+
+
+def changes(first_hour: int, values: Floats) -> list[Change]:
+    """Return the changes of a series, oldest first.
+
+    Args:
+        first_hour: Hours since 1970 of the first value.
+        values: One value an hour, none negative; NaN is unknown.
+    """
+    day, level = _days(first_hour, values)
+    if len(day) < LEAST_DAYS:
+        return []
+    floor = float(np.median(level)) * 1e-3 + 1e-9
+    y = np.log(np.maximum(level, floor))
+    y = _without_weekdays(day, y)
+    found: list[Change] = []
+    pieces = [(0, len(day))]
+    while pieces and len(found) < MOST_CHANGES:
+        start, end = pieces.pop()
+        best = _best(day[start:end].astype(np.float64), y[start:end])
+        if best is None:
+            continue
+        at = start + best.at
+        change = _described(best, day[start:end], level[start:end])
+        if max(change.ratio, 1 / change.ratio) >= LEAST_RATIO:
+            if best.kind == "step":
+                change = _to_the_hour(change, first_hour, values)
+            found.append(change)
+        if best.kind == "step":
+            pieces += [(start, at), (at, end)]
+        else:
+            pieces.append((start, at))
+    return sorted(found, key=lambda change: change.at_hour)
+
+
+def _days(first_hour: int, values: Floats) -> tuple[Integers, Floats]:
+    """Return the days since 1970 of which enough is known, and their medians."""
+    before = first_hour % DAY
+    rows = -(-(before + len(values)) // DAY)
+    padded = np.full(rows * DAY, np.nan)
+    padded[before : before + len(values)] = values
+    by_day = padded.reshape(rows, DAY)
+    enough = np.count_nonzero(np.isfinite(by_day), axis=1) >= _HOURS_OF_A_DAY
+    if not enough.any():
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    medians = np.nanmedian(by_day[enough], axis=1)
+    return np.flatnonzero(enough) + first_hour // DAY, medians
+
+
+def _without_weekdays(day: Integers, y: Floats) -> Floats:
+    """Take out what each day of the week, or each kind of day, differs from its surroundings by."""
+    span = int(day[-1] - day[0]) + 1
+    if span < _DAYS_TO_TELL_WEEKENDS:
+        return y
+    weekday = (day + _THURSDAY) % 7
+    kind = weekday if span >= _DAYS_TO_TELL_WEEKDAYS else weekday // 5
+    apart = y - np.array([np.median(y[np.abs(day - one) <= 3]) for one in day])
+    cleaned = y.copy()
+    for one in np.unique(kind):
+        cleaned[kind == one] -= np.median(apart[kind == one])
+    return cleaned
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    kind: str
+    at: int
+    slope: float
+    error: float
+    confidence: float
+
+
+def _best(day: Floats, y: Floats) -> _Fit | None:
+    """Return the best single change, None where "nothing happened" explains the days as well."""
+    number = len(y)
+    if number < LEAST_DAYS:
+        return None
+    noise = 1.4826 * float(np.median(np.abs(np.diff(y)))) / sqrt(2)
+    bound = 3 * noise + 0.02
+    candidates: list[tuple[float, str, int, float, float]] = []
+    none = _squares(y - np.median(y), bound)
+    for at in range(_EDGE_DAYS, number - _EDGE_DAYS + 1):
+        step = (np.arange(number) >= at).astype(np.float64)
+        candidates.append(_fitted("step", at, step, y, bound))
+        bend = np.maximum(0.0, day - day[at - 1])
+        if number - at >= 2 * _EDGE_DAYS:
+            candidates.append(_fitted("growth", at, bend, y, bound))
+    squares, kind, at, slope, error = min(candidates)
+    # Days resemble their neighbours: two of them count as about one.
+    counted = number / 2
+    smallest = 0.02**2 * number
+    gain = counted * log((none + smallest) / (squares + smallest)) - 2 * log(number)
+    confidence = 1 / (1 + exp(-min(50.0, gain / 2)))
+    if confidence < LEAST_CONFIDENCE:
+        return None
+    return _Fit(kind, at, slope, error, confidence)
+
+
+def _fitted(
+    kind: str, at: int, shape: Floats, y: Floats, bound: float
+) -> tuple[float, str, int, float, float]:
+    """Fit y = a + b·shape, outliers bounded; return squares, kind, place, b and its error."""
+    target = y
+    slope = offset = 0.0
+    centred = shape - shape.mean()
+    spread = float(centred @ centred)
+    for _ in range(4):
+        slope = float(centred @ target) / spread
+        offset = float(target.mean() - slope * shape.mean())
+        line = offset + slope * shape
+        target = line + np.clip(y - line, -bound, bound)
+    squares = _squares(y - line, bound)
+    error = sqrt(squares / max(1, len(y) - 2) / spread)
+    return squares, kind, at, slope, error
+
+
+def _squares(residuals: Floats, bound: float) -> float:
+    """Return the sum of squares with larger residuals counted linearly (Huber)."""
+    size = np.abs(residuals)
+    bounded = np.minimum(size, bound)
+    return float((bounded * (2 * size - bounded)).sum())
+
+
+def _described(fit: _Fit, day: Integers, level: Floats) -> Change:
+    before, after = float(np.median(level[: fit.at])), float(np.median(level[fit.at :]))
+    factor = 1.0
+    at_day = int(day[fit.at])
+    if fit.kind == "growth":
+        factor = WEEK / DAY
+        after = float(np.median(level[-3:]))
+        at_day = int(day[fit.at - 1])
+    middle, half = fit.slope * factor, _WIDTH_90 * fit.error * factor
+    return Change(
+        kind=fit.kind,
+        at_hour=at_day * DAY,
+        before=before,
+        after=after,
+        ratio=_exp(middle),
+        ratio_low=_exp(middle - half),
+        ratio_high=_exp(middle + half),
+        confidence=fit.confidence,
+    )
+
+
+def _exp(value: float) -> float:
+    return exp(max(-50.0, min(50.0, value)))
+
+
+def _to_the_hour(change: Change, first_hour: int, values: Floats) -> Change:
+    """Return a step with the hour from which values are nearer to what came after.
+
+    Each hour around the step's day is compared with the median of its own hour on the days before.
+    """
+    begin = max(DAY, change.at_hour - DAY - first_hour)
+    hours = range(begin, min(len(values), change.at_hour + DAY - first_hour))
+    if not hours:
+        return change
+    earlier = lagged(values, [DAY * number for number in range(1, 8)])[hours.start : hours.stop]
+    before = np.maximum(quantile(earlier, 0.5), 1e-9)
+    apart = np.log(np.maximum(values[hours.start : hours.stop], 1e-9) / before)
+    # How much better "after" explains each hour than "before"; the change is where the sum over
+    # the hours from there on is largest, that is where it is lowest before.
+    vote = np.where(np.isfinite(apart), np.abs(apart) - np.abs(apart - log(change.ratio)), 0.0)
+    at = int(np.argmin(np.concatenate([[0.0], np.cumsum(vote)])))
+    return replace(change, at_hour=first_hour + begin + at)
