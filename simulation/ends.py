@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulation.model import Backlog, Booleans, Floats
+from simulation.model import Backlog, Booleans, Floats, Integers
 
 _FIRST_CAPACITY = 4096
 
@@ -54,10 +54,22 @@ class Ends:
         self._ends[:, self._size : self._size + steps] = rows.T
         self._size += steps
 
-    def ages(self, partition: int, offsets: Floats, now: Floats | float) -> Floats:
-        """Return the age of the message at each offset, in seconds; 0 where it is yet to come."""
-        index = np.searchsorted(self._ends[partition, : self._size], offsets, side="right")
-        ages: Floats = np.maximum(now - (self._first_at + index * self._step), 0.0)
+    def ages(self, partitions: Integers, offsets: Floats, times: Floats) -> Floats:
+        """Return how old the messages at some offsets are at some times.
+
+        Args:
+            partitions: Which partitions.
+            offsets: Offsets of shape (times, partitions); of each partition they never decrease.
+            times: Times, seconds.
+
+        Returns:
+            Ages in seconds, of the same shape; 0 where a message is yet to come.
+        """
+        index = np.empty(offsets.shape)
+        for column, partition in enumerate(partitions):
+            known = self._ends[partition, : self._size]
+            index[:, column] = known.searchsorted(offsets[:, column], side="right")
+        ages: Floats = np.maximum(times[:, None] - (self._first_at + index * self._step), 0.0)
         return ages
 
     def at(self, time: float) -> Floats | None:

@@ -204,11 +204,12 @@ class Simulation:
         truth.seconds += seconds
         truth.consumer_seconds += self._group.replicas * seconds
         truth.arrived += float(arrived.sum())
-        age = np.zeros(len(times))
-        for partition in np.flatnonzero(waiting.max(axis=0) > _ROUNDING):
-            behind = waiting[:, partition] > _ROUNDING
-            ages = self._ends.ages(int(partition), positions[:, partition], times)
-            np.maximum(age, np.where(behind, ages, 0.0), out=age)
+        late = np.flatnonzero(waiting.max(axis=0) > _ROUNDING)
+        if not len(late):
+            truth.time_lag_seconds = 0.0
+            return
+        ages = self._ends.ages(late, positions[:, late], times)
+        age = np.where(waiting[:, late] > _ROUNDING, ages, 0.0).max(axis=1)
         truth.violation_seconds += float((age > self.workload.objective_seconds).sum()) * self._step
         truth.worst_time_lag_seconds = max(truth.worst_time_lag_seconds, float(age.max()))
         truth.time_lag_seconds = float(age[-1])
@@ -233,8 +234,8 @@ class Simulation:
         committed = np.floor(self._committed + _ROUNDING)
         unread = np.maximum(committed, self._starts)
         age = np.where(np.isnan(committed), np.nan, 0.0)
-        for partition in np.flatnonzero(committed < ends):
-            age[partition] = self._ends.ages(int(partition), unread[partition, None], now).item()
+        late = np.flatnonzero(committed < ends)
+        age[late] = self._ends.ages(late, unread[None, late], np.array([now]))[0]
         return Observation(
             at=now,
             keys=self._keys,
