@@ -13,7 +13,7 @@ from deltalake import DeltaTable, WriterProperties, write_deltalake
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from config.settings import LakeSettings
-from lake.errors import LakeError, SchemaError, UnreadableTableError
+from lake.errors import LakeError, SchemaError, UnreadableTableError, one_line
 from lake.schema import Table
 
 _SLICE_ROWS = 10_000
@@ -117,7 +117,9 @@ class Lake:
             )
         except (DeltaError, OSError) as error:
             self._appending.pop(table.name, None)
-            raise LakeError(f"{table.name}: cannot append to {self.uri(table)}: {error}") from error
+            raise LakeError(
+                f"{table.name}: cannot append to {self.uri(table)}: {one_line(error)}"
+            ) from error
         return rows.height
 
     def _to_append_to(self, table: Table) -> DeltaTable | str:
@@ -251,7 +253,7 @@ class Lake:
             )
             handle.create_checkpoint()
         except (DeltaError, OSError) as error:
-            raise LakeError(f"{table.name}: cannot compact: {error}") from error
+            raise LakeError(f"{table.name}: cannot compact: {one_line(error)}") from error
 
     def statistics(self, table: Table) -> TableStatistics | None:
         """Return what the table's newest version consists of; None if it does not exist.
@@ -267,7 +269,7 @@ class Lake:
             written = handle.history(1)[0].get("timestamp")
         except (DeltaError, OSError, ValueError) as error:
             raise UnreadableTableError(
-                f"{table.name}: {self.uri(table)} cannot be read: {error}"
+                f"{table.name}: {self.uri(table)} cannot be read: {one_line(error)}"
             ) from error
         return TableStatistics(
             files=sizes.len(),
@@ -282,7 +284,7 @@ class Lake:
         # A truncated Parquet file makes Polars panic instead of raising one of its errors.
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise UnreadableTableError(
-                f"{table.name}: a file of {self.uri(table)} cannot be read: {error}"
+                f"{table.name}: a file of {self.uri(table)} cannot be read: {one_line(error)}"
             ) from error
 
     def _open(self, table: Table) -> DeltaTable | None:
@@ -301,7 +303,7 @@ class Lake:
             except (DeltaError, OSError, ValueError) as error:
                 self._handles.pop(table.name, None)
                 raise UnreadableTableError(
-                    f"{table.name}: {self.uri(table)} cannot be read: {error}"
+                    f"{table.name}: {self.uri(table)} cannot be read: {one_line(error)}"
                 ) from error
             return handle
 

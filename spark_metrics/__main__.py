@@ -22,8 +22,8 @@ from config.settings import Settings
 from lake.errors import LakeError
 from lake.store import Lake
 from spark_metrics.backfill import backfill as rebuild
-from spark_metrics.errors import HistoryError
-from spark_metrics.lock import only_one
+from spark_metrics.errors import HistoryError, LeaseLostError
+from spark_metrics.lock import Release, only_one
 from spark_metrics.progress import Span
 from spark_metrics.service import serve
 from spark_metrics.session import spark_session
@@ -46,7 +46,7 @@ Config = Annotated[Path, typer.Option("--config", help="The configuration file (
 @app.command()
 def run(config: Config) -> None:
     """Keep the history up to date until stopped (Ctrl-C or SIGTERM)."""
-    with _failures(), _lake(config) as (settings, lake):
+    with _failures(), _lake(config) as (settings, lake, release):
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
@@ -70,15 +70,17 @@ def run(config: Config) -> None:
         worker.join(STOP_SECONDS)
         if failure:
             raise failure[0]
-        if worker.is_alive():
+        if worker.is_alive():  # a lease is not given back: Spark may be writing a last time
             _say("stopped in the middle of a round: the next start does it again")
+        else:
+            release()
         _leave()
 
 
 @app.command()
 def once(config: Config) -> None:
     """Bring the history up to date with all samples that are there, and exit."""
-    with _failures(), _lake(config) as (settings, lake):
+    with _failures(), _lake(config) as (settings, lake, _):
         with console.status("starting Spark") as status:
             spark = spark_session(settings.spark, settings.lake, notice=_say)
             try:
@@ -102,7 +104,7 @@ def backfill(
     last: Annotated[str, typer.Option("--to", help="Last moment (UTC), exclusive.")],
 ) -> None:
     """Compute a stretch of history anew from the samples that are still there."""
-    with _failures(), _lake(config) as (settings, lake):
+    with _failures(), _lake(config) as (settings, lake, _):
         start, end = _moment("--from", first), _moment("--to", last)
         if start >= end:
             raise HistoryError("--from must be before --to")
@@ -139,15 +141,15 @@ def _failures() -> Iterator[None]:
 
 
 @contextmanager
-def _lake(config: Path) -> Iterator[tuple[Settings, Lake]]:
+def _lake(config: Path) -> Iterator[tuple[Settings, Lake, Release]]:
     settings = load(config)
     lake = Lake(settings.lake)
     if settings.lake.is_local:
         folder = Path(settings.lake.uri)
         if folder.exists() and not folder.is_dir():
             raise LakeError(f"{folder} is not a folder: set lake.uri to one")
-    with only_one(lake, settings.lake):
-        yield settings, lake
+    with only_one(lake, settings.lake, lost=_lost, notice=_say) as release:
+        yield settings, lake, release
 
 
 def _moment(option: str, text: str) -> datetime:
@@ -162,6 +164,13 @@ def _moment(option: str, text: str) -> datetime:
 
 def _say(line: str) -> None:
     console.print(line, markup=False, soft_wrap=True)
+
+
+def _lost(error: LeaseLostError) -> None:
+    """End without any further write."""
+    print(f"error: {error}", file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(1)
 
 
 def _leave() -> None:

@@ -13,3 +13,7 @@ class SessionError(HistoryError):
 
 class BusyError(HistoryError):
     """Another history job works on the same lake."""
+
+
+class LeaseLostError(HistoryError):
+    """Another history job has taken over: this one must not write any more."""

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from config.settings import LakeSettings
+from lake.errors import one_line
 from lake.schema import Column
 from spark_metrics.errors import HistoryError
 
@@ -100,7 +101,7 @@ class TableFiles:
             return None
         except (DeltaError, OSError, ValueError) as error:
             self._handle = None
-            raise HistoryError(f"{self.uri} cannot be read: {error}") from error
+            raise HistoryError(f"{self.uri} cannot be read: {one_line(error)}") from error
 
     def current(self) -> Iterator[File]:
         """Yield the files of the version that ``position`` returned last."""
@@ -156,7 +157,7 @@ class TableFiles:
         except FileNotFoundError:  # old commits are removed once a checkpoint has them
             return None
         except (pl.exceptions.PolarsError, OSError) as error:
-            raise HistoryError(f"{self.uri}: its log cannot be read: {error}") from error
+            raise HistoryError(f"{self.uri}: its log cannot be read: {one_line(error)}") from error
         actions = [json.loads(line) for line in lines if line.startswith('{"add"')]
         return [
             _of_action(action["add"]) for action in actions if action["add"].get("dataChange", True)

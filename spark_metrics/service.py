@@ -7,9 +7,9 @@ import threading
 import time
 from datetime import UTC, datetime
 
-from lake.errors import LakeError
+from lake.errors import LakeError, one_line
 from spark_metrics.errors import HistoryError
-from spark_metrics.streaming import HistoryJob, one_line
+from spark_metrics.streaming import HistoryJob
 
 log = logging.getLogger(__name__)
 

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
+from lake.errors import one_line
 from lake.store import Lake
 from spark_metrics.bronze import Appended
 from spark_metrics.files import Position
@@ -197,9 +198,3 @@ def _delay_seconds(progress: Progress) -> float | None:
     if progress.pending and progress.pending[-1].end > newest:
         newest = min(newest, progress.pending[-1].start)
     return max(0.0, (datetime.now(UTC) - newest).total_seconds())
-
-
-def one_line(error: Exception) -> str:
-    """Return an error's first line, with its class where the text alone says little."""
-    text = str(error).strip().splitlines()
-    return text[0][:500] if text else type(error).__name__

@@ -1,0 +1,199 @@
+"""Who may write the history of a lake in an object store: a lease that is kept by renewing it.
+
+The lease is a Delta table without rows: its log is the register that an object store does not
+have. A commit is a conditional put of the next version's file, so that of two who try one succeeds;
+the holder's name and beat are properties of the table. No clocks are compared: who finds a lease
+watches whether it is renewed, and takes it over only if it was not for the whole time.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+
+from lake.errors import one_line
+from spark_metrics.errors import BusyError, LeaseLostError
+
+log = logging.getLogger(__name__)
+
+_HOLDER, _STATE, _BEAT = "headroom.holder", "headroom.state", "headroom.beat"
+_HELD, _FREE = "held", "free"
+_PROPERTIES = {
+    "delta.checkpointInterval": "100",
+    "delta.logRetentionDuration": "interval 1 hours",
+    _STATE: _FREE,
+}
+_COMPARE_AND_SET = CommitProperties(max_commit_retries=0)
+_WATCHES_A_BEAT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """How a lease is kept.
+
+    Attributes:
+        beat_seconds: How often its holder renews it.
+        expiry_seconds: After so long without a renewal another one may take it.
+    """
+
+    beat_seconds: float = 10.0
+    expiry_seconds: float = 45.0
+
+
+class Lease:
+    """The right to write, as one process sees it."""
+
+    def __init__(
+        self, uri: str, options: dict[str, str] | None, rhythm: Rhythm | None = None
+    ) -> None:
+        """Prepare; nothing is read or written yet.
+
+        Args:
+            uri: Where the lease is kept.
+            options: Options of the object store.
+            rhythm: How it is kept.
+        """
+        self._uri = uri
+        self._options = options
+        self._rhythm = rhythm or Rhythm()
+        self._holder = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
+        self._beat = 0
+        self._handle: DeltaTable | None = None
+        self._lock = threading.Lock()  # of a commit: renewing and releasing never meet
+        self._released = threading.Event()
+
+    def acquire(self, notice: Callable[[str], None] | None = None) -> None:
+        """Take the lease, after a look whether its last holder still renews it.
+
+        Args:
+            notice: Called with one line if that takes a while.
+
+        Raises:
+            BusyError: Another process holds it, or was quicker.
+            DeltaError, OSError: The store cannot be read or written.
+        """
+        handle = self._open()
+        if handle.metadata().configuration.get(_STATE) == _HELD:
+            if notice is not None:
+                notice(
+                    "another history job wrote to this lake and did not end properly: looking up "
+                    f"to {self._rhythm.expiry_seconds:.0f} s whether it is still alive"
+                )
+            self._watch(handle)
+        self._handle = handle
+        try:
+            self._put(_HELD)
+        except CommitFailedError:
+            raise self._busy(handle) from None
+
+    def keep(self, lost: Callable[[LeaseLostError], None]) -> None:
+        """Renew the lease again and again in a thread of its own, until it is released.
+
+        Args:
+            lost: Called, in that thread, if another process has taken it.
+        """
+        threading.Thread(target=self._keep, args=(lost,), name="lease", daemon=True).start()
+
+    def renew(self) -> None:
+        """Renew the lease once.
+
+        Raises:
+            LeaseLostError: Another process has taken it.
+            DeltaError, OSError: The store cannot be reached; nothing is known.
+        """
+        try:
+            self._put(_HELD)
+        except CommitFailedError:
+            if not self._is_mine():
+                raise LeaseLostError(
+                    f"the lease {self._uri} was taken by another history job: this one must end"
+                ) from None
+
+    def release(self) -> None:
+        """Give the lease back, so that the next one need not wait; never raises."""
+        if self._released.is_set():
+            return
+        self._released.set()
+        try:
+            self._put(_FREE)
+        except (DeltaError, OSError) as error:
+            log.warning("the lease was not given back, it will run out: %s", one_line(error))
+
+    def _keep(self, lost: Callable[[LeaseLostError], None]) -> None:
+        while not self._released.wait(self._rhythm.beat_seconds):
+            try:
+                self.renew()
+            except LeaseLostError as error:
+                if not self._released.is_set():
+                    lost(error)
+                return
+            # Nobody can take what nobody can reach; afterwards the next renewal tells.
+            except (DeltaError, OSError) as error:
+                log.warning("the lease could not be renewed: %s", one_line(error))
+
+    def _watch(self, handle: DeltaTable) -> None:
+        """Return once the lease has not been renewed, or was given back, for long enough."""
+        seen = handle.version()
+        until = time.monotonic() + self._rhythm.expiry_seconds
+        while time.monotonic() < until:
+            time.sleep(self._rhythm.beat_seconds / _WATCHES_A_BEAT)
+            handle.update_incremental()
+            if handle.metadata().configuration.get(_STATE) == _FREE:
+                return
+            if handle.version() != seen:
+                raise self._busy(handle)
+
+    def _put(self, state: str) -> None:
+        """Write the next version, if nobody else did since the last that is known here."""
+        with self._lock:
+            if self._handle is None:
+                raise ValueError("the lease is not held")
+            self._beat += 1
+            self._handle.alter.set_table_properties(
+                {_HOLDER: self._holder, _STATE: state, _BEAT: str(self._beat)},
+                raise_if_not_exists=False,
+                commit_properties=_COMPARE_AND_SET,
+            )
+
+    def _is_mine(self) -> bool:
+        """Tell whether the newest version is one of ours: an answer to a commit can be lost."""
+        with self._lock:
+            if self._handle is None:
+                return False
+            self._handle.update_incremental()
+            return self._handle.metadata().configuration.get(_HOLDER) == self._holder
+
+    def _open(self) -> DeltaTable:
+        try:
+            return DeltaTable(self._uri, storage_options=self._options)
+        except TableNotFoundError:
+            pass
+        schema = pa.schema([("nothing", pa.string())])
+        try:
+            return DeltaTable.create(
+                self._uri,
+                schema,
+                configuration=dict(_PROPERTIES),
+                storage_options=self._options,
+                raise_if_key_not_exists=False,
+            )
+        except DeltaError:  # another one was quicker
+            return DeltaTable(self._uri, storage_options=self._options)
+
+    def _busy(self, handle: DeltaTable) -> BusyError:
+        handle.update_incremental()
+        holder = handle.metadata().configuration.get(_HOLDER, "unknown")
+        return BusyError(
+            f"another history job works on this lake ({holder.rsplit('/', 1)[0]}): "
+            "stop it first (one at a time)"
+        )
