@@ -193,5 +193,38 @@ JOBS = Table(
 )
 """A row for each round of a background job; small enough to be written without Spark."""
 
+RECOMMENDATIONS = Table(
+    "recommendations",
+    "gold",
+    (
+        Column("cluster", "string", required=True),
+        Column("subject_kind", "string", required=True),  # group, topic, connector, queue, ...
+        Column("subject", "string", required=True),
+        Column("kind", "string", required=True),
+        Column("quantity", "string", required=True),  # what current and proposed count, or empty
+        *columns(
+            current="int",
+            proposed="int",
+            unknown_reason="string",
+            binding="string",  # the need that asks for it: steady, catch-up, forecast, retention
+            severity="string",
+            confidence="string",
+            saving="int",  # consumers
+            reason="string",
+            consequence="string",  # what happens if nothing is done
+            caveats="string",  # JSON: level, text
+            evidence="string",  # JSON: name, value, unit
+            artefacts="string",  # JSON: name, language, text
+            keda="string",  # JSON: replicas, metric_lag, lag_threshold, why; null: not compared
+        ),
+        Column("valid_from", "timestamp", required=True),  # first given, unchanged since
+        Column("confirmed_at", "timestamp", required=True),  # when it was last given
+        DATE,  # of valid_from
+    ),
+    time="valid_from",
+    key=("cluster", "subject_kind", "subject", "kind", "quantity", "valid_from"),
+)
+"""Advice with the time in which it stood; the newest confirmed_at of a cluster is what stands."""
+
 GRAINS_SECONDS: tuple[Literal[60], Literal[3600], Literal[86400]] = (60, 3600, 86400)
 """The grains of every history table: a minute, an hour, a day."""

@@ -39,6 +39,7 @@ from lake.gold import (
     GROUP_HISTORY,
     GROUP_PARTITION_HISTORY,
     JOBS,
+    RECOMMENDATIONS,
     TOPIC_HISTORY,
 )
 from lake.schema import Table
@@ -73,6 +74,7 @@ __all__ = [
     "PARTITIONS",
     "QUEUES",
     "QUORUM",
+    "RECOMMENDATIONS",
     "SEASONALITY",
     "SKEW",
     "TABLES",
@@ -115,6 +117,7 @@ TABLES: dict[str, Table] = {
         HOST_HISTORY,
         CAPACITY_INTERVALS,
         CAPACITY,
+        RECOMMENDATIONS,
     )
 }
 """All of them by name."""
