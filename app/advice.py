@@ -107,7 +107,7 @@ def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
                 "&ensp;·&ensp;".join([*figures, f"confidence **{advice.confidence.value}**"]),
                 help="The figures that this advice was taken from.",
             )
-        _commands(advice, key)
+        _artefacts(advice, key)
 
 
 def _caveat(caveat: Caveat) -> str:
@@ -137,13 +137,14 @@ _WRITERS: dict[str, Callable[[float | None], str]] = {
 }
 
 
-def _commands(advice: Recommendation, key: str) -> None:
-    if not advice.commands:
+def _artefacts(advice: Recommendation, key: str) -> None:
+    if not advice.artefacts:
         return
-    blockers = [one for one in advice.caveats if one.level is CaveatLevel.BLOCKER]
-    if blockers and not st.checkbox(
-        "I have read what may break; show the commands", key=f"{key}-acknowledged"
+    if advice.blockers and not st.checkbox(
+        "I have read what may break; show the change", key=f"{key}-acknowledged"
     ):
         return
-    st.code("\n".join(advice.commands), language="bash", wrap_lines=True)
-    st.caption("For a person to run; this program changes nothing.")
+    for artefact in advice.artefacts:
+        st.caption(escape(artefact.name))
+        st.code(artefact.text, language=artefact.language, wrap_lines=True)
+    st.caption("For a person or a pipeline to apply; this program changes nothing.")

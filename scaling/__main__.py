@@ -171,8 +171,9 @@ def _print_details(console: Console, one: Recommendation) -> None:
         console.print(f"    {evidence.name}: {text} {evidence.unit}".rstrip())
     for caveat in one.caveats:
         console.print(f"  {caveat.level.value}: {caveat.text}")
-    for command in one.commands:
-        console.print(f"  $ {command}", soft_wrap=True)
+    for artefact in one.artefacts:
+        console.print(f"  {artefact.name}:", soft_wrap=True)
+        console.print(artefact.text, soft_wrap=True, markup=False)
 
 
 def _proposed(one: Recommendation) -> str:

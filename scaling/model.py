@@ -18,7 +18,19 @@ class Kind(StrEnum):
     PARTITION_BOUND = "partition_bound"
     ADD_CONSUMERS = "add_consumers"
     REMOVE_IDLE_CONSUMERS = "remove_idle_consumers"
+    REMOVE_CONSUMERS = "remove_consumers"
+    DOWNSTREAM = "downstream_bottleneck"
+    ADD_PARTITIONS = "add_partitions"
+    HOT_KEY = "hot_key"
+    BROKER_CEILING = "broker_ceiling"
+    OVER_PARTITIONED = "over_partitioned"
     DURABILITY = "durability"
+    DEFAULTS = "auto_created_defaults"
+    TASKS = "connect_tasks"
+    CLIENTS = "ditto_clients"
+    QUEUE_CONSUMERS = "queue_consumers"
+    PREFETCH = "prefetch"
+    MIN_PARTITIONS = "spark_min_partitions"
     KEEP = "keep"
     UNKNOWN = "unknown"
 
@@ -47,6 +59,16 @@ class CaveatLevel(StrEnum):
     HIGH = "high"
     MEDIUM = "medium"
     LOW = "low"
+
+
+class Subject(StrEnum):
+    """What a recommendation is about."""
+
+    GROUP = "group"
+    TOPIC = "topic"
+    CONNECTOR = "connector"
+    CONNECTION = "connection"
+    QUEUE = "queue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +100,47 @@ class Caveat:
 
 
 @dataclass(frozen=True, slots=True)
+class Artefact:
+    """A change to apply, for a person or a pipeline; never applied by this program.
+
+    Attributes:
+        name: What it is: ``kafka-topics``, ``KEDA ScaledObject`` and so on.
+        language: ``bash``, ``yaml``, ``json`` or ``hcl``.
+        text: It.
+    """
+
+    name: str
+    language: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class KedaAnswer:
+    """What KEDA would do about the same group.
+
+    Attributes:
+        replicas: The replicas that HPA would want.
+        metric_lag: KEDA's metric, messages.
+        lag_threshold: Messages per replica that was assumed.
+        why: Why it differs from the advice, or that it does not.
+    """
+
+    replicas: int
+    metric_lag: int
+    lag_threshold: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Recommendation:
     """One piece of advice.
 
     Attributes:
         kind: What is advised.
         cluster: Where.
-        subject: The group or topic.
-        quantity: What ``current`` and ``proposed`` count: ``consumers``, ``replication factor``,
-            ``min.insync.replicas``; empty where nothing is counted.
+        subject: The group, topic, connector, connection or queue.
+        quantity: What ``current`` and ``proposed`` count: ``consumers``, ``partitions``, ``tasks``,
+            ``replication factor`` and so on; empty where nothing is counted.
         current: Its present value; None is unknown.
         proposed: The advised value; None where there is none or where it cannot be told.
         unknown_reason: Why a value that should be there is not.
@@ -95,7 +149,13 @@ class Recommendation:
         reason: One or two sentences with numbers.
         evidence: The figures, for a page to show.
         caveats: What may go wrong, worst first.
-        commands: Lines for a person to run, where that is safe; never run by this program.
+        artefacts: The change, ready to apply; withheld by whoever shows it until a blocker among
+            the caveats was acknowledged.
+        subject_kind: What ``subject`` is.
+        binding: The need that asks for ``proposed``: steady, catch-up, forecast, retention; None
+            where no need was computed.
+        consequence: What happens if nothing is done; None where that is nothing.
+        keda: What KEDA would do; None where the advice is not about a group's consumers.
     """
 
     kind: Kind
@@ -110,4 +170,28 @@ class Recommendation:
     unknown_reason: str | None = None
     evidence: tuple[Evidence, ...] = ()
     caveats: tuple[Caveat, ...] = ()
-    commands: tuple[str, ...] = ()
+    artefacts: tuple[Artefact, ...] = ()
+    subject_kind: Subject = Subject.GROUP
+    binding: str | None = None
+    consequence: str | None = None
+    keda: KedaAnswer | None = None
+
+    @property
+    def blockers(self) -> tuple[Caveat, ...]:
+        """The caveats that want to be acknowledged before anything is changed."""
+        return tuple(one for one in self.caveats if one.level is CaveatLevel.BLOCKER)
+
+    @property
+    def saving(self) -> int:
+        """Consumers that the advice saves; 0 where it saves none."""
+        if self.quantity != "consumers" or self.current is None or self.proposed is None:
+            return 0
+        return max(0, self.current - self.proposed)
+
+
+_SEVERITIES = tuple(Severity)
+
+
+def by_urgency(advice: Recommendation) -> tuple[int, int, str, str]:
+    """Return the order of advice: the most urgent first, then what saves most."""
+    return (_SEVERITIES.index(advice.severity), -advice.saving, advice.cluster, advice.subject)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
-
 from alerting.words import duration, plural
+from scaling.artefacts import topic_setting
 from scaling.caveats import DISK
 from scaling.facts import TopicFacts
-from scaling.model import Caveat, CaveatLevel, Confidence, Evidence, Kind, Recommendation, Severity
+from scaling.model import (
+    Artefact,
+    Caveat,
+    CaveatLevel,
+    Confidence,
+    Evidence,
+    Kind,
+    Recommendation,
+    Severity,
+    Subject,
+)
 from scaling.retention import ACT_RATIO, WATCH_RATIO
 
 ADVISED_REPLICATION = 3
@@ -146,11 +155,7 @@ def _other_minimum(
         current=facts.min_in_sync_replicas,
         proposed=proposed,
         caveats=(_LEGACY, _PRODUCERS),
-        commands=(
-            'kafka-configs.sh --bootstrap-server "$BOOTSTRAP_SERVERS" --alter --entity-type '
-            f"topics --entity-name {shlex.quote(facts.topic)} "
-            f"--add-config min.insync.replicas={proposed}",
-        ),
+        artefacts=(topic_setting(facts.topic, "min.insync.replicas", proposed),),
     )
 
 
@@ -191,7 +196,7 @@ def _advice(
     proposed: int | None = None,
     unknown_reason: str | None = None,
     caveats: tuple[Caveat, ...] = (),
-    commands: tuple[str, ...] = (),
+    artefacts: tuple[Artefact, ...] = (),
 ) -> Recommendation:
     rule = None if facts.brokers is None else PARTITIONS_PER_BROKER * facts.brokers
     return Recommendation(
@@ -220,5 +225,6 @@ def _advice(
             Evidence("its oldest unread message", facts.slowest_age_seconds, "s"),
         ),
         caveats=caveats,
-        commands=commands,
+        artefacts=artefacts,
+        subject_kind=Subject.TOPIC,
     )

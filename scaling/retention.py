@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-
 from alerting.deadline import Deadline, DeadlineState, Retention, data_loss_deadline
 from alerting.lag_status import Status
 from alerting.words import duration, messages, plural
+from scaling.artefacts import topic_setting
 from scaling.caveats import DISK, SEGMENTS
 from scaling.facts import GroupFacts, PartitionFacts
-from scaling.model import Confidence, Evidence, Kind, Recommendation, Severity
+from scaling.model import Artefact, Confidence, Evidence, Kind, Recommendation, Severity
 
 ACT_WITHIN_SECONDS = 4 * 3600.0
 WATCH_WITHIN_SECONDS = 2 * 86400.0
@@ -113,7 +112,7 @@ def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
             Evidence("still waiting", facts.status.numbers.lag, "messages"),
         ),
         caveats=(DISK,),
-        commands=tuple(line for topic in topics for line in _raise_retention(facts, topic) if line),
+        artefacts=tuple(one for topic in topics for one in _raise_retention(facts, topic)),
     )
 
 
@@ -143,7 +142,7 @@ def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Reco
             Evidence("waiting in the topic", waiting, "messages"),
         ),
         caveats=(DISK, SEGMENTS),
-        commands=_raise_retention(facts, part.status.topic) if deadline.limit == "time" else (),
+        artefacts=_raise_retention(facts, part.status.topic) if deadline.limit == "time" else (),
     )
 
 
@@ -188,17 +187,14 @@ def _used(facts: GroupFacts, part: PartitionFacts, ratio: float) -> Recommendati
             Evidence("retention used", round(ratio, 3), "ratio"),
         ),
         caveats=(DISK, SEGMENTS),
-        commands=_raise_retention(facts, part.status.topic),
+        artefacts=_raise_retention(facts, part.status.topic),
     )
 
 
-def _raise_retention(facts: GroupFacts, topic: str) -> tuple[str, ...]:
+def _raise_retention(facts: GroupFacts, topic: str) -> tuple[Artefact, ...]:
     """Return the line that keeps the topic's messages a day longer, where its limit is known."""
     limits = facts.topics.get(topic)
     if limits is None or limits.retention.seconds is None or limits.retention.unknown_reason:
         return ()
     longer = round((limits.retention.seconds + _BUYS_SECONDS) * 1000)
-    return (
-        'kafka-configs.sh --bootstrap-server "$BOOTSTRAP_SERVERS" --alter --entity-type topics '
-        f"--entity-name {shlex.quote(topic)} --add-config retention.ms={longer}",
-    )
+    return (topic_setting(topic, "retention.ms", longer),)

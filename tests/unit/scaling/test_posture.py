@@ -135,4 +135,4 @@ def test_retention_against_the_slowest_group(age: float | None, severity: Severi
 def test_commands_quote_the_name() -> None:
     [advice] = recommend_topic(topic(topic="a b;c", min_in_sync_replicas=3))
 
-    assert "--entity-name 'a b;c' " in advice.commands[0]
+    assert "--entity-name 'a b;c' " in advice.artefacts[0].text

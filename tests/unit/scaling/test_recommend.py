@@ -232,7 +232,7 @@ def test_close_to_retention_overrides_patience() -> None:
     assert all(one.severity is Severity.ACT_NOW for one in found)
     # 60,000 + 600 s x 40/s wait, 840 s old at 100/s; the age grows by 1 - 60/100.
     assert evidence(found[0])["time left"] == pytest.approx((1200 - 840) / 0.4, rel=0.02)
-    assert found[0].commands[0].endswith("--entity-name orders --add-config retention.ms=87600000")
+    assert found[0].artefacts[0].text.endswith("--entity-name orders --add-config retention.ms=87600000")
 
 
 def test_half_used_retention_is_watched_though_the_group_keeps_up() -> None:
@@ -281,7 +281,7 @@ def test_every_partition_has_its_consumer_and_the_group_is_late() -> None:
     assert (advice.quantity, advice.current, advice.proposed) == ("partitions", 6, None)
     assert advice.caveats[0].level is CaveatLevel.BLOCKER
     assert "More consumers will not help" in advice.reason
-    assert advice.commands == ()
+    assert advice.artefacts == ()
 
 
 def test_late_group_with_idle_members_hears_both() -> None:
