@@ -1,0 +1,173 @@
+"""Recommendations as rows of gold ``recommendations``, and back; advice on rows of the lake.
+
+A job that is distributed by group calls, for any set of whole groups::
+
+    found = advise_groups(frames, now=now)          # frames: GroupFrames of those groups
+    rows = recommendation_rows(found, at=now, standing=rows_of_these_groups)
+
+and once a cluster ``advise_topics`` with the readers of its topics (``readers``: one row a topic
+and group), ``advise_sources`` with the connectors, connections and queues. ``standing`` are the
+rows of the table that were confirmed by the job's last round; advice that is unchanged keeps their
+``valid_from``, so that merging by the table's key leaves one row for each time advice stood.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from lake.tables import (
+    CAPACITY,
+    FORECASTS,
+    GROUP_MEMBERS,
+    GROUP_OFFSETS,
+    GROUPS,
+    PARTITIONS,
+    RECOMMENDATIONS,
+    TOPICS,
+)
+from scaling.facts import group_facts
+from scaling.model import (
+    Artefact,
+    Caveat,
+    CaveatLevel,
+    Confidence,
+    Evidence,
+    KedaAnswer,
+    Kind,
+    Recommendation,
+    Severity,
+    Subject,
+)
+from scaling.recommend import recommend_group
+
+Row = dict[str, Any]
+
+_SAME = ("cluster", "subject_kind", "subject", "kind", "quantity", "current", "proposed")
+
+
+def _empty(table: Any) -> pl.DataFrame:
+    return pl.DataFrame(schema=table.polars_schema)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFrames:
+    """Rows of the lake about a set of whole groups, of one or more clusters.
+
+    Attributes:
+        offsets: ``group_offsets`` of the last ten minutes.
+        groups: ``groups`` of the same time.
+        members: ``group_members`` of the same time.
+        topics: The newest row of each topic of the clusters, or at least of those that are read.
+        partitions: ``partitions`` of the newest poll, the same topics.
+        capacity: ``capacity`` of these groups; may be empty.
+        forecasts: ``forecasts`` of these groups' arrival_per_second; may be empty.
+    """
+
+    offsets: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_OFFSETS))
+    groups: pl.DataFrame = field(default_factory=lambda: _empty(GROUPS))
+    members: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_MEMBERS))
+    topics: pl.DataFrame = field(default_factory=lambda: _empty(TOPICS))
+    partitions: pl.DataFrame = field(default_factory=lambda: _empty(PARTITIONS))
+    capacity: pl.DataFrame = field(default_factory=lambda: _empty(CAPACITY))
+    forecasts: pl.DataFrame = field(default_factory=lambda: _empty(FORECASTS))
+
+
+def advise_groups(frames: GroupFrames, *, now: datetime) -> list[Recommendation]:
+    """Return the advice on every group of the newest polls.
+
+    Args:
+        frames: What the lake holds about them.
+        now: The present, UTC.
+    """
+    facts = group_facts(
+        frames.offsets,
+        frames.groups,
+        frames.members,
+        frames.topics,
+        frames.partitions,
+        now=now.timestamp(),
+    )
+    return [advice for one in facts.values() for advice in recommend_group(one)]
+
+
+def recommendation_rows(
+    advice: Iterable[Recommendation], *, at: datetime, standing: Sequence[Mapping[str, Any]] = ()
+) -> list[Row]:
+    """Return rows of gold ``recommendations``.
+
+    Args:
+        advice: The advice that is given now.
+        at: The present, UTC.
+        standing: Rows that the round before confirmed. Where cluster, subject, kind, quantity,
+            current and proposed are unchanged, ``valid_from`` is kept.
+    """
+    since = {tuple(row[name] for name in _SAME): row["valid_from"] for row in standing}
+    rows: dict[tuple[Any, ...], Row] = {}
+    for one in advice:
+        row = _row(one)
+        row["valid_from"] = since.get(tuple(row[name] for name in _SAME), at)
+        row["confirmed_at"] = at
+        row["date"] = row["valid_from"].date()
+        # Two of a kind about one subject, say two hot partitions, are told in the first of them.
+        rows.setdefault(tuple(row[name] for name in RECOMMENDATIONS.key), row)
+    return list(rows.values())
+
+
+def recommendation_frame(rows: Sequence[Row]) -> pl.DataFrame:
+    """Return rows as a frame of the table's columns."""
+    return pl.DataFrame(list(rows), schema=dict(RECOMMENDATIONS.polars_schema))
+
+
+def from_row(row: Mapping[str, Any]) -> Recommendation:
+    """Return the recommendation that a row was made of."""
+    keda = row["keda"]
+    return Recommendation(
+        Kind(row["kind"]),
+        row["cluster"],
+        row["subject"],
+        Severity(row["severity"]),
+        Confidence(row["confidence"]),
+        row["reason"],
+        quantity=row["quantity"],
+        current=row["current"],
+        proposed=row["proposed"],
+        unknown_reason=row["unknown_reason"],
+        evidence=tuple(Evidence(**one) for one in json.loads(row["evidence"])),
+        caveats=tuple(
+            Caveat(CaveatLevel(one["level"]), one["text"]) for one in json.loads(row["caveats"])
+        ),
+        artefacts=tuple(Artefact(**one) for one in json.loads(row["artefacts"])),
+        subject_kind=Subject(row["subject_kind"]),
+        binding=row["binding"],
+        consequence=row["consequence"],
+        keda=KedaAnswer(**json.loads(keda)) if keda else None,
+    )
+
+
+def _row(one: Recommendation) -> Row:
+    return {
+        "cluster": one.cluster,
+        "subject_kind": one.subject_kind.value,
+        "subject": one.subject,
+        "kind": one.kind.value,
+        "quantity": one.quantity,
+        "current": one.current,
+        "proposed": one.proposed,
+        "unknown_reason": one.unknown_reason,
+        "binding": one.binding,
+        "severity": one.severity.value,
+        "confidence": one.confidence.value,
+        "saving": one.saving,
+        "reason": one.reason,
+        "consequence": one.consequence,
+        "caveats": json.dumps([asdict(caveat) for caveat in one.caveats]),
+        "evidence": json.dumps([asdict(figure) for figure in one.evidence]),
+        "artefacts": json.dumps([asdict(artefact) for artefact in one.artefacts]),
+        "keda": json.dumps(asdict(one.keda)) if one.keda else None,
+    }
