@@ -59,7 +59,7 @@ def week_season(weekend: float) -> Factor:
 
 
 def between(start: float, end: float, factor: float, ramp_seconds: float = 0.0) -> Factor:
-    """Return a factor that holds from ``start`` to ``end``, and 1 elsewhere, with a ramp between."""
+    """Return a factor that holds from ``start`` to ``end``, 1 elsewhere, with a ramp between."""
     edge = max(ramp_seconds, 1e-9)
 
     def of_time(times: Floats) -> Floats:

@@ -13,6 +13,7 @@ from simulation.assignors import (
     idle_members,
     member_loads,
     most_members,
+    reassign,
     useful_counts,
     useful_group_counts,
     worst_partitions,
@@ -160,3 +161,36 @@ def test_no_members_are_refused(call: object) -> None:
 )
 def test_assignor_by_protocol_name(name: str | None, assignor: Assignor | None) -> None:
     assert Assignor.of(name) is assignor
+
+
+@given(TOPICS, st.sampled_from(list(Assignor)), st.sets(st.integers(0, 30), min_size=1), st.data())
+def test_sharing_out_anew_gives_every_partition_one_member(
+    topics: dict[str, int], assignor: Assignor, members: set[int], data: st.DataObject
+) -> None:
+    keys = [(topic, number) for topic in topics for number in range(topics[topic])]
+    held = data.draw(st.dictionaries(st.sampled_from(keys), st.integers(0, 35)))
+    target = reassign(topics, assignor, sorted(members), held)
+    assert sorted(target) == sorted(keys)
+    assert set(target.values()) <= members
+    if assignor is not Assignor.RANGE:
+        counts = Counter({member: 0 for member in members}) + Counter(target.values())
+        shares = [counts[member] for member in members]
+        assert max(shares) - min(shares) <= 1
+
+
+@given(st.integers(1, 60), st.integers(1, 20), st.integers(1, 20))
+def test_sticky_moves_no_more_than_it_must(partitions: int, before: int, after: int) -> None:
+    topics = {"t": partitions}
+    start = reassign(topics, Assignor.COOPERATIVE_STICKY, range(before), {})
+    target = reassign(topics, Assignor.COOPERATIVE_STICKY, range(after), start)
+    held = Counter(start.values())
+    size, extra = divmod(partitions, after)
+    # The fullest members keep the larger shares; whatever they hold beyond those has to go.
+    fullest = sorted((held[member] for member in range(after)), reverse=True)
+    keep = sum(min(number, size + (rank < extra)) for rank, number in enumerate(fullest))
+    moved = sum(target[key] != member for key, member in start.items())
+    assert moved == partitions - keep
+
+
+def test_nobody_gets_anything_without_members() -> None:
+    assert reassign({"t": 3}, Assignor.RANGE, [], {("t", 0): 1}) == {}
