@@ -44,6 +44,26 @@ def load(path: Path) -> Settings:
     Raises:
         ConfigError: The file cannot be read or says something that cannot be used.
     """
+    content = read_yaml(path)
+    if content is None:
+        content = {}
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: must be a mapping with the key clusters")
+    _check_environment()
+    try:
+        return Settings(**content).relative_to(path.resolve().parent)
+    except ValidationError as error:
+        raise ConfigError("\n".join(problem_lines(path, error))) from None
+    except (TypeError, ValueError) as error:  # an override that is not the JSON it should be
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def read_yaml(path: Path) -> Any:
+    """Read a YAML file in which each key may stand once only.
+
+    Raises:
+        ConfigError: The file cannot be read or is not YAML.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -54,7 +74,7 @@ def load(path: Path) -> Settings:
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: is not UTF-8 text") from None
     try:
-        content = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader with one more check)
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader with one more check)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     except yaml.YAMLError as error:
@@ -62,17 +82,6 @@ def load(path: Path) -> Settings:
         where = f"line {mark.line + 1}: " if mark is not None else ""
         problem = getattr(error, "problem", None) or "is not YAML"
         raise ConfigError(f"{path}: {where}{problem}") from None
-    if content is None:
-        content = {}
-    if not isinstance(content, dict):
-        raise ConfigError(f"{path}: must be a mapping with the key clusters")
-    _check_environment()
-    try:
-        return Settings(**content).relative_to(path.resolve().parent)
-    except ValidationError as error:
-        raise ConfigError("\n".join(_lines(path, error))) from None
-    except (TypeError, ValueError) as error:  # an override that is not the JSON it should be
-        raise ConfigError(f"{path}: {error}") from None
 
 
 def load_from_environment() -> Settings:
@@ -97,7 +106,8 @@ def _check_environment() -> None:
             raise ConfigError(f"{variable}: no setting has this name; those known begin {known}")
 
 
-def _lines(path: Path, error: ValidationError) -> list[str]:
+def problem_lines(path: Path, error: ValidationError) -> list[str]:
+    """Return what is wrong with a file's content, a line each that names the key."""
     lines = []
     for problem in error.errors(include_url=False, include_input=False):
         key = ""

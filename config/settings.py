@@ -15,6 +15,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from config.alerting import AlertingSettings
 from config.neighbours import (
     BesideKafkaSettings,
     ConnectSettings,
@@ -246,6 +247,7 @@ class Settings(BaseSettings):
     lake: LakeSettings = LakeSettings()
     collectors: CollectorSettings = CollectorSettings()
     spark: SparkSettings = SparkSettings()
+    alerting: AlertingSettings = AlertingSettings()
     app: AppSettings = AppSettings()
 
     @classmethod
@@ -306,8 +308,18 @@ class Settings(BaseSettings):
         raise KeyError(name)
 
     def relative_to(self, folder: Path) -> Settings:
-        """Return the settings with a lake folder that is written relative to ``folder``."""
+        """Return the settings with paths that are written relative to ``folder``."""
+        state = str((folder / Path(self.alerting.state).expanduser()).resolve())
+        rules = self.alerting.rules
+        alerting = self.alerting.model_copy(
+            update={
+                "state": state,
+                "rules": None if rules is None else (folder / rules.expanduser()).resolve(),
+            }
+        )
+        settings = self.model_copy(update={"alerting": alerting})
         if not self.lake.is_local:
-            return self
+            return settings
         path = (folder / Path(self.lake.uri).expanduser()).resolve()
-        return self.model_copy(update={"lake": self.lake.model_copy(update={"uri": str(path)})})
+        lake = self.lake.model_copy(update={"uri": str(path)})
+        return settings.model_copy(update={"lake": lake})
