@@ -1,8 +1,9 @@
 """The tables that Spark derives from history: seasons, forecasts, changes, skew, capacity.
 
 All but ``host_history`` and ``capacity_intervals`` hold the newest computation only, and are
-replaced as a whole. Rates are messages per second, lag is messages, times are UTC. ``generated`` is
-true where any of the history behind a row was generated and not measured, else null.
+replaced as a whole; ``as_of`` is the end of the newest hour of history behind it. Rates are
+messages per second, lag is messages, times are UTC. ``generated`` is true where any of the history
+behind a row was generated and not measured, else null.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _SERIES = (
     Column("name", "string", required=True),
     Column("metric", "string", required=True),
 )
-_COMPUTED_AT = Column("computed_at", "timestamp", required=True)
+_AS_OF = Column("as_of", "timestamp", required=True)
 _GENERATED = Column("generated", "boolean")
 
 SEASONALITY = Table(
@@ -37,10 +38,10 @@ SEASONALITY = Table(
             reason="string",
         ),
         _GENERATED,
-        _COMPUTED_AT,
+        _AS_OF,
         DATE,
     ),
-    time="computed_at",
+    time="as_of",
     key=("cluster", "subject", "name", "metric", "hour_of_week"),
 )
 
@@ -67,10 +68,10 @@ FORECASTS = Table(
             coverage_90="double",
         ),
         _GENERATED,
-        _COMPUTED_AT,
+        _AS_OF,
         DATE,
     ),
-    time="computed_at",
+    time="as_of",
     key=("cluster", "subject", "name", "metric", "grain_seconds", "window_start"),
 )
 
@@ -90,10 +91,10 @@ CHANGES = Table(
             confidence="double",  # how sure it is that there was a change, 0 to 1
         ),
         _GENERATED,
-        _COMPUTED_AT,
+        _AS_OF,
         DATE,
     ),
-    time="computed_at",
+    time="as_of",
     key=("cluster", "subject", "name", "metric", "changed_at"),
 )
 
@@ -116,10 +117,10 @@ SKEW = Table(
             unknown_reason="string",
         ),
         _GENERATED,
-        _COMPUTED_AT,
+        _AS_OF,
         DATE,
     ),
-    time="computed_at",
+    time="as_of",
     key=("cluster", "group", "topic"),
 )
 
@@ -138,10 +139,10 @@ LAG_ANOMALIES = Table(
             samples="int",  # hours of history behind what is usual
         ),
         _GENERATED,
-        _COMPUTED_AT,
+        _AS_OF,
         DATE,
     ),
-    time="computed_at",
+    time="as_of",
     key=("cluster", "group", "window_start"),
 )
 
@@ -162,10 +163,10 @@ CONTRIBUTORS = Table(
             hours_now="int",
         ),
         _GENERATED,
-        _COMPUTED_AT,
+        _AS_OF,
         DATE,
     ),
-    time="computed_at",
+    time="as_of",
     key=("cluster", "span_seconds", "topic"),
 )
 
@@ -187,10 +188,10 @@ CAPACITY = Table(
             limit_per_second="double",  # of the whole group, where it meets a limit downstream
             helpful_members="int",  # beyond which none helps
         ),
-        _COMPUTED_AT,
+        _AS_OF,
         DATE,
     ),
-    time="computed_at",
+    time="as_of",
     key=("cluster", "group", "member"),
 )
 

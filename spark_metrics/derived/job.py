@@ -1,0 +1,206 @@
+"""Computing all that is derived from history, once an hour."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import reduce
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from config.settings import LakeSettings
+from lake.errors import LakeError, one_line
+from lake.store import Lake
+from lake.tables import (
+    CAPACITY,
+    CAPACITY_INTERVALS,
+    CHANGES,
+    CLUSTER_HISTORY,
+    COLLECTIONS,
+    CONTRIBUTORS,
+    FORECASTS,
+    GROUP_HISTORY,
+    GROUP_OFFSETS,
+    GROUP_PARTITION_HISTORY,
+    GROUPS,
+    HOST_HISTORY,
+    LAG_ANOMALIES,
+    SEASONALITY,
+    SKEW,
+    TOPIC_HISTORY,
+)
+from spark_metrics.derived import by_series, from_history, from_samples
+from spark_metrics.derived.forecast import LONGEST_HISTORY
+from spark_metrics.derived.series import DAY, WEEK
+from spark_metrics.derived.tables import HOUR, DerivedTables
+from spark_metrics.errors import HistoryError
+from spark_metrics.progress import Journal, Progress, Round
+from spark_metrics.rollups.samples import cadences
+
+log = logging.getLogger(__name__)
+
+Metrics = tuple[str, ...]
+
+JOB = "derived"
+LOOK_EVERY_SECONDS = 30.0
+MOST_HOURS = 24
+"""Of samples that nothing was derived from yet, not more hours than these are read."""
+CAPACITY_DAYS = 14
+SKEW_HOURS = 24
+
+_SESSION = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.adaptive.enabled": "true",
+    # Many small tasks, that adaptive planning puts together: a task holds its series in memory.
+    "spark.sql.shuffle.partitions": "16",
+    # A series is ten weeks of hours: the default of 10,000 rows would be 200 MB at once.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "200",
+}
+
+
+class DerivedJob:
+    """What is derived from the history of one lake."""
+
+    def __init__(self, spark: SparkSession, lake: Lake, settings: LakeSettings) -> None:
+        session = spark.newSession()
+        for key, value in _SESSION.items():
+            session.conf.set(key, value)
+        self._tables = DerivedTables(session, lake, settings)
+        self._journal = Journal(lake, JOB)
+        self._done_until: datetime | None = None
+
+    def step(self) -> Round:
+        """Derive everything anew if an hour of history was closed since the last time.
+
+        What fails stops nothing else; it is tried again with the next hour.
+
+        Returns:
+            What was done; ``waiting`` if no hour was closed.
+
+        Raises:
+            HistoryError: The history cannot be read.
+            LakeError: The lake cannot be read or written.
+        """
+        started_at = datetime.now(UTC)
+        until = self._closed_until(started_at)
+        if self._done_until is None:
+            last = self._journal.last()
+            self._done_until = None if last is None else last.newest
+        if until is None or (self._done_until is not None and until <= self._done_until):
+            return Round(started_at, "waiting")
+        failures = self._derive(until, self._done_until)
+        status, error = ("failed", "; ".join(failures)[:1000]) if failures else ("ok", None)
+        delay = (datetime.now(UTC) - until).total_seconds()
+        done = Round(started_at, status, delay_seconds=max(0.0, delay), error=error)
+        self._journal.add(done, Progress(newest=until))
+        self._done_until = until
+        return done
+
+    def _closed_until(self, now: datetime) -> datetime | None:
+        """Return the end of the newest hour that is over and that the history has."""
+        tables = (CLUSTER_HISTORY, GROUP_HISTORY, TOPIC_HISTORY)
+        last = max((hour for one in tables if (hour := self._tables.last_hour(one))), default=None)
+        if last is None:
+            return None
+        return min(_hour_of(last) + HOUR, _hour_of(now))
+
+    def _derive(self, until: datetime, done_until: datetime | None) -> list[str]:
+        """Do every derivation; return the failures, a line each."""
+        works: list[Callable[[datetime], None]] = [self._forecasts, self._skew, self._contributors]
+        if done_until is None or done_until.date() < until.date():
+            works += [self._seasons, self._changes]
+        works += [self._anomalies, lambda moment: self._capacity(moment, done_until)]
+        failures = []
+        for work in works:
+            try:
+                work(until)
+            except (PySparkException, Py4JError, OSError, LakeError, HistoryError) as error:
+                failures.append(one_line(error))
+                log.error("not everything could be derived: %s", one_line(error))
+        return failures
+
+    def _forecasts(self, until: datetime) -> None:
+        found = self._series(until, ("arrival_per_second",), ("arrival_per_second",))
+        self._tables.replace(FORECASTS, by_series.forecasts(found, until), until)
+
+    def _seasons(self, until: datetime) -> None:
+        found = self._series(until, ("arrival_per_second", "lag_max"), ("arrival_per_second",))
+        self._tables.replace(SEASONALITY, by_series.seasons(found, until), until)
+
+    def _changes(self, until: datetime) -> None:
+        flow = ("arrival_per_second", "consumption_per_second")
+        found = self._series(until, flow, ("arrival_per_second",))
+        self._tables.replace(CHANGES, by_series.changed(found, until), until)
+
+    def _series(self, until: datetime, groups: Metrics, others: Metrics) -> DataFrame:
+        """Return the series of all groups, topics and clusters, a row each."""
+        since = until - LONGEST_HISTORY * HOUR
+        parts = [
+            by_series.series(self._tables.hours(table, since, until), subject, name, *metrics)
+            for table, subject, name, metrics in (
+                (GROUP_HISTORY, "group", "group", groups),
+                (TOPIC_HISTORY, "topic", "topic", others),
+                (CLUSTER_HISTORY, "cluster", None, others),
+            )
+        ]
+        return by_series.collected(reduce(DataFrame.unionByName, parts))
+
+    def _skew(self, until: datetime) -> None:
+        since = until - SKEW_HOURS * HOUR
+        partitions = self._tables.hours(GROUP_PARTITION_HISTORY, since, until)
+        self._tables.replace(SKEW, from_history.skewed(partitions, since, until), until)
+
+    def _contributors(self, until: datetime) -> None:
+        topics = self._tables.hours(TOPIC_HISTORY, until - 2 * WEEK * HOUR, until)
+        self._tables.replace(CONTRIBUTORS, from_history.contributors(topics, until), until)
+
+    def _anomalies(self, until: datetime) -> None:
+        usual = self._tables.read(SEASONALITY, until - 2 * DAY * HOUR, until + HOUR)
+        groups = self._tables.hours(GROUP_HISTORY, until - DAY * HOUR, until)
+        self._tables.replace(LAG_ANOMALIES, from_history.anomalies(groups, usual), until)
+
+    def _capacity(self, until: datetime, done_until: datetime | None) -> None:
+        """Derive hosts and capacity from the samples of the hours that were closed since."""
+        if not self._tables.exists(GROUP_OFFSETS):
+            return
+        start = max(done_until or until - MOST_HOURS * HOUR, until - MOST_HOURS * HOUR)
+        before = start - from_samples.LOOK_BACK
+        gained = from_samples.with_gains(
+            self._tables.read(GROUP_OFFSETS, before, until),
+            cadences(self._tables.read(COLLECTIONS, before, until)),
+            start,
+        )
+        self._tables.replace_hours(HOST_HISTORY, from_samples.hosts(gained))
+        groups = self._tables.read(GROUPS, start, until)
+        found = from_samples.intervals(gained, groups)
+        self._tables.replace_hours(CAPACITY_INTERVALS, found)
+        stuck = from_samples.blocked(gained.where(F.col("observed_at") >= until - HOUR))
+        evidence = self._tables.read(CAPACITY_INTERVALS, until - CAPACITY_DAYS * DAY * HOUR, until)
+        self._tables.replace(CAPACITY, from_samples.capacities(evidence, stuck), until)
+
+
+def _hour_of(moment: datetime) -> datetime:
+    return moment.replace(minute=0, second=0, microsecond=0)
+
+
+def keep(job: DerivedJob, stop: threading.Event) -> None:
+    """Derive after each hour until told to stop; failures are told and tried again.
+
+    Args:
+        job: The job.
+        stop: Set to end after the running step.
+    """
+    while not stop.is_set():
+        try:
+            done = job.step()
+            if done.status != "waiting":
+                log.info("derived from history: %s", done.error or "ok")
+        except (HistoryError, LakeError) as error:
+            log.error("nothing could be derived: %s", one_line(error))
+        stop.wait(LOOK_EVERY_SECONDS)
