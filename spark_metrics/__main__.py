@@ -15,6 +15,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.status import Status
 
 from config.errors import ConfigError
 from config.load import load
@@ -22,9 +23,10 @@ from config.settings import Settings
 from lake.errors import LakeError
 from lake.store import Lake
 from spark_metrics.backfill import backfill as rebuild
+from spark_metrics.derived.job import DerivedJob, keep
 from spark_metrics.errors import HistoryError, LeaseLostError
 from spark_metrics.lock import Release, only_one
-from spark_metrics.progress import Span
+from spark_metrics.progress import Round, Span
 from spark_metrics.service import serve
 from spark_metrics.session import spark_session
 from spark_metrics.streaming import HistoryJob
@@ -57,6 +59,8 @@ def run(config: Config) -> None:
                 with console.status("starting Spark"):
                     spark = spark_session(settings.spark, settings.lake, notice=_say)
                 logging.getLogger(__name__).info("Spark %s is ready", spark.version)
+                derived = DerivedJob(spark, lake, settings.lake)
+                threading.Thread(target=keep, args=(derived, stop), daemon=True).start()
                 serve(HistoryJob(spark, lake, settings), stop, settings.spark.trigger_seconds)
             except (HistoryError, LakeError) as error:
                 failure.append(error)
@@ -90,6 +94,7 @@ def once(config: Config) -> None:
                     status.update("computing history")
                     done = job.step(everything=True)
                     rows, late = rows + done.rows_read, late + done.late_rows
+                _derive(DerivedJob(spark, lake, settings.lake), status)
             finally:
                 spark.stop()
         _say(f"history is up to date: {rows} new samples" + (f", {late} too late" if late else ""))
@@ -120,6 +125,27 @@ def backfill(
                 spark.stop()
         span = rebuilt.span
         _say(f"computed anew: {span.start:%Y-%m-%d %H:%M} to {span.end:%Y-%m-%d %H:%M} UTC")
+
+
+@app.command()
+def derive(config: Config) -> None:
+    """Compute seasons, forecasts, changes, skew and capacity anew from the history, and exit."""
+    with _failures(), _lake(config) as (settings, lake, _):
+        with console.status("starting Spark") as status:
+            spark = spark_session(settings.spark, settings.lake, notice=_say)
+            try:
+                done = _derive(DerivedJob(spark, lake, settings.lake), status, anew=True)
+            finally:
+                spark.stop()
+        _say("no hour of history is complete yet" if done.status == "waiting" else "derived anew")
+
+
+def _derive(job: DerivedJob, status: Status, *, anew: bool = False) -> Round:
+    status.update("deriving seasons, forecasts, capacity")
+    done = job.step(anew=anew)
+    if done.error is not None:
+        raise HistoryError(done.error)
+    return done
 
 
 @contextmanager

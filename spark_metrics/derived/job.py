@@ -75,10 +75,13 @@ class DerivedJob:
         self._journal = Journal(lake, JOB)
         self._done_until: datetime | None = None
 
-    def step(self) -> Round:
-        """Derive everything anew if an hour of history was closed since the last time.
+    def step(self, *, anew: bool = False) -> Round:
+        """Derive everything if an hour of history was closed since the last time.
 
         What fails stops nothing else; it is tried again with the next hour.
+
+        Args:
+            anew: Whether to do it even if none was.
 
         Returns:
             What was done; ``waiting`` if no hour was closed.
@@ -89,7 +92,9 @@ class DerivedJob:
         """
         started_at = datetime.now(UTC)
         until = self._closed_until(started_at)
-        if self._done_until is None:
+        if anew:
+            self._done_until = None
+        elif self._done_until is None:
             last = self._journal.last()
             self._done_until = None if last is None else last.newest
         if until is None or (self._done_until is not None and until <= self._done_until):
