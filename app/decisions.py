@@ -26,7 +26,9 @@ from lake.tables import (
     PARTITIONS,
 )
 from scaling import facts as scaling_facts
-from scaling.facts import GroupFacts, TopicFacts
+from scaling import topic_facts as scaling_topics
+from scaling.facts import GroupFacts
+from scaling.topic_facts import TopicFacts
 
 _Value = TypeVar("_Value")
 
@@ -76,7 +78,7 @@ def topic_facts(view: View) -> dict[str, TopicFacts]:
     Raises:
         LakeError: A table cannot be read.
     """
-    found = scaling_facts.topic_facts(
+    found = scaling_topics.topic_facts(
         queries.topics(view),
         queries.recent(view, PARTITIONS, timedelta(seconds=WINDOW_SECONDS)),
         queries.newest(view, BROKERS),

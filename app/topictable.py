@@ -12,8 +12,9 @@ from app.groups import LOOKS
 from app.history import TIME
 from app.tables import NEVER
 from app.theme import Look
-from scaling.facts import GroupFacts, TopicFacts
+from scaling.facts import GroupFacts
 from scaling.skew import Skew, skew
+from scaling.topic_facts import TopicFacts
 
 REPLICATION: dict[str, Look] = {
     "offline": Look("offline", "✖", ":material/cloud_off:", "red", "A partition has no leader."),

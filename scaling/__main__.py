@@ -20,9 +20,10 @@ from config.settings import Settings
 from lake.errors import LakeError
 from lake.store import Lake
 from lake.tables import BROKERS, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
-from scaling.facts import group_facts, topic_facts
+from scaling.facts import group_facts
 from scaling.model import Kind, Recommendation, Severity
 from scaling.recommend import recommend_group, recommend_topic
+from scaling.topic_facts import topic_facts
 
 BAD_CONFIGURATION = 2
 

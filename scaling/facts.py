@@ -11,6 +11,13 @@ import polars as pl
 from alerting.deadline import Backlog, Retention
 from alerting.lag_status import GroupStatus, PartitionStatus, group_status
 from alerting.windows import GroupKey, build_windows
+from scaling.capacity import Capacity, CapacityStatus
+
+OBJECTIVE_SECONDS = 300.0
+"""The time lag that is not to be exceeded, where nothing else was agreed."""
+
+HORIZON_SECONDS = 86400.0
+"""How far ahead the next peak is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,24 @@ class TopicLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """The highest arrival that is expected within ``HORIZON_SECONDS``.
+
+    Attributes:
+        per_second: Upper end of the forecast's 90 % interval at the peak; None where there is too
+            little history.
+        at: When, Unix seconds.
+        reason: Why it is not known.
+        generated: Whether generated history is behind it.
+    """
+
+    per_second: float | None = None
+    at: float | None = None
+    reason: str = "no forecast was made yet"
+    generated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class GroupFacts:
     """What is known of a consumer group.
 
@@ -74,6 +99,9 @@ class GroupFacts:
         members: Its members; None is unknown.
         idle_members: Members that hold no partition; None is unknown.
         static_members: Members with a group.instance.id; None is unknown.
+        capacity: What one of its members can process; None where it was not estimated.
+        expected: The next peak of what arrives.
+        objective_seconds: The time lag that is not to be exceeded.
     """
 
     cluster: str
@@ -87,6 +115,9 @@ class GroupFacts:
     members: int | None = None
     idle_members: int | None = None
     static_members: int | None = None
+    capacity: Capacity | None = None
+    expected: Expected = field(default_factory=Expected)
+    objective_seconds: float = OBJECTIVE_SECONDS
 
     @property
     def subscribed(self) -> dict[str, int]:
@@ -102,41 +133,6 @@ class GroupFacts:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class TopicFacts:
-    """What is known of a topic.
-
-    Attributes:
-        cluster: Its cluster.
-        topic: Its name.
-        partitions: Its partitions.
-        brokers: Brokers of the cluster that are up; None is unknown.
-        replication_factor: Copies of each partition; None is unknown.
-        min_in_sync_replicas: Copies that must confirm a write with acks=all; None is unknown.
-        kind: ``application``, ``dead letter`` and so on; None is unknown.
-        retention: What it keeps.
-        slowest_group: The group furthest behind; None where none reads it or none is known.
-        slowest_age_seconds: Age of that group's oldest unread message; None is unknown.
-        rates: Messages per second by partition, over ``span_seconds``.
-        span_seconds: The time over which they were measured.
-        unknown_reason: Why its settings are unknown.
-    """
-
-    cluster: str
-    topic: str
-    partitions: int
-    brokers: int | None = None
-    replication_factor: int | None = None
-    min_in_sync_replicas: int | None = None
-    kind: str | None = None
-    retention: Retention = field(default_factory=Retention)
-    slowest_group: str | None = None
-    slowest_age_seconds: float | None = None
-    rates: Mapping[int, float | None] = field(default_factory=dict)
-    span_seconds: float = 0.0
-    unknown_reason: str | None = None
-
-
 def group_facts(
     offsets: pl.DataFrame,
     groups: pl.DataFrame,
@@ -145,6 +141,8 @@ def group_facts(
     partitions: pl.DataFrame,
     *,
     now: float | None = None,
+    capacity: pl.DataFrame | None = None,
+    forecasts: pl.DataFrame | None = None,
 ) -> dict[GroupKey, GroupFacts]:
     """Gather what is known of every group.
 
@@ -155,6 +153,8 @@ def group_facts(
         topics: The newest rows of ``topics``, however old.
         partitions: The newest rows of ``partitions``.
         now: The present in Unix seconds; where given, old samples say nothing.
+        capacity: Rows of ``capacity``.
+        forecasts: Rows of ``forecasts`` of the groups' arrival.
 
     Returns:
         The facts of each group of the newest polls.
@@ -164,8 +164,10 @@ def group_facts(
     sizes = _bytes_per_message(partitions)
     holders = _holders(offsets)
     idle = _idle(members)
+    capacities = {} if capacity is None else _capacities(capacity)
+    expected = {} if forecasts is None else _expected(forecasts, now)
     facts = {}
-    for row in _of_newest_poll(groups).iter_rows(named=True):
+    for row in of_newest_poll(groups).iter_rows(named=True):
         key = GroupKey(row["cluster"], row["group"])
         status = group_status(windows.get(key, ()), now=now)
         read = {part.topic for part in status.partitions}
@@ -193,65 +195,24 @@ def group_facts(
             members=row["members"],
             idle_members=idle_members,
             static_members=static_members,
+            capacity=capacities.get(key),
+            expected=expected.get(key, Expected()),
         )
     return facts
 
 
-def topic_facts(
-    topics: pl.DataFrame,
-    partitions: pl.DataFrame,
-    brokers: pl.DataFrame,
-    groups: Mapping[GroupKey, GroupFacts],
-) -> dict[tuple[str, str], TopicFacts]:
-    """Gather what is known of every topic.
-
-    Args:
-        topics: The newest rows of ``topics``, however old.
-        partitions: Rows of ``partitions`` of about the last ten minutes.
-        brokers: Rows of ``brokers`` of the newest poll.
-        groups: From ``group_facts``.
-
-    Returns:
-        The facts of each topic by cluster and topic.
-    """
-    alive = _alive(brokers)
-    rates, spans = _rates(partitions)
-    counts = _partition_counts(partitions)
-    slowest = _slowest(groups)
-    facts = {}
-    seen = {cluster for cluster, _ in counts}
-    for row in _newest(topics, "topic").iter_rows(named=True):
-        key = (row["cluster"], row["topic"])
-        if row["cluster"] in seen and key not in counts:
-            continue  # deleted since its settings were last written
-        group, age = slowest.get(key, (None, None))
-        facts[key] = TopicFacts(
-            cluster=row["cluster"],
-            topic=row["topic"],
-            partitions=counts.get(key) or row["partitions"] or 0,
-            brokers=alive.get(row["cluster"]),
-            replication_factor=row["replication_factor"],
-            min_in_sync_replicas=row["min_in_sync_replicas"],
-            kind=row["kind"],
-            retention=_retention(row),
-            slowest_group=group,
-            slowest_age_seconds=age,
-            rates=rates.get(key, {}),
-            span_seconds=spans.get(key, 0.0),
-            unknown_reason=row["unknown_reason"],
-        )
-    return facts
-
-
-def _newest(rows: pl.DataFrame, *key: str) -> pl.DataFrame:
+def newest(rows: pl.DataFrame, *key: str) -> pl.DataFrame:
+    """Return the newest row of each key in each cluster."""
     return rows.sort("observed_at").unique(["cluster", *key], keep="last", maintain_order=True)
 
 
-def _of_newest_poll(rows: pl.DataFrame) -> pl.DataFrame:
+def of_newest_poll(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of each cluster's newest poll."""
     return rows.filter(pl.col("observed_at") == pl.col("observed_at").max().over("cluster"))
 
 
-def _retention(row: Mapping[str, Any]) -> Retention:
+def retention(row: Mapping[str, Any]) -> Retention:
+    """Return what a row of ``topics`` says about how long messages are kept."""
     return Retention(
         seconds=_limit(row["retention_seconds"]),
         bytes_per_partition=_limit(row["retention_bytes"]),
@@ -266,22 +227,23 @@ def _limit(value: Any) -> Any:
 
 
 def _limits(topics: pl.DataFrame, partitions: pl.DataFrame) -> dict[tuple[str, str], TopicLimits]:
-    counts = _partition_counts(partitions)
+    counts = partition_counts(partitions)
     return {
         (row["cluster"], row["topic"]): TopicLimits(
             partitions=counts.get((row["cluster"], row["topic"])) or row["partitions"] or 0,
-            retention=_retention(row),
+            retention=retention(row),
             kind=row["kind"],
             is_compacted="compact" in (row["cleanup_policy"] or ""),
         )
-        for row in _newest(topics, "topic").iter_rows(named=True)
+        for row in newest(topics, "topic").iter_rows(named=True)
     }
 
 
-def _partition_counts(partitions: pl.DataFrame) -> dict[tuple[str, str], int]:
+def partition_counts(partitions: pl.DataFrame) -> dict[tuple[str, str], int]:
+    """Return the partitions of each topic, by cluster and topic."""
     return {
         (cluster, topic): number
-        for cluster, topic, number in _of_newest_poll(partitions)
+        for cluster, topic, number in of_newest_poll(partitions)
         .group_by("cluster", "topic")
         .agg(pl.col("partition").n_unique())
         .iter_rows()
@@ -291,7 +253,7 @@ def _partition_counts(partitions: pl.DataFrame) -> dict[tuple[str, str], int]:
 def _bytes_per_message(partitions: pl.DataFrame) -> dict[tuple[str, str, int], float]:
     held = pl.col("log_end") - pl.col("log_start")
     rows = (
-        _newest(partitions, "topic", "partition")
+        newest(partitions, "topic", "partition")
         .filter(held > 0, pl.col("size_bytes").is_not_null())
         .select("cluster", "topic", "partition", (pl.col("size_bytes") / held).alias("size"))
     )
@@ -300,7 +262,7 @@ def _bytes_per_message(partitions: pl.DataFrame) -> dict[tuple[str, str, int], f
 
 def _holders(offsets: pl.DataFrame) -> dict[tuple[str, str, str, int], str]:
     rows = (
-        _newest(offsets, "group", "topic", "partition")
+        newest(offsets, "group", "topic", "partition")
         .filter(pl.col("member_id").is_not_null())
         .select("cluster", "group", "topic", "partition", "member_id")
     )
@@ -333,52 +295,39 @@ def _of_members(
     return (0, 0) if group["members"] == 0 else (None, None)
 
 
-def _alive(brokers: pl.DataFrame) -> dict[str, int]:
-    alive = _of_newest_poll(brokers).filter(pl.col("is_alive"))
-    return {cluster: number for cluster, number in alive.group_by("cluster").len().iter_rows()}
-
-
-def _rates(
-    partitions: pl.DataFrame,
-) -> tuple[dict[tuple[str, str], dict[int, float | None]], dict[tuple[str, str], float]]:
-    """Return arrival rates by topic and partition, and the time that each topic's cover."""
-    seconds = (pl.col("observed_at").dt.epoch("us") / 1e6).alias("at")
-    rows = (
-        partitions.filter(pl.col("log_end").is_not_null())
-        .sort("observed_at")
-        .with_columns(seconds)
-        .group_by("cluster", "topic", "partition", maintain_order=True)
-        .agg(
-            (pl.col("at").last() - pl.col("at").first()).alias("span"),
-            (pl.col("log_end").last() - pl.col("log_end").first()).alias("arrived"),
-            (pl.col("log_end").diff() < 0).any().alias("restarted"),
+def _capacities(rows: pl.DataFrame) -> dict[GroupKey, Capacity]:
+    """Return what a member of each group can do, from the rows of whole groups."""
+    return {
+        GroupKey(row["cluster"], row["group"]): Capacity(
+            CapacityStatus(row["status"]),
+            row["reason"] or "",
+            per_second=row["per_second"],
+            low=row["low"],
+            high=row["high"],
+            samples=row["samples"] or 0,
+            episodes=row["episodes"] or 0,
+            limit_per_second=row["limit_per_second"],
+            helpful_members=row["helpful_members"],
         )
-        .with_columns(
-            pl.when(pl.col("span") > 0, ~pl.col("restarted"))
-            .then(pl.col("arrived") / pl.col("span"))
-            .alias("rate")
+        for row in rows.filter(pl.col("member").is_null()).iter_rows(named=True)
+    }
+
+
+def _expected(rows: pl.DataFrame, now: float | None) -> dict[GroupKey, Expected]:
+    """Return the next peak of each group's arrival."""
+    of_groups = rows.filter(
+        pl.col("subject") == "group", pl.col("metric") == "arrival_per_second"
+    ).with_columns(at=pl.col("window_start").dt.epoch("us") / 1e6)
+    found = {
+        GroupKey(row["cluster"], row["name"]): Expected(reason=row["reason"] or row["status"])
+        for row in of_groups.filter(pl.col("high_90").is_null()).iter_rows(named=True)
+    }
+    numbers = of_groups.filter(pl.col("high_90").is_not_null())
+    if now is not None:
+        within = (pl.col("at") + 3600.0 > now) & (pl.col("at") < now + HORIZON_SECONDS)
+        numbers = numbers.filter(within)
+    for row in numbers.sort("high_90").iter_rows(named=True):
+        found[GroupKey(row["cluster"], row["name"])] = Expected(
+            row["high_90"], row["at"], "", bool(row["generated"])
         )
-    )
-    rates: dict[tuple[str, str], dict[int, float | None]] = {}
-    spans: dict[tuple[str, str], float] = {}
-    for cluster, topic, number, span, rate in rows.select(
-        "cluster", "topic", "partition", "span", "rate"
-    ).iter_rows():
-        rates.setdefault((cluster, topic), {})[number] = rate
-        spans[cluster, topic] = max(spans.get((cluster, topic), 0.0), span)
-    return rates, spans
-
-
-def _slowest(
-    groups: Mapping[GroupKey, GroupFacts],
-) -> dict[tuple[str, str], tuple[str, float]]:
-    slowest: dict[tuple[str, str], tuple[str, float]] = {}
-    for key, facts in groups.items():
-        for part in facts.partitions:
-            age = part.status.numbers.behind_seconds
-            if age is None or not part.status.subscribed:
-                continue
-            topic = (key.cluster, part.status.topic)
-            if topic not in slowest or age > slowest[topic][1]:
-                slowest[topic] = (key.group, age)
-    return slowest
+    return found

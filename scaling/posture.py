@@ -5,7 +5,6 @@ from __future__ import annotations
 from alerting.words import duration, plural
 from scaling.artefacts import topic_setting
 from scaling.caveats import DISK
-from scaling.facts import TopicFacts
 from scaling.model import (
     Artefact,
     Caveat,
@@ -18,6 +17,7 @@ from scaling.model import (
     Subject,
 )
 from scaling.retention import ACT_RATIO, WATCH_RATIO
+from scaling.topic_facts import TopicFacts
 
 ADVISED_REPLICATION = 3
 ADVISED_MIN_ISR = 2

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scaling.consumers import hot_partitions, idle_advice, main_advice
-from scaling.facts import GroupFacts, TopicFacts
+from scaling.facts import GroupFacts
 from scaling.model import Confidence, Evidence, Kind, Recommendation, Severity
 from scaling.posture import posture_advice
 from scaling.retention import ACT_WITHIN_SECONDS, group_deadline, retention_advice
+from scaling.topic_facts import TopicFacts
 
 __all__ = ["Recommendation", "recommend_group", "recommend_topic"]
 

@@ -9,9 +9,10 @@ from alerting.lag_status import Status
 from alerting.windows import GroupKey
 from lake.schema import Table
 from lake.tables import BROKERS, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
-from scaling.facts import group_facts, topic_facts
+from scaling.facts import group_facts
 from scaling.model import Kind
 from scaling.recommend import recommend_group, recommend_topic
+from scaling.topic_facts import topic_facts
 
 BEGIN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 KEY = GroupKey("demo", "billing")

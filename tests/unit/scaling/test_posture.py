@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from alerting.deadline import Retention
-from scaling.facts import TopicFacts
 from scaling.model import Kind, Severity
 from scaling.posture import brokers_that_may_fail
 from scaling.recommend import recommend_topic
+from scaling.topic_facts import TopicFacts
 
 
 def topic(**more: object) -> TopicFacts:
