@@ -27,8 +27,13 @@ class Arrivals:
         self._drawn: Floats = np.zeros((0, workload.partitions))
 
     def grow(self, partitions: int) -> None:
-        """Go on with more partitions; all of them get even shares, as by a key's hash."""
-        self._shares = _shares(None, partitions)
+        """Go on with more partitions, with many keys in each.
+
+        At k times as many, the keys of partition p are hashed to p and p + j x P, and so is its
+        share; at any other number all keys move, and the shares become even.
+        """
+        times, rest = divmod(partitions, len(self._shares))
+        self._shares = _shares(None if rest else np.tile(self._shares, times), partitions)
         self._block = -1
 
     def steps(self, first: int, limit: int) -> Floats:

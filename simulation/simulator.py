@@ -249,6 +249,11 @@ class Simulation:
             replicas=self._group.replicas,
         )
 
+    @property
+    def working_members(self) -> tuple[int, ...]:
+        """Slots of the members that are there and well."""
+        return self._group.working
+
     def busy_ratio(self) -> Floats:
         """Return the share of time in which each working member worked, since the last call.
 
@@ -357,7 +362,7 @@ class Simulation:
         self._take_away(everywhere, np.zeros(len(self._position)))
 
     def add_partitions(self, count: int) -> None:
-        """Raise the only topic's number of partitions; arrivals are then spread evenly.
+        """Raise the only topic's number of partitions; what waits stays where it is.
 
         Raises:
             ValueError: There are several topics, or as many partitions already.

@@ -1,0 +1,355 @@
+"""What-if: the same group as it is and changed, in the simulator of the backtest. Pure.
+
+    what_if(situation, Change(consumers=12, arrival_factor=2.0), hours=6.0)
+
+Both runs begin with the present backlog and see the same arrivals at the present rates, drawn
+from the seed. New consumers take their time to start and to rebalance; added partitions are empty,
+and what waits stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulation.assignors import Assignor
+from simulation.model import Backlog, Consumers, Event, Floats, Rate, Workload
+from simulation.rates import between, constant, times_factors
+from simulation.simulator import Simulation
+
+DRAINED_SECONDS = 10.0
+"""A group is level with its topics when its oldest unread message is no older than that."""
+
+_POINTS = 180
+_MOST_CONSUMERS = 2000
+_STEPS = 40_000
+
+
+class SimulationError(ValueError):
+    """A what-if that cannot be simulated; says why in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A group as it is now.
+
+    Arrays have one value a partition, in the order of topic and number.
+
+    Attributes:
+        topics: Partitions by topic.
+        arrival_per_second: Messages per second.
+        lag: Messages that wait.
+        time_lag_seconds: Age of the oldest of them.
+        consumers: How many there are.
+        capacity_per_second: Messages per second of one consumer that never waits.
+        assignor: How partitions are shared out.
+        objective_seconds: Time lag that is not to be exceeded.
+        retention_seconds: How long messages are kept; None: for ever.
+        shared_limit_per_second: What the group as a whole gets through at most; None: no limit.
+        notes: What had to be assumed, for people.
+    """
+
+    topics: Mapping[str, int]
+    arrival_per_second: Floats
+    lag: Floats
+    time_lag_seconds: Floats
+    consumers: int
+    capacity_per_second: float
+    assignor: Assignor = Assignor.COOPERATIVE_STICKY
+    objective_seconds: float = 300.0
+    retention_seconds: float | None = None
+    shared_limit_per_second: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """More arrives for a while.
+
+    Attributes:
+        factor: How many times as much.
+        start_seconds: When it begins, from now.
+        seconds: How long it lasts.
+    """
+
+    factor: float
+    start_seconds: float = 0.0
+    seconds: float = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class LostConsumer:
+    """One consumer vanishes, and another takes its place later.
+
+    Attributes:
+        start_seconds: When, from now.
+        seconds: For how long.
+    """
+
+    start_seconds: float = 0.0
+    seconds: float = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What would be different.
+
+    Attributes:
+        consumers: Their new number; None: as now.
+        partitions: The new number of the only topic's; None: as now.
+        capacity_per_second: Of one consumer; None: as now.
+        arrival_factor: What all arrivals are multiplied by.
+        campaign: More arrives for a while; None: no.
+        lost: A consumer is away for a while; None: no.
+    """
+
+    consumers: int | None = None
+    partitions: int | None = None
+    capacity_per_second: float | None = None
+    arrival_factor: float = 1.0
+    campaign: Campaign | None = None
+    lost: LostConsumer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one run went.
+
+    Attributes:
+        seconds: Times of the points, seconds from now.
+        lag: Messages that wait at each (processed, not committed, counts).
+        time_lag_seconds: Age of the oldest of them at each.
+        consumers: Consumers asked for.
+        partitions: Partitions of the group.
+        lag_peak: The most messages that waited at a point.
+        lag_end: Messages that wait at the end.
+        time_lag_peak_seconds: The highest time lag at any time.
+        time_lag_end_seconds: The time lag at the end.
+        drain_seconds: From the point at which most waited until the time lag is no more than
+            ``DRAINED_SECONDS``; 0 where it was never above; None where that is not reached.
+        violation_minutes: Time with a time lag above the objective.
+        consumer_hours: Consumers asked for, over time.
+        lost_messages: Messages that retention deleted unread.
+    """
+
+    seconds: Floats
+    lag: Floats
+    time_lag_seconds: Floats
+    consumers: int
+    partitions: int
+    lag_peak: float
+    lag_end: float
+    time_lag_peak_seconds: float
+    time_lag_end_seconds: float
+    drain_seconds: float | None
+    violation_minutes: float
+    consumer_hours: float
+    lost_messages: float
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """A comparison.
+
+    Attributes:
+        now: The group as it is.
+        changed: The group with the change.
+        hours: How long both were simulated.
+        objective_seconds: What violations are counted against.
+        notes: What was assumed.
+    """
+
+    now: Outcome
+    changed: Outcome
+    hours: float
+    objective_seconds: float
+    notes: tuple[str, ...]
+
+
+def what_if(situation: Situation, change: Change, *, hours: float = 6.0, seed: int = 1) -> WhatIf:
+    """Simulate a group as it is and with a change.
+
+    Args:
+        situation: The group now.
+        change: What would be different.
+        hours: How far ahead.
+        seed: Of arrivals and service times.
+
+    Returns:
+        Both outcomes.
+
+    Raises:
+        SimulationError: A number is impossible, or partitions of several topics were to change.
+    """
+    _check(situation, change, hours)
+    notes = list(situation.notes)
+    if change.partitions is not None:
+        if change.partitions % sum(situation.topics.values()):
+            notes.append("arrivals are spread evenly over the new number of partitions")
+        else:
+            notes.append("each partition's keys are taken to be many: they split evenly")
+        notes.append("what waits now stays in the partitions it is in")
+    return WhatIf(
+        now=_run(situation, Change(), hours, seed),
+        changed=_run(situation, change, hours, seed),
+        hours=hours,
+        objective_seconds=situation.objective_seconds,
+        notes=tuple(notes),
+    )
+
+
+def even_situation(
+    *,
+    partitions: int,
+    arrival_per_second: float,
+    consumers: int,
+    capacity_per_second: float,
+    lag: float = 0.0,
+    time_lag_seconds: float | None = None,
+    objective_seconds: float = 300.0,
+    retention_seconds: float | None = None,
+    assignor: Assignor = Assignor.COOPERATIVE_STICKY,
+) -> Situation:
+    """Return a situation with even load on one topic, from totals.
+
+    Args:
+        partitions: Of the topic.
+        arrival_per_second: Of all partitions together.
+        consumers: How many there are.
+        capacity_per_second: Of one consumer.
+        lag: Messages that wait, of all partitions together.
+        time_lag_seconds: Age of the oldest; None: lag / arrival.
+        objective_seconds: Time lag that is not to be exceeded.
+        retention_seconds: How long messages are kept; None: for ever.
+        assignor: How partitions are shared out.
+
+    Raises:
+        SimulationError: A number is impossible.
+    """
+    if partitions < 1:
+        raise SimulationError("there must be at least one partition")
+    if time_lag_seconds is None:
+        time_lag_seconds = lag / arrival_per_second if arrival_per_second > 0 else 0.0
+    return Situation(
+        topics={"topic": partitions},
+        arrival_per_second=np.full(partitions, arrival_per_second / partitions),
+        lag=np.array(
+            [lag // partitions + (index < lag % partitions) for index in range(partitions)]
+        ),
+        time_lag_seconds=np.full(partitions, time_lag_seconds),
+        consumers=consumers,
+        capacity_per_second=capacity_per_second,
+        assignor=assignor,
+        objective_seconds=objective_seconds,
+        retention_seconds=retention_seconds,
+    )
+
+
+def _check(situation: Situation, change: Change, hours: float) -> None:
+    consumers = situation.consumers if change.consumers is None else change.consumers
+    if not 0 <= consumers <= _MOST_CONSUMERS or not 0 <= situation.consumers <= _MOST_CONSUMERS:
+        raise SimulationError(f"consumers: 0 to {_MOST_CONSUMERS} can be simulated")
+    if not 0 < hours <= 24 * 31:
+        raise SimulationError("hours: more than 0, at most 744 (31 days)")
+    capacity = change.capacity_per_second
+    if situation.capacity_per_second <= 0 or (capacity is not None and capacity <= 0):
+        raise SimulationError("the capacity of a consumer must be more than 0 messages per second")
+    campaign = change.campaign
+    if change.arrival_factor < 0 or (campaign is not None and campaign.factor < 0):
+        raise SimulationError("arrivals cannot be multiplied by a negative number")
+    if change.partitions is not None:
+        if len(situation.topics) != 1:
+            raise SimulationError(
+                f"partitions can be changed for a group of one topic; this one reads "
+                f"{len(situation.topics)}"
+            )
+        present = sum(situation.topics.values())
+        if change.partitions < present:
+            raise SimulationError(
+                f"partitions cannot shrink: there are {present}, asked for {change.partitions}"
+            )
+    if change.lost is not None and consumers < 1:
+        raise SimulationError("there is no consumer that could be lost")
+
+
+def _run(situation: Situation, change: Change, hours: float, seed: int) -> Outcome:
+    seconds = hours * 3600.0
+    consumers = situation.consumers if change.consumers is None else change.consumers
+    partitions = sum(situation.topics.values())
+    step = max(1.0, float(np.ceil(seconds / _STEPS)))
+    simulation = Simulation(_workload(situation, change, consumers), seed, step_seconds=step)
+    if change.partitions is not None and change.partitions > partitions:
+        partitions = change.partitions
+        simulation.add_partitions(partitions)
+    simulation.scale(consumers)
+    times = np.unique(np.ceil(np.linspace(0.0, seconds, _POINTS + 1) / step)) * step
+    lag, late = np.zeros(len(times)), np.zeros(len(times))
+    lag[0] = situation.lag.sum()
+    late[0] = float(np.where(situation.lag > 0, situation.time_lag_seconds, 0.0).max(initial=0.0))
+    for index, time in enumerate(times[1:], start=1):
+        simulation.run_until(float(time))
+        truth = simulation.truth()
+        lag[index], late[index] = float(truth.waiting.sum()), truth.time_lag_seconds
+    truth = simulation.truth()
+    return Outcome(
+        seconds=times,
+        lag=np.round(lag),
+        time_lag_seconds=late,
+        consumers=consumers,
+        partitions=partitions,
+        lag_peak=float(np.round(lag.max())),
+        lag_end=float(np.round(lag[-1])),
+        time_lag_peak_seconds=max(truth.worst_time_lag_seconds, float(late[0])),
+        time_lag_end_seconds=float(late[-1]),
+        drain_seconds=_drain_seconds(times, lag, late),
+        violation_minutes=truth.violation_minutes,
+        consumer_hours=truth.consumer_hours,
+        lost_messages=float(np.round(truth.lost)),
+    )
+
+
+def _drain_seconds(times: Floats, lag: Floats, late: Floats) -> float | None:
+    if late.max() <= DRAINED_SECONDS:
+        return 0.0
+    peak = int(lag.argmax())
+    level = np.flatnonzero(late[peak:] <= DRAINED_SECONDS)
+    return float(times[peak + level[0]] - times[peak]) if len(level) else None
+
+
+def _lose_one(simulation: Simulation, seconds: float) -> None:
+    """Let the first consumer be away, where there is one to lose."""
+    if simulation.working_members:
+        simulation.lose_member(simulation.working_members[0], back_after_seconds=seconds)
+
+
+def _workload(situation: Situation, change: Change, consumers: int) -> Workload:
+    total = float(situation.arrival_per_second.sum())
+    rate: Rate = constant(total * change.arrival_factor)
+    campaign, lost = change.campaign, change.lost
+    if campaign is not None:
+        end = campaign.start_seconds + campaign.seconds
+        rate = times_factors(rate, between(campaign.start_seconds, end, campaign.factor))
+    events: tuple[Event, ...] = ()
+    if lost is not None:
+        away = lost.seconds
+        events = (Event(lost.start_seconds, lambda simulation: _lose_one(simulation, away)),)
+    return Workload(
+        name="what-if",
+        topics=situation.topics,
+        rate=rate,
+        weights=situation.arrival_per_second if total > 0 else None,
+        consumers=Consumers(
+            count=situation.consumers,
+            rate_per_second=change.capacity_per_second or situation.capacity_per_second,
+            assignor=situation.assignor,
+            shared_limit_per_second=situation.shared_limit_per_second,
+            maximum=max(situation.consumers, consumers) + 2,
+        ),
+        burstiness=0.1,
+        objective_seconds=situation.objective_seconds,
+        retention_seconds=situation.retention_seconds,
+        backlog=Backlog(situation.lag, situation.time_lag_seconds),
+        events=events,
+    )
