@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from bench import collect, commits, figures
+from bench import collect, commits, figures, forecasts
 from bench.figures import Figure
 from bench.groups import broker_with_groups
+from simulation.traces import TraceError, read_traces
+from spark_metrics.derived.series import Floats
 
 _SMALL, _LARGE = 1_000, 10_000
 _SMALL_SECONDS, _LARGE_SECONDS = 0.35, 3.0
@@ -41,10 +45,47 @@ def commit_log(as_json: JsonOption = False) -> None:
     _show(_commits(), as_json)
 
 
+@app.command("forecasts")
+def forecast_quality(
+    traces: Annotated[
+        Path | None, typer.Option(help="A folder with recorded series, timestamp and value (CSV).")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare forecasts with what came, on recorded and generated series; about a minute."""
+    _show(_forecasts(traces), as_json)
+
+
 @app.command("all")
 def everything(as_json: JsonOption = False) -> None:
     """Run every benchmark; about ten minutes."""
-    _show([*_poll(_SMALL, 30), *_poll(_LARGE, 100), *_commits()], as_json)
+    _show(
+        [*_poll(_SMALL, 30), *_poll(_LARGE, 100), *_commits(), *_forecasts(None)],
+        as_json,
+    )
+
+
+def _forecasts(traces: Path | None) -> list[Figure]:
+    series: dict[str, Floats] = {}
+    if traces is not None:
+        try:
+            recorded, problems = read_traces(traces)
+        except TraceError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise typer.Exit(1) from None
+        for problem in problems:
+            print(problem, file=sys.stderr)
+        series |= {trace.name: forecasts.hours(trace) for trace in recorded}
+    series |= forecasts.generated()
+    found: list[Figure] = []
+    with Console(stderr=True).status("forecasting") as status:
+        for name, measured in forecasts.measure(series):
+            status.update(f"forecast: {name}")
+            if isinstance(measured, str):
+                print(f"{name}: {measured}", file=sys.stderr)
+            else:
+                found.extend(measured)
+    return found
 
 
 def _commits() -> list[Figure]:
