@@ -9,22 +9,24 @@ from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
-from deltalake import DeltaTable, WriterProperties, write_deltalake
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake import DeltaTable, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from config.settings import LakeSettings
 from lake.errors import LakeError, SchemaError, UnreadableTableError, one_line
 from lake.schema import Table
+from lake.upkeep import COMPRESSED, Kept
 
 _SLICE_ROWS = 10_000
 _APPENDS_A_HANDLE = 20
 
-_WRITER = WriterProperties(compression="ZSTD", compression_level=1)
 _TABLE_PROPERTIES: dict[str, str | None] = {
     "delta.checkpointInterval": "50",
-    "delta.logRetentionDuration": "interval 7 days",
-    "delta.deletedFileRetentionDuration": "interval 1 days",
+    **Kept().properties(),
 }
+_ATTEMPTS = 4
+_PATIENT = {"max_retries": "200", "retry_timeout": "600s"}
+"""Rows that wait in memory can wait for an object store that is away for some minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class Lake:
         self._root = settings.uri.rstrip("/")
         self._is_local = settings.is_local
         self._options = settings.plain_storage_options() or None
+        self._append_options = None if self._options is None else _PATIENT | self._options
         self._handles: dict[str, DeltaTable] = {}
         self._appending: dict[str, _Appending] = {}
         self._lock = threading.Lock()
@@ -70,6 +73,11 @@ class Lake:
     def uri(self, table: Table) -> str:
         """Return the table's address."""
         return f"{self._root}/{table.layer}/{table.name}"
+
+    @property
+    def options(self) -> dict[str, str] | None:
+        """The options of its object store, secrets in the clear; None for a folder."""
+        return self._options
 
     @property
     def checkpoints_uri(self) -> str:
@@ -102,25 +110,33 @@ class Lake:
         rows = conform(table, frame)
         if rows.is_empty():
             return 0
-        try:
-            if self._is_local:
-                Path(self.uri(table)).mkdir(parents=True, exist_ok=True)
-            write_deltalake(
-                self._to_append_to(table),
-                _stream(rows),
-                mode="append",
-                partition_by=["date"],
-                schema_mode="merge",
-                configuration=_TABLE_PROPERTIES,
-                writer_properties=_WRITER,
-                storage_options=self._options,
-            )
-        except (DeltaError, OSError) as error:
-            self._appending.pop(table.name, None)
-            raise LakeError(
-                f"{table.name}: cannot append to {self.uri(table)}: {one_line(error)}"
-            ) from error
+        for attempts_left in reversed(range(_ATTEMPTS)):
+            try:
+                self._append(table, rows)
+            except (DeltaError, OSError) as error:
+                self._appending.pop(table.name, None)
+                # Upkeep changed the table's properties meanwhile: nothing was written.
+                if attempts_left and isinstance(error, CommitFailedError):
+                    continue
+                raise LakeError(
+                    f"{table.name}: cannot append to {self.uri(table)}: {one_line(error)}"
+                ) from error
+            break
         return rows.height
+
+    def _append(self, table: Table, rows: pl.DataFrame) -> None:
+        if self._is_local:
+            Path(self.uri(table)).mkdir(parents=True, exist_ok=True)
+        write_deltalake(
+            self._to_append_to(table),
+            _stream(rows),
+            mode="append",
+            partition_by=["date"],
+            schema_mode="merge",
+            configuration=_TABLE_PROPERTIES,
+            writer_properties=COMPRESSED,
+            storage_options=self._append_options,
+        )
 
     def _to_append_to(self, table: Table) -> DeltaTable | str:
         """Return a handle that spares reading the table's log at each append, where that is safe.
@@ -249,7 +265,7 @@ class Lake:
         try:
             handle.optimize.compact(
                 partition_filters=[("date", ">=", since.date().isoformat())],
-                writer_properties=_WRITER,
+                writer_properties=COMPRESSED,
             )
             handle.create_checkpoint()
         except (DeltaError, OSError) as error:

@@ -1,0 +1,193 @@
+"""Upkeep of the tables that delta-rs writes: retention, compaction, a short log, no dead files.
+
+Every step is one commit, or deletes only what no version needs any more, so that it can be cut
+short anywhere and done again, beside writers and readers. Files and commits that are gone for a
+reader are kept for a while: see ``Kept``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TypeVar
+
+import polars as pl
+from deltalake import DeltaTable, WriterProperties
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+
+from config.storage import RetentionSettings
+from lake.errors import LakeError, one_line
+from lake.gold import JOBS
+from lake.schema import Table
+
+_T = TypeVar("_T")
+
+COMPRESSED = WriterProperties(compression="ZSTD", compression_level=1)
+FULL_FILE_BYTES = 100 * 1024 * 1024
+"""Files of this size are not put together any more."""
+_NEARLY_FULL = 0.8
+_MOST_FILES_A_DAY = 2
+_TASKS = 1  # of the two cores that are shared with what is watched
+_CONFLICTS = 5  # with other writers, after which a table is left for the next time
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """For how long what the newest version does not need is kept.
+
+    Attributes:
+        files: Files that were put together or deleted: whoever began to read before goes on.
+        log: Single commits. A history job that was away for longer looks at all samples again.
+    """
+
+    files: timedelta = timedelta(hours=3)
+    log: timedelta = timedelta(days=1)
+
+    def properties(self) -> dict[str, str]:
+        """Return them as the table's properties, which every engine follows."""
+        return {
+            "delta.deletedFileRetentionDuration": _interval(self.files),
+            "delta.logRetentionDuration": _interval(self.log),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Upkept:
+    """What upkeep did to a table.
+
+    Attributes:
+        table: Its name.
+        expired_days: Dates whose rows were deleted.
+        compacted_files: Small files that were put together.
+        deleted_files: Files that were deleted for good.
+    """
+
+    table: str
+    expired_days: int = 0
+    compacted_files: int = 0
+    deleted_files: int = 0
+
+
+def oldest_kept(days: int | None, now: datetime) -> date | None:
+    """Return the first date whose rows are kept; None: all are.
+
+    A date is kept as long as any moment of it is younger than so many days.
+    """
+    return None if days is None else (now - timedelta(days=days)).date()
+
+
+def days_kept(table: Table, retention: RetentionSettings) -> int | None:
+    """Return for how many days the rows of a table are kept that has no grains; None: for ever."""
+    if table.layer == "bronze":
+        return retention.raw_days
+    return retention.minute_days if table.name == JOBS.name else None
+
+
+def written_by_delta_rs(handle: DeltaTable) -> bool:
+    """Tell whether delta-rs made the newest commit; a table is written by one engine alone."""
+    newest = handle.history(1)
+    return bool(newest) and "engineInfo" in newest[0] and "delta-rs" in newest[0]["engineInfo"]
+
+
+def keep_up(
+    table: Table,
+    uri: str,
+    options: Mapping[str, str] | None,
+    retention: RetentionSettings,
+    *,
+    now: datetime | None = None,
+    kept: Kept | None = None,
+) -> Upkept | None:
+    """Delete what is too old, put small files together, shorten the log, delete dead files.
+
+    Args:
+        table: The table.
+        uri: Its address.
+        options: Those of its object store.
+        retention: How long rows are kept.
+        now: The present moment.
+        kept: How long what is gone for readers is kept.
+
+    Returns:
+        What was done; None if the table does not exist or is written by another engine.
+
+    Raises:
+        LakeError: Other writers were quicker again and again, or the store failed. What was done
+            until then stays; the next time goes on.
+    """
+    now, kept = now or datetime.now(UTC), kept or Kept()
+    try:
+        handle = DeltaTable(uri, storage_options=None if options is None else dict(options))
+        if not written_by_delta_rs(handle):
+            return None
+        _set_properties(handle, kept.properties())
+        expired = _delete_before(handle, oldest_kept(days_kept(table, retention), now))
+        compacted = sum(_compact(handle, day) for day in _scattered_days(handle))
+        handle.create_checkpoint()
+        handle.cleanup_metadata()
+        deleted = handle.vacuum(
+            retention_hours=int(kept.files / timedelta(hours=1)),
+            dry_run=False,
+            enforce_retention_duration=False,
+            full=True,
+        )
+    except TableNotFoundError:
+        return None
+    except (DeltaError, OSError, ValueError) as error:
+        raise LakeError(f"{table.name}: upkeep failed: {one_line(error)}") from error
+    return Upkept(table.name, expired, compacted, len(deleted))
+
+
+def _set_properties(handle: DeltaTable, wanted: Mapping[str, str]) -> None:
+    """Bring a table's properties up to date: they were set when it was made."""
+    found = handle.metadata().configuration
+    if any(found.get(name) != value for name, value in wanted.items()):
+        _again(handle, lambda: handle.alter.set_table_properties(dict(wanted)))
+
+
+def _delete_before(handle: DeltaTable, first: date | None) -> int:
+    """Delete the rows of all dates before one; whole partitions, of which no file is read."""
+    days = {date.fromisoformat(partition["date"]) for partition in handle.partitions()}
+    old = sorted(day for day in days if first is not None and day < first)
+    if old:
+        _again(handle, lambda: handle.delete(f"date < '{first}'"))
+    return len(old)
+
+
+def _scattered_days(handle: DeltaTable) -> list[str]:
+    """Return the dates with more small files than need be, the newest first."""
+    files = pl.DataFrame(handle.get_add_actions(flatten=True))
+    small = files.filter(pl.col("size_bytes") < FULL_FILE_BYTES * _NEARLY_FULL)
+    days = small.group_by(pl.col("partition.date").cast(pl.String)).len()
+    scattered = days.filter(pl.col("len") >= _MOST_FILES_A_DAY)
+    return sorted(scattered["partition.date"], reverse=True)
+
+
+def _compact(handle: DeltaTable, day: str) -> int:
+    """Put the small files of a date together in one commit; return how many there were."""
+
+    def compact() -> int:
+        done = handle.optimize.compact(
+            partition_filters=[("date", "=", day)],
+            target_size=FULL_FILE_BYTES,
+            max_concurrent_tasks=_TASKS,
+            writer_properties=COMPRESSED,
+        )
+        return int(done["numFilesRemoved"])
+
+    return _again(handle, compact)
+
+
+def _again(handle: DeltaTable, work: Callable[[], _T]) -> _T:
+    """Do one commit, and once more on the newest version where another writer was quicker."""
+    for _ in range(_CONFLICTS):
+        try:
+            return work()
+        except CommitFailedError:
+            handle.update_incremental()
+    return work()
+
+
+def _interval(duration: timedelta) -> str:
+    return f"interval {int(duration.total_seconds())} seconds"
