@@ -1,7 +1,7 @@
 """What to change about a group or a topic, with its evidence: pure functions.
 
 A number is proposed only where it follows from what was read. Where it would need the capacity of
-a consumer, which is not measured here, the kind is given and the number is unknown, with what is
+a consumer and that was not measured, the kind is given and the number is unknown, with what is
 missing.
 """
 
@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from scaling.consequence import consequence
 from scaling.consumers import hot_partitions, idle_advice, main_advice
 from scaling.facts import GroupFacts
-from scaling.model import Confidence, Evidence, Kind, Recommendation, Severity
+from scaling.group_artefacts import group_artefacts
+from scaling.keda_answer import keda_answer
+from scaling.model import Confidence, Evidence, Kind, Recommendation, Severity, by_urgency
 from scaling.posture import posture_advice
 from scaling.retention import ACT_WITHIN_SECONDS, group_deadline, retention_advice
+from scaling.sized import sized_advice
 from scaling.topic_facts import TopicFacts
 
 __all__ = ["Recommendation", "recommend_group", "recommend_topic"]
 
-_SEVERITIES = tuple(Severity)
+_MAY_BE_SIZED = frozenset({Kind.ADD_CONSUMERS, Kind.PARTITION_BOUND, Kind.KEEP})
 _MAY_BE_URGENT = frozenset({Kind.ADD_CONSUMERS, Kind.PARTITION_BOUND, Kind.HOT_PARTITION})
 
 
@@ -29,6 +33,8 @@ def recommend_group(facts: GroupFacts) -> tuple[Recommendation, ...]:
         facts: What is known of it.
     """
     main = main_advice(facts)
+    if main.kind in _MAY_BE_SIZED:
+        main = sized_advice(facts) or main
     deadline = group_deadline(facts)
     if deadline is not None:
         left = deadline[1].seconds or 0.0
@@ -37,13 +43,25 @@ def recommend_group(facts: GroupFacts) -> tuple[Recommendation, ...]:
         )
         if main.kind in _MAY_BE_URGENT and left <= ACT_WITHIN_SECONDS:
             main = replace(main, severity=Severity.ACT_NOW)
+    found = list(retention_advice(facts))
     idle = idle_advice(facts)
-    found = [*retention_advice(facts), *([idle] if idle else [])]
+    if idle is not None and main.kind is not Kind.REMOVE_CONSUMERS:
+        found.append(idle)
     if main.kind is not Kind.KEEP or not found:
         found.append(main)
     if main.kind is not Kind.HOT_PARTITION:
         found.extend(_skewed(facts))
-    return tuple(sorted(found, key=lambda one: _SEVERITIES.index(one.severity)))
+    return tuple(sorted((_completed(facts, one) for one in found), key=by_urgency))
+
+
+def _completed(facts: GroupFacts, advice: Recommendation) -> Recommendation:
+    """Add what follows from the advice: what doing nothing means, KEDA's answer, the change."""
+    return replace(
+        advice,
+        consequence=consequence(facts, advice),
+        keda=keda_answer(facts, advice) if advice.quantity == "consumers" else None,
+        artefacts=(*advice.artefacts, *group_artefacts(facts, advice)),
+    )
 
 
 def recommend_topic(facts: TopicFacts) -> tuple[Recommendation, ...]:
@@ -53,7 +71,7 @@ def recommend_topic(facts: TopicFacts) -> tuple[Recommendation, ...]:
         facts: What is known of it.
     """
     found = posture_advice(facts)
-    return tuple(sorted(found, key=lambda one: _SEVERITIES.index(one.severity)))
+    return tuple(sorted(found, key=by_urgency))
 
 
 def _skewed(facts: GroupFacts) -> list[Recommendation]:

@@ -92,6 +92,8 @@ def advise_groups(frames: GroupFrames, *, now: datetime) -> list[Recommendation]
         frames.topics,
         frames.partitions,
         now=now.timestamp(),
+        capacity=frames.capacity,
+        forecasts=frames.forecasts,
     )
     return [advice for one in facts.values() for advice in recommend_group(one)]
 
