@@ -19,16 +19,16 @@ from config.load import load
 from config.settings import Settings
 from lake.errors import LakeError
 from lake.store import Lake
-from lake.tables import BROKERS, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
-from scaling.facts import group_facts
+from lake.tables import BROKERS
 from scaling.model import Kind, Recommendation, Severity
+from scaling.reading import read_cluster
 from scaling.recommend import recommend_group, recommend_topic
-from scaling.topic_facts import topic_facts
+from scaling.simulate_command import simulate
+from scaling.topic_facts import topic_facts, topic_readers
 
 BAD_CONFIGURATION = 2
 
 _WINDOW = timedelta(seconds=WINDOW_SECONDS)
-_SETTINGS_AGE = timedelta(days=1)  # topics are written when they change, and hourly
 _STYLES = {
     Severity.ACT_NOW: "bold red",
     Severity.WATCH: "yellow",
@@ -45,9 +45,7 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def _commands() -> None:
-    """Keep ``recommend`` a command of its own although it is the only one."""
+app.command()(simulate)
 
 
 @app.command()
@@ -109,26 +107,17 @@ def _clusters(settings: Settings, cluster: str | None) -> list[str]:
 def _advice(
     store: Lake, cluster: str, now: datetime, only_group: str | None
 ) -> list[Recommendation]:
-    since = now - _WINDOW
-    topics = store.read(TOPICS, since=now - _SETTINGS_AGE, cluster=cluster)
-    partitions = store.read(PARTITIONS, since=since, cluster=cluster)
-    groups = group_facts(
-        store.read(GROUP_OFFSETS, since=since, cluster=cluster),
-        store.read(GROUPS, since=since, cluster=cluster),
-        store.read(GROUP_MEMBERS, since=since, cluster=cluster),
-        topics,
-        partitions,
-        now=now.timestamp(),
-    )
+    facts_of = read_cluster(store, cluster, now)
     advice = [
         one
-        for key, facts in groups.items()
+        for key, facts in facts_of.groups.items()
         if only_group in (None, key.group)
         for one in recommend_group(facts)
     ]
-    if only_group is None and not partitions.is_empty():
-        brokers = store.read(BROKERS, since=since, cluster=cluster)
-        for topic in topic_facts(topics, partitions, brokers, groups).values():
+    if only_group is None and not facts_of.partitions.is_empty():
+        brokers = store.read(BROKERS, since=now - _WINDOW, cluster=cluster)
+        readers = topic_readers(facts_of.groups)
+        for topic in topic_facts(facts_of.topics, facts_of.partitions, brokers, readers).values():
             advice.extend(recommend_topic(topic))
     return advice
 
