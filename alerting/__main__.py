@@ -1,0 +1,195 @@
+"""``python -m alerting``: the service, the state of alerts, silences, and trying rules."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from alerting.errors import AlertingError
+from alerting.rulefile import load_rules, parse_duration
+from alerting.service import AlertingService
+from alerting.statusreport import print_status, status_as_object
+from alerting.store import AlertStore
+from config.errors import ConfigError
+from config.load import load
+from config.settings import Settings
+
+BAD_CONFIGURATION = 2
+
+app = typer.Typer(
+    help="Tells people what is wrong: once, with a cause and a next step.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+ConfigOption = Annotated[Path, typer.Option("--config", help="The configuration file.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+RulesOption = Annotated[
+    Path | None, typer.Option("--rules", help="This file of rules instead of alerting.rules.")
+]
+
+
+@app.command()
+def run(config: ConfigOption) -> None:
+    """Evaluate the rules at each poll and send what follows from it, until stopped."""
+    settings = _settings(config)
+    logging.basicConfig(
+        format="%(asctime)s %(levelname)s %(name)s %(message)s",
+        level=logging.INFO,
+        stream=sys.stderr,
+    )
+    for name in ("httpx", "httpcore", "apprise"):  # their lines hold addresses, thus secrets
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+        logging.getLogger(name).propagate = False
+    with _one_line():
+        service = AlertingService(settings)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: service.stop())
+        service.run()
+
+
+@app.command()
+def status(config: ConfigOption, as_json: JsonOption = False) -> None:
+    """Print what fires, what is pending, what is held back, and how delivery goes.
+
+    Exit status: 0 nothing fires, 3 something does, 1 the store cannot be read, 2 the
+    configuration is wrong.
+    """
+    settings = _settings(config)
+    with _one_line(), _store(settings) as store:
+        found = status_as_object(store, load_rules(settings.alerting.rules), time.time())
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        print_status(Console(), found)
+    raise typer.Exit(3 if found["firing"] else 0)
+
+
+@app.command()
+def silence(
+    config: ConfigOption,
+    matchers: Annotated[
+        list[str] | None, typer.Argument(help='Such as group=payments, "rule=~Group.*".')
+    ] = None,
+    duration: Annotated[str | None, typer.Option("--for", help="How long: 30m, 2h, 1d.")] = None,
+    starts_in: Annotated[str, typer.Option("--in", help="Begin later: 30m, 2h.")] = "0s",
+    author: Annotated[str, typer.Option("--author", help="Who.")] = "",
+    comment: Annotated[str, typer.Option("--comment", help="Why.")] = "",
+    end: Annotated[int | None, typer.Option("--end", help="End this silence now.")] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="List the silences.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a silence, list silences, or end one: nobody is told of what it matches."""
+    settings = _settings(config)
+    now = time.time()
+    with _one_line(), _store(settings) as store:
+        if end is not None:
+            if not store.end_silence(end, now):
+                raise AlertingError(f"there is no silence {end} that has not ended")
+            print(f"silence {end} is ended")
+            return
+        if list_all:
+            rows = [
+                {
+                    "id": one.id,
+                    "matchers": [str(matcher) for matcher in one.matchers],
+                    "starts_at": one.starts_at,
+                    "ends_at": one.ends_at,
+                    "author": one.author,
+                    "comment": one.comment,
+                }
+                for one in store.silences(now)
+            ]
+            print(json.dumps(rows, indent=2) if as_json else _silence_lines(rows))
+            return
+        if duration is None:
+            raise ValueError("--for says how long the silence lasts, for example --for 2h")
+        starts_at = now + parse_duration(starts_in)
+        number = store.silence(
+            matchers or [],
+            starts_at=starts_at,
+            ends_at=starts_at + parse_duration(duration),
+            author=author,
+            comment=comment,
+            now=now,
+        )
+        print(json.dumps({"id": number}) if as_json else f"silence {number} is made")
+
+
+def _silence_lines(rows: list[dict[str, object]]) -> str:
+    from alerting.messages import moment
+
+    lines = [
+        f"{row['id']}  {' '.join(row['matchers'])}  until {moment(row['ends_at'])}  "  # type: ignore[arg-type]
+        f"{row['author']}: {row['comment']}"
+        for row in rows
+    ]
+    return "\n".join(lines) or "no silence is on or to come"
+
+
+@app.command()
+def ack(
+    config: ConfigOption,
+    alert: Annotated[
+        str, typer.Argument(help="The alert's id, or how it begins.")
+    ],
+    author: Annotated[str, typer.Option("--author", help="Who looks after it.")] = "",
+    comment: Annotated[str, typer.Option("--comment", help="What they say.")] = "",
+) -> None:
+    """Acknowledge an alert: it is not repeated, and its end is told."""
+    settings = _settings(config)
+    with _one_line(), _store(settings) as store:
+        known = [one for one in store.alerts().values() if one.state.value == "firing"]
+        found = [one for one in known if one.id.startswith(alert)]
+        if len(found) != 1:
+            number = "no alert" if not found else f"{len(found)} alerts"
+            raise AlertingError(f"{number} that fires has an id that begins with {alert}")
+        store.acknowledge(found[0].id, author=author, comment=comment, now=time.time())
+        print(f"{found[0].id} is acknowledged: {found[0].what}")
+
+
+def _settings(path: Path) -> Settings:
+    try:
+        return load(path)
+    except ConfigError as error:
+        _end(str(error), BAD_CONFIGURATION)
+
+
+@contextmanager
+def _store(settings: Settings) -> Iterator[AlertStore]:
+    store = AlertStore(Path(settings.alerting.state))
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    """Turn what can go wrong into one clear line and an exit status."""
+    try:
+        yield
+    except ConfigError as error:
+        _end(str(error), BAD_CONFIGURATION)
+    except (AlertingError, ValueError) as error:
+        _end(str(error), 1)
+
+
+def _end(message: str, code: int) -> NoReturn:
+    print(message, file=sys.stderr)
+    raise typer.Exit(code)
+
+
+if __name__ == "__main__":
+    app()
