@@ -113,7 +113,7 @@ def _run(folder: DataFolder, options: Options) -> None:
             demo.start_workload()
             demo.start_services("collectors", "dashboard")
             demo.wait_for_workload()
-        demo.start_services("spark")
+        demo.start_services("alerting", "spark")
         if options.dashboard:
             with _step("dashboard"):
                 wait_for_dashboard(demo.supervisor.child("dashboard"), options.port)

@@ -124,6 +124,7 @@ class RunningDemo:
             "connect": [self.connect.configuration()],
             "rabbitmq": [] if self.rabbit is None else [self.rabbit.configuration()],
             "lake": {"uri": "lake"},
+            "alerting": {"state": "alerts.sqlite"},
             "spark": {"trigger_seconds": 10},
             "app": {"port": self._options.port, "refresh_seconds": POLL_SECONDS},
         }
@@ -175,7 +176,7 @@ class RunningDemo:
         return f"RabbitMQ: {self.rabbit.url} (guest, guest), in some seconds"
 
     def start_services(self, *names: str) -> None:
-        """Start some of the services: ``collectors``, ``spark``, ``dashboard``."""
+        """Start some of the services: ``collectors``, ``alerting``, ``spark``, ``dashboard``."""
         found = services(
             self._folder.config,
             self._java,

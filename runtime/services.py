@@ -46,7 +46,7 @@ def services(
     address: str = "localhost",
     dashboard: bool = True,
 ) -> list[Service]:
-    """Return the services for a configuration: collectors, Spark rollups, dashboard.
+    """Return the services for a configuration: collectors, alerting, Spark rollups, dashboard.
 
     Args:
         config: The configuration file.
@@ -61,6 +61,11 @@ def services(
         Service(
             "collectors",
             (sys.executable, "-m", "collectors", "run", "--config", path),
+            common,
+        ),
+        Service(
+            "alerting",
+            (sys.executable, "-m", "alerting", "run", "--config", path),
             common,
         ),
         Service(

@@ -134,7 +134,7 @@ def test_the_first_lag_is_there_within_a_minute(running: Up) -> None:
 def test_the_status_names_what_runs(running: Up) -> None:
     status = running.status()
     assert [each["state"] for each in status["brokers"]] == ["running"] * 3
-    assert {"collectors", "spark", "workload"} <= status["services"].keys()
+    assert {"alerting", "collectors", "spark", "workload"} <= status["services"].keys()
     assert status["consumers"]["stock-projection"] == 5
     eventually(
         lambda: running.status()["consumers"]["shipment-notification"] == 0,

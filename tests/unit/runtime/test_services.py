@@ -84,14 +84,14 @@ def test_a_running_service_is_left_alone(processes: ProcessGroup, tmp_path: Path
 def test_every_service_knows_the_configuration(tmp_path: Path) -> None:
     config = tmp_path / "headroom.yaml"
     found = {each.name: each for each in services(config, JAVA, port=8600)}
-    assert list(found) == ["collectors", "spark", "dashboard"]
+    assert list(found) == ["collectors", "alerting", "spark", "dashboard"]
     assert found["collectors"].command[1:] == ("-m", "collectors", "run", "--config", str(config))
     assert found["spark"].command[1:] == ("-m", "spark_metrics", "run", "--config", str(config))
     assert found["spark"].environment["JAVA_HOME"] == "/opt/java"
     assert "--server.port=8600" in found["dashboard"].command
     assert found["dashboard"].environment["HEADROOM_CONFIG"] == str(config)
     without = services(config, JAVA, port=8600, dashboard=False)
-    assert [each.name for each in without] == ["collectors", "spark"]
+    assert [each.name for each in without] == ["collectors", "alerting", "spark"]
 
 
 def test_the_dashboard_is_waited_for(processes: ProcessGroup, tmp_path: Path) -> None:
