@@ -82,7 +82,9 @@ def topic_facts(view: View) -> dict[str, TopicFacts]:
         queries.topics(view),
         queries.recent(view, PARTITIONS, timedelta(seconds=WINDOW_SECONDS)),
         queries.newest(view, BROKERS),
-        {GroupKey(view.cluster, group): fact for group, fact in group_facts(view).items()},
+        scaling_topics.topic_readers(
+            {GroupKey(view.cluster, group): fact for group, fact in group_facts(view).items()}
+        ),
     )
     return {topic: fact for (_, topic), fact in sorted(found.items())}
 

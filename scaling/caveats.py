@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from simulation.assignors import Assignor
 from scaling.facts import GroupFacts
+from scaling.keys import moved_share
 from scaling.model import Caveat, CaveatLevel
+from scaling.topic_facts import TopicFacts
+from simulation.assignors import Assignor
 
 _LEVELS = tuple(CaveatLevel)
 
@@ -18,39 +20,64 @@ def worst_first(caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
 
 def of_more_partitions(facts: GroupFacts) -> tuple[Caveat, ...]:
     """Return what must be known before a topic of this group gets more partitions."""
-    caveats = [
-        Caveat(
+    is_streams = facts.kind in ("streams", "ksqldb") or facts.type == "streams"
+    return worst_first(
+        _of_growing(
+            "Twice as many move half of all keys",
+            is_compacted=any(limits.is_compacted for limits in facts.topics.values()),
+            streams=(facts.group,) if is_streams else (),
+        )
+    )
+
+
+def of_topic_partitions(facts: TopicFacts, proposed: int) -> tuple[Caveat, ...]:
+    """Return what must be known before a topic gets ``proposed`` partitions."""
+    share = moved_share(facts.partitions, proposed)
+    times, rest = divmod(proposed, facts.partitions)
+    where = (
+        f", each from its partition p to one of p + {facts.partitions}j (j from 1 to {times - 1})"
+        if rest == 0
+        else ", anywhere"
+    )
+    streams = tuple(one.group for one in facts.readers if one.kind in ("streams", "ksqldb"))
+    return worst_first(
+        _of_growing(
+            f"{share:.1%} of the keys move{where}",
+            is_compacted=facts.is_compacted,
+            streams=streams,
+        )
+    )
+
+
+def _of_growing(moved: str, *, is_compacted: bool, streams: tuple[str, ...]) -> Iterator[Caveat]:
+    yield Caveat(
+        CaveatLevel.BLOCKER,
+        f"More partitions change where keys go ({moved}): messages of one key that are written "
+        "before and after the change lie in different partitions, and their order is lost.",
+    )
+    yield Caveat(CaveatLevel.BLOCKER, "Partitions can never be taken away again.")
+    if streams:
+        yield Caveat(
             CaveatLevel.BLOCKER,
-            "More partitions change where keys go: messages of one key that are written before "
-            "and after the change lie in different partitions, and their order is lost.",
-        ),
-        Caveat(CaveatLevel.BLOCKER, "Partitions can never be taken away again."),
-        Caveat(
+            f"The input of a Streams application ({', '.join(streams)}): its internal topics keep "
+            "their number of partitions, so that it fails to start, and topics that it joins must "
+            "change together.",
+        )
+    if is_compacted:
+        yield Caveat(
             CaveatLevel.HIGH,
-            "Consumers that start at the latest offset may miss the first messages of a new "
-            "partition.",
-        ),
-        Caveat(
-            CaveatLevel.LOW,
-            "New partitions take new messages only: they never drain a backlog that is there.",
-        ),
-    ]
-    if facts.kind in ("streams", "ksqldb") or facts.type == "streams":
-        caveats.append(
-            Caveat(
-                CaveatLevel.BLOCKER,
-                "The input of a Streams application: its internal topics keep their number of "
-                "partitions, so that it fails to start, and joined topics must change together.",
-            )
+            "A compacted topic with keys: the old value of a key stays in its old partition, where "
+            "nothing ever replaces it.",
         )
-    if any(limits.is_compacted for limits in facts.topics.values()):
-        caveats.append(
-            Caveat(
-                CaveatLevel.HIGH,
-                "A compacted topic with keys: the old value of a key stays in its old partition.",
-            )
-        )
-    return worst_first(caveats)
+    yield Caveat(
+        CaveatLevel.HIGH,
+        "Consumers that start at the latest offset may miss the first messages of a new "
+        "partition: what arrives before they learn of it.",
+    )
+    yield Caveat(
+        CaveatLevel.LOW,
+        "New partitions take new messages only: they never drain a backlog that is there.",
+    )
 
 
 def of_other_members(facts: GroupFacts) -> tuple[Caveat, ...]:
@@ -100,6 +127,18 @@ def of_other_members(facts: GroupFacts) -> tuple[Caveat, ...]:
                 "most the number of connectivity instances.",
             )
         )
+    if facts.kind in ("streams", "ksqldb") or facts.type == "streams":
+        caveats.append(
+            Caveat(
+                CaveatLevel.MEDIUM,
+                "A member is a stream thread: its tasks, one a partition of the inputs, bound what "
+                "threads can do, and state moves with them.",
+            )
+        )
+    if any(part.is_transactional for part in facts.partitions):
+        caveats.append(TRANSACTIONS)
+    if facts.at_most_once:
+        caveats.append(AT_MOST_ONCE)
     if facts.type == "share":
         caveats.append(
             Caveat(
@@ -110,6 +149,16 @@ def of_other_members(facts: GroupFacts) -> tuple[Caveat, ...]:
     return worst_first(caveats)
 
 
+TRANSACTIONS = Caveat(
+    CaveatLevel.MEDIUM,
+    "Transactions end with markers, which take an offset and are never delivered: a lag of one a "
+    "partition may never go away, and open transactions hold messages back.",
+)
+AT_MOST_ONCE = Caveat(
+    CaveatLevel.HIGH,
+    "Offsets are committed before messages are handled (at most once): what a consumer holds when "
+    "it is stopped or loses a partition is lost, so that each rebalance may lose messages.",
+)
 QUOTAS = Caveat(
     CaveatLevel.MEDIUM,
     "Broker quotas on fetching or producing look like slow handlers and are not seen from here.",

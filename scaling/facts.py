@@ -28,11 +28,13 @@ class PartitionFacts:
         status: What it is doing, with its rates.
         member_id: The member that holds it; None where nobody does, or it is unknown.
         bytes_per_message: Mean size on the broker's disk, of one replica.
+        is_transactional: Whether a transaction was open on it, so that its writers use them.
     """
 
     status: PartitionStatus
     member_id: str | None = None
     bytes_per_message: float | None = None
+    is_transactional: bool = False
 
     @property
     def backlog(self) -> Backlog:
@@ -101,6 +103,7 @@ class GroupFacts:
         static_members: Members with a group.instance.id; None is unknown.
         capacity: What one of its members can process; None where it was not estimated.
         expected: The next peak of what arrives.
+        at_most_once: Whether it is known to commit before it handles.
         objective_seconds: The time lag that is not to be exceeded.
     """
 
@@ -117,6 +120,7 @@ class GroupFacts:
     static_members: int | None = None
     capacity: Capacity | None = None
     expected: Expected = field(default_factory=Expected)
+    at_most_once: bool = False
     objective_seconds: float = OBJECTIVE_SECONDS
 
     @property
@@ -161,8 +165,8 @@ def group_facts(
     """
     windows = build_windows(offsets, groups)
     limits = _limits(topics, partitions)
-    sizes = _bytes_per_message(partitions)
-    holders = _holders(offsets)
+    sizes = bytes_per_message(partitions)
+    holders, transactional = _holders(offsets), _transactional(offsets)
     idle = _idle(members)
     capacities = {} if capacity is None else _capacities(capacity)
     expected = {} if forecasts is None else _expected(forecasts, now)
@@ -181,6 +185,7 @@ def group_facts(
                     part,
                     holders.get((*key, part.topic, part.partition)),
                     sizes.get((key.cluster, part.topic, part.partition)),
+                    (key.cluster, part.topic) in transactional,
                 )
                 for part in status.partitions
             ),
@@ -250,7 +255,8 @@ def partition_counts(partitions: pl.DataFrame) -> dict[tuple[str, str], int]:
     }
 
 
-def _bytes_per_message(partitions: pl.DataFrame) -> dict[tuple[str, str, int], float]:
+def bytes_per_message(partitions: pl.DataFrame) -> dict[tuple[str, str, int], float]:
+    """Return the mean size of a partition's messages on one replica's disk, in bytes."""
     held = pl.col("log_end") - pl.col("log_start")
     rows = (
         newest(partitions, "topic", "partition")
@@ -270,6 +276,12 @@ def _holders(offsets: pl.DataFrame) -> dict[tuple[str, str, str, int], str]:
         (cluster, group, topic, number): member
         for cluster, group, topic, number, member in rows.iter_rows()
     }
+
+
+def _transactional(offsets: pl.DataFrame) -> set[tuple[str, str]]:
+    """Return the topics, with their cluster, on which a transaction held messages back."""
+    held = offsets.filter(pl.col("open_since").is_not_null()).select("cluster", "topic").unique()
+    return set(held.iter_rows())
 
 
 def _idle(members: pl.DataFrame) -> dict[tuple[str, str, str], tuple[int | None, int]]:

@@ -9,7 +9,36 @@ import polars as pl
 
 from alerting.deadline import Retention
 from alerting.windows import GroupKey
-from scaling.facts import GroupFacts, newest, of_newest_poll, partition_counts, retention
+from scaling.facts import (
+    GroupFacts,
+    bytes_per_message,
+    newest,
+    of_newest_poll,
+    partition_counts,
+    retention,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A group that reads a topic.
+
+    Attributes:
+        group: Its name.
+        age_seconds: Age of its oldest unread message on the topic; None is unknown.
+        kind: ``plain``, ``streams`` and so on.
+        members: Its members; None is unknown.
+        capacity_per_second: What one of its members can surely process (lower end of a measured
+            interval); None is unknown.
+        growth_ratio: Expected peak of what arrives, over what arrives now; None is unknown.
+    """
+
+    group: str
+    age_seconds: float | None = None
+    kind: str = "plain"
+    members: int | None = None
+    capacity_per_second: float | None = None
+    growth_ratio: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +59,12 @@ class TopicFacts:
         rates: Messages per second by partition, over ``span_seconds``.
         span_seconds: The time over which they were measured.
         unknown_reason: Why its settings are unknown.
+        settings: Settings that differ from the default.
+        is_compacted: Whether old values of a key are removed.
+        bytes_per_second: What is written to it, one replica; None is unknown.
+        readers: The groups that read it.
+        broker_replicas: Replicas on the fullest broker of the cluster; None is unknown.
+        busiest_key_per_second: Messages per second of its busiest key; None: keys are not read.
     """
 
     cluster: str
@@ -45,13 +80,19 @@ class TopicFacts:
     rates: Mapping[int, float | None] = field(default_factory=dict)
     span_seconds: float = 0.0
     unknown_reason: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    is_compacted: bool = False
+    bytes_per_second: float | None = None
+    readers: tuple[Reader, ...] = ()
+    broker_replicas: int | None = None
+    busiest_key_per_second: float | None = None
 
 
 def topic_facts(
     topics: pl.DataFrame,
     partitions: pl.DataFrame,
     brokers: pl.DataFrame,
-    groups: Mapping[GroupKey, GroupFacts],
+    readers: Mapping[tuple[str, str], tuple[Reader, ...]],
 ) -> dict[tuple[str, str], TopicFacts]:
     """Gather what is known of every topic.
 
@@ -59,22 +100,28 @@ def topic_facts(
         topics: The newest rows of ``topics``, however old.
         partitions: Rows of ``partitions`` of about the last ten minutes.
         brokers: Rows of ``brokers`` of the newest poll.
-        groups: From ``group_facts``.
+        readers: From ``topic_readers``, by cluster and topic.
 
     Returns:
         The facts of each topic by cluster and topic.
     """
     alive = _alive(brokers)
+    fullest = _fullest(brokers)
     rates, spans = _rates(partitions)
     counts = partition_counts(partitions)
-    slowest = _slowest(groups)
+    sizes = bytes_per_message(partitions)
     facts = {}
     seen = {cluster for cluster, _ in counts}
     for row in newest(topics, "topic").iter_rows(named=True):
         key = (row["cluster"], row["topic"])
         if row["cluster"] in seen and key not in counts:
             continue  # deleted since its settings were last written
-        group, age = slowest.get(key, (None, None))
+        read_by = readers.get(key, ())
+        slowest = max(
+            (one for one in read_by if one.age_seconds is not None),
+            key=lambda one: one.age_seconds or 0.0,
+            default=None,
+        )
         facts[key] = TopicFacts(
             cluster=row["cluster"],
             topic=row["topic"],
@@ -84,13 +131,46 @@ def topic_facts(
             min_in_sync_replicas=row["min_in_sync_replicas"],
             kind=row["kind"],
             retention=retention(row),
-            slowest_group=group,
-            slowest_age_seconds=age,
+            slowest_group=slowest.group if slowest is not None else None,
+            slowest_age_seconds=slowest.age_seconds if slowest is not None else None,
             rates=rates.get(key, {}),
             span_seconds=spans.get(key, 0.0),
             unknown_reason=row["unknown_reason"],
+            settings={one["key"]: one["value"] for one in row["configs"] or ()},
+            is_compacted="compact" in (row["cleanup_policy"] or ""),
+            bytes_per_second=_byte_rate(key, rates.get(key, {}), sizes),
+            readers=read_by,
+            broker_replicas=fullest.get(row["cluster"]),
         )
     return facts
+
+
+def topic_readers(
+    groups: Mapping[GroupKey, GroupFacts],
+) -> dict[tuple[str, str], tuple[Reader, ...]]:
+    """Return the groups that read each topic, by cluster and topic."""
+    found: dict[tuple[str, str], list[Reader]] = {}
+    for key, facts in groups.items():
+        capacity, numbers = facts.capacity, facts.status.numbers
+        usable = capacity is not None and capacity.per_second is not None
+        peak, now = facts.expected.per_second, numbers.arrival_per_second
+        for topic in facts.subscribed:
+            ages = [
+                part.status.numbers.behind_seconds
+                for part in facts.partitions
+                if part.status.topic == topic and part.status.numbers.behind_seconds is not None
+            ]
+            found.setdefault((key.cluster, topic), []).append(
+                Reader(
+                    key.group,
+                    max(ages, default=None),
+                    facts.kind,
+                    facts.members,
+                    capacity.low if usable and capacity is not None else None,
+                    max(1.0, peak / now) if peak is not None and now else None,
+                )
+            )
+    return {key: tuple(readers) for key, readers in found.items()}
 
 
 def _alive(brokers: pl.DataFrame) -> dict[str, int]:
@@ -129,16 +209,23 @@ def _rates(
     return rates, spans
 
 
-def _slowest(
-    groups: Mapping[GroupKey, GroupFacts],
-) -> dict[tuple[str, str], tuple[str, float]]:
-    slowest: dict[tuple[str, str], tuple[str, float]] = {}
-    for key, facts in groups.items():
-        for part in facts.partitions:
-            age = part.status.numbers.behind_seconds
-            if age is None or not part.status.subscribed:
-                continue
-            topic = (key.cluster, part.status.topic)
-            if topic not in slowest or age > slowest[topic][1]:
-                slowest[topic] = (key.group, age)
-    return slowest
+def _fullest(brokers: pl.DataFrame) -> dict[str, int]:
+    """Return the replicas on each cluster's fullest broker."""
+    rows = of_newest_poll(brokers).group_by("cluster").agg(pl.col("replicas").max())
+    return {cluster: number for cluster, number in rows.iter_rows() if number is not None}
+
+
+def _byte_rate(
+    key: tuple[str, str],
+    rates: Mapping[int, float | None],
+    sizes: Mapping[tuple[str, str, int], float],
+) -> float | None:
+    """Return what is written, bytes per second; None where a partition's part is unknown."""
+    parts = [
+        None
+        if rate is None
+        else rate * sizes.get((*key, number), 0.0 if rate == 0 else float("nan"))
+        for number, rate in rates.items()
+    ]
+    known = [part for part in parts if part is not None and part == part]
+    return sum(known) if parts and len(known) == len(parts) else None

@@ -12,7 +12,7 @@ from lake.tables import BROKERS, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, PARTITION
 from scaling.facts import group_facts
 from scaling.model import Kind
 from scaling.recommend import recommend_group, recommend_topic
-from scaling.topic_facts import topic_facts
+from scaling.topic_facts import topic_facts, topic_readers
 
 BEGIN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 KEY = GroupKey("demo", "billing")
@@ -212,7 +212,7 @@ def test_topic_facts_from_rows() -> None:
         offsets(consumed=1000), groups(), members(2, 2), topics(), partitions()
     )
 
-    found = topic_facts(topics(), partitions(), brokers(alive=2), groups_found)["demo", "orders"]
+    found = topic_facts(topics(), partitions(), brokers(alive=2), topic_readers(groups_found))["demo", "orders"]
 
     assert (found.brokers, found.partitions) == (2, 4)
     assert (found.replication_factor, found.min_in_sync_replicas) == (3, 2)
