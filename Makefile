@@ -14,7 +14,7 @@ RUN := $(VENV)/bin/python
 export PYTHONPATH := $(CURDIR)
 
 # What the tests need from Debian beyond what the set-up installs.
-DEBIAN_PACKAGES := chromium docker-compose rabbitmq-server prometheus
+DEBIAN_PACKAGES := chromium docker-compose rabbitmq-server prometheus prometheus-alertmanager
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo run test test-quick bench lint requirements debian python-version clean
