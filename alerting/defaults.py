@@ -21,14 +21,15 @@ def _rule(
 
 
 DEFAULT_RULES: tuple[Rule, ...] = (
-    # Groups. The status waits by itself until it is sure, so that "for" adds nothing for the
-    # grave ones; an objective is one's own, so that lag and time lag have none by default.
+    # Groups. The status waits by itself until it is sure, so that "for" adds nothing, but for the
+    # minute that a deploy takes; that nothing is known is said by the rules on collection. An
+    # objective is one's own, so that lag and time lag have none by default.
     _rule("GroupLosingData", "losing_data", _CRITICAL),
-    _rule("GroupStopped", "stopped", _CRITICAL),
+    _rule("GroupStopped", "stopped", _CRITICAL, lasts=_MINUTE),
     _rule("GroupStalled", "stalled", _CRITICAL),
-    _rule("GroupFallingBehind", "falling_behind", _WARNING, lasts=2 * _MINUTE, keep=3 * _MINUTE),
+    _rule("GroupFallingBehind", "falling_behind", _WARNING, keep=10 * _MINUTE),
     _rule("GroupRewound", "rewound", _WARNING),
-    _rule("GroupUnknown", "unknown", _WARNING, lasts=5 * _MINUTE),
+    _rule("GroupUnknown", "unknown", _INFO, lasts=5 * _MINUTE),
     _rule("TimeLagHigh", "time_lag", _CRITICAL, None, lasts=_MINUTE, keep=2 * _MINUTE),
     _rule("LagHigh", "lag", _WARNING, None, lasts=_MINUTE, keep=2 * _MINUTE),
     _rule("DataLossNear", "data_loss_deadline", _CRITICAL, 4 * _HOUR, lasts=_MINUTE),

@@ -16,6 +16,9 @@ from alerting.samples import (
 )
 from alerting.words import count, duration, messages, rate
 
+_MANY = 4
+"""So many pauses tell how long one may be."""
+
 
 @dataclass(frozen=True, slots=True)
 class Peers:
@@ -36,6 +39,7 @@ class _Verdict:
     reason: str
     since: float | None = None
     decides: bool = True
+    is_lasting: bool = False
 
 
 def judge(
@@ -83,6 +87,7 @@ def judge(
         verdict.since is not None and verdict.since == found.first_at,
         numbers_of(found),
         decides=verdict.decides,
+        is_lasting=verdict.is_lasting,
     )
 
 
@@ -151,7 +156,7 @@ def _at_end(found: Measurement) -> _Verdict | None:
 
 def _rewound(found: Measurement) -> _Verdict | None:
     rewind = found.rewind
-    if rewind is None:
+    if rewind is None or rewind.was_meant:
         return None
     return _Verdict(
         Status.REWOUND,
@@ -163,42 +168,52 @@ def _rewound(found: Measurement) -> _Verdict | None:
 
 def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | None:
     """Judge a group without members; one that still commits assigns its partitions itself."""
-    if found.members != 0 or found.nobody_since is None:
+    absence = found.absence
+    if found.members != 0 or absence is None:
         return None
-    absent = found.newest.at - found.nobody_since
+    absent = found.newest.at - absence.since
     last = max((at for at in (found.last_advance_at, peers.advanced_at) if at), default=None)
-    commits_alone = last is not None and last > found.nobody_since
+    commits_alone = last is not None and last > absence.since
     if commits_alone:
         return None
     lag = found.newest.lag or 0
-    if absent < max(rules.stop_seconds, 2 * (found.poll_seconds or 0.0)):
+    if absent < max(rules.stop_seconds, found.poll_seconds or 0.0):
         if found.span_seconds < rules.trend_seconds and found.last_advance_at is None:
             return _Verdict(
                 Status.UNKNOWN,
                 f"Unknown: first seen {duration(absent)} ago, without members; "
                 f"{messages(lag)} wait.",
-                found.nobody_since,
+                absence.since,
             )
-        return None
+        return _Verdict(
+            Status.OK, f"Just away: no members for {duration(absent)}; {messages(lag)} wait."
+        )
+    patience = max(rules.job_seconds, rules.job_absences * absence.longest_seconds)
+    if absence.is_between_runs and absent < patience:
+        return _Verdict(
+            Status.OK,
+            f"Between runs: everything was read when it left {duration(absent)} ago; "
+            f"{messages(lag)} wait for the next.",
+            absence.since,
+        )
     arrival = found.recent.arrival_per_second if found.recent else None
     flow = f" and {rate(arrival)} more arrive" if arrival else ""
     return _Verdict(
         Status.STOPPED,
         f"Stopped: nobody consumes, {messages(lag)} wait{flow}.",
-        found.nobody_since,
+        absence.since,
     )
 
 
 def _frozen(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | None:
-    waiting = found.waiting_seconds
-    if found.waiting_since is None:
+    since, waiting = found.waiting.since, found.waiting.seconds
+    if since is None:
         return None
-    limit = _freeze_limit(found, peers, rules)
-    peers_advance = peers.advanced_at is not None and peers.advanced_at > found.waiting_since
-    needed = limit if found.end_moved_while_frozen or peers_advance else rules.idle_freeze_seconds
-    if found.is_rebalancing:
+    peers_advance = peers.advanced_at is not None and peers.advanced_at > since
+    needed = _freeze_limit(found, peers, rules)
+    if not found.end_moved_while_frozen and not peers_advance:
         needed = max(needed, rules.idle_freeze_seconds)
-    if waiting < max(needed, limit):
+    if waiting < needed:
         return None
     lag = messages(found.newest.lag or 0)
     if found.members is None:
@@ -206,14 +221,7 @@ def _frozen(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
             Status.UNKNOWN,
             f"Unknown: no commit for {duration(waiting)} while {lag} wait, and whether anybody "
             "consumes could not be read.",
-            found.waiting_since,
-        )
-    if found.members == 0:
-        return _Verdict(
-            Status.STOPPED,
-            f"Stopped: the group has no members and made no commit for {duration(waiting)}, "
-            f"{lag} wait.",
-            found.waiting_since,
+            since,
         )
     if found.newest.assigned is False:
         while_ = "no member holds it"
@@ -226,19 +234,28 @@ def _frozen(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
     return _Verdict(
         Status.STALLED,
         f"Stalled: no commit for {duration(waiting)} with {lag} waiting, while {while_}.",
-        found.waiting_since,
+        since,
     )
 
 
 def _freeze_limit(found: Measurement, peers: Peers, rules: StatusRules) -> float:
     """Return how long a pause without commits is normal here, in seconds."""
-    period = found.commit_period_seconds
+    pauses = found.waiting.pauses
+    period = pauses.usual_seconds
     if period is None:
         period = peers.commit_period_seconds
-    polls = rules.freeze_polls * (found.poll_seconds or 0.0)
     if period is None:
-        return max(polls, rules.unlearnt_freeze_seconds)
-    return max(polls, rules.freeze_seconds, rules.freeze_periods * period)
+        return max(rules.freeze_polls * (found.poll_seconds or 0.0), rules.unlearnt_freeze_seconds)
+    few = 0 < pauses.seen < _MANY
+    periods = rules.few_freeze_periods if few else rules.freeze_periods
+    limit = max(
+        rules.freeze_polls * (found.poll_seconds or 0.0), rules.freeze_seconds, periods * period
+    )
+    if (found.newest.lag or 0) <= found.largest_commit:
+        limit = max(limit, min(rules.batch_freeze * limit, rules.batch_freeze_seconds))
+    if found.is_rebalancing:
+        return max(limit, rules.idle_freeze_seconds)
+    return max(limit, rules.away_freeze_seconds) if found.waiting.was_away else limit
 
 
 def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
@@ -258,11 +275,15 @@ def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
         )
     direction = trend.direction or (found.full.direction if found.full else 0)
     rising_for = found.newest.at - (found.lowest_at or found.newest.at)
+    growth = found.growth
     if direction > 0 and rising_for >= rules.trend_seconds:
+        is_late = behind is not None and behind >= rules.late_seconds
+        lasting = growth is not None and growth.is_lasting
         return _Verdict(
             Status.FALLING_BEHIND,
             f"Falling behind: {_flow(trend)}{_waits(lag, behind)}.",
-            found.lowest_at,
+            growth.since if growth is not None else found.lowest_at,
+            is_lasting=is_late or lasting,
         )
     if direction < 0:
         drain = _drain_seconds(lag, trend)
@@ -272,11 +293,21 @@ def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
             f"Catching up: {_flow(trend)}{_waits(lag, behind)}{left}.",
             found.highest_at,
         )
-    if behind is not None and behind >= rules.steady_seconds and direction == 0:
+    if growth is not None and growth.is_lasting:
+        return _Verdict(
+            Status.FALLING_BEHIND,
+            f"Falling behind slowly, by {messages(growth.messages)} in "
+            f"{duration(growth.seconds)}: {_flow(trend)}{_waits(lag, behind)}.",
+            growth.since,
+            is_lasting=True,
+        )
+    steady = max(rules.steady_seconds, 3 * (found.commit_period_seconds or 0.0))
+    if behind is not None and behind >= steady and direction == 0:
         return _Verdict(
             Status.FALLING_BEHIND,
             f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
             found.first_at,
+            is_lasting=found.newest.at - found.first_at >= rules.lasting_seconds,
         )
     return _Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
 

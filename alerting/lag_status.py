@@ -129,6 +129,7 @@ def group_status(
         (worst.topic, worst.partition),
         unknown,
         verdicts,
+        any(v.is_lasting for v in alike),
     )
 
 
@@ -139,11 +140,7 @@ def _subscribed_topics(measured: Sequence[Measurement | None]) -> set[str] | Non
         return None
     if any(found.is_rebalancing or not found.members for found in newest):
         return None
-    held = {
-        found.window.topic
-        for found in newest
-        if any(sample.assigned is not False for sample in found.window.samples)
-    }
+    held = {found.window.topic for found in newest if found.newest.assigned}
     return held or None
 
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
-from operator import mul
+from operator import itemgetter, mul
 
+from alerting.growth import Growth, Point, age_of, growth_of
+from alerting.learn import (
+    REBALANCING,
+    Absence,
+    Waiting,
+    absence_of,
+    members_of,
+    plain_state,
+    waiting_of,
+)
 from alerting.samples import PartitionWindow, Sample, StatusRules
 
-_REBALANCING = frozenset({"preparingrebalance", "completingrebalance", "assigning", "reconciling"})
-_WITHOUT_MEMBERS = frozenset({"empty", "dead"})
 _MOST_POINTS = 40
 """A straight line through more points than this is no other line."""
 
@@ -44,11 +53,19 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """The committed offset went backwards."""
+    """The committed offset went backwards.
+
+    Attributes:
+        at: When, in Unix seconds.
+        before: The offset before.
+        after: The offset after.
+        was_meant: Whether the group had no members then: offsets are reset by hand only so.
+    """
 
     at: float
     before: int
     after: int
+    was_meant: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +95,11 @@ class Measurement:
         log_restarted_at: When the log end went backwards: a recreated or truncated topic. Nothing
             before it is measured.
         rewind: The last step backwards that the group has not caught up with again.
-        last_advance_at: Last sample in which the committed offset had grown.
-        waiting_since: First of the trailing samples with messages waiting and no commit.
-        waiting_began_before_window: Whether that is the first sample of all.
-        commit_period_seconds: Longest pause that ended in a commit while messages waited.
-        end_moved_while_frozen: Whether the log end grew after ``waiting_since``.
+        waiting: Messages that wait and the pauses between commits, over all samples.
+        end_moved_while_frozen: Whether the log end grew since messages wait without a commit.
+        largest_commit: Most messages that were committed from one sample to the next.
         overtaken: Where the log start passed the committed offset in this window.
-        nobody_since: First of the trailing samples in which the group had no member.
-        was_at_end: Whether the lag was exactly zero at some time in the window.
+        absence: Since when the group has no members; None: it has, or it is unknown.
         at_end: Whether nothing waits now but, at most, transaction markers.
         members: Members in the newest sample; 0 also where only the state says so.
         is_rebalancing: Whether the newest sample is from the middle of a rebalance.
@@ -93,6 +107,9 @@ class Measurement:
         full: Trend over the whole window, where the newer half leaves anything open.
         lowest_at: When the lag was last at its lowest.
         highest_at: When the lag was last at its highest.
+        growth: How the lag has risen over all samples; None where it has not.
+        age_seconds: Time since the log end passed the committed offset; None where no sample is
+            as old.
     """
 
     window: PartitionWindow
@@ -101,14 +118,11 @@ class Measurement:
     span_seconds: float
     log_restarted_at: float | None
     rewind: Rewind | None
-    last_advance_at: float | None
-    waiting_since: float | None
-    waiting_began_before_window: bool
-    commit_period_seconds: float | None
+    waiting: Waiting
     end_moved_while_frozen: bool
+    largest_commit: int
     overtaken: Overtaken | None
-    nobody_since: float | None
-    was_at_end: bool
+    absence: Absence | None
     at_end: bool
     members: int | None
     is_rebalancing: bool
@@ -116,6 +130,18 @@ class Measurement:
     full: Trend | None
     lowest_at: float | None
     highest_at: float | None
+    growth: Growth | None
+    age_seconds: float | None
+
+    @property
+    def last_advance_at(self) -> float | None:
+        """Last sample in which the committed offset had grown."""
+        return self.waiting.last_advance_at
+
+    @property
+    def commit_period_seconds(self) -> float | None:
+        """The usual longest pause between two commits while messages waited."""
+        return self.waiting.pauses.usual_seconds
 
     @property
     def first_at(self) -> float:
@@ -125,7 +151,7 @@ class Measurement:
     @property
     def waiting_seconds(self) -> float:
         """Time without a commit while messages wait; 0 where nothing waits."""
-        return 0.0 if self.waiting_since is None else self.newest.at - self.waiting_since
+        return 0.0 if self.waiting.since is None else self.newest.at - self.waiting.since
 
     @property
     def lost_messages(self) -> int | None:
@@ -150,22 +176,17 @@ class Measurement:
             return 0.0
         if self.newest.time_lag_seconds is not None:
             return self.newest.time_lag_seconds
+        if self.age_seconds is not None:
+            return self.age_seconds
         for trend in (self.recent, self.full):
             if trend is not None and trend.arrival_per_second > 0:
                 return self.newest.lag / trend.arrival_per_second
         return None
 
 
-def members_of(sample: Sample) -> int | None:
-    """Return the group's members; its state answers where the number is unknown."""
-    if sample.members is not None:
-        return sample.members
-    return 0 if _plain(sample.state) in _WITHOUT_MEMBERS else None
-
-
 def is_rebalancing(sample: Sample) -> bool:
     """Tell whether the group was between two assignments."""
-    return _plain(sample.state) in _REBALANCING
+    return plain_state(sample.state) in REBALANCING
 
 
 def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
@@ -177,25 +198,29 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
     """
     if not window.samples:
         return None
-    samples, restarted_at = _present_log(window.samples)
-    newest = samples[-1]
+    present, restarted_at = _present_log(window.samples)
+    newest = present[-1]
+    recent_from = newest.at - rules.window_seconds
+    samples = present[bisect_left(present, recent_from, key=_time) :]
     poll_seconds = _usual_step(samples)
-    was_at_end = any(sample.lag == 0 for sample in samples)
-    end_lag = 0 if was_at_end else rules.marker_messages
+    end_lag = 0 if _reads_to_end(present) else rules.marker_messages
     rewind = _rewind(samples, rules)
     since_rewind = (
-        samples if rewind is None else [sample for sample in samples if sample.at >= rewind.at]
+        present if rewind is None else [sample for sample in present if sample.at >= rewind.at]
     )
-    waiting_since, last_advance, period = _waiting(since_rewind, end_lag, poll_seconds or 0.0)
-    known = [
+    waiting = waiting_of(window.samples, end_lag, poll_seconds or 0.0)
+    points: list[Point] = [
         (sample.at, sample.log_end, sample.committed, sample.lag)
         for sample in since_rewind
         if sample.log_end is not None and sample.committed is not None and sample.lag is not None
     ]
+    known = points[bisect_left(points, recent_from, key=itemgetter(0)) :]
     lags = [(at, lag) for at, _, _, lag in known]
+    period = waiting.pauses.usual_seconds
     middle = newest.at - max(rules.trend_seconds, (newest.at - samples[0].at) / 2)
     recent = _trend([point for point in known if point[0] >= middle], period, rules)
     is_open = recent is None or recent.direction == 0 or recent.arrival_per_second == 0
+    lag = newest.lag
     return Measurement(
         window=window,
         newest=newest,
@@ -203,26 +228,25 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
         span_seconds=newest.at - samples[0].at,
         log_restarted_at=restarted_at,
         rewind=rewind,
-        last_advance_at=last_advance,
-        waiting_since=waiting_since,
-        waiting_began_before_window=waiting_since == window.samples[0].at,
-        commit_period_seconds=period,
-        end_moved_while_frozen=_grew_since(samples, waiting_since),
+        waiting=waiting,
+        end_moved_while_frozen=_grew_since(samples, waiting.since),
+        largest_commit=_largest_commit(samples),
         overtaken=_overtaken(samples),
-        nobody_since=_nobody_since(samples),
-        was_at_end=was_at_end,
-        at_end=newest.lag is not None and newest.lag <= end_lag,
+        absence=absence_of(window.samples, rules),
+        at_end=lag is not None and lag <= end_lag,
         members=members_of(newest),
         is_rebalancing=is_rebalancing(newest),
         recent=recent,
         full=_trend(known, period, rules) if is_open else None,
         lowest_at=max(lags, key=lambda point: (-point[1], point[0]))[0] if lags else None,
         highest_at=max(lags, key=lambda point: (point[1], point[0]))[0] if lags else None,
+        growth=growth_of(points, period, rules) if lag and lag > end_lag else None,
+        age_seconds=age_of(points) if lag and points and points[-1][0] == newest.at else None,
     )
 
 
-def _plain(state: str | None) -> str:
-    return (state or "").lower().replace("_", "").replace(" ", "")
+def _time(sample: Sample) -> float:
+    return sample.at
 
 
 def _present_log(samples: Sequence[Sample]) -> tuple[Sequence[Sample], float | None]:
@@ -242,53 +266,44 @@ def _rewind(samples: Sequence[Sample], rules: StatusRules) -> Rewind | None:
     """Find the last step backwards that still stands.
 
     A member that loses a partition may commit after its successor did; such a step back is no
-    larger than what is consumed between two samples, and it is not called a rewind.
+    larger than what is consumed between two samples, and it is not called a rewind. Nor is one
+    from beyond the log end: the log was cut, and the group had to follow.
     """
-    known = [(s.at, s.committed) for s in samples if s.committed is not None]
+    known = [(s, s.committed) for s in samples if s.committed is not None]
     rewind: Rewind | None = None
     largest_step = rules.minimum_messages
-    for (_, before), (at, after) in pairwise(known):
+    for (earlier, before), (sample, after) in pairwise(known):
         if rewind is not None and after >= rewind.before:
             rewind = None
-        if before - after > largest_step:
-            rewind = Rewind(at, max(before, rewind.before) if rewind else before, after)
+        cut = earlier.log_end is not None and before > earlier.log_end
+        if before - after > largest_step and not cut:
+            was_meant = members_of(sample) == 0 or members_of(earlier) == 0
+            if rewind is None:
+                rewind = Rewind(sample.at, before, after, was_meant)
+            else:
+                meant = was_meant and rewind.was_meant
+                rewind = Rewind(sample.at, max(before, rewind.before), after, meant)
         largest_step = max(largest_step, after - before)
     return rewind
 
 
-def _waiting(
-    samples: Sequence[Sample], end_lag: int, poll_seconds: float
-) -> tuple[float | None, float | None, float | None]:
-    """Return waiting_since, last_advance_at and commit_period_seconds.
+def _reads_to_end(samples: Sequence[Sample]) -> bool:
+    """Tell whether the group has read up to the very end of a log in which messages arrive.
 
-    The clock starts when messages wait, and again at each commit: an idle partition has no
-    commits either, and says nothing about how often its group commits. A pause is counted only
-    as far as samples saw it, so that a missing poll teaches nothing.
+    Markers of transactions keep it from that, except before the first of them.
     """
-    waiting_since: float | None = None
-    last_advance: float | None = None
-    period: float | None = None
-    committed: int | None = None
-    pause_from: float | None = None
-    seen_at: float | None = None
-    for sample in samples:
-        if sample.committed is not None:
-            if committed is not None and sample.committed > committed:
-                if pause_from is not None and seen_at is not None:
-                    period = max(period or 0.0, seen_at - pause_from + poll_seconds)
-                last_advance = pause_from = sample.at
-                if waiting_since is not None:
-                    waiting_since = sample.at
-            committed = sample.committed
-        if sample.lag is None:
-            continue
-        seen_at = sample.at
-        if sample.lag <= end_lag:
-            waiting_since, pause_from = None, sample.at
-        elif waiting_since is None:
-            waiting_since = sample.at
-            pause_from = sample.at if pause_from is None else pause_from
-    return waiting_since, last_advance, period
+    return any(
+        after.lag == 0
+        and after.log_end is not None
+        and before.log_end is not None
+        and after.log_end > before.log_end
+        for before, after in pairwise(samples)
+    )
+
+
+def _largest_commit(samples: Sequence[Sample]) -> int:
+    known = [sample.committed for sample in samples if sample.committed is not None]
+    return max((after - before for before, after in pairwise(known)), default=0)
 
 
 def _grew_since(samples: Sequence[Sample], since: float | None) -> bool:
@@ -319,18 +334,6 @@ def _overtaken(samples: Sequence[Sample]) -> Overtaken | None:
             )
         before = lost
     return found
-
-
-def _nobody_since(samples: Sequence[Sample]) -> float | None:
-    since: float | None = None
-    for sample in reversed(samples):
-        members = members_of(sample)
-        if members is None:
-            continue
-        if members > 0:
-            break
-        since = sample.at
-    return since
 
 
 def _usual_step(samples: Sequence[Sample]) -> float | None:

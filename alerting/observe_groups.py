@@ -120,6 +120,8 @@ def _of_group(
             if words.check != "unknown":
                 yield Observation(words.check, labels, None)
     words_now = _WORDS.get(status.status)
+    if status.status is Status.FALLING_BEHIND and not status.is_lasting:
+        words_now = None  # perhaps a peak that passes
     topics = ",".join(sorted({p.topic for p in status.partitions if p.status is status.status}))
     related = {"topic": topics}
     if words_now is not None:

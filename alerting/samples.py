@@ -87,12 +87,23 @@ class StatusRules:
         material_seconds: A shorter delay is never a trend.
         steady_seconds: A backlog of this age that neither grows nor shrinks is not normal.
         trend_seconds: How long a direction must be visible before it is called one.
+        window_seconds: Older samples teach what is usual; the newer ones are judged.
+        lasting_seconds: A lag that has grown evenly for so long, with the arrivals of before,
+            will go on growing;
+        long_seconds: one that has grown for so long will anyway,
+        late_seconds: and one that grows and is so old is too late to wait for.
         freeze_polls: Commits are frozen only after this many polls without one,
         freeze_seconds: after this time,
-        freeze_periods: and after this many of the partition's own commit periods.
+        freeze_periods: and after this many of the partition's own commit periods,
+        few_freeze_periods: or this many, before four of them were seen.
+        batch_freeze: So many times longer, while no more waits than was committed at once,
+        batch_freeze_seconds: but no longer than this.
         unlearnt_freeze_seconds: The same, where no commit was seen from which to learn a period.
         idle_freeze_seconds: The same, where nothing arrives and no other partition advances.
+        away_freeze_seconds: The same, where members have just come back.
         stop_seconds: A group without members is stopped after this time, and not before.
+        job_seconds: So long the next run of a job is waited for that comes, reads all and leaves;
+        job_absences: or so many times its longest absence.
         stale_polls: A newest sample that is older than this many polls says nothing about now.
     """
 
@@ -101,12 +112,22 @@ class StatusRules:
     material_seconds: float = 15.0
     steady_seconds: float = 300.0
     trend_seconds: float = 60.0
+    window_seconds: float = 600.0
+    lasting_seconds: float = 900.0
+    long_seconds: float = 2700.0
+    late_seconds: float = 600.0
     freeze_polls: int = 3
-    freeze_seconds: float = 30.0
+    freeze_seconds: float = 45.0
     freeze_periods: float = 2.5
-    unlearnt_freeze_seconds: float = 120.0
+    few_freeze_periods: float = 4.0
+    batch_freeze: float = 6.0
+    batch_freeze_seconds: float = 600.0
+    unlearnt_freeze_seconds: float = 600.0
     idle_freeze_seconds: float = 300.0
+    away_freeze_seconds: float = 120.0
     stop_seconds: float = 30.0
+    job_seconds: float = 26 * 3600.0
+    job_absences: float = 1.5
     stale_polls: float = 4.0
 
 
@@ -163,6 +184,7 @@ class PartitionStatus:
         subscribed: False where the group reads other topics but no longer this one.
         decides: False where an unknown value says nothing about the group: a partition that was
             never committed and that receives nothing.
+        is_lasting: Of a group that falls behind: whether it is no passing peak.
     """
 
     topic: str
@@ -174,6 +196,7 @@ class PartitionStatus:
     numbers: LagNumbers
     subscribed: bool = True
     decides: bool = True
+    is_lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +212,8 @@ class GroupStatus:
         worst: Topic and partition that decided; None where there is none.
         unknown_partitions: Partitions whose lag is unknown: ``numbers.lag`` lacks them.
         partitions: Every partition's verdict, in the order given.
+        is_lasting: Of a group that falls behind: whether it is no passing peak. Nobody need be
+            woken for one that the group recovers from within minutes.
     """
 
     status: Status
@@ -199,6 +224,7 @@ class GroupStatus:
     worst: tuple[str, int] | None
     unknown_partitions: int
     partitions: tuple[PartitionStatus, ...]
+    is_lasting: bool = False
 
     def count(self, status: Status) -> int:
         """Return how many partitions have ``status``."""

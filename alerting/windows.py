@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -12,6 +13,10 @@ from lake.bronze import IN_TOTALS
 WINDOW_SECONDS = 600.0
 """How much of the past a status is decided from."""
 
+HISTORY_SECONDS = 3 * 86400.0
+"""How much more of it teaches what is usual, in ever fewer samples."""
+
+_THINNED_TO = 0.1
 _SERIES = ("committed", "log_start", "log_end", "lag", "time_lag_seconds")
 _KEY = ("cluster", "group", "topic", "partition")
 
@@ -21,6 +26,31 @@ class GroupKey(NamedTuple):
 
     cluster: str
     group: str
+
+
+def thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """Return the samples of a window with a long past: fewer, the older they are.
+
+    All of the last ten minutes stay. An older one goes where the gap that it leaves is no longer
+    than a tenth of its age, so that three days are sixty samples more.
+
+    Args:
+        samples: Samples of one partition in order of time; thinned ones may be thinned again.
+    """
+    if not samples:
+        return ()
+    newest = samples[-1].at
+    kept: list[Sample] = []
+    for index, sample in enumerate(samples):
+        age = newest - sample.at
+        if age <= WINDOW_SECONDS:
+            return (*kept, *samples[index:])
+        if age > HISTORY_SECONDS:
+            continue
+        if kept and samples[index + 1].at - kept[-1].at <= _THINNED_TO * age:
+            continue
+        kept.append(sample)
+    raise AssertionError("unreachable: the newest sample is no older than itself")
 
 
 def build_windows(

@@ -232,7 +232,11 @@ def test_first_sight_without_members_waits_before_it_calls_it_stopped() -> None:
 
 
 def test_lag_of_one_that_was_zero_before_is_no_marker() -> None:
-    found = window(arrival=lambda t: 1.0 if t == 100 else 0.0, capacity=lambda t: float(t < 50))
+    found = window(
+        arrival=lambda t: 1.0 if t in (20, 100) else 0.0,
+        capacity=lambda t: float(t < 50),
+        seconds=900.0,
+    )
 
     status = partition_status(found)
 

@@ -1,0 +1,140 @@
+"""How alerts are scored against what was really going on: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from simulation.scenarios.model import Scenario, Truth
+
+_NO_PAGE = frozenset({"info"})
+_TELLS_NOTHING = "UNKNOWN"
+_LATE_POLLS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """One alert of one evaluator.
+
+    Attributes:
+        begin: When it fired, in seconds from the scenario's beginning.
+        end: When it was resolved; the last poll's time where it never was.
+        rule: The rule that fired.
+        status: What it said.
+        severity: How loud it is; ``info`` does not page.
+        resolved: Whether it was over before the scenario was.
+    """
+
+    begin: float
+    end: float
+    rule: str
+    status: str
+    severity: str
+    resolved: bool = True
+
+    @property
+    def pages(self) -> bool:
+        """Whether somebody is told."""
+        return self.severity not in _NO_PAGE
+
+    @property
+    def tells(self) -> bool:
+        """Whether it tells of an incident: that nothing is known does not."""
+        return self.pages and self.status != _TELLS_NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How right an evaluator was on one scenario.
+
+    Attributes:
+        incidents: Times of trouble in the scenario.
+        delays: Seconds from the beginning of each that was told until it was.
+        missed: How many were not told at all.
+        false_alerts: Alerts that began while nothing was wrong.
+        flaps: Alerts that told of an incident again.
+        sent: Messages: one for each alert, one for each that was resolved.
+    """
+
+    incidents: int
+    delays: tuple[float, ...]
+    missed: int
+    false_alerts: int
+    flaps: int
+    sent: int
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing was missed, and nothing told that was not so."""
+        return not self.missed and not self.false_alerts
+
+    @property
+    def verdict(self) -> str:
+        """In a word."""
+        if self.missed and self.false_alerts:
+            return "missed, false alarm"
+        if self.missed:
+            return "missed"
+        return "false alarm" if self.false_alerts else "right"
+
+
+def score(scenario: Scenario, fired: Sequence[Fired]) -> Score:
+    """Score the alerts of one evaluator on one scenario.
+
+    An incident is told by the first alert that holds while it lasts. An alert is false where it
+    began outside every incident; two polls after its end are still its own, because nobody can
+    have seen the end before.
+    """
+    grace = _LATE_POLLS * scenario.poll_seconds
+    incidents = _merged([one for one in scenario.truth if one.should_alert])
+    paging = [alert for alert in fired if alert.pages]
+    delays = []
+    flaps = 0
+    for incident in incidents:
+        telling = [
+            alert
+            for alert in paging
+            if alert.tells and alert.begin < incident.end and alert.end > incident.begin
+        ]
+        if telling:
+            first = min(alert.begin for alert in telling)
+            delays.append(max(0.0, first - incident.begin))
+            rules = [alert.rule for alert in telling]
+            flaps += len(rules) - len(set(rules))
+    false = sum(
+        1
+        for alert in paging
+        if not any(one.begin <= alert.begin <= one.end + grace for one in incidents)
+    )
+    return Score(
+        len(incidents),
+        tuple(delays),
+        len(incidents) - len(delays),
+        false,
+        flaps,
+        len(paging) + sum(1 for alert in paging if alert.resolved),
+    )
+
+
+def _merged(incidents: Sequence[Truth]) -> list[Truth]:
+    """Join what follows without a pause: one incident may change its status."""
+    merged: list[Truth] = []
+    for one in sorted(incidents, key=lambda found: found.begin):
+        if merged and one.begin <= merged[-1].end:
+            last = merged.pop()
+            one = Truth(last.begin, max(last.end, one.end), last.status, True)
+        merged.append(one)
+    return merged
+
+
+def median_delay(scores: Sequence[Score]) -> float | None:
+    """Return the median delay over all incidents that were told, in seconds; None without one."""
+    delays = [delay for found in scores for delay in found.delays]
+    return median(delays) if delays else None
+
+
+def fastest_right(scores: Sequence[Score]) -> tuple[float, ...] | None:
+    """Return the delays of the fastest evaluator that is right on a scenario; None without one."""
+    right = [found.delays for found in scores if found.is_right and found.incidents]
+    return min(right, key=sum) if right else None

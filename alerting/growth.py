@@ -1,0 +1,115 @@
+"""Whether a lag that grows will go on growing: a passing peak looks the same at first."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from alerting.samples import StatusRules
+
+Point = tuple[float, int, int, int]
+"""Time, log end, committed offset, lag."""
+
+_ONSET = 0.15
+_STILL = 0.4
+_UNCHANGED = 0.1
+_BEFORE_SECONDS = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A lag that has risen from its lowest.
+
+    Attributes:
+        since: When it was last near its lowest, in Unix seconds.
+        seconds: How long ago.
+        messages: By how many it has risen, commit steps left out.
+        is_lasting: Whether nothing speaks for an end: what arrives is what arrived before and the
+            lag rises evenly; or it has risen for so long that it does not matter why.
+    """
+
+    since: float
+    seconds: float
+    messages: int
+    is_lasting: bool
+
+
+def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules) -> Growth | None:
+    """Return how the lag has risen; None where it has not.
+
+    A peak of arrivals bends: it rises, then eases. Where arrivals are those of before, the group
+    has become slower, and nothing says that it will be faster again by itself.
+
+    Args:
+        points: In order of time, up to some hours.
+        period: Usual pause between commits, in seconds; the lag swings that much without growing.
+        rules: Thresholds.
+    """
+    if len(points) < 4:
+        return None
+    now = points[-1][0]
+    swing = max(rules.trend_seconds, 2 * (period or 0.0))
+    lags = [point[3] for point in points]
+    recent = [lag for at, _, _, lag in points if at >= now - swing]
+    current, lowest = min(recent), min(lags)
+    risen = current - lowest
+    if risen <= 3 * rules.minimum_messages:
+        return None
+    near = lowest + _ONSET * risen
+    onset = max(index for index, lag in enumerate(lags) if lag <= near)
+    # It began to rise before it had risen that far.
+    since = max(points[0][0], now - (now - points[onset][0]) / (1 - _ONSET))
+    seconds = now - since
+    after = [point for point in points if point[0] >= since]
+    thirds = [_at(after, since + seconds * part / 3) for part in range(4)]
+    rises = [late[1] - early[1] for early, late in pairwise(thirds)]
+    arrivals = [(late[0] - early[0]) * 3 / seconds for early, late in pairwise(thirds)]
+    mean = sum(rises) / 3
+    still_rises = mean > 0 and rises[2] >= _STILL * mean
+    is_even = mean > 0 and min(rises) >= _STILL * mean
+    arrived = sum(arrivals) / 3
+    usual = _rate(points[: onset + 1], seconds)
+    steady = all(abs(rate - arrived) <= _UNCHANGED * arrived for rate in arrivals)
+    as_before = usual is None or abs(arrived - usual) <= _UNCHANGED * max(usual, arrived)
+    lasting = (seconds >= rules.lasting_seconds and is_even and steady and as_before) or (
+        seconds >= rules.long_seconds and still_rises
+    )
+    return Growth(since, seconds, risen, lasting)
+
+
+def _at(points: Sequence[Point], time: float) -> tuple[float, float]:
+    """Return log end and lag at a time, on a straight line between two points."""
+    index = bisect_right(points, time, key=lambda point: point[0])
+    if index >= len(points):
+        return float(points[-1][1]), float(points[-1][3])
+    if index == 0:
+        return float(points[0][1]), float(points[0][3])
+    before, after = points[index - 1], points[index]
+    share = (time - before[0]) / (after[0] - before[0])
+    return (
+        before[1] + share * (after[1] - before[1]),
+        before[3] + share * (after[3] - before[3]),
+    )
+
+
+def _rate(points: Sequence[Point], seconds: float) -> float | None:
+    """Return arrivals per second over the last so many seconds; None where too few are known."""
+    last = points[-1]
+    first = next(point for point in points if point[0] >= last[0] - seconds)
+    span = last[0] - first[0]
+    return (last[1] - first[1]) / span if span >= _BEFORE_SECONDS else None
+
+
+def age_of(points: Sequence[Point]) -> float | None:
+    """Return how long ago the log end passed the committed offset; None: before all points."""
+    now, _, committed, _ = points[-1]
+    if points[0][1] > committed:
+        return None
+    index = bisect_right(points, committed, key=lambda point: point[1])
+    if index >= len(points):
+        return 0.0
+    before, after = points[index - 1], points[index]
+    share = (committed - before[1]) / (after[1] - before[1])
+    return now - (before[0] + share * (after[0] - before[0]))

@@ -1,0 +1,198 @@
+"""What a group's own past teaches: how long its pauses between commits and its absences are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from alerting.samples import Sample, StatusRules
+
+_WITHOUT_MEMBERS = frozenset({"empty", "dead"})
+_BACKLOG_OF_A_RUN = 20
+_GAP_POLLS = 2.5
+
+
+def plain_state(state: str | None) -> str:
+    """Return a group's state without case and separators, as clients differ in both."""
+    return (state or "").lower().replace("_", "").replace(" ", "")
+
+
+def members_of(sample: Sample) -> int | None:
+    """Return the group's members; its state answers where the number is unknown."""
+    if sample.members is not None:
+        return sample.members
+    return 0 if plain_state(sample.state) in _WITHOUT_MEMBERS else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """How long a partition usually waits for its next commit.
+
+    Attributes:
+        usual_seconds: The longest pause between two commits while messages waited, unless it
+            happened once only and was three times as long as any other; None before the first.
+        seen: How many pauses were seen.
+    """
+
+    usual_seconds: float | None = None
+    seen: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Messages that wait now, and what was committed before.
+
+    Attributes:
+        since: First of the trailing samples with messages waiting and no commit; None: none wait.
+        seconds: How much of the time since then was seen: polls that are missing, values that
+            could not be read and times without members do not count.
+        last_advance_at: Last sample in which the committed offset had grown.
+        was_away: Whether the group had no members, or shared out its partitions, meanwhile.
+        pauses: How long such a wait usually is.
+    """
+
+    since: float | None
+    seconds: float
+    last_advance_at: float | None
+    was_away: bool
+    pauses: Pauses
+
+
+def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> Waiting:
+    """Read off how long messages have waited without a commit, and how long they usually do.
+
+    The clock starts when messages wait, and again at each commit: an idle partition has no
+    commits either. Only a pause between two commits teaches: the one at first sight, or after
+    nothing had waited, is but a part of one. It counts as far as samples saw it.
+
+    Args:
+        samples: In order of time.
+        end_lag: A lag up to this is none.
+        poll_seconds: Usual time between samples.
+    """
+    since: float | None = None
+    seconds = 0.0
+    last_advance: float | None = None
+    was_away = False
+    committed: int | None = None
+    pause_from: float | None = None
+    waited_at: float | None = None
+    longest, second, seen = 0.0, 0.0, 0
+    for sample in samples:
+        away = members_of(sample) == 0
+        if sample.committed is not None:
+            if committed is not None and sample.committed > committed:
+                if pause_from is not None and waited_at is not None:
+                    pause = waited_at - pause_from + poll_seconds
+                    longest, second = max(longest, pause), max(second, min(longest, pause))
+                    seen += 1
+                last_advance = waited_at = pause_from = sample.at
+                since, seconds, was_away = None, 0.0, False
+            committed = sample.committed
+        if sample.lag is None:
+            waited_at = pause_from = None
+            continue
+        if sample.lag <= end_lag:
+            since, seconds, was_away = None, 0.0, False
+            if last_advance != sample.at:
+                pause_from = waited_at = None
+            continue
+        if away:
+            was_away, pause_from = True, None
+        elif since is not None and waited_at is not None:
+            step = sample.at - waited_at
+            seconds += step if step <= _GAP_POLLS * poll_seconds else 0.0
+        was_away = was_away or plain_state(sample.state) in REBALANCING
+        waited_at = None if away else sample.at
+        since = sample.at if since is None else since
+    usual = longest if seen < 3 or longest <= 3 * second else second
+    return Waiting(since, seconds, last_advance, was_away, Pauses(usual if seen else None, seen))
+
+
+REBALANCING = frozenset({"preparingrebalance", "completingrebalance", "assigning", "reconciling"})
+"""States between two assignments, as ``plain_state`` writes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """The group has no members now.
+
+    Attributes:
+        since: First of the trailing samples without one.
+        is_between_runs: Whether it has come, read everything and left before, or was seen first
+            with everything read: a job that runs now and then.
+        longest_seconds: The longest earlier absence that it came back from; 0 without one.
+    """
+
+    since: float
+    is_between_runs: bool
+    longest_seconds: float
+
+
+@dataclass(slots=True)
+class _Run:
+    """A time in which the group had members."""
+
+    begin: float
+    first_lag: int | None
+    last_lag: int | None = None
+    away_before: float = 0.0
+    at_first_sight: bool = False
+
+    def is_job(self, end: float, end_lag: int) -> bool:
+        """Tell whether it was that of a job: it read what had come together, and left."""
+        if self.last_lag is None or self.first_lag is None or self.last_lag > end_lag:
+            return False
+        if self.at_first_sight:
+            return self.first_lag > _BACKLOG_OF_A_RUN * (self.last_lag + end_lag + 50)
+        return end - self.begin < self.away_before
+
+
+def absence_of(samples: Sequence[Sample], rules: StatusRules) -> Absence | None:
+    """Read off since when the group has no members, and whether that is usual; None: it has some.
+
+    Args:
+        samples: In order of time.
+        rules: Thresholds.
+    """
+    newest = next((s for s in reversed(samples) if members_of(s) is not None), None)
+    if newest is None or members_of(newest):
+        return None
+    since: float | None = None
+    committed: int | None = None
+    is_job, longest = False, 0.0
+    run: _Run | None = None
+    for index, sample in enumerate(samples):
+        members = members_of(sample)
+        if members is None:
+            continue
+        if members == 0:
+            if run is not None:
+                # What arrived since the last commit of the run is not its fault.
+                late = 0 if sample.lag is None else sample.lag
+                run.last_lag = late if run.last_lag is None else min(late, run.last_lag)
+                is_job = is_job or run.is_job(sample.at, _one_poll(samples, index, rules))
+                run = None
+            if since is None:
+                since = sample.at
+                is_job = is_job or (index == 0 and sample.lag is not None and sample.lag <= 0)
+            elif committed is not None and (sample.committed or 0) > committed:
+                # It came and left between two of the thinned samples.
+                longest, since, is_job = max(longest, sample.at - since), sample.at, True
+        else:
+            if run is None:
+                away = 0.0 if since is None else sample.at - since
+                longest = max(longest, away)
+                run = _Run(sample.at, sample.lag, None, away, since is None)
+            run.last_lag = sample.lag if sample.lag is not None else run.last_lag
+            since = None
+        committed = sample.committed if sample.committed is not None else committed
+    return None if since is None else Absence(since, is_job, longest)
+
+
+def _one_poll(samples: Sequence[Sample], index: int, rules: StatusRules) -> int:
+    """Return what arrives in a poll: no more than that waits where everything was read."""
+    before, after = samples[max(0, index - 1)], samples[index]
+    if before.log_end is None or after.log_end is None:
+        return rules.minimum_messages
+    return max(rules.minimum_messages, 3 * max(0, after.log_end - before.log_end))

@@ -1,0 +1,32 @@
+"""Retention deletes what a slow group has not read."""
+
+from dataclasses import replace
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.record import HOUR, observe, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; from the first message lost the group loses more and more."""
+    group = setting("behind log start", variant)
+    at = group.begins()
+    keeps = group.draw.between(1200.0, 600.0, 1800.0)
+    factor = group.draw.between(0.3, 0.1, 0.5) * group.arrival / group.members
+    factor /= group.consumers.rate_per_second
+    slower = Event(at, lambda run: run.set_capacity(factor))
+    workload = replace(
+        group.workload(None, [slower]), retention_seconds=keeps, retention_check_seconds=60.0
+    )
+    end = 2 * HOUR
+    seen = observe(workload, group.draw.seed, 5.0, end)
+    lost = next(one.at for one in seen if (one.log_start > one.committed).any())
+    return group.scenario(
+        workload,
+        end,
+        [
+            Truth(0.0, at, "OK", False),
+            Truth(at, lost, "FALLING_BEHIND", True),
+            Truth(lost, end, "LOSING_DATA", True),
+        ],
+    )

@@ -1,0 +1,41 @@
+"""A broker does not answer for a while: nothing is known of its partitions, or of the group."""
+
+from dataclasses import replace
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, ScenarioSample, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; that a broker is away is told by the brokers' alerts."""
+    group = setting("broker outage", variant)
+    at = group.begins()
+    back = at + group.draw.between(420.0, 60.0, 900.0)
+    every = group.draw.one_of(3, 1, 2)
+    is_coordinator = group.draw.one_of(False, True)
+    away = [number for number in range(group.partitions) if number % every == 0]
+
+    def unread(_topic: str, partition: int, seen: ScenarioSample) -> ScenarioSample:
+        if not at <= seen.t < back:
+            return seen
+        if partition in away:
+            seen = replace(seen, log_start=None, log_end=None)
+        if is_coordinator:
+            seen = replace(seen, committed=None, members=None, assigned=None, state=None)
+        return seen
+
+    events = [
+        Event(at, lambda run: run.freeze(*away)),
+        Event(back, lambda run: run.thaw(*away)),
+    ]
+    return group.scenario(
+        group.workload(None, events),
+        HOUR,
+        [
+            Truth(0.0, at, "OK", False),
+            Truth(at, back, "UNKNOWN", False),
+            Truth(back, HOUR, "CATCHING_UP", False),
+        ],
+        changes=[unread],
+    )

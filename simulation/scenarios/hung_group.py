@@ -1,0 +1,26 @@
+"""All consumers hang in a call: members are there, nothing is committed."""
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; the group is stalled until it works again."""
+    group = setting("hung group", variant)
+    at = group.begins()
+    back = at + group.draw.between(1200.0, 600.0, 2400.0)
+    events = [
+        Event(at, lambda run: run.freeze(*range(group.partitions))),
+        Event(back, lambda run: run.thaw(*range(group.partitions))),
+    ]
+    end = back + HOUR
+    return group.scenario(
+        group.workload(None, events),
+        end,
+        [
+            Truth(0.0, at, "OK", False),
+            Truth(at, back, "STALLED", True),
+            Truth(back, end, "CATCHING_UP", False),
+        ],
+    )

@@ -1,0 +1,27 @@
+"""One partition stands still behind a message that cannot be processed."""
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; the partition is stalled until somebody removes the message."""
+    group = setting("poison partition", variant)
+    at = group.begins()
+    back = at + group.draw.between(1200.0, 600.0, 2400.0)
+    which = group.draw.one_of(0, group.partitions - 1)
+    events = [
+        Event(at, lambda run: run.freeze(which)),
+        Event(back, lambda run: run.thaw(which)),
+    ]
+    end = back + HOUR
+    return group.scenario(
+        group.workload(None, events),
+        end,
+        [
+            Truth(0.0, at, "OK", False),
+            Truth(at, back, "STALLED", True),
+            Truth(back, end, "CATCHING_UP", False),
+        ],
+    )

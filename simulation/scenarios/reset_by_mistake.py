@@ -1,0 +1,23 @@
+"""Committed offsets go back while the group works: a seek in the code, or a backup restored."""
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; everything is processed a second time."""
+    group = setting("reset by mistake", variant)
+    at = group.begins()
+    spare = group.draw.between(2.0, 1.5, 4.0)
+    event = Event(at, lambda run: run.reset_offsets("earliest"))
+    end = at + HOUR
+    return group.scenario(
+        group.workload(None, [event], rate_per_second=spare * group.arrival / group.members),
+        end,
+        [
+            Truth(0.0, at, "OK", False),
+            Truth(at, at + at / (spare - 1), "REWOUND", True),
+            Truth(at + at / (spare - 1), end, "OK", False),
+        ],
+    )

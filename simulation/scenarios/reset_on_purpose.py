@@ -1,0 +1,29 @@
+"""An operator stops the group, resets it to the earliest offset and starts it again."""
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; nobody needs to be told of what was meant."""
+    group = setting("reset to earliest on purpose", variant)
+    at = group.begins()
+    paused = max(group.draw.between(60.0, 45.0, 80.0), group.poll_seconds)
+    spare = group.draw.between(4.0, 2.0, 8.0)
+    events = [
+        Event(at, lambda run: run.scale(0)),
+        Event(at + paused / 2, lambda run: run.reset_offsets("earliest")),
+        Event(at + paused, lambda run: run.scale(group.members)),
+    ]
+    end = at + HOUR
+    return group.scenario(
+        group.workload(
+            None,
+            events,
+            start_seconds=5.0,
+            rate_per_second=spare * group.arrival / group.members,
+        ),
+        end,
+        [Truth(0.0, at, "OK", False), Truth(at, end, "CATCHING_UP", False)],
+    )

@@ -1,0 +1,17 @@
+"""A group that is behind is set to the newest offset."""
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; nothing is wrong any more."""
+    group = setting("reset to latest", variant)
+    at = group.begins()
+    events = [
+        Event(at, lambda run: run.scale(0)),
+        Event(at + 30, lambda run: run.reset_offsets("latest")),
+        Event(at + 50, lambda run: run.scale(group.members)),
+    ]
+    return group.scenario(group.workload(None, events, start_seconds=5.0), HOUR)

@@ -1,0 +1,27 @@
+"""The consumers are restarted one after the other."""
+
+from functools import partial
+
+from simulation.assignors import Assignor
+from simulation.model import Event
+from simulation.scenarios.model import Scenario
+from simulation.scenarios.record import HOUR, setting
+from simulation.simulator import Simulation
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; nothing is wrong."""
+    group = setting("rolling restart of consumers", variant)
+    at = group.begins()
+    each = group.draw.between(60.0, 40.0, 120.0)
+    assignor = group.draw.one_of(Assignor.RANGE, Assignor.COOPERATIVE_STICKY)
+    back = group.draw.between(20.0, 10.0, 30.0)
+
+    def restart(slot: int, run: Simulation) -> None:
+        run.restart_member(slot, back_after_seconds=back)
+
+    events = [Event(at + slot * each, partial(restart, slot)) for slot in range(group.members)]
+    return group.scenario(
+        group.workload(None, events, assignor=assignor),  # type: ignore[arg-type]
+        HOUR,
+    )

@@ -1,0 +1,21 @@
+"""One of the members is too slow for its share: its partitions fall behind, the others do not."""
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; the lag of that member's partitions grows without end."""
+    group = setting("one slow member", variant)
+    at = group.begins()
+    spare = group.consumers.rate_per_second * group.members / group.arrival
+    most = group.members * -(-group.partitions // group.members) / group.partitions
+    factor = most / spare * group.draw.between(0.6, 0.3, 0.8)
+    slower = Event(at, lambda run: run.set_member_capacity(0, factor))
+    end = 2 * HOUR
+    return group.scenario(
+        group.workload(None, [slower]),
+        end,
+        [Truth(0.0, at, "OK", False), Truth(at, end, "FALLING_BEHIND", True)],
+    )

@@ -1,0 +1,19 @@
+"""A group that commits once in some minutes hangs: its pause becomes longer than any before."""
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; the group is stalled."""
+    group = setting("stall of a group with slow commits", variant)
+    every = group.draw.between(120.0, 60.0, 240.0)
+    at = group.begins(1800.0)
+    event = Event(at, lambda run: run.freeze(*range(group.partitions)))
+    end = at + 1.5 * HOUR
+    return group.scenario(
+        group.workload(None, [event], commit_seconds=every),
+        end,
+        [Truth(0.0, at, "OK", False), Truth(at, end, "STALLED", True)],
+    )

@@ -1,0 +1,25 @@
+"""A group that is stopped already when monitoring begins, with messages waiting."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from simulation.model import Backlog, Event
+from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; nobody consumes."""
+    group = setting("stopped at first sight", variant)
+    hours = group.draw.between(1.0, 0.1, 8.0)
+    backlog = Backlog(
+        np.full(group.partitions, hours * HOUR * group.arrival / group.partitions),
+        np.full(group.partitions, hours * HOUR),
+    )
+    stop = Event(0.0, lambda run: run.scale(0))
+    return group.scenario(
+        replace(group.workload(None, [stop]), backlog=backlog),
+        HOUR,
+        [Truth(0.0, HOUR, "STOPPED", True)],
+    )
