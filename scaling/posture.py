@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from alerting.words import duration, plural
+from alerting.words import duration, plural, rate
 from scaling.artefacts import topic_setting
 from scaling.caveats import DISK
 from scaling.model import (
@@ -24,6 +24,10 @@ ADVISED_MIN_ISR = 2
 PARTITIONS_PER_BROKER = 3
 """A rule of thumb, below any measured need."""
 
+MANY_TIMES = 4
+QUIET_PER_SECOND = 1.0
+"""Over-partitioned: so many times what consumers and the rule of thumb use, each so quiet."""
+
 _PRODUCERS = Caveat(
     CaveatLevel.LOW,
     "Counts for producers with acks=all; what a producer uses cannot be read from the brokers.",
@@ -42,7 +46,8 @@ _LEGACY = Caveat(
 
 def posture_advice(facts: TopicFacts) -> list[Recommendation]:
     """Return advice on durability and retention; says so where neither needs a change."""
-    found = [one for one in (_durability(facts), _retention(facts)) if one is not None]
+    checks = (_durability, _retention, _defaults, _too_many)
+    found = [one for check in checks if (one := check(facts)) is not None]
     return found or [
         _advice(
             facts,
@@ -174,6 +179,47 @@ def _retention(facts: TopicFacts) -> Recommendation | None:
         f"{ratio:.0%} of the retention is used.",
         confidence=Confidence.MEDIUM,
         caveats=(DISK,),
+    )
+
+
+def _defaults(facts: TopicFacts) -> Recommendation | None:
+    """Notice a topic that looks as if nobody had made it on purpose."""
+    if facts.kind not in (None, "application") or facts.brokers is None or facts.brokers < 2:
+        return None
+    if facts.settings or facts.partitions != 1 or facts.replication_factor != 1:
+        return None
+    return _advice(
+        facts,
+        Kind.DEFAULTS,
+        Severity.INFO,
+        "One partition, one copy and no setting of its own: it looks as if a client's first "
+        "message had created it with the broker's defaults. Create topics on purpose, and set "
+        "auto.create.topics.enable=false on the brokers.",
+        confidence=Confidence.MEDIUM,
+    )
+
+
+def _too_many(facts: TopicFacts) -> Recommendation | None:
+    """Notice far more partitions than the traffic and the consumers use."""
+    rates = [rate for rate in facts.rates.values() if rate is not None]
+    if facts.kind not in (None, "application") or len(rates) < facts.partitions:
+        return None
+    members = [one.members for one in facts.readers if one.members is not None]
+    used = max([PARTITIONS_PER_BROKER * (facts.brokers or 1), *members])
+    if facts.partitions <= MANY_TIMES * used or sum(rates) / facts.partitions >= QUIET_PER_SECOND:
+        return None
+    replicas = facts.partitions * (facts.replication_factor or 1)
+    return _advice(
+        facts,
+        Kind.OVER_PARTITIONED,
+        Severity.INFO,
+        f"{facts.partitions} partitions for {rate(sum(rates))} and at most "
+        f"{plural(max(members, default=0), 'consumer')} a group: {replicas} replicas cost memory, "
+        "files and time at each failover. Partitions cannot be taken away: a new topic with fewer "
+        "is the way, when it is moved anyway.",
+        quantity="partitions",
+        current=facts.partitions,
+        confidence=Confidence.MEDIUM,
     )
 
 

@@ -15,6 +15,7 @@ from scaling.facts import GroupFacts
 from scaling.group_artefacts import group_artefacts
 from scaling.keda_answer import keda_answer
 from scaling.model import Confidence, Evidence, Kind, Recommendation, Severity, by_urgency
+from scaling.partitions import partition_advice
 from scaling.posture import posture_advice
 from scaling.retention import ACT_WITHIN_SECONDS, group_deadline, retention_advice
 from scaling.sized import sized_advice
@@ -65,12 +66,15 @@ def _completed(facts: GroupFacts, advice: Recommendation) -> Recommendation:
 
 
 def recommend_topic(facts: TopicFacts) -> tuple[Recommendation, ...]:
-    """Return the advice on a topic's posture, most urgent first; at least one piece.
+    """Return the advice on a topic's partitions and posture, most urgent first; one at least.
 
     Args:
         facts: What is known of it.
     """
     found = posture_advice(facts)
+    partitions = partition_advice(facts)
+    if partitions is not None:
+        found = [partitions, *(one for one in found if one.kind is not Kind.KEEP)]
     return tuple(sorted(found, key=by_urgency))
 
 
