@@ -18,6 +18,27 @@ _SAMPLE = (
 )
 
 
+# Of tables whose rows are left out while nothing changes; see lake.carried.
+_CARRIED = columns(
+    run="string",  # the polls that belong together; null: the poll is complete by itself
+    mark="string",  # poll: it was read, gone: a series is no more; null: a sample
+)
+
+
+def _carried(
+    name: str, key: tuple[str, ...], /, volatile: tuple[str, ...] = (), **types: Type
+) -> Table:
+    return Table(
+        name,
+        "bronze",
+        (*_SAMPLE, *columns(**types), *_CARRIED, DATE),
+        time="observed_at",
+        key=("cluster", "poll_id", *key),
+        carried=True,
+        volatile=volatile,
+    )
+
+
 def _bronze(name: str, key: tuple[str, ...], /, **types: Type) -> Table:
     return Table(
         name,
@@ -46,7 +67,7 @@ BROKERS = _bronze(
     unknown_reason="string",
 )
 
-PARTITIONS = _bronze(
+PARTITIONS = _carried(
     "partitions",
     ("topic", "partition"),
     topic="string",
@@ -114,9 +135,11 @@ GROUP_MEMBERS = _bronze(
     assigned_partitions="int",  # 0: an idle consumer
 )
 
-GROUP_OFFSETS = _bronze(
+GROUP_OFFSETS = _carried(
     "group_offsets",
     ("group", "topic", "partition"),
+    # A consumer without messages still commits the same offset every few seconds.
+    ("committed_at", "commits_per_second"),
     group="string",
     topic="string",
     partition="int",

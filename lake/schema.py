@@ -82,6 +82,9 @@ class Table:
         columns: All columns, the partition column ``date`` last.
         time: The column that ``date`` is taken from.
         key: The columns that tell one row from another.
+        carried: Whether rows that repeat the one before are left out; see ``lake.carried``.
+        volatile: Columns of a carried table whose change alone writes no row: what is read of
+            them may be as old as a row is carried.
     """
 
     name: str
@@ -89,6 +92,13 @@ class Table:
     columns: tuple[Column, ...]
     time: str
     key: tuple[str, ...]
+    carried: bool = False
+    volatile: tuple[str, ...] = ()
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """The columns that name what is sampled: the key without poll and time."""
+        return tuple(name for name in self.key if name not in ("poll_id", self.time))
 
     @cached_property
     def polars_schema(self) -> pl.Schema:

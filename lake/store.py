@@ -13,6 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from config.settings import LakeSettings
+from lake.carried import CARRIED_FOR, NEEDED, POLL, expanded
 from lake.errors import LakeError, SchemaError, UnreadableTableError, one_line
 from lake.schema import Table
 from lake.upkeep import COMPRESSED, Kept
@@ -180,7 +181,8 @@ class Lake:
 
         Returns:
             All columns of the definition; those that the files lack yet are null. A table that
-            does not exist has no rows. Files outside the dates are not opened.
+            does not exist has no rows. Files outside the dates are not opened. Of a carried
+            table these are the rows as they were written: see ``lake.carried``.
 
         Raises:
             UnreadableTableError: The table's log cannot be read. Collecting a frame whose files
@@ -213,15 +215,40 @@ class Lake:
     ) -> pl.DataFrame:
         """Read rows; see ``scan`` for what the arguments mean.
 
+        Rows that a carried table leaves out while nothing changes are filled in.
+
         Raises:
             UnreadableTableError: The table or one of its files cannot be read.
         """
+        if table.carried:
+            return self._read_carried(table, predicates, since, until, cluster, columns)
         frame = self.scan(table, since=since, until=until, cluster=cluster)
         if predicates:
             frame = frame.filter(*predicates)
         if columns is not None:
             frame = frame.select(columns)
         return self._collect(table, frame)
+
+    def _read_carried(
+        self,
+        table: Table,
+        predicates: tuple[pl.Expr, ...],
+        since: datetime | None,
+        until: datetime | None,
+        cluster: str | None,
+        columns: list[str] | None,
+    ) -> pl.DataFrame:
+        before = None if since is None else since - CARRIED_FOR
+        frame = self.scan(table, since=before, until=until, cluster=cluster)
+        # Which series are wanted can be asked of the files; what a row says, only once it is there.
+        first = [one for one in predicates if set(one.meta.root_names()) <= set(table.series)]
+        if first:
+            frame = frame.filter(pl.all_horizontal(first) | (pl.col("mark") == POLL))
+        wanted = list(table.polars_schema) if columns is None else columns
+        asked = [name for one in predicates for name in one.meta.root_names()]
+        frame = frame.select(list(dict.fromkeys([*wanted, *asked, *table.series, *NEEDED])))
+        rows = expanded(table, self._collect(table, frame), since=since, until=until)
+        return rows.filter(*predicates).sort(table.time, maintain_order=True).select(wanted)
 
     def latest(
         self,
@@ -246,8 +273,14 @@ class Lake:
         Raises:
             UnreadableTableError: The table or one of its files cannot be read.
         """
-        frame = self.scan(table, since=now - within, cluster=cluster).filter(*predicates)
-        newest = self._collect(table, frame.select(pl.col(table.time).max())).item()
+        since = now - within
+        if table.carried and predicates:
+            found = self.read(
+                table, *predicates, since=since, cluster=cluster, columns=[table.time]
+            ).lazy()
+        else:
+            found = self.scan(table, since=since, cluster=cluster).filter(*predicates)
+        newest = self._collect(table, found.select(pl.col(table.time).max())).item()
         if newest is None:
             return pl.DataFrame(schema=table.polars_schema)
         at = pl.col(table.time) == newest

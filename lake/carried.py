@@ -1,0 +1,203 @@
+"""Samples that are not written again while nothing changes, and how readers get them back.
+
+Most partitions of a large cluster are idle. A collector writes a row of a ``carried`` table when
+something of it changed, and anew after ``CARRIED_FOR`` at the latest. The rows of a collector
+form a run (column ``run``): its first poll is complete, and so is the first one of each date. Each
+poll of a run leaves one row with mark ``poll`` and no series: whatever was not written in it is as
+it was last. A row with mark ``gone`` says that its series is no more. Rows without a run are
+complete by themselves.
+
+A reader starts ``CARRIED_FOR`` before the time that it wants, and calls ``expanded``.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+import polars as pl
+
+from lake.schema import Table
+
+CARRIED_FOR = timedelta(minutes=5)
+"""A row stands for no poll that is so much later, or later still."""
+
+POLL = "poll"
+GONE = "gone"
+NEEDED = ("cluster", "observed_at", "poll_id", "run", "mark")
+"""Columns that ``expanded`` cannot do without, beside the table's series."""
+
+_SAMPLE = ("cluster", "observed_at", "poll_id", "date", "run", "mark")
+
+
+def series_ids(rows: pl.DataFrame, series: tuple[str, ...]) -> pl.Series:
+    """Return a number for each row, the same for rows of the same series."""
+    return rows.select(series).hash_rows().alias("_series")
+
+
+def expanded(
+    table: Table,
+    rows: pl.DataFrame,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> pl.DataFrame:
+    """Return one row for each series and poll, as if every poll had been written whole.
+
+    Args:
+        table: A carried table.
+        rows: Its rows from ``CARRIED_FOR`` before ``since``, with the series and ``NEEDED``.
+        since: First moment of the rows to return, inclusive.
+        until: Last moment, exclusive.
+
+    Returns:
+        The same columns, ``mark`` null. Complete polls come first; the rows of runs follow,
+        each series' in the order of time.
+    """
+    inside = pl.lit(True)
+    if since is not None:
+        inside &= pl.col("observed_at") >= since
+    if until is not None:
+        inside &= pl.col("observed_at") < until
+    plain = rows.filter(pl.col("run").is_null(), inside)
+    of_runs = rows.filter(pl.col("run").is_not_null())
+    if of_runs.is_empty():
+        return plain
+    polls = _polls(of_runs, inside)
+    written = of_runs.filter(pl.col("mark").is_null() | (pl.col("mark") == GONE)).join(
+        polls.select("cluster", "run", "observed_at", "_poll", "_first", "_end"),
+        on=["cluster", "run", "observed_at"],
+    )
+    written = written.with_columns(series_ids(written, table.series)).sort("_series", "_poll")
+    # A row ends with the next one of its series, or with its run, whose polls are neighbours.
+    is_last = (pl.col("_series") != pl.col("_series").shift(-1)).fill_null(True)
+    following = pl.when(is_last).then("_end").otherwise(pl.col("_poll").shift(-1))
+    stretches = written.with_columns(
+        pl.max_horizontal("_poll", "_first").alias("_from"),
+        pl.min_horizontal(following, "_end").alias("_until"),
+    ).filter(pl.col("mark").is_null(), pl.col("_until") > pl.col("_from"))
+    filled = _repeated(stretches, polls, rows.columns)
+    return pl.concat([plain, filled])
+
+
+def _polls(of_runs: pl.DataFrame, inside: pl.Expr) -> pl.DataFrame:
+    """Return the polls of all runs in order, numbered, with the first and the end of each run.
+
+    ``_first`` and ``_end`` are those of the polls inside; runs without any are left out.
+    """
+    run = ["cluster", "run"]
+    times = [name for name in ("poll_id", "date") if name in of_runs.columns]
+    polls = (
+        of_runs.filter(pl.col("mark") == POLL)
+        .select(*run, "observed_at", *times)
+        .unique([*run, "observed_at"])
+        .sort(*run, "observed_at")
+        .with_row_index("_poll")
+    )
+    number = pl.col("_poll").cast(pl.Int64)
+    numbers = pl.when(inside).then(number)
+    return polls.with_columns(
+        number,
+        numbers.min().over(run).alias("_first"),
+        (numbers.max().over(run) + 1).alias("_end"),
+    ).filter(pl.col("_first").is_not_null())
+
+
+def _repeated(stretches: pl.DataFrame, polls: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+    """Return each row once for every poll that it stands for."""
+    begin = stretches["_from"].to_numpy()
+    counts = stretches["_until"].to_numpy() - begin
+    rows = np.repeat(np.arange(len(counts)), counts)
+    ends = np.cumsum(counts)
+    within = np.arange(len(rows)) - np.repeat(ends - counts, counts)
+    # Runs that are left out leave holes in the numbers.
+    place = np.searchsorted(polls["_poll"].to_numpy(), begin[rows] + within)
+    times = [name for name in ("observed_at", "poll_id", "date") if name in columns]
+    kept = stretches.select(name for name in columns if name not in times)
+    found = [kept.select(pl.all().gather(rows)), polls.select(pl.col(times).gather(place))]
+    return pl.concat(found, how="horizontal").select(columns)
+
+
+@dataclass(slots=True)
+class _Run:
+    """What a stream of polls has written.
+
+    Attributes:
+        name: The run.
+        at: The newest poll.
+        last: Each series that is there: its columns, ``_series``, ``_values``, ``_written_at``.
+    """
+
+    name: str
+    at: datetime
+    last: pl.DataFrame
+
+
+class Thinning:
+    """Leaves out of the polls of one table what a reader can fill in.
+
+    A stream is what one source says of one cluster. A poll must be written before the next one of
+    its stream is thinned; if that fails, ``forget`` the stream.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._names = [
+            column.name
+            for column in table.columns
+            if column.name not in (*_SAMPLE, *table.series, *table.volatile)
+        ]
+        self._runs: dict[str, _Run] = {}
+
+    def forget(self, stream: str) -> None:
+        """Begin a new run with the next poll of a stream: what it wrote last may be lost."""
+        self._runs.pop(stream, None)
+
+    def thinned(self, stream: str, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return what of a poll must be written.
+
+        Args:
+            stream: Whose poll it is.
+            rows: All rows of the poll, at least one, with cluster, observed_at and poll_id.
+        """
+        at: datetime = rows["observed_at"][0]
+        names = [name for name in self._names if name in rows.columns]
+        rows = rows.with_columns(
+            series_ids(rows, self._table.series),
+            rows.select(names).hash_rows().alias("_values"),
+        )
+        run = self._runs.get(stream)
+        if run is None or run.at.date() != at.date() or at <= run.at:
+            run = _Run(uuid.uuid4().hex, at, rows.head(0).with_columns(_stamp(at)))
+            written = rows
+            # As if written before, each at another time: they are not all due at once again.
+            spread = pl.col("_series") % int(CARRIED_FOR.total_seconds())
+            last = rows.with_columns(_stamp(at) - pl.duration(seconds=spread))
+        else:
+            before = run.last.select("_series", pl.col("_values").alias("_before"), "_written_at")
+            joined = rows.join(before, on="_series", how="left", maintain_order="left")
+            is_due = (
+                pl.col("_before").is_null()
+                | (pl.col("_before") != pl.col("_values"))
+                | (pl.col("_written_at") <= at - CARRIED_FOR)
+            )
+            written = joined.filter(is_due).drop("_before", "_written_at")
+            last = joined.with_columns(
+                pl.when(is_due).then(_stamp(at)).otherwise("_written_at").alias("_written_at")
+            )
+        gone = run.last.join(rows, on="_series", how="anti").select(self._table.series)
+        kept = [*self._table.series, "_series", "_values", "_written_at"]
+        self._runs[stream] = _Run(run.name, at, last.select(kept).unique("_series", keep="last"))
+        poll = rows.head(1).select("cluster", "observed_at", "poll_id")
+        parts = [
+            poll.with_columns(pl.lit(POLL).alias("mark")),
+            gone.join(poll.drop("cluster"), how="cross").with_columns(pl.lit(GONE).alias("mark")),
+            written.drop("_series", "_values"),
+        ]
+        return pl.concat(parts, how="diagonal").with_columns(pl.lit(run.name).alias("run"))
+
+
+def _stamp(at: datetime) -> pl.Expr:
+    return pl.lit(at).cast(pl.Datetime("us", "UTC")).alias("_written_at")
