@@ -201,6 +201,29 @@ class Observation:
         return self.state in ("PreparingRebalance", "Reconciling")
 
 
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What happened in some consecutive steps, for those who want every one of them.
+
+    Arrays over time and partitions, the latter in the order of ``Workload.keys``.
+
+    Attributes:
+        times: Ends of the steps, seconds.
+        arrived: Messages that arrived in each.
+        log_end: Next offset at its end.
+        position: What has been processed at its end.
+        age_seconds: Age of the oldest unread message of each partition at its end; 0: none.
+        members: Members of the group.
+    """
+
+    times: Floats
+    arrived: Floats
+    log_end: Floats
+    position: Floats
+    age_seconds: Floats
+    members: int
+
+
 @dataclass(slots=True)
 class Truth:
     """What really happened so far: for scoring, never for a policy.
