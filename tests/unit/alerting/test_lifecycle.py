@@ -12,6 +12,7 @@ from alerting.lifecycle import Alert, Alerts, State, advance
 from alerting.notices import Kind, Pace, Told, plan
 from alerting.rules import Evaluation, Observation, Override, Rule, Severity, evaluate
 
+STALLED = Rule("GroupStalled", "stalled", Severity.CRITICAL, 0.0, keep_firing_for_seconds=60.0)
 LAG = Rule("Lag", "lag", Severity.WARNING, 100.0, for_seconds=30.0, keep_firing_for_seconds=60.0)
 
 
@@ -243,7 +244,7 @@ def notices_of(
     for index, groups in enumerate(series):
         now = index * step
         seen = [Observation("stalled", {"cluster": "c", "group": g}, 5.0) for g in groups]
-        alerts = advance(alerts, evaluate(DEFAULT_RULES, seen), {}, now)
+        alerts = advance(alerts, evaluate((STALLED,), seen), {}, now)
         notices, told = plan(alerts, told, now, pace, **options)  # type: ignore[arg-type]
         sent += [(now, n.kind.value, len(n.firing), len(n.resolved)) for n in notices]
     return sent
@@ -283,7 +284,7 @@ def test_keys_are_the_same_in_each_instance_and_differ_between_notices() -> None
         found = []
         for index, groups in enumerate([["a"], ["a"], *[[]] * 10, ["a"]]):
             seen = [Observation("stalled", {"cluster": "c", "group": g}, 5.0) for g in groups]
-            alerts = advance(alerts, evaluate(DEFAULT_RULES, seen), {}, index * 15.0)
+            alerts = advance(alerts, evaluate((STALLED,), seen), {}, index * 15.0)
             notices, told = plan(alerts, told, index * 15.0, Pace())
             found += [notice.key for notice in notices]
         return found
