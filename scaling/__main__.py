@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -13,29 +13,23 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
-from alerting.windows import WINDOW_SECONDS
 from config.errors import ConfigError
 from config.load import load
 from config.settings import Settings
 from lake.errors import LakeError
 from lake.store import Lake
-from lake.tables import BROKERS
-from scaling.model import Kind, Recommendation, Severity
-from scaling.reading import read_cluster
-from scaling.recommend import recommend_group, recommend_topic
+from scaling.model import Kind, Recommendation, Severity, by_urgency
+from scaling.reading import read_advice
 from scaling.simulate_command import simulate
-from scaling.topic_facts import topic_facts, topic_readers
 
 BAD_CONFIGURATION = 2
 
-_WINDOW = timedelta(seconds=WINDOW_SECONDS)
 _STYLES = {
     Severity.ACT_NOW: "bold red",
     Severity.WATCH: "yellow",
     Severity.UNKNOWN: "magenta",
     Severity.INFO: "dim",
 }
-_SEVERITIES = tuple(Severity)
 
 app = typer.Typer(
     help="Says what to change about consumers, partitions and topics, and why.",
@@ -54,8 +48,14 @@ def recommend(
     cluster: Annotated[str | None, typer.Option(help="Only this cluster.")] = None,
     group: Annotated[str | None, typer.Option(help="Only this group, with all details.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    acknowledge: Annotated[
+        bool,
+        typer.Option(
+            "--acknowledge", help="Show changes behind blockers too: you have read what breaks."
+        ),
+    ] = False,
 ) -> None:
-    """Print advice on groups and topics, from the last ten minutes of samples in the lake.
+    """Print advice on groups, topics, connectors and queues, from the lake's last ten minutes.
 
     Nothing is changed. Exit status: 1 the lake holds no recent sample or not this group, 2 the
     configuration is wrong.
@@ -71,7 +71,7 @@ def recommend(
     try:
         with console.status("Reading the lake"):
             for name in names:
-                advice[name] = _advice(store, name, datetime.now(UTC), group)
+                advice[name] = read_advice(store, name, datetime.now(UTC), group)
     except LakeError as error:
         _fail(str(error))
     found = [one for of_cluster in advice.values() for one in of_cluster]
@@ -85,9 +85,15 @@ def recommend(
             else f"no sample of {', '.join(names)} in the last ten minutes; "
             "python -m collectors run collects them"
         )
-    found.sort(key=lambda one: (_SEVERITIES.index(one.severity), one.cluster, one.subject))
+    found.sort(key=by_urgency)
+    if not acknowledge:
+        found = [replace(one, artefacts=()) if one.blockers else one for one in found]
     if as_json:
-        print(json.dumps({"recommendations": [asdict(one) for one in found]}, indent=2))
+        rows = [
+            {**asdict(one), "saving": one.saving, "needs_acknowledgement": bool(one.blockers)}
+            for one in found
+        ]
+        print(json.dumps({"recommendations": rows}, indent=2))
     elif group:
         for one in found:
             _print_details(Console(highlight=False), one)
@@ -102,24 +108,6 @@ def _clusters(settings: Settings, cluster: str | None) -> list[str]:
     if cluster not in names:
         _fail(f"--cluster: no cluster {cluster}; there are {', '.join(names)}", BAD_CONFIGURATION)
     return [cluster]
-
-
-def _advice(
-    store: Lake, cluster: str, now: datetime, only_group: str | None
-) -> list[Recommendation]:
-    facts_of = read_cluster(store, cluster, now)
-    advice = [
-        one
-        for key, facts in facts_of.groups.items()
-        if only_group in (None, key.group)
-        for one in recommend_group(facts)
-    ]
-    if only_group is None and not facts_of.partitions.is_empty():
-        brokers = store.read(BROKERS, since=now - _WINDOW, cluster=cluster)
-        readers = topic_readers(facts_of.groups)
-        for topic in topic_facts(facts_of.topics, facts_of.partitions, brokers, readers).values():
-            advice.extend(recommend_topic(topic))
-    return advice
 
 
 def _print_table(console: Console, found: list[Recommendation]) -> None:
@@ -161,6 +149,15 @@ def _print_details(console: Console, one: Recommendation) -> None:
         console.print(f"    {evidence.name}: {text} {evidence.unit}".rstrip())
     for caveat in one.caveats:
         console.print(f"  {caveat.level.value}: {caveat.text}")
+    if one.consequence:
+        console.print(f"  If nothing is done: {one.consequence}")
+    if one.keda:
+        console.print(
+            f"  KEDA (lagThreshold {one.keda.lag_threshold}) would run {one.keda.replicas}: "
+            f"{one.keda.why}"
+        )
+    if one.blockers and not one.artefacts:
+        console.print("  The change is shown with --acknowledge, after you have read the blockers.")
     for artefact in one.artefacts:
         console.print(f"  {artefact.name}:", soft_wrap=True)
         console.print(artefact.text, soft_wrap=True, markup=False)

@@ -8,11 +8,29 @@ from datetime import datetime, timedelta
 import polars as pl
 
 from alerting.windows import WINDOW_SECONDS, GroupKey
+from lake.schema import Table
 from lake.store import Lake
-from lake.tables import GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
+from lake.tables import (
+    BROKERS,
+    CAPACITY,
+    CONNECTORS,
+    DITTO_CONNECTIONS,
+    FORECASTS,
+    GROUP_MEMBERS,
+    GROUP_OFFSETS,
+    GROUPS,
+    PARTITIONS,
+    QUEUES,
+    TOPICS,
+)
+from scaling.advise import advise_sources, advise_topics
 from scaling.facts import GroupFacts, group_facts
+from scaling.model import Recommendation
+from scaling.recommend import recommend_group
+from scaling.topic_facts import topic_readers
 
 _SETTINGS_AGE = timedelta(days=1)  # topics are written when they change, and hourly
+_DERIVED_AGE = timedelta(days=2)  # Spark derives capacity and forecasts hourly
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,5 +64,48 @@ def read_cluster(store: Lake, cluster: str, now: datetime) -> ClusterFacts:
         topics,
         partitions,
         now=now.timestamp(),
+        capacity=store.read(CAPACITY, since=now - _DERIVED_AGE, cluster=cluster),
+        forecasts=store.read(FORECASTS, since=now - _DERIVED_AGE, cluster=cluster),
     )
     return ClusterFacts(groups, topics, partitions)
+
+
+def read_advice(
+    store: Lake, cluster: str, now: datetime, only_group: str | None = None
+) -> list[Recommendation]:
+    """Return everything that is advised on a cluster, or on one of its groups.
+
+    Args:
+        store: The lake.
+        cluster: The cluster.
+        now: The present, UTC.
+        only_group: Advise on this group alone.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+    facts = read_cluster(store, cluster, now)
+    advice = [
+        one
+        for key, of_group in facts.groups.items()
+        if only_group in (None, key.group)
+        for one in recommend_group(of_group)
+    ]
+    if only_group is not None:
+        return advice
+    since = now - timedelta(seconds=WINDOW_SECONDS)
+
+    def rows(table: Table) -> pl.DataFrame:
+        return store.read(table, since=since, cluster=cluster)
+
+    on_topics = advise_topics(
+        facts.topics, facts.partitions, rows(BROKERS), topic_readers(facts.groups)
+    )
+    on_sources = advise_sources(
+        facts.groups,
+        advice,
+        connectors=rows(CONNECTORS),
+        connections=rows(DITTO_CONNECTIONS),
+        queues=rows(QUEUES),
+    )
+    return [*advice, *on_topics, *on_sources]

@@ -1,0 +1,78 @@
+"""What is advised on a cluster besides its groups: topics, Connect, Ditto, RabbitMQ. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from alerting.windows import GroupKey
+from scaling.connect import connector_advice, connector_facts
+from scaling.ditto import connection_advice
+from scaling.facts import GroupFacts
+from scaling.model import Kind, Recommendation
+from scaling.queues import queue_advice, queue_facts
+from scaling.recommend import recommend_topic
+from scaling.topic_facts import Reader, topic_facts
+
+_ON_CONSUMERS = frozenset({Kind.ADD_CONSUMERS, Kind.REMOVE_CONSUMERS})
+
+
+def advise_topics(
+    topics: pl.DataFrame,
+    partitions: pl.DataFrame,
+    brokers: pl.DataFrame,
+    readers: Mapping[tuple[str, str], tuple[Reader, ...]],
+) -> list[Recommendation]:
+    """Return the advice on every topic.
+
+    Args:
+        topics: The newest rows of ``topics``.
+        partitions: Rows of ``partitions`` of the last minutes; without any nothing is advised.
+        brokers: Rows of ``brokers`` of the newest poll.
+        readers: The groups that read each topic; ``scaling.topic_facts.topic_readers``.
+    """
+    if partitions.is_empty():
+        return []
+    facts = topic_facts(topics, partitions, brokers, readers)
+    return [advice for one in facts.values() for advice in recommend_topic(one)]
+
+
+def advise_sources(
+    groups: Mapping[GroupKey, GroupFacts],
+    on_groups: Iterable[Recommendation],
+    *,
+    connectors: pl.DataFrame,
+    connections: pl.DataFrame,
+    queues: pl.DataFrame,
+) -> list[Recommendation]:
+    """Return the advice on connectors, Ditto's connections and RabbitMQ's queues.
+
+    Args:
+        groups: Facts of the groups.
+        on_groups: The advice on the groups, which counts consumers.
+        connectors: Rows of ``connectors`` of the last minutes.
+        connections: Rows of ``ditto_connections``.
+        queues: Rows of ``queues``.
+    """
+    on_consumers = {
+        GroupKey(one.cluster, one.subject): one for one in on_groups if one.kind in _ON_CONSUMERS
+    }
+    found = [connector_advice(one) for one in connector_facts(connectors, groups, on_consumers)]
+    newest = connections.sort("observed_at").unique(
+        ["cluster", "ditto", "connection"], keep="last", maintain_order=True
+    )
+    for row in newest.iter_rows(named=True):
+        key = GroupKey(row["cluster"], row["group"] or "")
+        if key in groups:
+            found.append(
+                connection_advice(
+                    groups[key],
+                    on_consumers.get(key),
+                    connection=row["connection"],
+                    clients=row["clients"],
+                    consumers=row["consumers"],
+                )
+            )
+    of_queues = [advice for one in queue_facts(queues) for advice in queue_advice(one)]
+    return [*(one for one in found if one is not None), *of_queues]
