@@ -13,7 +13,8 @@ Point = tuple[float, int, int, int]
 """Time, log end, committed offset, lag."""
 
 _ONSET = 0.15
-_STILL = 0.4
+_STILL = 0.25
+_EVEN = 0.35
 _UNCHANGED = 0.1
 _BEFORE_SECONDS = 180.0
 
@@ -67,14 +68,15 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     rises = [late[1] - early[1] for early, late in pairwise(thirds)]
     arrivals = [(late[0] - early[0]) * 3 / seconds for early, late in pairwise(thirds)]
     mean = sum(rises) / 3
-    still_rises = mean > 0 and rises[2] >= _STILL * mean
-    is_even = mean > 0 and min(rises) >= _STILL * mean
+    rises_on = mean > 0 and min(rises) >= _STILL * mean
+    is_even = mean > 0 and all(abs(rise - mean) <= _EVEN * mean for rise in rises)
     arrived = sum(arrivals) / 3
     usual = _rate(points[: onset + 1], seconds)
     steady = all(abs(rate - arrived) <= _UNCHANGED * arrived for rate in arrivals)
     as_before = usual is None or abs(arrived - usual) <= _UNCHANGED * max(usual, arrived)
-    lasting = (seconds >= rules.lasting_seconds and is_even and steady and as_before) or (
-        seconds >= rules.long_seconds and still_rises
+    enough = rules.lasting_seconds if as_before else rules.lasting_peak_seconds
+    lasting = (seconds >= enough and is_even and steady) or (
+        seconds >= rules.long_seconds and rises_on
     )
     return Growth(since, seconds, risen, lasting)
 

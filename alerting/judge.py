@@ -19,6 +19,8 @@ from alerting.words import count, duration, messages, rate
 _MANY = 4
 """So many pauses tell how long one may be."""
 
+_ABOUT = 1.5
+
 
 @dataclass(frozen=True, slots=True)
 class Peers:
@@ -251,7 +253,7 @@ def _freeze_limit(found: Measurement, peers: Peers, rules: StatusRules) -> float
     limit = max(
         rules.freeze_polls * (found.poll_seconds or 0.0), rules.freeze_seconds, periods * period
     )
-    if (found.newest.lag or 0) <= found.largest_commit:
+    if (found.newest.lag or 0) <= _ABOUT * found.largest_commit:
         limit = max(limit, min(rules.batch_freeze * limit, rules.batch_freeze_seconds))
     if found.is_rebalancing:
         return max(limit, rules.idle_freeze_seconds)
@@ -266,6 +268,13 @@ def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
     is_small = lag <= rules.minimum_messages or (behind is not None and behind < material)
     if is_small and (found.last_advance_at is not None or trend is not None):
         return _Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
+    if trend is None and found.resumed_at is not None:
+        return _Verdict(
+            Status.CATCHING_UP,
+            f"Consuming again for {duration(found.newest.at - found.resumed_at)}: "
+            f"{messages(lag)} wait.",
+            found.resumed_at,
+        )
     if trend is None:
         return _Verdict(
             Status.UNKNOWN,
@@ -277,7 +286,9 @@ def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
     rising_for = found.newest.at - (found.lowest_at or found.newest.at)
     growth = found.growth
     if direction > 0 and rising_for >= rules.trend_seconds:
-        is_late = behind is not None and behind >= rules.late_seconds
+        still = max(2 * (found.poll_seconds or 0.0), found.commit_period_seconds or 0.0)
+        at_highest = found.newest.at - (found.highest_at or found.newest.at) <= still
+        is_late = behind is not None and behind >= rules.late_seconds and at_highest
         lasting = growth is not None and growth.is_lasting
         return _Verdict(
             Status.FALLING_BEHIND,

@@ -10,6 +10,7 @@ from alerting.samples import Sample, StatusRules
 _WITHOUT_MEMBERS = frozenset({"empty", "dead"})
 _BACKLOG_OF_A_RUN = 20
 _GAP_POLLS = 2.5
+_OUTLIER = 3.0
 
 
 def plain_state(state: str | None) -> str:
@@ -49,6 +50,8 @@ class Waiting:
         last_advance_at: Last sample in which the committed offset had grown.
         was_away: Whether the group had no members, or shared out its partitions, meanwhile.
         pauses: How long such a wait usually is.
+        resumed_at: First commit after the group was away, or after the longest of its pauses
+            where that is not usual; None: never.
     """
 
     since: float | None
@@ -56,6 +59,7 @@ class Waiting:
     last_advance_at: float | None
     was_away: bool
     pauses: Pauses
+    resumed_at: float | None = None
 
 
 def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> Waiting:
@@ -78,14 +82,19 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
     pause_from: float | None = None
     waited_at: float | None = None
     longest, second, seen = 0.0, 0.0, 0
+    resumed_at, longest_ended_at = None, None
     for sample in samples:
         away = members_of(sample) == 0
         if sample.committed is not None:
             if committed is not None and sample.committed > committed:
                 if pause_from is not None and waited_at is not None:
                     pause = waited_at - pause_from + poll_seconds
+                    if pause >= longest:
+                        longest_ended_at = sample.at
                     longest, second = max(longest, pause), max(second, min(longest, pause))
                     seen += 1
+                if was_away:
+                    resumed_at = sample.at
                 last_advance = waited_at = pause_from = sample.at
                 since, seconds, was_away = None, 0.0, False
             committed = sample.committed
@@ -105,8 +114,11 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
         was_away = was_away or plain_state(sample.state) in REBALANCING
         waited_at = None if away else sample.at
         since = sample.at if since is None else since
-    usual = longest if seen < 3 or longest <= 3 * second else second
-    return Waiting(since, seconds, last_advance, was_away, Pauses(usual if seen else None, seen))
+    usual = longest if seen < 3 or longest <= _OUTLIER * second else second
+    if usual < longest and longest_ended_at is not None:
+        resumed_at = max(resumed_at or longest_ended_at, longest_ended_at)
+    pauses = Pauses(usual if seen else None, seen)
+    return Waiting(since, seconds, last_advance, was_away, pauses, resumed_at)
 
 
 REBALANCING = frozenset({"preparingrebalance", "completingrebalance", "assigning", "reconciling"})

@@ -108,6 +108,7 @@ class Measurement:
         lowest_at: When the lag was last at its lowest.
         highest_at: When the lag was last at its highest.
         growth: How the lag has risen over all samples; None where it has not.
+        resumed_at: When it last began again, after it was away or stood still.
         age_seconds: Time since the log end passed the committed offset; None where no sample is
             as old.
     """
@@ -131,6 +132,7 @@ class Measurement:
     lowest_at: float | None
     highest_at: float | None
     growth: Growth | None
+    resumed_at: float | None
     age_seconds: float | None
 
     @property
@@ -215,12 +217,17 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
         if sample.log_end is not None and sample.committed is not None and sample.lag is not None
     ]
     known = points[bisect_left(points, recent_from, key=itemgetter(0)) :]
-    lags = [(at, lag) for at, _, _, lag in known]
     period = waiting.pauses.usual_seconds
+    resumed_at = waiting.resumed_at
+    if resumed_at is not None:
+        # What it did before it was away or stood still says nothing about where it goes.
+        known = [point for point in known if point[0] >= resumed_at]
+    lags = [(at, lag) for at, _, _, lag in known]
     middle = newest.at - max(rules.trend_seconds, (newest.at - samples[0].at) / 2)
     recent = _trend([point for point in known if point[0] >= middle], period, rules)
     is_open = recent is None or recent.direction == 0 or recent.arrival_per_second == 0
     lag = newest.lag
+    rising = points if resumed_at is None else [one for one in points if one[0] >= resumed_at]
     return Measurement(
         window=window,
         newest=newest,
@@ -240,7 +247,8 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
         full=_trend(known, period, rules) if is_open else None,
         lowest_at=max(lags, key=lambda point: (-point[1], point[0]))[0] if lags else None,
         highest_at=max(lags, key=lambda point: (point[1], point[0]))[0] if lags else None,
-        growth=growth_of(points, period, rules) if lag and lag > end_lag else None,
+        growth=growth_of(rising, period, rules) if lag and lag > end_lag else None,
+        resumed_at=resumed_at,
         age_seconds=age_of(points) if lag and points and points[-1][0] == newest.at else None,
     )
 

@@ -90,13 +90,14 @@ class StatusRules:
         window_seconds: Older samples teach what is usual; the newer ones are judged.
         lasting_seconds: A lag that has grown evenly for so long, with the arrivals of before,
             will go on growing;
-        long_seconds: one that has grown for so long will anyway,
+        lasting_peak_seconds: one with more arrivals than before only after this time;
+        long_seconds: one that has grown for so long will in any case,
         late_seconds: and one that grows and is so old is too late to wait for.
         freeze_polls: Commits are frozen only after this many polls without one,
         freeze_seconds: after this time,
         freeze_periods: and after this many of the partition's own commit periods,
         few_freeze_periods: or this many, before four of them were seen.
-        batch_freeze: So many times longer, while no more waits than was committed at once,
+        batch_freeze: So many times longer, while about as much waits as was committed at once,
         batch_freeze_seconds: but no longer than this.
         unlearnt_freeze_seconds: The same, where no commit was seen from which to learn a period.
         idle_freeze_seconds: The same, where nothing arrives and no other partition advances.
@@ -114,6 +115,7 @@ class StatusRules:
     trend_seconds: float = 60.0
     window_seconds: float = 600.0
     lasting_seconds: float = 900.0
+    lasting_peak_seconds: float = 1500.0
     long_seconds: float = 2700.0
     late_seconds: float = 600.0
     freeze_polls: int = 3
