@@ -78,10 +78,10 @@ def oldest_kept(days: int | None, now: datetime) -> date | None:
 
 
 def days_kept(table: Table, retention: RetentionSettings) -> int | None:
-    """Return for how many days the rows of a table are kept that has no grains; None: for ever."""
+    """Return for how many days rows of a table without grains are kept; None: for ever."""
     if table.layer == "bronze":
         return retention.raw_days
-    return retention.minute_days if table.name == JOBS.name else None
+    return retention.minute_days if table.name == JOBS.name else retention.hour_days
 
 
 def written_by_delta_rs(handle: DeltaTable) -> bool:

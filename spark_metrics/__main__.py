@@ -24,11 +24,12 @@ from lake.errors import LakeError
 from lake.store import Lake
 from spark_metrics.backfill import backfill as rebuild
 from spark_metrics.derived.job import DerivedJob, keep
-from spark_metrics.errors import HistoryError, LeaseLostError
+from spark_metrics.errors import BusyError, HistoryError, LeaseLostError
 from spark_metrics.lock import Release, only_one
+from spark_metrics.maintain import Upkeep, summary
 from spark_metrics.progress import Round, Span
 from spark_metrics.service import serve
-from spark_metrics.session import spark_session
+from spark_metrics.session import java_and_jars, spark_session
 from spark_metrics.streaming import HistoryJob
 from spark_metrics.stretch import Stretch
 
@@ -61,7 +62,13 @@ def run(config: Config) -> None:
                 logging.getLogger(__name__).info("Spark %s is ready", spark.version)
                 derived = DerivedJob(spark, lake, settings.lake)
                 threading.Thread(target=keep, args=(derived, stop), daemon=True).start()
-                serve(HistoryJob(spark, lake, settings), stop, settings.spark.trigger_seconds)
+                upkeep = Upkeep(lake, settings.lake)
+                serve(
+                    HistoryJob(spark, lake, settings),
+                    stop,
+                    settings.spark.trigger_seconds,
+                    lambda: upkeep.beside_history(spark),
+                )
             except (HistoryError, LakeError) as error:
                 failure.append(error)
             finally:
@@ -128,6 +135,43 @@ def backfill(
 
 
 @app.command()
+def maintain(config: Config) -> None:
+    """Put small files together, delete what is too old and what nobody needs, and exit.
+
+    Beside a running history job it looks after the samples alone: history is then that job's.
+    """
+    with _failures():
+        settings, lake = _settings_and_lake(config)
+        upkeep = Upkeep(lake, settings.lake)
+        with console.status("keeping up") as status:
+
+            def show(table: str) -> None:
+                status.update(f"keeping up {table}")
+
+            done = upkeep.of_samples(show)
+            try:
+                with only_one(lake, settings.lake, lost=_lost, notice=_say):
+                    status.update("starting Spark")
+                    spark = spark_session(settings.spark, settings.lake, notice=_say)
+                    try:
+                        done += upkeep.of_history(spark, show)
+                    finally:
+                        spark.stop()
+            except BusyError:
+                _say("a history job is running: it keeps its own tables up")
+        _say(summary(done))
+
+
+@app.command()
+def jars(config: Config) -> None:
+    """Print the jars that spark-submit needs, for its option --jars."""
+    with _failures():
+        settings, _ = _settings_and_lake(config)
+        _, found = java_and_jars(settings.lake, _say)
+        print(",".join(str(jar) for jar in found))
+
+
+@app.command()
 def derive(config: Config) -> None:
     """Compute seasons, forecasts, changes, skew and capacity anew from the history, and exit."""
     with _failures(), _lake(config) as (settings, lake, _):
@@ -168,14 +212,18 @@ def _failures() -> Iterator[None]:
 
 @contextmanager
 def _lake(config: Path) -> Iterator[tuple[Settings, Lake, Release]]:
+    settings, lake = _settings_and_lake(config)
+    with only_one(lake, settings.lake, lost=_lost, notice=_say) as release:
+        yield settings, lake, release
+
+
+def _settings_and_lake(config: Path) -> tuple[Settings, Lake]:
     settings = load(config)
-    lake = Lake(settings.lake)
     if settings.lake.is_local:
         folder = Path(settings.lake.uri)
         if folder.exists() and not folder.is_dir():
             raise LakeError(f"{folder} is not a folder: set lake.uri to one")
-    with only_one(lake, settings.lake, lost=_lost, notice=_say) as release:
-        yield settings, lake, release
+    return settings, Lake(settings.lake)
 
 
 def _moment(option: str, text: str) -> datetime:

@@ -107,11 +107,6 @@ class GoldTable:
             rows = rows.unionByName(self._rows(parts, MINUTE, scattered))
         self._replace(rows)
 
-    def vacuum(self) -> None:
-        """Delete the files that no version of the last hour needs."""
-        if self.exists():
-            self._spark.sql(f"VACUUM delta.`{for_spark(self._files.uri)}`")
-
     def _is_scattered(self, parts: Parts, hour: datetime, newest: datetime) -> bool:
         files = len(parts.get((MINUTE, hour), []))
         return files > (1 if hour + timedelta(hours=1) <= newest else MOST_FILES)

@@ -182,7 +182,3 @@ class Journal:
                 },
             ),
         )
-
-    def tidy(self) -> None:
-        """Put the table's small files together."""
-        self._lake.compact(JOBS, since=datetime.now(UTC) - timedelta(days=1))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
+from collections.abc import Callable
 from datetime import UTC, datetime
 
-from lake.errors import LakeError, one_line
+from lake.errors import LakeError
 from spark_metrics.errors import HistoryError
 from spark_metrics.streaming import HistoryJob
 
@@ -21,37 +23,43 @@ LONGEST_REST_SECONDS = 30.0
 MOST_FAILURES = 10
 """After so many failed rounds in a row the process ends, for its supervisor to start it anew."""
 LONGEST_PAUSE_SECONDS = 60.0
-TIDY_SECONDS = 3600.0
+UPKEEP_SECONDS = 1800.0
+FIRST_UPKEEP_SECONDS = 300.0
+"""After a start: a process that is often started anew keeps up, too."""
+UNTOLD_FAILURES = 100
 
 
-def serve(job: HistoryJob, stop: threading.Event, trigger_seconds: float) -> None:
+def serve(
+    job: HistoryJob, stop: threading.Event, trigger_seconds: float, upkeep: Callable[[], None]
+) -> None:
     """Do round after round.
 
     Args:
         job: The job.
         stop: Set to end after the running round.
         trigger_seconds: How often new samples are looked for.
+        upkeep: Called between two rounds, every half hour.
 
     Raises:
         HistoryError, LakeError: Too many rounds in a row failed; the last one's failure.
     """
     failures = 0
-    tidied_at = time.monotonic()
+    untold = _Untold(job)
+    upkeep_at = time.monotonic() + FIRST_UPKEEP_SECONDS
     while not stop.is_set():
         begun = time.monotonic()
         started_at = datetime.now(UTC)
         try:
             done = job.step()
-            if time.monotonic() > tidied_at + TIDY_SECONDS:
-                job.tidy()
-                tidied_at = time.monotonic()
             failures = 0
+            untold.tell()
         except (HistoryError, LakeError) as error:
             if stop.is_set():
                 return
             failures += 1
             log.error("round failed (%d in a row): %s", failures, error)
-            _tell(job, error, started_at)
+            untold.add(error, started_at)
+            untold.tell()
             if failures >= MOST_FAILURES:
                 raise
             stop.wait(min(LONGEST_PAUSE_SECONDS, trigger_seconds * failures))
@@ -69,10 +77,27 @@ def serve(job: HistoryJob, stop: threading.Event, trigger_seconds: float) -> Non
             stop.wait(max(rest, trigger_seconds - took))
         else:
             stop.wait(max(0.0, trigger_seconds - took))
+        if time.monotonic() > upkeep_at and not stop.is_set():
+            upkeep()
+            upkeep_at = time.monotonic() + UPKEEP_SECONDS
 
 
-def _tell(job: HistoryJob, error: Exception, started_at: datetime) -> None:
-    try:
-        job.failed(error, started_at)
-    except LakeError as another:
-        log.error("the failure could not be written down: %s", one_line(another))
+class _Untold:
+    """Failures until they are written down: the store that failed is where they are written."""
+
+    def __init__(self, job: HistoryJob) -> None:
+        self._job = job
+        self._failures: deque[tuple[Exception, datetime]] = deque(maxlen=UNTOLD_FAILURES)
+
+    def add(self, error: Exception, started_at: datetime) -> None:
+        self._failures.append((error, started_at))
+
+    def tell(self) -> None:
+        """Write down what waits, as far as that is possible now."""
+        while self._failures:
+            try:
+                self._job.failed(*self._failures[0])
+            except LakeError as error:
+                log.error("the failure could not be written down yet: %s", error)
+                return
+            self._failures.popleft()

@@ -128,11 +128,6 @@ class HistoryJob:
         """
         self._journal.add(Round(started_at, "failed", error=one_line(error)), None)
 
-    def tidy(self) -> None:
-        """Remove what nobody needs any more: old files of the history, small ones of ``jobs``."""
-        self._stretch.vacuum()
-        self._journal.tidy()
-
     def _restored(self) -> Progress:
         """Return where the last process left off; the beginning if its work is gone."""
         progress = self._journal.last()

@@ -123,14 +123,6 @@ class Stretch:
         moments = [table.earliest() for table in self.bronze if table.position() is not None]
         return min((moment for moment in moments if moment is not None), default=None)
 
-    def vacuum(self) -> None:
-        """Delete the files that no version of the last hour needs.
-
-        Raises:
-            HistoryError: Spark failed.
-        """
-        self._each(lambda table: table.vacuum())
-
     def _each(self, work: Callable[[GoldTable], None]) -> None:
         """Do the same for every history table, some at once; the first failure is raised."""
         with ThreadPoolExecutor(_TABLES_AT_ONCE, thread_name_prefix="history") as pool:

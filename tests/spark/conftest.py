@@ -41,3 +41,15 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.fixture
 def lake(settings: Settings) -> Lake:
     return Lake(settings.lake)
+
+
+@pytest.fixture
+def config(tmp_path: Path, settings: Settings) -> Path:
+    """The configuration file of a job of its own on the same lake."""
+    path = tmp_path / "headroom.yaml"
+    path.write_text(
+        "clusters: [{name: demo, bootstrap_servers: 'localhost:9092'}]\n"
+        f"lake: {{uri: {settings.lake.uri}}}\n"
+        "spark: {trigger_seconds: 1, late_after_seconds: 1000000000}\n"
+    )
+    return path

@@ -1,71 +1,24 @@
 from __future__ import annotations
 
-import os
 import random
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from config.settings import Settings
 from lake.store import Lake
 from lake.tables import GROUP_PARTITION_HISTORY, JOBS
 from tests.spark import bronze
 from tests.spark.comparing import assert_recomputed
 from tests.spark.pasts import eventful
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def config(tmp_path: Path, settings: Settings) -> Path:
-    path = tmp_path / "headroom.yaml"
-    path.write_text(
-        "clusters: [{name: demo, bootstrap_servers: 'localhost:9092'}]\n"
-        f"lake: {{uri: {settings.lake.uri}}}\n"
-        "spark: {trigger_seconds: 1, late_after_seconds: 1000000000}\n"
-    )
-    return path
-
-
-def command(config: Path, *words: str) -> list[str]:
-    return [sys.executable, "-m", "spark_metrics", *words, "--config", str(config)]
-
-
-def start(config: Path, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command(config, *words),
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
-def wait_until(
-    condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float
-) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert process.poll() is None, process.stderr.read() if process.stderr else ""
-        assert time.monotonic() < deadline, "nothing happened in time"
-        time.sleep(0.05)
+from tests.spark.processes import kill, run, start, wait_until
 
 
 def commits(lake: Lake) -> int:
     """Count what the job has written so far: commits of the last table and rounds."""
     folder = Path(lake.uri(GROUP_PARTITION_HISTORY)).parent
     return len(list(folder.glob("*/_delta_log/*.json")))
-
-
-def kill(process: subprocess.Popen[str]) -> None:
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
 
 
 def test_killed_at_random_points_the_history_is_the_same(config: Path, lake: Lake) -> None:
@@ -82,9 +35,7 @@ def test_killed_at_random_points_the_history_is_the_same(config: Path, lake: Lak
         time.sleep(dice.random())
         kill(process)
         bronze.append(lake, *part)
-    done = subprocess.run(
-        command(config, "once"), cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run(config, "once")
     assert done.returncode == 0, done.stderr
     assert_recomputed(lake, polls)
 
@@ -112,14 +63,7 @@ def test_a_second_job_on_the_same_lake_is_refused(config: Path, lake: Lake) -> N
     try:
         lock = Path(lake.checkpoints_uri) / "history.lock"
         wait_until(lock.exists, process, 30)
-        second = subprocess.run(
-            command(config, "once"),
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        second = run(config, "once")
         assert second.returncode == 1
         assert "another history job works on" in second.stderr
         assert len(second.stderr.strip().splitlines()) == 1
@@ -144,14 +88,7 @@ def test_a_second_job_on_the_same_lake_is_refused(config: Path, lake: Lake) -> N
 def test_backfill_says_what_is_wrong(
     config: Path, words: tuple[str, ...], code: int, line: str
 ) -> None:
-    done = subprocess.run(
-        command(config, "backfill", *words),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run(config, "backfill", *words)
     assert done.returncode == code
     assert line in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

@@ -87,7 +87,7 @@ def test_retention_by_kind_of_table() -> None:
     found = {name: days_kept(table, retention) for name, table in TABLES.items()}
     assert found["group_offsets"] == 3
     assert found["jobs"] == 5
-    assert found["group_history"] is None  # by grain, by the engine that writes it
+    assert found["recommendations"] == 6
 
 
 def test_removed_files_and_commits_stay_for_those_who_still_read(lake: Lake) -> None:

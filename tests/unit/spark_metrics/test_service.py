@@ -33,8 +33,9 @@ class Job:
     def failed(self, error: Exception, started_at: datetime) -> None:
         self.told.append(str(error))
 
-    def tidy(self) -> None:
-        raise AssertionError("nothing is an hour old")
+
+def no_upkeep() -> None:
+    raise AssertionError("nothing is old enough")
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def stop() -> threading.Event:
 
 
 def serving(job: Job, stop: threading.Event) -> Callable[[], None]:
-    return lambda: serve(job, stop, trigger_seconds=0.001)  # type: ignore[arg-type]
+    return lambda: serve(job, stop, 0.001, no_upkeep)  # type: ignore[arg-type]
 
 
 def test_a_failed_round_is_told_and_tried_again(stop: threading.Event) -> None:
