@@ -14,6 +14,9 @@ from lake.schema import DATE, Column, Table, Type, columns
 # is partitioned by date, grain_seconds and part.
 _PART = Column("part", "int")
 
+# True where the demo's generated past is in the row; null: all of it was measured.
+_GENERATED = Column("generated", "boolean")
+
 _WINDOW = (
     Column("cluster", "string", required=True),
     Column("grain_seconds", "int", required=True),
@@ -59,6 +62,7 @@ def _gold(name: str, key: tuple[str, ...], *values: Column) -> Table:
             *_WINDOW,
             *(Column(part, _KEY_TYPES[part], required=True) for part in key),
             *values,
+            _GENERATED,
             _PART,
             DATE,
         ),

@@ -34,6 +34,8 @@ def finished(rows: DataFrame, table: Table, grain_seconds: int) -> DataFrame:
     for rate, amount in _RATES.items():
         if rate in names:
             derived[rate] = per_second(amount, f"{amount}_seconds")
+    if "generated" not in rows.columns:
+        derived["generated"] = F.lit(None)
     return _arranged(rows, table, derived | _place(grain_seconds))
 
 
@@ -87,6 +89,8 @@ def coarser(rows: DataFrame, table: Table, grain_seconds: int) -> DataFrame:
             merged = last_known(name, "window_start")
         elif name in _SUMS or name in ("arrived_seconds", "consumed_seconds"):
             merged = F.sum(column)
+        elif name == "generated":
+            merged = F.bool_or(column)
         elif name.endswith("_max"):
             merged = F.max(column)
         elif name.endswith("_min"):

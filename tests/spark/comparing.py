@@ -31,7 +31,9 @@ Found = dict[tuple[Any, ...], dict[str, Any]]
 def stored(lake: Lake, table: Table) -> Found:
     """Return a history table as (grain, cluster, window start, …) to the other columns."""
     names = ["grain_seconds", *(name for name in table.key if name != "grain_seconds")]
-    rows = lake.read(table).drop("date", "part").rows(named=True)
+    frame = lake.read(table)
+    assert frame["generated"].null_count() == len(frame), "measured rows are not marked"
+    rows = frame.drop("date", "part", "generated").rows(named=True)
     found = {
         tuple(row[name] for name in names): {
             name: value for name, value in row.items() if name not in names
