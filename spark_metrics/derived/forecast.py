@@ -38,6 +38,8 @@ _DEPENDENT = 24.0
 _OUTLIER = 0.98
 """Larger errors than this quantile count as this quantile when experts are compared."""
 _HELD_BACK = 0.25
+_JUDGED = 5 * WEEK
+"""Over so many of the last hours experts are compared."""
 _LEAST_PAIRS = 48
 
 
@@ -95,12 +97,14 @@ def forecast(
     if refusal is not None:
         none = np.empty((len(LEVELS), 0))
         return Forecast("too little history", refusal, np.empty(0), none, none, None)
-    now = len(kept)
     actual = np.concatenate([kept, np.full(horizon, np.nan)])
-    held = now - int((now - season) * _HELD_BACK)
-    said = _experts(actual, horizon, season, day, fitted_until=held)
-    measured = _measure(said, actual, season, held, now, day)
-    mixture = _Mixture.fitted(said, actual, season, now, day)
+    first = max(season, len(kept) - _JUDGED)
+    now = len(kept) - first
+    held = now - int(now * _HELD_BACK)
+    said = _experts(actual, horizon, season, day, fitted_until=first + held)[:, first:]
+    actual = actual[first:]
+    measured = _measure(said, actual, held, now, day)
+    mixture = _Mixture.fitted(said, actual, now, day)
     steps = np.arange(horizon)
     median = mixture.said[now + steps, steps]
     low, high = mixture.interval(now + steps, steps)
@@ -213,12 +217,12 @@ class _Mixture:
     weights: Floats
 
     @classmethod
-    def fitted(cls, said: Floats, actual: Floats, start: int, until: int, day: int) -> _Mixture:
-        weights = 0.5 ** ((until - 1 - np.arange(start, until)) / _HALF_LIFE)
-        mixed = _mixed(said, actual, start, until, weights)
-        errors = actual[start:until, None] - mixed[start:until]
-        spread = _spread(np.abs(errors), start, len(actual), day)
-        scaled = errors / spread[start:until, None]
+    def fitted(cls, said: Floats, actual: Floats, until: int, day: int) -> _Mixture:
+        weights = 0.5 ** ((until - 1 - np.arange(until)) / _HALF_LIFE)
+        mixed = _mixed(said, actual, until, weights)
+        errors = actual[:until, None] - mixed[:until]
+        spread = _spread(np.abs(errors), len(actual), day)
+        scaled = errors / spread[:until, None]
         return cls(mixed, spread, scaled, weights)
 
     def interval(self, times: Integers, steps: Integers) -> tuple[Floats, Floats]:
@@ -235,8 +239,8 @@ class _Mixture:
         return found[:, : len(LEVELS)].T, found[:, len(LEVELS) :].T
 
 
-def _mixed(said: Floats, actual: Floats, start: int, until: int, weights: Floats) -> Floats:
-    wrong = np.abs(actual[start:until, None] - said[:, start:until])
+def _mixed(said: Floats, actual: Floats, until: int, weights: Floats) -> Floats:
+    wrong = np.abs(actual[:until, None] - said[:, :until])
     known = np.isfinite(wrong)
     naive = wrong[0][known[0]]
     most = float(np.quantile(naive, _OUTLIER)) if len(naive) else np.inf
@@ -251,14 +255,14 @@ def _mixed(said: Floats, actual: Floats, start: int, until: int, weights: Floats
     return np.where(total > 0, mixed / np.maximum(total, 1e-300), np.nan)
 
 
-def _spread(wrong: Floats, start: int, length: int, day: int) -> Floats:
+def _spread(wrong: Floats, length: int, day: int) -> Floats:
     """Return the typical error by the hour of the day, for every time."""
     known = wrong[np.isfinite(wrong)]
     if not len(known):
         return np.ones(length)
     bounded = np.minimum(wrong, np.quantile(known, 0.99))
     overall = float(np.nanmean(bounded))
-    of_day = (start + np.arange(len(wrong))) % day
+    of_day = np.arange(len(wrong)) % day
     is_known = np.isfinite(bounded)
     sums = np.bincount(of_day, np.where(is_known, bounded, 0.0).sum(axis=1), minlength=day)
     counts = np.bincount(of_day, is_known.sum(axis=1), minlength=day)
@@ -286,13 +290,11 @@ def _tails(errors: Floats, weights: Floats, tails: list[float]) -> Floats:
     return np.concatenate([ranked[np.minimum(places, last)], ranked[np.minimum(from_above, last)]])
 
 
-def _measure(
-    said: Floats, actual: Floats, season: int, held: int, now: int, day: int
-) -> Measured | None:
+def _measure(said: Floats, actual: Floats, held: int, now: int, day: int) -> Measured | None:
     """Judge the last times by a mixture that was fitted before them."""
-    if now - held < 1 or held - season < day:
+    if held == now or held < day:
         return None
-    earlier = _Mixture.fitted(said, actual, season, held, day)
+    earlier = _Mixture.fitted(said, actual, held, day)
     horizon = said.shape[2]
     times, steps = np.repeat(np.arange(held, now), horizon), np.tile(np.arange(horizon), now - held)
     came = actual[times]
