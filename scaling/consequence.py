@@ -7,7 +7,7 @@ from math import ceil
 from alerting.words import duration, rate
 from scaling.facts import GroupFacts, PartitionFacts
 from scaling.model import Kind, Recommendation
-from scaling.retention import group_deadline
+from scaling.retention import WATCH_WITHIN_SECONDS, group_deadline
 from scaling.sizing import Binding
 
 _MONTH_HOURS = 24 * 30
@@ -50,8 +50,12 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
             f"the objective of {duration(facts.objective_seconds)} is missed in {duration(missed)}"
         )
     deadline = group_deadline(facts)
-    if deadline is not None and deadline[1].seconds is not None:
-        parts.append(f"retention deletes unread messages in {duration(deadline[1].seconds)}")
+    left = deadline[1].seconds if deadline is not None else None
+    if left is not None and left <= WATCH_WITHIN_SECONDS:
+        deadline is not None
+        and (inf if deadline[1].seconds is None else deadline[1].seconds) <= WATCH_WITHIN_SECONDS
+    ):
+        parts.append(f"retention deletes unread messages in {duration(left)}")
     waiting = [p for p in facts.partitions if _is_growing(p)]
     if not parts and waiting:
         parts.append("the backlog grows")

@@ -86,7 +86,7 @@ def sized_advice(facts: GroupFacts) -> Recommendation | None:
         return None
     if sizing.verdict is Verdict.DOWNSTREAM or asked.capacity.status is CapacityStatus.CONFLICT:
         return _downstream(facts, asked, sizing)
-    if sizing.verdict is Verdict.PARTITION_BOUND:
+    if sizing.verdict is Verdict.PARTITION_BOUND or sizing.hopeless:
         return _bound(facts, asked, sizing)
     if sizing.consumers > asked.consumers:
         return _more(facts, asked, sizing)
@@ -102,7 +102,7 @@ def sized_advice(facts: GroupFacts) -> Recommendation | None:
         sizing,
         Kind.KEEP,
         Severity.INFO,
-        f"{plural(asked.consumers, 'consumer')} are what the {sizing.binding.value} need asks for: "
+        f"The {sizing.binding.value} need asks for {plural(asked.consumers, 'consumer')}: "
         f"{_load(asked, sizing, asked.consumers)}.",
         proposed=asked.consumers,
     )
@@ -158,8 +158,8 @@ def _fewer(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendatio
             sizing,
             Kind.KEEP,
             Severity.INFO,
-            f"{sizing.consumers} consumers would do for what arrives, but the backlog is not gone "
-            f"yet: keep {asked.consumers} until it is.",
+            f"{plural(sizing.consumers, 'consumer')} would do for what arrives, but the backlog is "
+            f"not gone yet: keep {asked.consumers} until it is.",
             proposed=asked.consumers,
         )
     below = [number for number in asked.shape.counts if number < asked.consumers]
@@ -176,7 +176,7 @@ def _fewer(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendatio
         sizing,
         Kind.REMOVE_CONSUMERS,
         Severity.INFO,
-        f"{proposed} consumers are enough for {_arriving(asked)}{peak}: "
+        f"{plural(proposed, 'consumer')} would do for {_arriving(asked)}{peak}: "
         f"{_load(asked, sizing, proposed)}. One consumer processes {_capacity(asked.capacity)}.",
         proposed=proposed,
         caveats=(*of_other_members(facts), SPARES, *(() if known else (NO_HISTORY,))),
@@ -191,20 +191,14 @@ def _bound(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendatio
     hopeless = [names[position] for position in sizing.hopeless]
     listed = ", ".join(hopeless[:_FEW]) + (" …" if len(hopeless) > _FEW else "")
     where = (
-        f"{listed} alone gets more than a consumer of its own can process "
+        f"{listed}: more arrives than a consumer of its own can process "
         f"({_capacity(asked.capacity)})"
         if hopeless
         else f"even {most} consumers, one a partition, do not meet the {sizing.binding.value} need"
     )
-    kind = Kind.HOT_PARTITION if hopeless and len(hopeless) < len(names) else Kind.PARTITION_BOUND
-    short = most > asked.consumers
-    help_ = (
-        f" {most} consumers help the other partitions."
-        if short and hopeless
-        else f" {most} come closest."
-        if short
-        else " More consumers will not help."
-    )
+    kind = Kind.HOT_PARTITION if 0 < len(hopeless) < len(names) else Kind.PARTITION_BOUND
+    closest = not hopeless and most > asked.consumers
+    help_ = f" {most} come closest." if closest else " More consumers will not help."
     return _advice(
         facts,
         asked,
@@ -213,8 +207,10 @@ def _bound(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendatio
         Severity.ACT_NOW if sizing.is_late else Severity.WATCH,
         f"Consumers cannot fix this: {where}.{help_} Look at the keys, make the handler faster, or "
         "give the topic more partitions.",
-        proposed=sizing.consumers if short and not hopeless else None,
-        unknown_reason="whether one key makes it hot: keys are not read" if hopeless else None,
+        proposed=most if closest else None,
+        unknown_reason="whether one key makes it hot: keys are not read"
+        if kind is Kind.HOT_PARTITION
+        else None,
         caveats=of_more_partitions(facts),
     )
 
