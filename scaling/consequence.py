@@ -52,9 +52,6 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
     deadline = group_deadline(facts)
     left = deadline[1].seconds if deadline is not None else None
     if left is not None and left <= WATCH_WITHIN_SECONDS:
-        deadline is not None
-        and (inf if deadline[1].seconds is None else deadline[1].seconds) <= WATCH_WITHIN_SECONDS
-    ):
         parts.append(f"retention deletes unread messages in {duration(left)}")
     waiting = [p for p in facts.partitions if _is_growing(p)]
     if not parts and waiting:
