@@ -1,0 +1,50 @@
+"""A process that evaluates and sends until it is killed; the test that kills it starts it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from alerting.lifecycle import advance
+from alerting.notices import Pace, plan
+from alerting.notify.sender import Sender
+from alerting.notify.targets import make_target
+from alerting.rules import Observation, Rule, Severity, evaluate
+from alerting.store import AlertStore
+from config.alerting import TargetSettings
+
+RULES = (Rule("GroupStopped", "stopped", Severity.CRITICAL, 0.0, keep_firing_for_seconds=0.0),)
+TICKS = 240
+CLUSTERS = ("one", "two", "three")
+
+
+def evaluate_tick(store: AlertStore, tick: int) -> list[str]:
+    """Evaluate one moment of a fixed story, and return the keys of its notices."""
+    cluster = CLUSTERS[tick % 3]
+    now = 1000.0 + tick * 15.0
+    seen = [
+        Observation("stopped", {"cluster": cluster, "group": f"g{number}"}, 1.0, what="stopped")
+        for number in range(4)
+        if (tick // 3 + number) % 8 < 3
+    ]
+    alerts = advance(store.alerts(cluster), evaluate(RULES, seen), {}, now)
+    notices, told = plan(alerts, store.told(cluster), now, Pace(group_interval_seconds=0))
+    store.save(cluster, alerts, told, [(notice, ["hook"]) for notice in notices], now)
+    return [notice.key for notice in notices]
+
+
+def live(path: str, url: str) -> None:
+    """Go on where the last process was killed, until the story is told and sent."""
+    store = AlertStore(Path(path))
+    settings = TargetSettings(
+        name="hook", kind="webhook", url=url, max_per_minute=10_000, give_up_after_seconds=1e12
+    )
+    sender = Sender(settings, make_target(settings, "http://localhost"), store)
+    while True:
+        tick = int(str((store.noted("tick") or {"next": 0})["next"]))
+        if tick < TICKS:
+            evaluate_tick(store, tick)
+            store.note("tick", {"next": tick + 1})
+        busy = sender.step(time.time())
+        if tick >= TICKS and not busy and not store.health()[0].waiting:
+            return
