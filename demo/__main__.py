@@ -106,13 +106,15 @@ def _run(folder: DataFolder, options: Options) -> None:
         ensure_class_archive(java)
     demo = RunningDemo(folder, options, java, _tell)
     try:
+        demo.write_config()
+        demo.start_past()
         with _step(f"{options.brokers} Kafka brokers"):
             demo.start_brokers()
-        demo.write_config()
         with _step("topics, producers, consumers"):
             demo.start_workload()
             demo.start_services("collectors", "dashboard")
             demo.wait_for_workload()
+        demo.wait_for_past()
         demo.start_services("alerting", "spark")
         if options.dashboard:
             with _step("dashboard"):

@@ -28,11 +28,12 @@ from lake.store import Lake
 from lake.tables import GROUP_OFFSETS
 from runtime.errors import ProcessError, RuntimeSetupError
 from runtime.java import Java
-from runtime.processes import ProcessGroup, free_ports, wait_until
+from runtime.processes import Child, ProcessGroup, free_ports, wait_until
 from runtime.services import Service, Supervisor, services
 
 CLUSTER_NAME = "demo"
 POLL_SECONDS = 5
+_ROOT = str(Path(__file__).resolve().parent.parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ class RunningDemo:
         self.connect = ConnectPart(folder.connect, java)
         rabbitmq = find_rabbitmq()
         self.rabbit = None if rabbitmq is None else RabbitPart(folder.rabbitmq, rabbitmq)
+        self._past: Child | None = None
         self._wanted = Wanted()
         self._mourned: set[int] = set()
         self._started_at = datetime.now(UTC)
@@ -131,6 +133,29 @@ class RunningDemo:
         self._folder.config.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
         return self._folder.config
 
+    def start_past(self) -> None:
+        """Begin to write the generated past, where the lake has no history yet.
+
+        The configuration must have been written.
+        """
+        command = (sys.executable, "-m", "demo.past_tables", "--config", str(self._folder.config))
+        until = f"{self._started_at:%Y-%m-%dT%H:%M:%S}"
+        self._past = self._processes.start(
+            "generated history",
+            (*command, "--until", until),
+            log=self._folder.logs / "past.log",
+            environment={"PYTHONPATH": _ROOT},
+        )
+
+    def wait_for_past(self, timeout_seconds: float = 60.0) -> None:
+        """Wait until it is written: Spark must not write history at the same time."""
+        past, self._past = self._past, None
+        if past is None:
+            return
+        if not past.wait(timeout_seconds) or past.returncode:
+            self._notice(f"{past.obituary()}\nthe demo goes on without a generated past")
+        self._processes.stop(past)
+
     def start_workload(self) -> None:
         """Start producers and consumers; :meth:`wait_for_workload` waits for them."""
         self._wanted.write(self._folder.control)
@@ -143,8 +168,7 @@ class RunningDemo:
             "--control",
             str(self._folder.control),
         )
-        root = str(Path(__file__).resolve().parent.parent)
-        self._supervisor.start(Service("workload", command, {"PYTHONPATH": root}))
+        self._supervisor.start(Service("workload", command, {"PYTHONPATH": _ROOT}))
 
     def wait_for_workload(self, timeout_seconds: float = 90.0) -> None:
         """Wait until all topics exist and all groups have been started.
