@@ -117,7 +117,8 @@ def merge(
     each refresh.
 
     Args:
-        gold: Rows of a gold table at the range's grain.
+        gold: Rows of a gold table at the range's grain. Generated ones are left out of a range
+            of up to ``SHORT`` once there are samples.
         samples: The last minutes' raw samples, with ``time``, keys and measures.
         keys: Columns that tell series apart.
         measures: The values.
@@ -129,6 +130,8 @@ def merge(
         History in steps of the range. While the samples reach back as far as the history does,
         the samples alone, in steps of a few seconds.
     """
+    if chosen.length <= SHORT and not samples.is_empty():
+        gold = gold.filter(pl.col("generated").is_null())
     first, first_sample = gold["window_start"].min(), samples[TIME].min()
     if first is None or _covers(first_sample, first):
         note = None
@@ -147,7 +150,23 @@ def merge(
         tail = samples.filter(pl.col(TIME) >= end + timedelta(seconds=60))
         past = pl.concat([past, in_steps(tail, keys, measures, 60).cast(past.schema)])
     step = chosen.step_seconds
-    return History(_over(in_steps(past, keys, measures, step), step, now), step)
+    frame = _over(in_steps(past, keys, measures, step), step, now)
+    return History(frame, step, _generated_note(gold))
+
+
+SHORT = timedelta(hours=1)
+"""What is so near is shown as it was measured, however short the time since the start."""
+
+
+def _generated_note(gold: pl.DataFrame) -> str | None:
+    """Say until when history was generated, where some of it was."""
+    newest = gold.filter(pl.col("generated"))["window_start"].max()
+    if not isinstance(newest, datetime):
+        return None
+    return (
+        f"Generated, not measured, up to {newest:%d %b %H:%M} UTC: the demo's simulated past, for "
+        "seasons and comparisons."
+    )
 
 
 FINE_SECONDS = 15

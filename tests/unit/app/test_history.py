@@ -12,7 +12,8 @@ START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 NAMES = [measure.name for measure in GROUP]
 
 
-def gold(*lags: int | None, grain: int = 60) -> pl.DataFrame:
+def gold(*lags: int | None, grain: int = 60, generated: int = 0) -> pl.DataFrame:
+    """Return rows of history, the first ``generated`` of them generated."""
     return pl.DataFrame(
         {
             "window_start": [START + timedelta(seconds=grain * at) for at in range(len(lags))],
@@ -22,6 +23,7 @@ def gold(*lags: int | None, grain: int = 60) -> pl.DataFrame:
             "arrival_per_second": [10.0] * len(lags),
             "consumption_per_second": [9.0] * len(lags),
             "members_last": [2] * len(lags),
+            "generated": [True if at < generated else None for at in range(len(lags))],
         },
         schema={
             "window_start": pl.Datetime("us", "UTC"),
@@ -31,6 +33,7 @@ def gold(*lags: int | None, grain: int = 60) -> pl.DataFrame:
             "arrival_per_second": pl.Float64,
             "consumption_per_second": pl.Float64,
             "members_last": pl.Int32,
+            "generated": pl.Boolean,
         },
     )
 
@@ -55,13 +58,13 @@ def samples(**lags: int) -> pl.DataFrame:
     )
 
 
-def merged(past: pl.DataFrame, raw: pl.DataFrame, *, now: float = 3600) -> History:
+def merged(past: pl.DataFrame, raw: pl.DataFrame, *, now: float = 3600, key: str = "1h") -> History:
     return merge(
         past,
         raw,
         keys=("group",),
         measures=GROUP,
-        chosen=RANGES["1h"],
+        chosen=RANGES[key],
         poll_seconds=5.0,
         now=START + timedelta(seconds=now),
     )
@@ -85,6 +88,25 @@ def test_samples_that_reach_back_as_far_are_finer_than_the_history() -> None:
     found = merged(gold(1, 2), samples(s10=4, s30=6, s130=8))
     assert found.frame["lag"].to_list() == [4, 6, 8]
     assert found.note is None
+
+
+def test_generated_history_is_shown_in_long_ranges_and_says_so() -> None:
+    found = merged(gold(7, 8, 1, generated=2), samples(s185=4), key="6h")
+    assert found.frame["lag"].to_list() == [7, 8, 1, 4]
+    assert found.note is not None
+    assert "Generated, not measured, up to 20 Nov 08:01 UTC" in found.note
+
+
+def test_the_last_hour_is_what_was_measured() -> None:
+    found = merged(gold(7, 8, 1, generated=2), samples(s130=4, s150=6))
+    assert found.frame["lag"].to_list() == [4, 6]
+    assert found.note is None
+
+
+def test_without_samples_even_the_last_hour_may_be_generated() -> None:
+    found = merged(gold(7, 8, generated=2), samples())
+    assert found.frame["lag"].to_list() == [7, 8]
+    assert found.note is not None
 
 
 def test_samples_after_the_last_window_are_added_by_the_minute() -> None:
