@@ -13,10 +13,14 @@ Point = tuple[float, int, int, int]
 """Time, log end, committed offset, lag."""
 
 _ONSET = 0.15
+_PARTS = 5
+_EVEN = 0.4
 _STILL = 0.25
-_EVEN = 0.35
+_EASES = 0.6
 _UNCHANGED = 0.1
-_BEFORE_SECONDS = 180.0
+_SWING = 0.15
+_PAST_SECONDS = 12 * 3600.0
+_LEAST_SECONDS = 180.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,9 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     """Return how the lag has risen; None where it has not.
 
     A peak of arrivals bends: it rises, then eases. Where arrivals are those of before, the group
-    has become slower, and nothing says that it will be faster again by itself.
+    has become slower, and nothing says that it will be faster again by itself. Where they jumped,
+    it may be a campaign, which is waited for longer. Where they have been swinging, they will
+    swing back: only how late the group is can tell then.
 
     Args:
         points: In order of time, up to some hours.
@@ -64,19 +70,24 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     since = max(points[0][0], now - (now - points[onset][0]) / (1 - _ONSET))
     seconds = now - since
     after = [point for point in points if point[0] >= since]
-    thirds = [_at(after, since + seconds * part / 3) for part in range(4)]
-    rises = [late[1] - early[1] for early, late in pairwise(thirds)]
-    arrivals = [(late[0] - early[0]) * 3 / seconds for early, late in pairwise(thirds)]
-    mean = sum(rises) / 3
-    rises_on = mean > 0 and min(rises) >= _STILL * mean
+    marks = [_at(after, since + seconds * part / _PARTS) for part in range(_PARTS + 1)]
+    rises = [late[1] - early[1] for early, late in pairwise(marks)]
+    arrivals = [(late[0] - early[0]) * _PARTS / seconds for early, late in pairwise(marks)]
+    mean = sum(rises) / _PARTS
     is_even = mean > 0 and all(abs(rise - mean) <= _EVEN * mean for rise in rises)
-    arrived = sum(arrivals) / 3
-    usual = _rate(points[: onset + 1], seconds)
-    steady = all(abs(rate - arrived) <= _UNCHANGED * arrived for rate in arrivals)
-    as_before = usual is None or abs(arrived - usual) <= _UNCHANGED * max(usual, arrived)
-    enough = rules.lasting_seconds if as_before else rules.lasting_peak_seconds
-    lasting = (seconds >= enough and is_even and steady) or (
-        seconds >= rules.long_seconds and rises_on
+    goes_on = mean > 0 and min(rises) >= _STILL * mean and rises[-1] >= _EASES * max(rises)
+    arrived = sum(arrivals) / _PARTS
+    is_steady = all(abs(rate - arrived) <= _UNCHANGED * arrived for rate in arrivals)
+    before = _before(points[: onset + 1])
+    if before is not None and abs(arrived - sum(before) / 2) <= _UNCHANGED * arrived:
+        thirds = [_at(after, since + seconds * part / 3)[1] for part in range(4)]
+        rises_on = all(late - early >= _STILL * risen / 3 for early, late in pairwise(thirds))
+        return Growth(since, seconds, risen, seconds >= rules.lasting_seconds and rises_on)
+    if before is not None and abs(before[1] - before[0]) > _SWING * max(before):
+        return Growth(since, seconds, risen, False)
+    enough = rules.lasting_seconds if before is None else rules.lasting_peak_seconds
+    lasting = (seconds >= enough and is_even and is_steady) or (
+        seconds >= rules.long_seconds and goes_on
     )
     return Growth(since, seconds, risen, lasting)
 
@@ -96,12 +107,15 @@ def _at(points: Sequence[Point], time: float) -> tuple[float, float]:
     )
 
 
-def _rate(points: Sequence[Point], seconds: float) -> float | None:
-    """Return arrivals per second over the last so many seconds; None where too few are known."""
-    last = points[-1]
-    first = next(point for point in points if point[0] >= last[0] - seconds)
-    span = last[0] - first[0]
-    return (last[1] - first[1]) / span if span >= _BEFORE_SECONDS else None
+def _before(points: Sequence[Point]) -> tuple[float, float] | None:
+    """Return arrivals per second in the halves of the past; None where too little is known."""
+    end = points[-1][0]
+    begin = max(points[0][0], end - _PAST_SECONDS)
+    half = (end - begin) / 2
+    if 2 * half < _LEAST_SECONDS:
+        return None
+    first, middle, last = (_at(points, begin + half * part)[0] for part in range(3))
+    return (middle - first) / half, (last - middle) / half
 
 
 def age_of(points: Sequence[Point]) -> float | None:

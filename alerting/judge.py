@@ -257,7 +257,9 @@ def _freeze_limit(found: Measurement, peers: Peers, rules: StatusRules) -> float
         limit = max(limit, min(rules.batch_freeze * limit, rules.batch_freeze_seconds))
     if found.is_rebalancing:
         return max(limit, rules.idle_freeze_seconds)
-    return max(limit, rules.away_freeze_seconds) if found.waiting.was_away else limit
+    if found.waiting.was_away or found.waiting.was_rebalancing:
+        return max(limit, rules.away_freeze_seconds)
+    return limit
 
 
 def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
@@ -265,6 +267,12 @@ def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
     behind = found.behind_seconds
     material = max(rules.material_seconds, 2 * (found.commit_period_seconds or 0.0))
     trend = found.recent or found.full
+    if found.waiting.was_away and found.waiting.since is not None:
+        return _Verdict(
+            Status.CATCHING_UP,
+            f"Members are back, no commit yet: {messages(lag)} wait.",
+            found.waiting.since,
+        )
     is_small = lag <= rules.minimum_messages or (behind is not None and behind < material)
     if is_small and (found.last_advance_at is not None or trend is not None):
         return _Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")

@@ -129,7 +129,15 @@ def group_status(
         (worst.topic, worst.partition),
         unknown,
         verdicts,
-        any(v.is_lasting for v in alike),
+        _is_lasting(alike, rules),
+    )
+
+
+def _is_lasting(alike: Sequence[PartitionStatus], rules: StatusRules) -> bool:
+    """Tell whether half of the partitions that fall behind will go on, or one is too late."""
+    lasting = [verdict for verdict in alike if verdict.is_lasting]
+    return (2 * len(lasting) >= len(alike) and bool(lasting)) or any(
+        (verdict.numbers.behind_seconds or 0.0) >= rules.late_seconds for verdict in lasting
     )
 
 

@@ -48,7 +48,8 @@ class Waiting:
         seconds: How much of the time since then was seen: polls that are missing, values that
             could not be read and times without members do not count.
         last_advance_at: Last sample in which the committed offset had grown.
-        was_away: Whether the group had no members, or shared out its partitions, meanwhile.
+        was_away: Whether the group had no members meanwhile.
+        was_rebalancing: Whether it shared out its partitions meanwhile.
         pauses: How long such a wait usually is.
         resumed_at: First commit after the group was away, or after the longest of its pauses
             where that is not usual; None: never.
@@ -58,6 +59,7 @@ class Waiting:
     seconds: float
     last_advance_at: float | None
     was_away: bool
+    was_rebalancing: bool
     pauses: Pauses
     resumed_at: float | None = None
 
@@ -77,7 +79,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
     since: float | None = None
     seconds = 0.0
     last_advance: float | None = None
-    was_away = False
+    was_away = was_rebalancing = False
     committed: int | None = None
     pause_from: float | None = None
     waited_at: float | None = None
@@ -96,13 +98,13 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
                 if was_away:
                     resumed_at = sample.at
                 last_advance = waited_at = pause_from = sample.at
-                since, seconds, was_away = None, 0.0, False
+                since, seconds, was_away, was_rebalancing = None, 0.0, False, False
             committed = sample.committed
         if sample.lag is None:
             waited_at = pause_from = None
             continue
         if sample.lag <= end_lag:
-            since, seconds, was_away = None, 0.0, False
+            since, seconds, was_away, was_rebalancing = None, 0.0, False, False
             if last_advance != sample.at:
                 pause_from = waited_at = None
             continue
@@ -111,14 +113,14 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
         elif since is not None and waited_at is not None:
             step = sample.at - waited_at
             seconds += step if step <= _GAP_POLLS * poll_seconds else 0.0
-        was_away = was_away or plain_state(sample.state) in REBALANCING
+        was_rebalancing = was_rebalancing or plain_state(sample.state) in REBALANCING
         waited_at = None if away else sample.at
         since = sample.at if since is None else since
     usual = longest if seen < 3 or longest <= _OUTLIER * second else second
     if usual < longest and longest_ended_at is not None:
         resumed_at = max(resumed_at or longest_ended_at, longest_ended_at)
     pauses = Pauses(usual if seen else None, seen)
-    return Waiting(since, seconds, last_advance, was_away, pauses, resumed_at)
+    return Waiting(since, seconds, last_advance, was_away, was_rebalancing, pauses, resumed_at)
 
 
 REBALANCING = frozenset({"preparingrebalance", "completingrebalance", "assigning", "reconciling"})

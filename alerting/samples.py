@@ -117,7 +117,7 @@ class StatusRules:
     lasting_seconds: float = 900.0
     lasting_peak_seconds: float = 1500.0
     long_seconds: float = 2700.0
-    late_seconds: float = 600.0
+    late_seconds: float = 900.0
     freeze_polls: int = 3
     freeze_seconds: float = 45.0
     freeze_periods: float = 2.5
