@@ -36,6 +36,8 @@ class CapacityStatus(StrEnum):
 
 _CONFLICT_EXPONENT = -0.5
 _MINIMUM_CLUSTERS_OF_TIME = 4
+_ROUNDING = 0.95
+"""A limit that is measured a little above a whole number of members is that number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +325,7 @@ def _conflict(
             continue
         if at_most.per_second > fewer.per_second * (largest / number) ** _CONFLICT_EXPONENT:
             continue
-        limit = max(n * one.per_second for n, one in by_members.items())
+        limit = largest * at_most.per_second
         best = max(one.per_second for one in by_members.values())
         return replace(
             _capacity(
@@ -336,7 +338,7 @@ def _conflict(
                 by_members,
             ),
             limit_per_second=limit,
-            helpful_members=max(1, ceil(limit / best)),
+            helpful_members=max(1, ceil(_ROUNDING * limit / best)),
         )
     return None
 

@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 
-from scaling.intervals import Floats
+from scaling.intervals import Floats, Integers
 
 SHORT_SECONDS = 60.0
 """What counts as now."""
@@ -18,8 +18,9 @@ LONG_SECONDS = 900.0
 _Z_95 = 1.645
 _STEP_SIGMAS = 4.0
 _MINIMUM_POINTS = 4
-_HOUR = 3600.0
+HOUR_SECONDS = 3600.0
 _DAY_HOURS, _WEEK_HOURS = 24, 168
+_FILLED = 0.8
 TOO_LITTLE = "too little history: two seasons are needed, two days at the least"
 
 
@@ -41,17 +42,19 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True)
-class Peak:
-    """The highest arrival that is to be expected in some time to come.
+class Season:
+    """What is usual at each hour of a season, as a multiple of the season's mean.
 
     Attributes:
-        high: 95 % quantile, messages per second; None where it cannot be told.
-        season_hours: 168 for hours of the week, 24 for hours of the day; None without a season.
-        reason: Why it cannot be told, or from how much history it is.
+        hours: 168 for hours of the week, 24 for hours of the day; 0 without a season.
+        usual: Median of each hour; NaN where it was never seen.
+        high: 95 % quantile of each hour.
+        reason: Why there is none, or from how much history it is.
     """
 
-    high: float | None
-    season_hours: int | None
+    hours: int
+    usual: Floats
+    high: Floats
     reason: str
 
 
@@ -111,51 +114,81 @@ def _trend(at: Floats, ends: Floats, lead: float) -> tuple[float, float, float, 
     return level, level + max(0.0, slope) * lead + _Z_95 * deviation, slope, deviation
 
 
-def peak_ahead(hour_starts: Floats, rates: Floats, *, now: float, horizon_seconds: float) -> Peak:
-    """Return the highest arrival that past weeks, or days, let expect within a horizon.
+def season(hour_starts: Floats, rates: Floats, *, now: float) -> Season:
+    """Return what is usual at each hour.
 
-    The 95 % quantile of the same hours of earlier weeks, as a multiple of the level of the season
-    before, so that growth is carried on. Two weeks make hours of the week, two days hours of the
-    day; with less there is no answer.
+    Two weeks of history make hours of the week, two days hours of the day. Each rate is taken as a
+    multiple of the mean of the season around it, so that growth does not look like a season.
 
     Args:
-        hour_starts: Starts of past hours, Unix seconds (UTC), oldest first.
-        rates: Highest arrival in each of them (or its mean), messages per second.
-        now: The present, Unix seconds.
-        horizon_seconds: How far ahead.
+        hour_starts: Starts of past hours, Unix seconds (UTC), in any order.
+        rates: Mean arrival in each of them, messages per second; NaN is unknown.
+        now: The present, Unix seconds; the hour that has just begun is left out.
     """
-    known = np.isfinite(rates) & (hour_starts + _HOUR <= now)
-    starts, rates = hour_starts[known], rates[known]
-    hours = (now - float(starts[0])) / _HOUR if len(starts) else 0.0
-    season = _WEEK_HOURS if hours >= 2 * _WEEK_HOURS else _DAY_HOURS
-    if hours < 2 * _DAY_HOURS or len(starts) < 2 * _DAY_HOURS * 0.8:
-        return Peak(None, None, TOO_LITTLE)
-    past = (starts // _HOUR).astype(np.int64)
-    ahead = np.arange(int(now // _HOUR), int((now + horizon_seconds) // _HOUR) + 1)
-    level = float(rates[past > past[-1] - season].mean())
-    highest = 0.0
-    for hour in ahead:
-        same = (past % season) == (hour % season)
-        if not same.any():
-            return Peak(None, season, "an hour of the season was never seen")
-        highest = max(
-            highest, float(np.quantile(_levelled(past, rates, same, season, level), 0.95))
-        )
-    name = "weeks" if season == _WEEK_HOURS else "days"
-    return Peak(highest, season, f"from {hours / season:.1f} {name} of history")
+    known = np.isfinite(rates) & (hour_starts + HOUR_SECONDS <= now)
+    past = np.round(hour_starts[known] / HOUR_SECONDS).astype(np.int64)
+    order = np.argsort(past)
+    past, rates = past[order], rates[known][order]
+    length = _WEEK_HOURS
+    if not _is_covered(past, now, length):
+        length = _DAY_HOURS
+        if not _is_covered(past, now, length):
+            return Season(0, np.empty(0), np.empty(0), TOO_LITTLE)
+    sums = np.concatenate([[0.0], np.cumsum(rates)])
+    half = length // 2
+    low = np.searchsorted(past, past - half)
+    high = np.searchsorted(past, past + half, side="right")
+    means = (sums[high] - sums[low]) / (high - low)
+    multiples = np.divide(rates, means, out=np.ones_like(rates), where=means > 0)
+    usual, top = np.full(length, np.nan), np.full(length, np.nan)
+    slot = past % length
+    for hour in range(length):
+        same = multiples[slot == hour]
+        if len(same):
+            usual[hour], top[hour] = np.median(same), np.quantile(same, 0.95)
+    name = "weeks" if length == _WEEK_HOURS else "days"
+    return Season(length, usual, top, f"from {len(past) / length:.1f} {name} of history")
 
 
-def _levelled(
-    past: np.ndarray[tuple[int], np.dtype[np.int64]],
-    rates: Floats,
-    same: np.ndarray[tuple[int], np.dtype[np.bool_]],
-    season: int,
-    level: float,
-) -> Floats:
-    """Return the rates of the same hours, each brought from its season's level to today's."""
-    found = []
-    for hour, rate in zip(past[same], rates[same], strict=True):
-        around = np.abs(past - hour) <= season // 2
-        then = float(rates[around].mean())
-        found.append(float(rate) * (level / then if then > 0 else 1.0))
-    return np.asarray(found)
+def _is_covered(past: Integers, now: float, length: int) -> bool:
+    """Tell whether there are two seasons, with few holes."""
+    if not len(past):
+        return False
+    recent = past[past >= now // HOUR_SECONDS - 2 * length]
+    return now / HOUR_SECONDS - past[0] >= 2 * length and len(recent) >= _FILLED * 2 * length
+
+
+def peak_ahead(season: Season, *, at: float, horizon_seconds: float, now: float) -> float | None:
+    """Return the highest arrival that the season lets expect within a horizon (95 %).
+
+    The present rate is carried along the season: what is above the usual now stays above it.
+
+    Args:
+        season: What is usual.
+        at: The present, Unix seconds.
+        horizon_seconds: How far ahead.
+        now: The present arrival, messages per second.
+
+    Returns:
+        Messages per second; None without a season, or where an hour was never seen.
+    """
+    if not season.hours:
+        return None
+    # The figure of an hour belongs to its middle; between two middles there is a straight line.
+    times = at + np.arange(0.0, horizon_seconds + 1, HOUR_SECONDS / 4)
+    usual_now = float(_between(season.usual, times[:1])[0])
+    high = _between(season.high, times)
+    if not usual_now > 0 or np.isnan(high).any():
+        return None
+    return now * float(high.max()) / usual_now
+
+
+def _between(of_hour: Floats, times: Floats) -> Floats:
+    position = times / HOUR_SECONDS - 0.5
+    before = np.floor(position).astype(np.int64)
+    weight = position - before
+    length = len(of_hour)
+    result: Floats = (
+        of_hour[before % length] * (1 - weight) + of_hour[(before + 1) % length] * weight
+    )
+    return result

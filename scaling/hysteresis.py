@@ -7,7 +7,7 @@ rebalance now and, sooner or later, another one up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scaling.sizing import Sizing, Verdict
 
@@ -21,14 +21,19 @@ class Rules:
     Attributes:
         agree: Answers that must ask for more ...
         of: ... out of so many.
-        down_window_seconds: How long fewer must have been enough.
-        cooldown_seconds: The least time between two changes, unless it is urgent.
+        down_window_seconds: How long fewer must have been enough. After a step down that had to be
+            taken back it is twice as long, ...
+        longest_window_seconds: ... up to this.
+        trial_seconds: Time within which a step down is taken back if it was wrong.
+        cooldown_seconds: The least time between two steps up.
         downs_a_day: Steps down in a day, at most.
     """
 
     agree: int = 3
     of: int = 4
     down_window_seconds: float = 1200.0
+    longest_window_seconds: float = 14400.0
+    trial_seconds: float = 900.0
     cooldown_seconds: float = 120.0
     downs_a_day: int = 5
 
@@ -43,12 +48,14 @@ class Memory:
     Attributes:
         wanted: Time and number of each answer of the window, oldest first.
         changes: Time and step (negative: down) of each change of the last day, oldest first.
-        since: When the window began; a change up, or a late group, begins it anew.
+        since: When the window began; a change, or a late group, begins it anew.
+        failures: Steps down in a row that had to be taken back.
     """
 
     wanted: tuple[tuple[float, int], ...] = ()
     changes: tuple[tuple[float, int], ...] = ()
     since: float | None = None
+    failures: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +86,38 @@ def decide(
         rules: How patient to be.
     """
     since = at if memory.since is None or sizing.is_late else memory.since
-    oldest = at - max(rules.down_window_seconds, 0.0)
+    window = min(
+        rules.down_window_seconds * 2**memory.failures,
+        max(rules.longest_window_seconds, rules.down_window_seconds),
+    )
+    oldest = at - rules.down_window_seconds
     wanted = (*(one for one in memory.wanted if one[0] > oldest), (at, sizing.consumers))
     changes = tuple(one for one in memory.changes if one[0] > at - DAY_SECONDS)
-    kept = Memory(wanted, changes, since)
     rested = at - changes[-1][0] if changes else float("inf")
+    went_down = bool(changes) and changes[-1][1] < 0
+    failures = memory.failures
+    if went_down and rested > rules.trial_seconds:
+        failures = 0
+    kept = Memory(wanted, changes, since, failures)
     if sizing.consumers > current:
         last = [number for _, number in wanted[-rules.of :]]
         agreeing = [number for number in last if number > current]
-        if not sizing.is_urgent and len(agreeing) < rules.agree:
+        if not sizing.is_late and len(agreeing) < rules.agree:
             return Move(
                 current, kept, f"{len(agreeing)} of the last {rules.of} answers ask for more"
             )
-        if rested < rules.cooldown_seconds:
+        if rested < rules.cooldown_seconds and not went_down:
             return Move(current, kept, "the last change is not through yet")
-        target = sizing.consumers if sizing.is_urgent else min(agreeing)
+        if went_down and sizing.is_late and rested <= rules.trial_seconds:
+            kept = replace(kept, failures=failures + 1)
+        target = sizing.consumers if sizing.is_late else min(agreeing)
         return _changed(target, current, kept, at, sizing.reason)
     if sizing.is_late or sizing.verdict is Verdict.UNKNOWN_CAPACITY:
         return Move(current, kept, "no step down before the backlog is gone and capacity is known")
     most = max(number for _, number in wanted)
     if most >= current:
         return Move(current, kept, "needed within the window")
-    if at - since < rules.down_window_seconds or rested < rules.down_window_seconds:
+    if min(at - since, rested) < window:
         return Move(current, kept, "fewer would do, but not for long enough yet")
     if sum(1 for _, step in changes if step < 0) >= rules.downs_a_day:
         return Move(current, kept, "fewer would do, but the day's steps down are used up")
@@ -109,4 +126,4 @@ def decide(
 
 def _changed(target: int, current: int, memory: Memory, at: float, reason: str) -> Move:
     changes = (*memory.changes, (at, target - current))
-    return Move(target, Memory(memory.wanted, changes, at), reason)
+    return Move(target, replace(memory, changes=changes, since=at), reason)

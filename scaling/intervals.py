@@ -48,7 +48,7 @@ class CapacityRules:
 
     commit_seconds: float = 5.0
     max_poll_records: float = 500.0
-    backlog_seconds: float = 10.0
+    backlog_seconds: float = 30.0
     minimum_commits: float = 5.0
     minimum_samples: int = 8
     minimum_episodes: int = 2

@@ -13,8 +13,8 @@ difference, never the mean. A need is the smallest such number that meets it:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from math import inf, log
@@ -30,11 +30,13 @@ LOWEST_UTILISATION = 0.6
 UNKNOWN_UTILISATION = 0.8
 """Where the variation of the service rate is not known."""
 
-EXCEEDED = 1e-3
+EXCEEDED = 1e-2
 """Share of time in which some member may exceed its part of the objective."""
 
-_QUIET = 0.5
-_CATCH_UP_OBJECTIVES = 2.0
+_LATE = 0.4
+_LATE_ON_TRIAL = 0.25
+_TOO_LATE = 0.75
+_CATCH_UP_OBJECTIVES = 4.0
 _NEARLY = 1.1
 
 
@@ -112,10 +114,15 @@ class Situation:
         lag: Messages that wait, by partition.
         capacity: What one consumer can process.
         objective_seconds: Time lag that is not to be exceeded.
+        slowed: What members that are slower than the others process now, messages per second, by
+            number of the member.
         peak: Messages per second by partition at the next peak, upper end; None: too little
             history.
         blocked: Partitions that a message blocks: consumers do not help them.
         time_lag_seconds: Age of the oldest unread message that is not in a blocked partition.
+        is_growing: Whether that age is higher than it was a minute ago.
+        is_on_trial: Whether consumers were just taken away, so that a growing backlog is a bad
+            sign early.
         startup_seconds: From asking for a consumer until it joins.
         pause_seconds: How long a rebalance stops those whom it touches.
         commit_seconds: The group's commit interval.
@@ -129,9 +136,12 @@ class Situation:
     lag: Floats
     capacity: Capacity
     objective_seconds: float
+    slowed: Mapping[int, float] = field(default_factory=dict)
     peak: Floats | None = None
     blocked: Booleans | None = None
     time_lag_seconds: float | None = None
+    is_growing: bool = False
+    is_on_trial: bool = False
     startup_seconds: float = 30.0
     pause_seconds: float = 10.0
     commit_seconds: float = 5.0
@@ -163,8 +173,7 @@ class Sizing:
         utilisation: Load of the busiest member with that number, as a share of its capacity;
             None where the capacity is unknown.
         allowed_utilisation: What was allowed.
-        is_late: Whether the backlog endangers the objective.
-        is_urgent: Whether waiting for agreement would cost the objective or data.
+        is_late: Whether the backlog endangers the objective; waiting for agreement would cost it.
         hopeless: Partitions, by position, that exceed a consumer of their own.
         reason: In a sentence.
     """
@@ -176,7 +185,6 @@ class Sizing:
     utilisation: float | None
     allowed_utilisation: float
     is_late: bool
-    is_urgent: bool
     hopeless: tuple[int, ...]
     reason: str
 
@@ -241,12 +249,12 @@ class _Sizer:
         self.peak = None if situation.peak is None else np.where(helped, situation.peak, 0.0)
 
     def size(self) -> Sizing:
-        late, urgent = self._lateness()
+        late, contradicted = self._lateness()
         if self.rate is None:
-            return self._unsized(late, urgent)
+            return self._unsized(late)
         needs = [
             Need(Binding.STEADY, self._steady(self.arrival)),
-            Need(Binding.CATCH_UP, self._catch_up() if late else self.counts[0]),
+            Need(Binding.CATCH_UP, self._catch_up(contradicted) if late else self.counts[0]),
             Need(Binding.FORECAST, self._forecast()),
         ]
         if self.now.deadline_seconds is not None:
@@ -257,45 +265,66 @@ class _Sizer:
         verdict = Verdict.SIZED if binding.consumers is not None else Verdict.PARTITION_BOUND
         limit = self.now.capacity.helpful_members
         if limit is not None and wanted > limit:
-            verdict, wanted = Verdict.DOWNSTREAM, min(wanted, max(self._useful(limit), 1))
-        return self._sizing(verdict, wanted, binding.binding, tuple(needs), late, urgent)
+            verdict, wanted = Verdict.DOWNSTREAM, min(wanted, self._useful(limit))
+        return self._sizing(verdict, wanted, binding.binding, tuple(needs), late)
 
     def _lateness(self) -> tuple[bool, bool]:
-        """Tell whether the backlog endangers the objective, and whether at once."""
+        """Tell whether the backlog endangers the objective, and whether it does so regardless."""
         objective = self.now.objective_seconds
         age = self.now.time_lag_seconds or 0.0
         waiting = 0.0
         if self.rate is not None:
-            holders = self.now.shape.holders(self.now.consumers)
-            waiting = _busiest(holders, self.lag) / self.rate
-        worst = max(age, waiting) - self.now.commit_seconds
-        return worst > _QUIET * objective, worst > _QUIET * objective
+            waiting = self._utilisation(self.now.consumers, self.lag)
+        if self.now.is_on_trial and self.now.is_growing and age > _LATE_ON_TRIAL * objective:
+            return True, True
+        return (
+            max(age, waiting) > _LATE * objective,
+            age > _TOO_LATE * objective and self.now.is_growing,
+        )
 
     def _smallest(self, is_met: Callable[[int], bool]) -> int | None:
         return next((number for number in self.counts if is_met(number)), None)
 
+    def _rates(self, number: int) -> Floats:
+        """Return what each of ``number`` members can process."""
+        rates = np.full(number, self.rate or inf)
+        for member, rate in self.now.slowed.items():
+            if member < number:
+                rates[member] = min(rates[member], rate)
+        return rates
+
+    def _utilisation(self, number: int, loads: Floats) -> float:
+        """Return the load of the busiest member as a share of what it can process."""
+        held = np.bincount(self.now.shape.holders(number), loads, minlength=number)
+        return float((held / self._rates(number)).max())
+
     def _steady(self, loads: Floats) -> int | None:
-        most = self.allowed * (self.rate or inf)
-        return self._smallest(lambda n: _busiest(self.now.shape.holders(n), loads) <= most)
+        return self._smallest(lambda n: self._utilisation(n, loads) <= self.allowed)
 
     def _forecast(self) -> int | None:
-        loads = self.soon if self.peak is None else np.maximum(self.soon, self.peak)
-        # What is only expected may use a member up to its limit: it is corrected when it comes.
-        most = HIGHEST_UTILISATION * (self.rate or inf)
-        return self._smallest(lambda n: _busiest(self.now.shape.holders(n), loads) <= most)
+        """Size for the near future; the season's next peak keeps what is there and adds nothing.
+
+        What is only expected may use a member up to its limit: it is corrected when it comes.
+        """
+        soon = self._smallest(lambda n: self._utilisation(n, self.soon) <= HIGHEST_UTILISATION)
+        if self.peak is None or soon is None:
+            return soon
+        peak = self.peak
+        later = self._smallest(lambda n: self._utilisation(n, peak) <= HIGHEST_UTILISATION)
+        return max(soon, min(later or self.counts[-1], self._useful(self.now.consumers)))
 
     def _drain_seconds(self, number: int) -> float:
         """Return how long ``number`` consumers need for what waits once they have started."""
-        rate = self.rate or inf
-        present = self.now.shape.holders(self.now.consumers)
-        load = np.bincount(present, self.arrival, minlength=self.now.consumers)
-        growing = np.maximum(0.0, 1 - rate / np.maximum(load, 1e-9))[present] * self.arrival
-        startup = self.now.startup_seconds if number > self.now.consumers else 0.0
-        pause = self.now.pause_seconds if number != self.now.consumers else 0.0
-        lag = self.lag + growing * startup + self.arrival * pause
+        consumers = self.now.consumers
+        present = self.now.shape.holders(consumers)
+        load = np.bincount(present, self.arrival, minlength=consumers)
+        excess = np.maximum(0.0, 1 - self._rates(consumers) / np.maximum(load, 1e-9))
+        startup = self.now.startup_seconds if number > consumers else 0.0
+        pause = self.now.pause_seconds if number != consumers else 0.0
+        lag = self.lag + self.arrival * (excess[present] * startup + pause)
         holders = self.now.shape.holders(number)
-        waiting = np.bincount(holders, lag)
-        spare = rate - np.bincount(holders, self.arrival)
+        waiting = np.bincount(holders, lag, minlength=number)
+        spare = self._rates(number) - np.bincount(holders, self.arrival, minlength=number)
         if (spare[waiting > 0] <= 0).any():
             return inf
         return float(np.max(np.where(waiting > 0, waiting / np.maximum(spare, 1e-9), 0.0)))
@@ -303,9 +332,16 @@ class _Sizer:
     def _drained_in(self, seconds: float) -> int | None:
         return self._smallest(lambda n: self._drain_seconds(n) <= seconds)
 
-    def _catch_up(self) -> int | None:
-        """Return the smallest number that drains in time, else one that is nearly the fastest."""
-        needed = {n: self._drain_seconds(n) for n in self.counts}
+    def _catch_up(self, contradicted: bool) -> int | None:
+        """Return the smallest number that drains in time, else one that is nearly the fastest.
+
+        Where the group is about to miss the objective although it should not, what is believed of
+        its consumers is wrong: then the present number does not do.
+        """
+        least = self.now.consumers if contradicted else 0
+        needed = {n: self._drain_seconds(n) for n in self.counts if n > least}
+        if not needed:
+            return None
         fastest = min(needed.values())
         if fastest == inf:
             return None
@@ -313,11 +349,10 @@ class _Sizer:
         return next(n for n, seconds in needed.items() if seconds <= most)
 
     def _useful(self, limit: int) -> int:
-        below = [n for n in self.counts if n <= limit]
-        at_least = next((n for n in self.counts if n >= limit), self.counts[-1])
-        return at_least if at_least else below[-1]
+        """Return the smallest useful number that is no less than one."""
+        return next((n for n in self.counts if n >= limit), self.counts[-1])
 
-    def _unsized(self, late: bool, urgent: bool) -> Sizing:
+    def _unsized(self, late: bool) -> Sizing:
         """Keep what is there; one useful step up where the group is late all the same."""
         consumers = self.now.consumers
         if late:
@@ -336,7 +371,6 @@ class _Sizer:
             Binding.CATCH_UP if late else Binding.STEADY,
             needs,
             late,
-            urgent,
         )
 
     def _sizing(
@@ -346,18 +380,15 @@ class _Sizer:
         binding: Binding,
         needs: tuple[Need, ...],
         late: bool,
-        urgent: bool,
     ) -> Sizing:
-        load = _busiest(self.now.shape.holders(consumers), self.arrival)
         return Sizing(
             verdict,
             consumers,
             binding,
             needs,
-            load / self.rate if self.rate else None,
+            self._utilisation(consumers, self.arrival) if self.rate else None,
             self.allowed,
             late,
-            urgent,
             tuple(int(number) for number in np.flatnonzero(self.hopeless)),
             _REASONS[verdict],
         )

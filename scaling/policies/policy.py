@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from scaling.intervals import Floats
-from simulation.model import Observation
+from simulation.assignors import Assignor
+from simulation.model import Observation, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +16,9 @@ class Limits:
     """The bounds within which a policy may scale, and what it is meant to hold.
 
     Attributes:
-        partitions: Partitions of the topic.
-        assignor: Name of the group's assignor.
+        topics: Partitions by topic.
+        assignor: How the group shares them out.
+        maximum: The highest number of consumers that can be asked for.
         objective_seconds: Time lag that is not to be exceeded.
         startup_seconds: From asking for a consumer until it joins.
         pause_seconds: How long a rebalance stops those whom it touches.
@@ -23,13 +26,34 @@ class Limits:
         retention_seconds: How long messages are kept; None: for ever.
     """
 
-    partitions: int
-    assignor: str
+    topics: Mapping[str, int]
+    assignor: Assignor
+    maximum: int
     objective_seconds: float
     startup_seconds: float
     pause_seconds: float
     commit_seconds: float
     retention_seconds: float | None = None
+
+    @property
+    def partitions(self) -> int:
+        """Partitions of all topics."""
+        return sum(self.topics.values())
+
+    @classmethod
+    def of(cls, workload: Workload) -> Limits:
+        """Return what the operators of a workload know of it."""
+        consumers = workload.consumers
+        return cls(
+            topics=dict(workload.topics),
+            assignor=consumers.assignor,
+            maximum=consumers.maximum,
+            objective_seconds=workload.objective_seconds,
+            startup_seconds=consumers.start_seconds,
+            pause_seconds=consumers.pause_seconds,
+            commit_seconds=consumers.commit_seconds,
+            retention_seconds=workload.retention_seconds,
+        )
 
 
 class Policy(Protocol):
