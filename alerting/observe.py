@@ -89,12 +89,18 @@ def group_statuses(frames: Frames) -> dict[GroupKey, GroupStatus]:
     return {key: group_status(found, now=frames.now) for key, found in windows.items()}
 
 
-def observe(frames: Frames) -> Seen:
-    """Look at everything that is known of one cluster."""
+def observe(frames: Frames, only: str | None = None) -> Seen:
+    """Look at everything that is known of one cluster.
+
+    Args:
+        frames: Its rows.
+        only: The one check that is of interest; what only others need is passed over.
+    """
     monitor = list(monitor_observations(frames))
     if is_blind(frames, monitor):
         return Seen(tuple(monitor), True, frozenset())
-    statuses = group_statuses(frames)
+    needs_groups = only is None or only in (*_GROUP_CHECKS, "redrive_stopped")
+    statuses = group_statuses(frames) if needs_groups else {}
     topics = frames.rows(TOPICS).sort("observed_at").unique(["cluster", "topic"], keep="last")
     extras = group_extras(
         frames.rows(GROUPS).sort("observed_at").unique(["cluster", "group"], keep="last"),

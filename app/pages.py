@@ -36,6 +36,9 @@ QUEUES = "queues"
 CONNECT = "connect"
 SCALING = "scaling"
 HEALTH = "health"
+ALERTS = "alerts"
+SILENCES = "silences"
+RULES = "rules"
 
 
 def all_pages() -> dict[str, list[st.Page]]:
@@ -69,6 +72,16 @@ def all_pages() -> dict[str, list[st.Page]]:
                 "inbox",
                 "What waits in RabbitMQ, and where do its dead letters go?",
             ),
+        ],
+        "Be told": [
+            _page(ALERTS, "Alerts", "notifications", "What fires, what did, what is held back?"),
+            _page(
+                SILENCES,
+                "Silences",
+                "notifications_paused",
+                "Of what is nobody told, and who said so?",
+            ),
+            _page(RULES, "Rules", "rule", "What is an alert, and what would a rule have done?"),
         ],
         "Act": [
             _page(SCALING, "Scaling", "tune", "What should I change, and what if I do not?"),

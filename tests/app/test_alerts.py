@@ -1,0 +1,200 @@
+"""The pages of alerts, silences and rules: filled, empty, broken."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from streamlit.testing.v1 import AppTest
+
+from alerting.notices import Pace
+from alerting.reading import clusters_of, read_frames
+from alerting.rulefile import load_rules
+from alerting.service import SERVICE, evaluate_once
+from alerting.store import AlertStore
+from config.load import load
+from lake.store import Lake
+from tests.app.conftest import NOW
+from tests.app.test_pages import calm, texts
+
+Open = Callable[..., AppTest]
+
+
+def store_of(folder: Path) -> AlertStore:
+    return AlertStore(Path(load(folder / "headroom.yaml").alerting.state))
+
+
+@pytest.fixture(scope="module")
+def alarmed_once(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A filled folder whose alerts were evaluated, with a target that was told nothing yet."""
+    folder = tmp_path_factory.mktemp("alarmed") / "filled"
+    shutil.copytree(filled, folder)
+    path = folder / "headroom.yaml"
+    content = yaml.safe_load(path.read_text())
+    targets = [{"name": "hook", "kind": "webhook", "url": "http://localhost:9/hook"}]
+    content["alerting"] = {"targets": targets}
+    path.write_text(yaml.safe_dump(content))
+    settings = load(path)
+    store = store_of(folder)
+    for cluster in clusters_of(settings):
+        frames = read_frames(_lake(folder), cluster, NOW.timestamp())
+        evaluate_once(frames, load_rules(None), store, Pace(), settings.alerting.targets)
+    store.note(
+        SERVICE,
+        {"evaluated_at": NOW.timestamp() - 2, "interval_seconds": 5.0, "rules": 34, "failures": {}},
+    )
+    store.close()
+    return folder
+
+
+@pytest.fixture
+def alarmed(alarmed_once: Path, tmp_path: Path) -> Path:
+    """A copy of it for one test to write to."""
+    return Path(shutil.copytree(alarmed_once, tmp_path / "alarmed"))
+
+
+def _lake(folder: Path) -> Lake:
+    return Lake(load(folder / "headroom.yaml").lake)
+
+
+def test_alerts_show_what_fires_and_what_is_held_back(open_page: Open, alarmed: Path) -> None:
+    test = open_page(alarmed, "alerts")
+    calm(test)
+    assert "alerts fire" in test.title[0].value
+    said = texts(test)
+    assert "34 rules every 5 s" in said
+    firing = test.dataframe[0].value
+    assert "Broker 2 is missing" in firing["what"].to_list()
+    assert all(firing["step"].str.len() > 0)
+    held = {
+        what: note
+        for frame in (one.value for one in test.dataframe)
+        if "note" in frame and "step" in frame
+        for what, note in zip(frame["what"], frame["note"], strict=True)
+        if note.startswith("under: ")
+    }
+    assert any(note == "under: Broker 2 is missing" for note in held.values()), held
+    assert not set(held) & set(firing["what"])
+    assert len(test.get("plotly_chart")) == 1
+    (delivery,) = [one.value for one in test.dataframe if "waiting" in one.value]
+    assert delivery["target"].to_list() == ["hook"]
+    assert delivery["waiting"].to_list()[0] > 0
+
+
+def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
+    test = open_page(alarmed, "alerts")
+    test.text_input[0].input("ana")
+    test.button("FormSubmitter:acknowledge-Acknowledge").click().run()
+    calm(test)
+    assert "ana looks after it" in set(test.dataframe[0].value["note"])
+    (one,) = store_of(alarmed).acknowledgements().values()
+    assert one.author == "ana"
+
+
+def test_a_service_that_stands_still_is_told(open_page: Open, alarmed: Path) -> None:
+    store = store_of(alarmed)
+    store.note(
+        SERVICE,
+        {
+            "evaluated_at": NOW.timestamp() - 600,
+            "interval_seconds": 5.0,
+            "rules": 34,
+            "failures": {"demo": "the store is full"},
+        },
+    )
+    store.close()
+    test = open_page(alarmed, "alerts")
+    messages = [one.value for one in test.error]
+    assert "does not run" in messages[0]
+    assert "the store is full" in messages[1]
+
+
+def test_without_a_service_the_page_says_how_to_start_one(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "alerts")
+    calm(test)
+    assert test.title[0].value == "The alerting service has not run yet"
+    assert "python -m alerting run" in test.code[0].value
+
+
+@pytest.mark.parametrize("page", ["alerts", "silences", "rules"])
+def test_an_empty_lake_says_what_to_do(open_page: Open, empty: Path, page: str) -> None:
+    test = open_page(empty, page)
+    calm(test)
+    assert test.title[0].value == "Waiting for the first poll"
+
+
+@pytest.mark.parametrize("page", ["alerts", "silences", "rules"])
+def test_a_broken_store_is_one_clear_message(open_page: Open, alarmed: Path, page: str) -> None:
+    path = Path(load(alarmed / "headroom.yaml").alerting.state)
+    for name in (path, *path.parent.glob(f"{path.name}-*")):
+        name.unlink(missing_ok=True)
+    path.write_bytes(b"no database, but long enough for a header" * 100)
+    test = open_page(alarmed, page)
+    calm(test)
+    assert "cannot be shown" in test.title[0].value
+    (message,) = [one.value for one in test.error]
+    assert "the alert store cannot be opened" in message
+
+
+def test_a_silence_is_made_and_ended(open_page: Open, alarmed: Path) -> None:
+    test = open_page(alarmed, "silences")
+    calm(test)
+    assert test.title[0].value == "No silence is on"
+    test.text_area[0].input("rule=BrokerMissing\ncluster=demo")
+    test.text_input[0].input("ana")
+    test.text_input[1].input("the disk is replaced")
+    test.button("FormSubmitter:silence-Silence").click().run()
+    calm(test)
+    assert test.success[0].value == "Silence 1 is made."
+    (silence,) = store_of(alarmed).silences()
+    assert [str(one) for one in silence.matchers] == ["rule=BrokerMissing", "cluster=demo"]
+    assert silence.ends_at - silence.starts_at == 7200
+    test = open_page(alarmed, "silences")
+    assert "End it now" in [one.label for one in test.button]
+
+
+@pytest.mark.parametrize(
+    ("matchers", "who", "why", "message"),
+    [
+        pytest.param("", "ana", "x", "needs a matcher", id="no matcher"),
+        pytest.param("group", "ana", "x", "a matcher reads", id="no matcher at all"),
+        pytest.param("group=a", "", "x", "an author", id="no author"),
+    ],
+)
+def test_a_silence_that_is_not_whole_is_refused(
+    open_page: Open, alarmed: Path, matchers: str, who: str, why: str, message: str
+) -> None:
+    test = open_page(alarmed, "silences")
+    test.text_area[0].input(matchers)
+    test.text_input[0].input(who)
+    test.text_input[1].input(why)
+    test.button("FormSubmitter:silence-Silence").click().run()
+    assert message in test.error[0].value
+    assert store_of(alarmed).silences() == []
+
+
+def test_rules_are_listed_and_one_is_tried(open_page: Open, alarmed: Path) -> None:
+    test = open_page(alarmed, "rules", rule="BrokerMissing")
+    calm(test)
+    assert test.title[0].value.endswith("rules")
+    rows = test.dataframe[0].value.set_index("rule")
+    assert rows.loc["BrokerMissing", "firing"] == 1
+    assert rows.loc["TimeLagHigh", "condition"] == "where an objective is set"
+    test.toggle(key="try").set_value(True).run()
+    calm(test)
+    assert "**1 alert** and 1 message" in texts(test)
+    assert len(test.get("plotly_chart")) == 2
+
+
+def test_a_file_of_rules_that_cannot_be_used_is_told(open_page: Open, alarmed: Path) -> None:
+    path = alarmed / "headroom.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["alerting"]["rules"] = "rules.yaml"
+    path.write_text(yaml.safe_dump(content))
+    (alarmed / "rules.yaml").write_text("rules: {Lagg: {threshold: 1}}")
+    test = open_page(alarmed, "rules")
+    (message,) = [one.value for one in test.error]
+    assert "Lagg" in message
