@@ -15,7 +15,16 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
+from alerting.benchmark_command import benchmark
+from alerting.commands import (
+    parse_moment,
+    replay_command,
+    test_command,
+    test_notify_command,
+)
 from alerting.errors import AlertingError
+from alerting.messages import moment
+from alerting.prometheus_rules import prometheus_rules
 from alerting.rulefile import load_rules, parse_duration
 from alerting.service import AlertingService
 from alerting.statusreport import print_status, status_as_object
@@ -40,6 +49,9 @@ RulesOption = Annotated[
 ]
 
 
+app.command()(benchmark)
+
+
 @app.command()
 def run(config: ConfigOption) -> None:
     """Evaluate the rules at each poll and send what follows from it, until stopped."""
@@ -49,9 +61,7 @@ def run(config: ConfigOption) -> None:
         level=logging.INFO,
         stream=sys.stderr,
     )
-    for name in ("httpx", "httpcore", "apprise"):  # their lines hold addresses, thus secrets
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-        logging.getLogger(name).propagate = False
+    _quiet()
     with _one_line():
         service = AlertingService(settings)
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -128,8 +138,6 @@ def silence(
 
 
 def _silence_lines(rows: list[dict[str, object]]) -> str:
-    from alerting.messages import moment
-
     lines = [
         f"{row['id']}  {' '.join(row['matchers'])}  until {moment(row['ends_at'])}  "  # type: ignore[arg-type]
         f"{row['author']}: {row['comment']}"
@@ -141,9 +149,7 @@ def _silence_lines(rows: list[dict[str, object]]) -> str:
 @app.command()
 def ack(
     config: ConfigOption,
-    alert: Annotated[
-        str, typer.Argument(help="The alert's id, or how it begins.")
-    ],
+    alert: Annotated[str, typer.Argument(help="The alert's id, or how it begins.")],
     author: Annotated[str, typer.Option("--author", help="Who looks after it.")] = "",
     comment: Annotated[str, typer.Option("--comment", help="What they say.")] = "",
 ) -> None:
@@ -157,6 +163,94 @@ def ack(
             raise AlertingError(f"{number} that fires has an id that begins with {alert}")
         store.acknowledge(found[0].id, author=author, comment=comment, now=time.time())
         print(f"{found[0].id} is acknowledged: {found[0].what}")
+
+
+@app.command("test-notify")
+def test_notify(
+    config: ConfigOption,
+    target: Annotated[
+        list[str] | None, typer.Option("--target", help="Only this target; may be repeated.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Send a sample to every target and print what came back.
+
+    Exit status: 0 all took it, 1 one did not, 2 the configuration is wrong.
+    """
+    _quiet()
+    settings = _settings(config)
+    with _one_line():
+        took = test_notify_command(settings, target or [], as_json)
+    raise typer.Exit(0 if took else 1)
+
+
+@app.command()
+def replay(
+    config: ConfigOption,
+    first: Annotated[str, typer.Option("--from", help="First moment: 2026-01-05T10:00Z.")],
+    last: Annotated[str, typer.Option("--to", help="Last moment.")],
+    rules: RulesOption = None,
+    cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run the rules over the lake's history: what would have fired, when, and for how long."""
+    settings = _settings(config)
+    with _one_line():
+        replay_command(
+            settings,
+            load_rules(rules or settings.alerting.rules),
+            parse_moment(first),
+            parse_moment(last),
+            only=cluster,
+            as_json=as_json,
+        )
+
+
+@app.command("export-prometheus")
+def export_prometheus(
+    config: Annotated[
+        Path | None, typer.Option("--config", help="The configuration file, for its rules.")
+    ] = None,
+    rules: RulesOption = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write to this file instead of printing.")
+    ] = None,
+) -> None:
+    """Write the rules as a Prometheus rule file, over the names of our own exporter."""
+    configured = None if config is None else _settings(config).alerting.rules
+    with _one_line():
+        text = prometheus_rules(load_rules(rules or configured).rules)
+        if out is None:
+            print(text, end="")
+            return
+        try:
+            out.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise AlertingError(f"{out}: cannot be written: {error.strerror}") from None
+
+
+@app.command("test")
+def test_rules(
+    file: Annotated[Path, typer.Argument(help="Series in, expected alerts out: docs/alerts.md.")],
+    config: Annotated[
+        Path | None, typer.Option("--config", help="Accepted as everywhere; not needed.")
+    ] = None,
+) -> None:
+    """Run unit tests of rules.
+
+    Exit status: 0 all passed, 1 one failed, 2 the file cannot be used.
+    """
+    del config
+    with _one_line():
+        passed = test_command(file)
+    raise typer.Exit(0 if passed else 1)
+
+
+def _quiet() -> None:
+    """Keep libraries from logging: their lines hold addresses, and those hold secrets."""
+    for name in ("httpx", "httpcore", "apprise"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+        logging.getLogger(name).propagate = False
 
 
 def _settings(path: Path) -> Settings:
