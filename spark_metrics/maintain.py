@@ -174,10 +174,9 @@ class _History:
 
     def _expire(self, name: str, grain_seconds: int, first: date, dates: int) -> int:
         """Delete a grain's rows before a date: whole partitions, of which no file is read."""
-        self._spark.sql(
-            f"DELETE FROM {name} WHERE grain_seconds = :grain AND date < :first",  # noqa: S608
-            args={"grain": grain_seconds, "first": first},
-        ).collect()
+        # Neither statement takes parameters; what is put in are a number and a date.
+        where = f"grain_seconds = {grain_seconds:d} AND date < '{first.isoformat()}'"
+        self._spark.sql(f"DELETE FROM {name} WHERE {where}").collect()  # noqa: S608
         return dates
 
     def _put_together(self, name: str, files: list[File], today: date) -> int:
