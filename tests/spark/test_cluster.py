@@ -1,0 +1,227 @@
+"""History on a Spark cluster, with its lake in an object store: real processes on this machine."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bench.standalone import Standalone
+from config.settings import LakeSettings
+from lake.errors import LakeError
+from lake.store import Lake
+from lake.tables import GROUP_OFFSETS, JOBS
+from runtime.errors import JarsError
+from runtime.java import Java
+from tests.servers.s3 import KEY, SECRET, S3Server
+from tests.spark import bronze
+from tests.spark.comparing import assert_recomputed
+from tests.spark.pasts import eventful
+from tests.spark.processes import kill, run, start, wait_until
+from tests.support import eventually, unavailable
+
+ENVIRONMENT = {"TEST_STORE_KEY": KEY, "TEST_STORE_SECRET": SECRET}
+
+
+@pytest.fixture(scope="module")
+def s3(java: Java, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    try:
+        with S3Server(java, tmp_path_factory.mktemp("s3")) as server:
+            yield server
+    except JarsError as error:
+        unavailable(str(error))
+
+
+@pytest.fixture(scope="module")
+def cluster(java: Java, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    with Standalone(java, tmp_path_factory.mktemp("spark")) as standalone:
+        standalone.add_workers(2)
+        yield standalone
+
+
+@dataclass
+class World:
+    """A lake in the store, and the file that configures a job on it."""
+
+    settings: LakeSettings
+    lake: Lake
+    config: Path
+
+
+@pytest.fixture
+def make_world(s3: S3Server, tmp_path: Path) -> Callable[..., World]:
+    def make(bucket: str, **spark: object) -> World:
+        settings = s3.bucket(bucket)
+        path = tmp_path / f"{bucket}.yaml"
+        content = {
+            "clusters": [{"name": "demo", "bootstrap_servers": "localhost:9092"}],
+            "lake": {
+                "uri": settings.uri,
+                "storage_options": {
+                    "aws_endpoint_url": s3.endpoint,
+                    "aws_access_key_id": {"env": "TEST_STORE_KEY"},
+                    "aws_secret_access_key": {"env": "TEST_STORE_SECRET"},
+                },
+            },
+            "spark": {"trigger_seconds": 1, "late_after_seconds": 1e9, **spark},
+        }
+        path.write_text(yaml.safe_dump(content))
+        return World(settings, Lake(settings), path)
+
+    return make
+
+
+def statuses(lake: Lake) -> list[str]:
+    """Return how the rounds of the history ended; none while the store does not answer."""
+    try:
+        rows = lake.read(JOBS).sort("finished_at").rows(named=True)
+    except LakeError:
+        return []
+    return [row["status"] for row in rows if row["job"] == "history"]
+
+
+def commands_of(process: subprocess.Popen[str]) -> str:
+    """Return the command lines of a process and all that descend from it."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(process.pid) == (folder / "stat").read_text().rsplit(")", 1)[1].split()[2]:
+                found.append((folder / "cmdline").read_text())
+        except OSError:
+            continue
+    return "\n".join(found)
+
+
+def test_a_cluster_loses_a_worker_and_its_store(
+    s3: S3Server, cluster: Standalone, make_world: Callable[..., World]
+) -> None:
+    """Given history computed by two workers from a store, when a worker is killed, the store goes
+    away for a while and a second driver is started, then the history is the recomputation."""
+    world = make_world("cluster", master=cluster.master, properties=cluster.properties())
+    lake, polls = world.lake, eventful(seed=31, polls=24)
+    bronze.append(lake, *polls[:8])
+    driver = start(world.config, "run", environment=ENVIRONMENT)
+    try:
+        wait_until(lambda: "ok" in statuses(lake), driver, 240)
+        second = run(world.config, "once", environment=ENVIRONMENT)
+        assert second.returncode == 1
+        assert "another history job works on this lake" in second.stderr
+        assert SECRET not in commands_of(driver)
+
+        cluster.kill(cluster.workers[0])
+        rounds = statuses(lake).count("ok")
+        bronze.append(lake, *polls[8:16])
+        wait_until(lambda: statuses(lake).count("ok") > rounds, driver, 240)
+
+        rounds = statuses(lake).count("ok")
+        s3.kill()
+        writer = threading.Thread(target=bronze.append, args=(lake, *polls[16:]))
+        writer.start()  # waits for the store
+        # A round on a store that is away fails, sooner or later; nothing else can tell it here.
+        writer.join(8)
+        assert writer.is_alive()
+        s3.start()
+        writer.join(120)
+        assert not writer.is_alive()
+        wait_until(lambda: statuses(lake).count("ok") > rounds, driver, 240)
+        driver.send_signal(signal.SIGTERM)
+        _, said = driver.communicate(timeout=60)
+    finally:
+        if driver.poll() is None:
+            kill(driver)
+    done = run(world.config, "once", environment=ENVIRONMENT)
+    assert done.returncode == 0, done.stderr
+    assert_recomputed(lake, polls)
+    assert SECRET not in said + second.stderr + done.stderr
+    assert SECRET not in lake.read(JOBS).write_csv()
+    for log in (path for path in s3.objects.rglob("*") if path.is_file()):
+        assert SECRET.encode() not in log.read_bytes()
+
+
+def test_collectors_that_write_at_once_lose_nothing(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world("writers")
+    models = [bronze.Model(cluster=f"c{number}", seed=number, calm=True) for number in range(4)]
+    pasts = [bronze.history(model, polls=5) for model in models]
+
+    def write(past: list[bronze.Rows]) -> None:
+        own = Lake(world.settings)
+        for poll in past:
+            bronze.append(own, poll)
+
+    writers = [threading.Thread(target=write, args=(past,)) for past in pasts]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(120)
+    found = world.lake.read(GROUP_OFFSETS)
+    wanted = sum(len(poll["group_offsets"]) for past in pasts for poll in past)
+    assert found.height == wanted
+    assert found.unique(["cluster", "observed_at", "group", "topic", "partition"]).height == wanted
+
+
+def test_a_store_that_answers_with_rubbish_is_told_and_nothing_is_lost(
+    s3: S3Server, make_world: Callable[..., World]
+) -> None:
+    world = make_world("rubbish")
+    polls = eventful(seed=32, polls=6)
+    bronze.append(world.lake, *polls[:3])
+    bronze.append(world.lake, *polls[3:])
+    log = s3.objects / "rubbish" / "lake" / "bronze" / "group_offsets" / "_delta_log"
+    commit = log / f"{1:020}.json"
+    whole = commit.read_bytes()
+    commit.write_bytes(whole[: len(whole) // 2])
+    driver = start(world.config, "run", environment=ENVIRONMENT)
+    try:
+        wait_until(lambda: "failed" in statuses(world.lake), driver, 240)
+        commit.write_bytes(whole)
+        wait_until(lambda: "ok" in statuses(world.lake), driver, 240)
+        driver.send_signal(signal.SIGTERM)
+        driver.wait(60)
+    finally:
+        if driver.poll() is None:
+            kill(driver)
+    done = run(world.config, "once", environment=ENVIRONMENT)
+    assert done.returncode == 0, done.stderr
+    assert_recomputed(world.lake, polls)
+
+
+def test_wrong_credentials_are_one_line_without_them(make_world: Callable[..., World]) -> None:
+    world = make_world("denied")
+    wrong = {"TEST_STORE_KEY": KEY, "TEST_STORE_SECRET": "not-the-secret"}
+    done = run(world.config, "once", environment=wrong)
+    assert done.returncode == 1
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "cannot be used" in done.stderr
+    assert "not-the-secret" not in done.stderr
+
+
+def test_a_killed_drivers_lease_runs_out(make_world: Callable[..., World]) -> None:
+    world = make_world("killed")
+    bronze.append(world.lake, *eventful(seed=33, polls=2))
+    lease = Path()
+    driver = start(world.config, "run", environment=ENVIRONMENT)
+    try:
+        eventually(lambda: lease is not None and _held(world), timeout_seconds=60, what="lease")
+    finally:
+        kill(driver)
+    done = run(world.config, "once", environment=ENVIRONMENT)
+    assert done.returncode == 0, done.stderr
+    assert "did not end properly" in done.stderr
+
+
+def _held(world: World) -> bool:
+    from deltalake import DeltaTable
+
+    uri, options = f"{world.lake.checkpoints_uri}/lease", world.lake.options
+    if not DeltaTable.is_deltatable(uri, options):
+        return False
+    found = DeltaTable(uri, storage_options=options).metadata().configuration
+    return found.get("headroom.state") == "held"
