@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import collect, commits, figures, forecasts
+from bench import collect, commits, figures, forecasts, upkeep, workers
 from bench.figures import Figure
 from bench.groups import broker_with_groups
 from simulation.traces import TraceError, read_traces
@@ -56,6 +56,28 @@ def forecast_quality(
     _show(_forecasts(traces), as_json)
 
 
+@app.command("upkeep")
+def upkeep_of_a_month(
+    days: Annotated[int, typer.Option(min=1, help="Days of simulated time.")] = 30,
+    polls: Annotated[int, typer.Option(min=1, help="Polls a half hour; 120: every 15 s.")] = 12,
+    as_json: JsonOption = False,
+) -> None:
+    """Count files and log entries over a month of polls with upkeep between; some minutes."""
+    _show(_upkeep(days, polls), as_json)
+
+
+@app.command("workers")
+def two_workers(
+    rows: Annotated[int, typer.Option(min=1, help="Samples.")] = 3_000_000,
+    groups: Annotated[int, typer.Option(min=1, help="How many groups of 15 partitions.")] = _SMALL,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two workers of a Spark cluster with one; 4 GB of memory needed."""
+    with Console(stderr=True).status("Starting a Spark cluster") as status:
+        found = workers.measure(rows, groups, status.update)
+    _show(found, as_json)
+
+
 @app.command("all")
 def everything(as_json: JsonOption = False) -> None:
     """Run every benchmark; about ten minutes."""
@@ -86,6 +108,11 @@ def _forecasts(traces: Path | None) -> list[Figure]:
             else:
                 found.extend(measured)
     return found
+
+
+def _upkeep(days: int, polls: int) -> list[Figure]:
+    with Console(stderr=True).status("Appending") as status:
+        return upkeep.measure(days, polls, status.update)
 
 
 def _commits() -> list[Figure]:
