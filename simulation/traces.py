@@ -19,6 +19,7 @@ from simulation.model import Consumers, Floats, Workload
 from simulation.rates import DAY
 
 _STREAM = 6
+_POINTS = 20_001
 
 
 class TraceError(ValueError):
@@ -134,7 +135,7 @@ def trace_workload(
     room = max(0.0, length - duration)
     start = begins + float(rng.uniform(min(0.5 * room, 14 * DAY), room)) if room else begins
     count = max(1, partitions // 2)
-    mean = float(trace.rate(np.arange(begins, trace.ends_at, trace.interval_seconds)).mean())
+    mean = float(trace.rate(np.linspace(begins, trace.ends_at, _POINTS)).mean())
     scale = utilisation * per_consumer * count / mean if mean > 0 else 0.0
     return Workload(
         name=trace.name,
