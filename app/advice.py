@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeGuard
 
+import polars as pl
 import streamlit as st
 
 from app import components, pages, theme
@@ -29,11 +31,26 @@ WORDS: dict[Kind, str] = {
     Kind.PARTITION_BOUND: "bound by its partitions",
     Kind.ADD_CONSUMERS: "add consumers",
     Kind.REMOVE_IDLE_CONSUMERS: "remove idle consumers",
+    Kind.REMOVE_CONSUMERS: "fewer consumers would do",
+    Kind.DOWNSTREAM: "a bottleneck downstream",
+    Kind.ADD_PARTITIONS: "add partitions",
+    Kind.HOT_KEY: "a hot key",
+    Kind.BROKER_CEILING: "the brokers hold enough",
+    Kind.OVER_PARTITIONED: "far too many partitions",
     Kind.DURABILITY: "durability",
+    Kind.DEFAULTS: "made with the broker's defaults",
+    Kind.TASKS: "change its tasks",
+    Kind.CLIENTS: "change its clients",
+    Kind.QUEUE_CONSUMERS: "its consumers",
+    Kind.PREFETCH: "change the prefetch",
+    Kind.MIN_PARTITIONS: "split its partitions",
     Kind.KEEP: "keep as it is",
     Kind.UNKNOWN: "nothing can be advised",
 }
 """Each kind of advice in a few words."""
+
+NEED = " need"
+"""What the names of figures end with that say how many consumers a need asks for."""
 
 _CAVEATS: dict[CaveatLevel, tuple[str, str]] = {
     CaveatLevel.BLOCKER: ("red", ":material/block:"),
@@ -55,13 +72,19 @@ def summary(found: list[Recommendation]) -> str:
     """Return how many changes are advised, as the headline of the page of advice."""
     changes = [one for one in found if is_change(one)]
     urgent = sum(one.severity is Severity.ACT_NOW for one in changes)
+    ahead = sum(one.binding == "forecast" and one.severity is Severity.WATCH for one in changes)
+    saved = sum(one.saving for one in changes)
     unknown = sum(one.kind is Kind.UNKNOWN for one in found)
     if not changes:
         title = "No change is advised"
     else:
         title = f"{count(len(changes), 'change')} advised"
-        if urgent:
-            title += f": {urgent} urgent"
+        parts = [
+            *([f"{urgent} urgent"] if urgent else []),
+            *([f"{ahead} before the next peak"] if ahead else []),
+            *([f"{count(saved, 'consumer')} can be saved"] if saved else []),
+        ]
+        title += f": {', '.join(parts)}" if parts else ""
     if unknown:
         title += f", {unknown} cannot be judged"
     return title
@@ -78,7 +101,7 @@ def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
     Args:
         advice: The recommendation.
         key: The card's name on the page.
-        link: The page of its subject, ``group`` or ``topic``; None draws no link.
+        link: The page of its subject, for example ``group``; None draws no link.
     """
     with st.container(border=True, key=key):
         with st.container(
@@ -95,19 +118,68 @@ def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
                     )
                 components.badge(LOOKS[advice.severity])
         st.markdown(escape(thin(advice.reason)))
+        if advice.consequence:
+            st.markdown(f":gray[If nothing is done:] {escape(thin(advice.consequence))}")
+        _needs(advice, key)
+        if advice.keda is not None:
+            st.caption(
+                f"KEDA would run **{advice.keda.replicas}** (lagThreshold "
+                f"{exact(advice.keda.lag_threshold)}). {escape(thin(advice.keda.why))}",
+                help="What KEDA's Kafka scaler and the horizontal pod autoscaler would settle on.",
+            )
         if advice.unknown_reason:
             st.markdown(
                 f":violet-badge[:material/help: unknown] {escape(thin(advice.unknown_reason))}"
             )
         if advice.caveats:
             st.caption("  \n".join(map(_caveat, advice.caveats)))
-        if advice.evidence:
-            figures = [f"{escape(one.name)} **{escape(written(one))}**" for one in advice.evidence]
+        shown = [one for one in advice.evidence if not one.name.endswith(NEED)]
+        if shown:
+            figures = [f"{escape(one.name)} **{escape(written(one))}**" for one in shown]
             st.caption(
                 "&ensp;·&ensp;".join([*figures, f"confidence **{advice.confidence.value}**"]),
                 help="The figures that this advice was taken from.",
             )
         _artefacts(advice, key)
+
+
+def _needs(advice: Recommendation, key: str) -> None:
+    """Draw how many consumers each need asks for, the binding one marked."""
+    needs = [
+        (one.name.removesuffix(NEED), one.value)
+        for one in advice.evidence
+        if one.name.endswith(NEED)
+    ]
+    if not needs:
+        return
+    most = max([advice.current or 0, *(int(value) for _, value in needs if _is_number(value))])
+    table = pl.DataFrame(
+        {
+            "need": [f"{name} (binds)" if name == advice.binding else name for name, _ in needs],
+            "consumers": [int(value) if _is_number(value) else None for _, value in needs],
+        },
+        schema={"need": pl.String(), "consumers": pl.Int64()},
+    )
+    st.dataframe(
+        table,
+        key=f"{key}-needs",
+        hide_index=True,
+        height="content",
+        column_config={
+            "need": st.column_config.TextColumn("need", width="small"),
+            "consumers": st.column_config.ProgressColumn(
+                "consumers that it asks for",
+                format="%d",
+                min_value=0,
+                max_value=max(1, most),
+                help="The smallest number that meets the need; empty: no number does.",
+            ),
+        },
+    )
+
+
+def _is_number(value: float | int | str | None) -> TypeGuard[int | float]:
+    return isinstance(value, int | float)
 
 
 def _caveat(caveat: Caveat) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -18,9 +18,12 @@ from app import queries
 from app.facts import deadline_facts, idle_facts
 from app.view import View
 from lake.errors import LakeError
+from lake.schema import Table
 from lake.tables import (
     BROKERS,
+    CAPACITY,
     DEAD_LETTERS,
+    FORECASTS,
     GROUP_MEMBERS,
     GROUPS,
     PARTITIONS,
@@ -52,8 +55,26 @@ def _group_facts(uri: str, cluster: str, _view: View) -> dict[str, GroupFacts]:
         queries.topics(_view),
         queries.newest(_view, PARTITIONS),
         now=_view.now.timestamp(),
+        capacity=_if_readable(_view, CAPACITY),
+        forecasts=_if_readable(_view, FORECASTS),
     )
     return {key.group: found[key] for key in sorted(found)}
+
+
+def by_key(view: View, groups: Mapping[str, GroupFacts]) -> dict[GroupKey, GroupFacts]:
+    """Return a cluster's groups by cluster and group, as deciding packages know them."""
+    return {GroupKey(view.cluster, group): fact for group, fact in groups.items()}
+
+
+def _if_readable(view: View, table: Table) -> pl.DataFrame | None:
+    """Return a derived table, without which a group's state is known all the same.
+
+    The page of advice reads it too, and shows what is wrong with it.
+    """
+    try:
+        return queries.derived(view, table)
+    except LakeError:
+        return None
 
 
 @st.cache_data(ttl=4, max_entries=16, show_spinner=False)
@@ -82,9 +103,7 @@ def topic_facts(view: View) -> dict[str, TopicFacts]:
         queries.topics(view),
         queries.recent(view, PARTITIONS, timedelta(seconds=WINDOW_SECONDS)),
         queries.newest(view, BROKERS),
-        scaling_topics.topic_readers(
-            {GroupKey(view.cluster, group): fact for group, fact in group_facts(view).items()}
-        ),
+        scaling_topics.topic_readers(by_key(view, group_facts(view))),
     )
     return {topic: fact for (_, topic), fact in sorted(found.items())}
 

@@ -328,6 +328,21 @@ def _collections(uri: str, cluster: str, _lake: Lake, _now: datetime) -> pl.Data
     return _named(_lake.read(COLLECTIONS, since=_now - timedelta(hours=24), cluster=cluster))
 
 
+def derived(view: View, table: Table) -> pl.DataFrame:
+    """Return the rows of a table that Spark derives from history, such as ``forecasts``.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    return _derived(view.lake_uri, table.name, view.cluster, view.lake, view.now)
+
+
+@st.cache_data(ttl=60, max_entries=32, show_spinner=False)
+def _derived(uri: str, table: str, cluster: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
+    # They are replaced as a whole, hourly: two days leave room for a job that was away.
+    return _lake.read(TABLES[table], since=_now - timedelta(days=2), cluster=cluster)
+
+
 def no_rows(table: Table) -> pl.DataFrame:
     """Return a frame of the table's columns without a row."""
     return pl.DataFrame(schema=table.polars_schema)

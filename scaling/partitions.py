@@ -122,7 +122,7 @@ def _more(
         facts,
         Kind.ADD_PARTITIONS,
         Severity.WATCH if late else Severity.INFO,
-        f"{why}. {proposed} are {proposed // facts.partitions} times as many.",
+        f"{why}. {proposed} are the next multiple of {facts.partitions}.",
         arrival,
         reader,
         proposed=proposed,

@@ -60,9 +60,13 @@ def _completed(facts: GroupFacts, advice: Recommendation) -> Recommendation:
     return replace(
         advice,
         consequence=consequence(facts, advice),
-        keda=keda_answer(facts, advice) if advice.quantity == "consumers" else None,
+        keda=keda_answer(facts, advice) if _is_compared(advice) else None,
         artefacts=(*advice.artefacts, *group_artefacts(facts, advice)),
     )
+
+
+def _is_compared(advice: Recommendation) -> bool:
+    return advice.quantity == "consumers" and advice.kind is not Kind.UNKNOWN
 
 
 def recommend_topic(facts: TopicFacts) -> tuple[Recommendation, ...]:

@@ -1,0 +1,119 @@
+"""Whether advice was followed, and whether that worked: from what was counted afterwards. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+SETTLES = timedelta(minutes=10)
+"""A change takes so long to show: consumers start, partitions move, a backlog is read."""
+
+WATCHED = timedelta(hours=2)
+"""So long after a change its effect is looked at; and so long after advice ended it may follow."""
+
+
+class Followed(StrEnum):
+    """What became of advice."""
+
+    STANDS = "stands"
+    FOLLOWED = "followed"
+    NOT_FOLLOWED = "not followed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What was counted in a window of history; None is unknown.
+
+    Attributes:
+        at: Its start.
+        count: What the advice counts: consumers, partitions.
+        time_lag_seconds: The highest time lag.
+    """
+
+    at: datetime
+    count: int | None
+    time_lag_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one piece of advice.
+
+    Attributes:
+        followed: Whether it was.
+        at: When; None where it was not.
+        worked: Whether the objective was held afterwards; None where that cannot be told.
+        before_seconds: The highest time lag in the time before.
+        after_seconds: The highest time lag once the change had settled.
+    """
+
+    followed: Followed
+    at: datetime | None = None
+    worked: bool | None = None
+    before_seconds: float | None = None
+    after_seconds: float | None = None
+
+
+def outcome(
+    current: int | None,
+    proposed: int | None,
+    *,
+    valid_from: datetime,
+    confirmed_at: datetime,
+    stands: bool,
+    history: Sequence[Point],
+    objective_seconds: float,
+) -> Outcome:
+    """Return what became of advice that counts something.
+
+    It was followed where the count reached the proposed number, from the side of the present one,
+    while it stood or soon after. It worked where, once settled, the time lag was within the
+    objective, or at least half of what it was.
+
+    Args:
+        current: The number when it was given.
+        proposed: The advised number; None: nothing to follow.
+        valid_from: When it was first given.
+        confirmed_at: When it was last given.
+        stands: Whether it is still given.
+        history: What was counted, oldest first.
+        objective_seconds: The time lag that is not to be exceeded.
+    """
+    if proposed is None or current is None or proposed == current:
+        return Outcome(Followed.STANDS if stands else Followed.UNKNOWN)
+    since = [
+        one
+        for one in history
+        if valid_from <= one.at <= confirmed_at + WATCHED and one.count is not None
+    ]
+    if not since:
+        return Outcome(Followed.STANDS if stands else Followed.UNKNOWN)
+    up = proposed > current
+    reached = next(
+        (
+            one
+            for one in since
+            if one.count is not None and (one.count >= proposed if up else one.count <= proposed)
+        ),
+        None,
+    )
+    if reached is None:
+        return Outcome(Followed.STANDS if stands else Followed.NOT_FOLLOWED)
+    before = _highest(history, reached.at - WATCHED, reached.at)
+    after = _highest(history, reached.at + SETTLES, reached.at + WATCHED)
+    worked = None
+    if after is not None:
+        worked = after <= objective_seconds or (before is not None and after <= before / 2)
+    return Outcome(Followed.FOLLOWED, reached.at, worked, before, after)
+
+
+def _highest(history: Sequence[Point], start: datetime, end: datetime) -> float | None:
+    known = [
+        one.time_lag_seconds
+        for one in history
+        if start <= one.at < end and one.time_lag_seconds is not None
+    ]
+    return max(known, default=None)
