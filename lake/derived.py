@@ -213,6 +213,7 @@ CAPACITY_INTERVALS = Table(
             arrived="long",
             lag_start="long",
             lag_end="long",
+            blocked="list<string>",  # the member's partitions that stood still in that hour
             grain_seconds="int",
         ),
         _PART,
@@ -235,12 +236,13 @@ HOST_HISTORY = Table(
             members_max="int",
             partitions_max="int",
             lag_last="long",  # over its members' partitions, each at its newest known sample
-            unknown_partitions_max="int",  # partitions whose lag was never known in the hour
+            unknown_partitions_max="int",  # whose lag was never known in the hour
             time_lag_seconds_max="double",
             consumed="long",
             consumed_seconds="double",
             consumption_per_second="double",
             resets="int",
+            generated="boolean",
         ),
         _PART,
         DATE,

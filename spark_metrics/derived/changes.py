@@ -18,7 +18,7 @@ from spark_metrics.derived.series import DAY, WEEK, Floats, Integers, lagged, qu
 
 LEAST_DAYS = 6
 MOST_CHANGES = 4
-LEAST_CONFIDENCE = 0.95
+LEAST_CONFIDENCE = 0.9
 LEAST_RATIO = 1.15
 """A smaller change is nobody's concern."""
 _EDGE_DAYS = 2

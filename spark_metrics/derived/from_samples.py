@@ -1,212 +1,112 @@
-"""What only samples tell: hosts, and what members got through when they never waited.
-
-A sample that repeats the one before need not be there: what is not seen to change counts as
-unchanged.
-"""
+"""What only samples tell: hosts, and what members get through when they never wait."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-import pandas as pd  # type: ignore[import-untyped]  # it ships no types
-from pyspark.sql import DataFrame, Window
+import polars as pl
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lake.tables import CAPACITY
+from lake.carried import CARRIED_FOR, expanded
+from lake.tables import CAPACITY, CAPACITY_INTERVALS, GROUP_OFFSETS
 from scaling.capacity import Capacity, Estimate, estimate_capacity
-from scaling.intervals import DEFAULT_RULES, Intervals
-from spark_metrics.derived.tables import fields, names_of
-from spark_metrics.rollups.aggregates import last_known, per_second
-from spark_metrics.rollups.samples import MINUTE_SECONDS, differences, window_start
+from scaling.intervals import Intervals
+from spark_metrics.derived.chunks import Frames, by_group
+from spark_metrics.derived.intervals import gains, member_intervals
 
-LOOK_BACK = timedelta(minutes=5)
-"""Samples from so long before an hour are read for its first difference."""
 _PARTITION = ("cluster", "group", "topic", "partition")
-_MEMBER = ("cluster", "group", "member")
-_SUSTAINED_SECONDS = 600
 
 
-def with_gains(samples: DataFrame, cadence: DataFrame, start: datetime) -> DataFrame:
-    """Return the samples of group partitions from ``start`` on with what they gained.
-
-    Args:
-        samples: Rows of ``group_offsets`` from ``LOOK_BACK`` before start.
-        cadence: What ``cadences`` returns.
-        start: The first hour.
-    """
-    minute = window_start(F.col("observed_at"), MINUTE_SECONDS)
-    timed = samples.withColumn("window_start", minute).join(
-        cadence, ["cluster", "window_start"], "left"
-    )
-    before = Window.partitionBy(*_PARTITION).orderBy("observed_at")
-    gained = differences(timed, _PARTITION, ("log_end", "committed"))
-    held = gained.withColumns(
-        {
-            "lag_before": F.lag("lag").over(before),
-            "kept": F.col("member_id").eqNullSafe(F.lag("member_id").over(before)),
-        }
-    )
-    return held.where(F.col("observed_at") >= start)
-
-
-def hosts(gained: DataFrame) -> DataFrame:
+def hosts(samples: DataFrame, partitions: DataFrame) -> DataFrame:
     """Return the rows of ``host_history``: what the members on each host did, by the hour.
 
+    A partition that moved within the hour counts wholly for the host that had it last.
+
     Args:
-        gained: What ``with_gains`` returns.
+        samples: Rows of ``group_offsets`` from ``CARRIED_FOR`` before the first hour.
+        partitions: Hours of ``group_partition_history``.
     """
-    hour = window_start(F.col("observed_at"), 3600)
-    seen = gained.where(F.col("host").isNotNull()).withColumn("window_start", hour)
-    key = ("cluster", "window_start", "host")
-    partitions = seen.groupBy(*key, "group", "topic", "partition").agg(
-        F.max("member_id").alias("member"),
-        last_known("lag", "observed_at").alias("lag"),
-        F.max("time_lag_seconds").alias("time_lag_seconds"),
-        F.sum("committed_gain").alias("consumed"),
-        F.sum("committed_seconds").alias("seconds"),
-        F.sum("resets").alias("resets"),
+    # A sample that stands for the next minutes too stands for the hour that they begin.
+    reaches = F.col("observed_at") + F.expr(f"INTERVAL {CARRIED_FOR.seconds} SECONDS")
+    hours = F.array_distinct(F.array(_hour(F.col("observed_at")), _hour(reaches)))
+    held = (
+        samples.where(F.col("host").isNotNull())
+        .select("*", F.explode(hours).alias("window_start"))
+        .groupBy(*_PARTITION, "window_start")
+        .agg(*(F.max_by(name, "observed_at").alias(name) for name in ("host", "member_id")))
     )
-    hours = partitions.groupBy(*key).agg(
-        F.count_distinct("group").alias("groups_max"),
-        F.count_distinct("member").alias("members_max"),
-        F.count(F.lit(1)).alias("partitions_max"),
-        F.sum("lag").alias("lag_last"),
-        F.count_if(F.col("lag").isNull()).alias("unknown_partitions_max"),
-        F.max("time_lag_seconds").alias("time_lag_seconds_max"),
+    key = ("cluster", "window_start", "host")
+    found = partitions.join(held, [*_PARTITION, "window_start"])
+    sums = found.groupBy(*key).agg(
+        F.count_distinct("group").cast("int").alias("groups_max"),
+        F.count_distinct("member_id").cast("int").alias("members_max"),
+        F.count(F.lit(1)).cast("int").alias("partitions_max"),
+        F.sum("lag_last").alias("lag_last"),
+        F.count_if(F.col("lag_last").isNull()).cast("int").alias("unknown_partitions_max"),
+        F.max("time_lag_seconds_max").alias("time_lag_seconds_max"),
         F.sum("consumed").alias("consumed"),
         # Partitions are watched side by side: the longest is the time that is covered.
-        F.max("seconds").alias("consumed_seconds"),
+        F.max("consumed_seconds").alias("consumed_seconds"),
         F.sum("resets").alias("resets"),
+        F.bool_or("generated").alias("generated"),
     )
-    return hours.withColumn("consumption_per_second", per_second("consumed", "consumed_seconds"))
+    rate = F.when(F.col("consumed_seconds") > 0, F.col("consumed") / F.col("consumed_seconds"))
+    return sums.withColumn("consumption_per_second", rate)
 
 
-def intervals(gained: DataFrame, groups: DataFrame) -> DataFrame:
-    """Return what members did in minutes in which nothing was assigned anew.
+def _hour(moment: Column) -> Column:
+    return F.date_trunc("hour", moment)
+
+
+def interval_rows(
+    samples: DataFrame, groups: DataFrame, polls: pl.DataFrame, since: datetime, number: int
+) -> DataFrame:
+    """Return the rows of ``capacity_intervals``.
 
     Args:
-        gained: What ``with_gains`` returns.
-        groups: Rows of ``groups`` of the same time.
-
-    Returns:
-        The columns of ``scaling.intervals.Intervals`` with cluster and group: every minute of a
-        member that had a backlog in it, and of the others the best ten minutes of each hour.
+        samples: Rows of ``group_offsets`` from ``CARRIED_FOR`` before since.
+        groups: Rows of ``groups`` since then.
+        polls: Which polls there were of the samples; see ``lake.carried``.
+        since: The first moment that is looked at.
+        number: How many groups there are, about, times the hours that are looked at.
     """
-    minute = window_start(F.col("observed_at"), MINUTE_SECONDS).alias("minute")
-    counted = groups.groupBy("cluster", "group", minute).agg(
-        F.max("members").alias("members"), F.min("members").alias("_fewest")
-    )
-    moved = Window.partitionBy("cluster", "group", "minute")
-    held = gained.where(F.col("member_id").isNotNull() & F.col("committed").isNotNull())
-    partitions = (
-        held.select("*", minute)
-        .groupBy(
-            "cluster", "group", "topic", "partition", F.col("member_id").alias("member"), "minute"
-        )
-        .agg(
-            F.bool_and("kept").alias("kept"),
-            F.sum("committed_gain").alias("consumed"),
-            F.sum("log_end_gain").alias("arrived"),
-            F.sum("committed_seconds").alias("seconds"),
-            F.min_by("lag_before", "observed_at").alias("lag_start"),
-            F.max_by("lag", "observed_at").alias("lag_end"),
-        )
-        .withColumn("kept", F.bool_and("kept").over(moved))
-    )
-    # A partition that does not advance has nothing to keep its member busy, or is blocked.
-    advances = F.col("consumed") > 0
-    members = (
-        partitions.where("kept")
-        .groupBy(*_MEMBER, "minute")
-        .agg(
-            F.sum("consumed").alias("consumed"),
-            F.sum("arrived").alias("arrived"),
-            F.max("seconds").alias("seconds"),
-            F.coalesce(F.sum(F.when(advances, F.col("lag_start"))), F.lit(0)).alias("lag_start"),
-            F.coalesce(F.sum(F.when(advances, F.col("lag_end"))), F.lit(0)).alias("lag_end"),
-        )
-    )
-    whole = members.join(counted.where("members = _fewest"), ["cluster", "group", "minute"])
-    whole = whole.where(F.col("seconds").isNotNull() & F.col("consumed").isNotNull())
-    waits = F.least("lag_start", "lag_end") < DEFAULT_RULES.max_poll_records
-    busy = whole.where(~waits).withColumnRenamed("minute", "started_at")
-    names = busy.columns
-    return busy.unionByName(_best_sustained(whole.where(waits)).select(names))
+
+    def work(frames: Frames) -> pl.DataFrame:
+        written = pl.concat([frames["offsets"], polls], how="diagonal_relaxed")
+        whole = expanded(GROUP_OFFSETS, written, since=since)
+        return member_intervals(gains(whole), frames["groups"])
+
+    parts = {"offsets": (samples, "group"), "groups": (groups, "group")}
+    return by_group(parts, number, work, CAPACITY_INTERVALS)
 
 
-def _best_sustained(minutes: DataFrame) -> DataFrame:
-    """Return for each member and hour the ten minutes in which it got through most."""
-    start = window_start(F.col("minute"), _SUSTAINED_SECONDS)
-    stretches = minutes.groupBy(*_MEMBER, start.alias("started_at"), "members").agg(
-        F.sum("consumed").alias("consumed"),
-        F.sum("arrived").alias("arrived"),
-        F.sum("seconds").alias("seconds"),
-        F.min("lag_start").alias("lag_start"),
-        F.min("lag_end").alias("lag_end"),
-    )
-    hour = window_start(F.col("started_at"), 3600)
-    fastest = Window.partitionBy(*_MEMBER, hour).orderBy(
-        F.desc(F.col("consumed") / F.col("seconds")), "started_at"
-    )
-    long_enough = stretches.where(F.col("seconds") >= DEFAULT_RULES.sustained_seconds / 2)
-    return long_enough.withColumn("_rank", F.row_number().over(fastest)).where("_rank = 1")
-
-
-def blocked(gained: DataFrame) -> DataFrame:
-    """Return the partitions that stood still while their log grew and their member worked.
-
-    Args:
-        gained: What ``with_gains`` returns, of the last hour.
-
-    Returns:
-        cluster, group, partitions (``topic-number``), sorted.
-    """
-    held = gained.where(F.col("member_id").isNotNull())
-    totals = held.groupBy(*_PARTITION, "member_id").agg(
-        F.sum("committed_gain").alias("consumed"),
-        F.sum("log_end_gain").alias("arrived"),
-        F.max_by("lag", "observed_at").alias("lag"),
-    )
-    others = Window.partitionBy("cluster", "group", "member_id")
-    works = F.max("consumed").over(others) > 0
-    stuck = totals.withColumn("works", works).where(
-        F.col("works") & (F.col("consumed") == 0) & (F.col("arrived") > 0) & (F.col("lag") > 0)
-    )
-    name = F.concat_ws("-", "topic", "partition")
-    return stuck.groupBy("cluster", "group").agg(F.sort_array(F.collect_set(name)).alias("blocked"))
-
-
-def capacities(found: DataFrame, stuck: DataFrame) -> DataFrame:
+def capacities(evidence: DataFrame, recent: datetime, number: int) -> DataFrame:
     """Return the rows of ``capacity``: what one member of each group can do.
 
     Args:
-        found: Rows of ``capacity_intervals`` of the last days.
-        stuck: What ``blocked`` returns.
+        evidence: Rows of ``capacity_intervals`` of the last days.
+        recent: Partitions that stood still since then are blocked.
+        number: How many groups there are, about.
     """
-    values = ("member", "members", "started_at", "seconds", "consumed", "arrived")
-    columns = [*values, "lag_start", "lag_end"]
-    timed = found.withColumn("started_at", F.unix_micros("started_at") / 1e6)
-    groups = timed.groupBy("cluster", "group").agg(
-        *(F.collect_list(column).alias(column) for column in columns)
-    )
-    joined = groups.join(stuck, ["cluster", "group"], "left")
-    names = names_of(CAPACITY)
 
-    def work(batches: Iterator[Any]) -> Iterator[Any]:
-        for batch in batches:
-            rows: list[dict[str, Any]] = []
-            for one in batch.to_dict("records"):
-                names_stuck = one["blocked"]
-                estimate = estimate_capacity(
-                    Intervals.of({column: one[column] for column in columns}),
-                    blocked=() if names_stuck is None else tuple(names_stuck),
-                )
-                rows.extend(_rows(one["cluster"], one["group"], estimate))
-            yield pd.DataFrame(rows, columns=names, dtype=object)
+    def work(frames: Frames) -> pl.DataFrame:
+        found = frames["intervals"].with_columns(
+            seconds_at=pl.col("started_at").dt.epoch("us") / 1e6
+        )
+        rows: list[dict[str, Any]] = []
+        for (cluster, group), of_group in found.group_by("cluster", "group", maintain_order=True):
+            stuck = of_group.filter(pl.col("started_at") >= recent)["blocked"].explode()
+            columns = of_group.drop("started_at").rename({"seconds_at": "started_at"})
+            estimate = estimate_capacity(
+                Intervals.of(columns.to_dict()), blocked=set(stuck.drop_nulls())
+            )
+            rows.extend(_rows(str(cluster), str(group), estimate))
+        return pl.DataFrame(rows, schema=CAPACITY.polars_schema)
 
-    return joined.mapInPandas(work, fields(CAPACITY))
+    return by_group({"intervals": (evidence, "group")}, number, work, CAPACITY)
 
 
 def _rows(cluster: str, group: str, capacity: Capacity) -> Iterator[dict[str, Any]]:

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import reduce
 
+import polars as pl
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from config.settings import LakeSettings
+from lake.carried import CARRIED_FOR, POLL
 from lake.errors import LakeError, one_line
 from lake.store import Lake
 from lake.tables import (
@@ -21,7 +22,6 @@ from lake.tables import (
     CAPACITY_INTERVALS,
     CHANGES,
     CLUSTER_HISTORY,
-    COLLECTIONS,
     CONTRIBUTORS,
     FORECASTS,
     GROUP_HISTORY,
@@ -35,12 +35,12 @@ from lake.tables import (
     TOPIC_HISTORY,
 )
 from spark_metrics.derived import by_series, from_history, from_samples
+from spark_metrics.derived.advice import recommend
 from spark_metrics.derived.forecast import LONGEST_HISTORY
 from spark_metrics.derived.series import DAY, WEEK
 from spark_metrics.derived.tables import HOUR, DerivedTables
 from spark_metrics.errors import HistoryError
 from spark_metrics.progress import Journal, Progress, Round
-from spark_metrics.rollups.samples import cadences
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ Metrics = tuple[str, ...]
 
 JOB = "derived"
 LOOK_EVERY_SECONDS = 30.0
-MOST_HOURS = 24
+MOST_HOURS = 6
 """Of samples that nothing was derived from yet, not more hours than these are read."""
 CAPACITY_DAYS = 14
 SKEW_HOURS = 24
@@ -71,6 +71,7 @@ class DerivedJob:
         session = spark.newSession()
         for key, value in _SESSION.items():
             session.conf.set(key, value)
+        self._lake = lake
         self._tables = DerivedTables(session, lake, settings)
         self._journal = Journal(lake, JOB)
         self._done_until: datetime | None = None
@@ -121,6 +122,7 @@ class DerivedJob:
         if done_until is None or done_until.date() < until.date():
             works += [self._seasons, self._changes]
         works += [self._anomalies, lambda moment: self._capacity(moment, done_until)]
+        works.append(self._advice)
         failures = []
         for work in works:
             try:
@@ -175,19 +177,23 @@ class DerivedJob:
         if not self._tables.exists(GROUP_OFFSETS):
             return
         start = max(done_until or until - MOST_HOURS * HOUR, until - MOST_HOURS * HOUR)
-        before = start - from_samples.LOOK_BACK
-        gained = from_samples.with_gains(
-            self._tables.read(GROUP_OFFSETS, before, until),
-            cadences(self._tables.read(COLLECTIONS, before, until)),
-            start,
-        )
-        self._tables.replace_hours(HOST_HISTORY, from_samples.hosts(gained))
+        before = start - CARRIED_FOR
+        samples = self._tables.read(GROUP_OFFSETS, before, until).where("group is not null")
+        partitions = self._tables.hours(GROUP_PARTITION_HISTORY, start, until)
+        self._tables.replace_hours(HOST_HISTORY, from_samples.hosts(samples, partitions))
         groups = self._tables.read(GROUPS, start, until)
-        found = from_samples.intervals(gained, groups)
+        number = groups.select("cluster", "group").distinct().count()
+        polls = self._lake.scan(GROUP_OFFSETS, since=before, until=until)
+        marks = polls.filter(pl.col("mark") == POLL).collect()
+        hours = (until - start) // HOUR
+        found = from_samples.interval_rows(samples, groups, marks, start, number * hours)
         self._tables.replace_hours(CAPACITY_INTERVALS, found)
-        stuck = from_samples.blocked(gained.where(F.col("observed_at") >= until - HOUR))
         evidence = self._tables.read(CAPACITY_INTERVALS, until - CAPACITY_DAYS * DAY * HOUR, until)
-        self._tables.replace(CAPACITY, from_samples.capacities(evidence, stuck), until)
+        rows = from_samples.capacities(evidence, until - HOUR, number)
+        self._tables.replace(CAPACITY, rows, until)
+
+    def _advice(self, until: datetime) -> None:
+        recommend(self._tables, self._lake, datetime.now(UTC))
 
 
 def _hour_of(moment: datetime) -> datetime:

@@ -80,11 +80,20 @@ class DerivedTables:
             as_of: The end of the newest hour that they are made of.
         """
         stamped = rows.withColumns({"as_of": F.lit(as_of), "date": F.lit(as_of)})
-        together = _arranged(stamped, table).repartition(1)
         names = [name for name in ("cluster", "name", "group", "topic") if name in rows.columns]
-        writer = together.sortWithinPartitions(*names).write.format("delta").mode("overwrite")
-        writer = writer.option("mergeSchema", "true").options(**_PROPERTIES).partitionBy("date")
-        writer.save(for_spark(self._lake.uri(table)))
+        self.rewrite(table, stamped, *names)
+
+    def rewrite(self, table: Table, rows: DataFrame, *order: str) -> None:
+        """Put rows in the place of the whole table, in one commit.
+
+        Args:
+            table: The table.
+            rows: Its rows; absent columns become null.
+            order: The columns that they are sorted by, so that a page's query reads little.
+        """
+        together = _arranged(rows, table).repartition(1).sortWithinPartitions(*order)
+        writer = together.write.format("delta").mode("overwrite").option("mergeSchema", "true")
+        writer.options(**_PROPERTIES).partitionBy("date").save(for_spark(self._lake.uri(table)))
 
     def replace_hours(self, table: Table, rows: DataFrame) -> None:
         """Put the rows of whole hours in the place of what the table has of these hours.

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench.forecasts import Score, generated, score
+from spark_metrics.derived.forecast import LEVELS, forecast
+from spark_metrics.derived.series import DAY, WEEK, Floats
+
+HOURS = np.arange(5 * WEEK)
+
+
+def weekly(seed: int = 1) -> Floats:
+    dice = np.random.default_rng(seed)
+    shape = (
+        100 * (1 + 0.5 * np.sin(2 * np.pi * HOURS / DAY)) * np.where(HOURS // DAY % 7 > 4, 0.4, 1)
+    )
+    return shape * np.exp(0.1 * dice.normal(size=len(HOURS)))
+
+
+@pytest.mark.parametrize("name", list(generated()))
+def test_no_worse_than_seasonal_naive_and_intervals_hold_what_they_say(name: str) -> None:
+    found = score(generated()[name][-5 * WEEK :])
+    assert isinstance(found, Score)
+    assert found.mae_ratio <= 1
+    assert found.pinball_ratio <= 1
+    assert found.coverage[0] >= 0.72
+    assert found.coverage[1] >= 0.83
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        pytest.param(np.empty(0), "0 hours", id="nothing"),
+        pytest.param(np.full(3 * WEEK, np.nan), "0 hours", id="all unknown"),
+        pytest.param(weekly()[: 2 * WEEK - 1], "335 hours", id="an hour short of two weeks"),
+        pytest.param(
+            np.where(HOURS % 3 == 0, 1.0, np.nan), "only 33%", id="two hours of three unknown"
+        ),
+        pytest.param(
+            np.concatenate([weekly(), np.full(WEEK, np.nan)]), "last season", id="silent for a week"
+        ),
+    ],
+)
+def test_too_little_history_says_why_and_gives_no_number(values: Floats, reason: str) -> None:
+    found = forecast(values)
+    assert found.status == "too little history"
+    assert reason in str(found.reason)
+    assert len(found.median) == 0
+    assert found.low.shape == found.high.shape == (len(LEVELS), 0)
+    assert found.measured is None
+
+
+def test_two_weeks_are_enough() -> None:
+    found = forecast(weekly()[: 2 * WEEK])
+    assert found.status == "ok"
+    assert np.isfinite(found.median).all()
+
+
+def test_wider_intervals_hold_narrower_ones_and_the_median() -> None:
+    found = forecast(weekly())
+    assert (found.low[1] <= found.low[0]).all()
+    assert (found.low[0] <= found.median).all()
+    assert (found.median <= found.high[0]).all()
+    assert (found.high[0] <= found.high[1]).all()
+    assert (found.low >= 0).all()
+
+
+def test_what_was_held_back_is_measured() -> None:
+    found = forecast(weekly()).measured
+    assert found is not None
+    assert found.hours == (5 - 1) * WEEK // 4
+    assert found.mae_seasonal_naive is not None
+    assert 0 < found.mae < found.mae_seasonal_naive
+    assert found.coverage[0] == pytest.approx(0.8, abs=0.12)
+    assert found.coverage[1] == pytest.approx(0.9, abs=0.1)
+
+
+@pytest.mark.parametrize("level", [pytest.param(0.0, id="zeros"), pytest.param(70.0, id="level")])
+def test_a_constant_series_stays_what_it_is(level: float) -> None:
+    found = forecast(np.full(4 * WEEK, level))
+    assert found.median == pytest.approx(np.full(24, level))
+    assert found.low == pytest.approx(np.full((2, 24), level))
+    assert found.high == pytest.approx(np.full((2, 24), level))
+
+
+def test_a_new_level_is_followed() -> None:
+    values = weekly()
+    values[-5 * DAY :] *= 3
+    usual = weekly()[-WEEK : -WEEK + 24]
+    assert forecast(values).median.mean() > 2 * usual.mean()
+
+
+def test_the_same_values_give_the_same_forecast() -> None:
+    one, other = forecast(weekly()), forecast(weekly())
+    assert np.array_equal(one.median, other.median)
+    assert np.array_equal(one.high, other.high)
+
+
+def test_the_past_is_not_told_the_future() -> None:
+    """What is forecast for held-back hours must not depend on them."""
+    values = weekly()
+    changed = values.copy()
+    changed[-1] *= 50
+    one, other = forecast(values[:-1]), forecast(changed[:-1])
+    assert np.array_equal(one.median, other.median)
