@@ -18,6 +18,7 @@ from config.load import load
 from config.settings import Settings
 from lake.errors import LakeError
 from lake.store import Lake
+from scaling.backtest_command import run_backtest
 from scaling.model import Kind, Recommendation, Severity, by_urgency
 from scaling.reading import read_advice
 from scaling.simulate_command import simulate
@@ -40,6 +41,7 @@ app = typer.Typer(
 
 
 app.command()(simulate)
+app.command("backtest")(run_backtest)
 
 
 @app.command()

@@ -37,7 +37,8 @@ class Score:
         consumer_hours: Consumers asked for, over time.
         rescales: Changes of that number.
         lost_messages: Messages deleted unread.
-        scale_ups: Changes upwards.
+        vain_steps_up: Changes upwards while what the workload is about happens: from its first
+            event to its last, or all the time where it has none.
         intervals: How often an interval for the capacity was given; only ours gives one.
         covering: How often it held the truth.
     """
@@ -47,7 +48,7 @@ class Score:
     consumer_hours: float
     rescales: int
     lost_messages: float
-    scale_ups: int = 0
+    vain_steps_up: int = 0
     intervals: int = 0
     covering: int = 0
 
@@ -64,12 +65,15 @@ def run(workload: Workload, seed: int, policy: Policy, consumers: int) -> Score:
     simulation = Simulation(workload, seed, consumers=consumers)
     end = workload.starts_at + workload.duration_seconds
     ups = asked = covering = 0
+    first, last = workload.starts_at, end
+    if workload.events:
+        first, last = workload.events[0].at, workload.events[-1].at
     next_check = workload.starts_at + _COVERAGE_SECONDS
     while simulation.now < end:
         simulation.run_until(min(end, simulation.now + POLL_SECONDS))
         seen = simulation.observe()
         wanted = policy.decide(seen, simulation.busy_ratio())
-        ups += wanted > seen.replicas
+        ups += wanted > seen.replicas and first <= seen.at <= last
         if wanted != seen.replicas:
             simulation.scale(wanted)
         if isinstance(policy, Headroom) and simulation.now >= next_check:
@@ -85,7 +89,7 @@ def run(workload: Workload, seed: int, policy: Policy, consumers: int) -> Score:
         consumer_hours=truth.consumer_seconds / 3600,
         rescales=truth.rescales,
         lost_messages=truth.lost,
-        scale_ups=ups,
+        vain_steps_up=ups,
         intervals=asked,
         covering=covering,
     )

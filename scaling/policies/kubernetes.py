@@ -67,8 +67,9 @@ class Keda:
     (P + 1) x T asks for one consumer more than there are partitions.
     """
 
-    def __init__(self, partitions: int, threshold: float, name: str | None = None) -> None:
-        self.name = name or f"keda {threshold:g}"
+    def __init__(self, partitions: int, threshold: float, maximum: int = KEDA_MAXIMUM) -> None:
+        self.name = f"keda {threshold:g}"
+        self._maximum = min(maximum, KEDA_MAXIMUM)
         self._partitions = partitions
         self._threshold = threshold
         self._behaviour = _Behaviour()
@@ -85,7 +86,7 @@ class Keda:
         wanted = current
         if abs(1 - ratio) > TOLERANCE:
             wanted = ceil(self._metric / self._threshold)
-        return self._behaviour.limit(seen.at, current, max(1, min(KEDA_MAXIMUM, wanted)))
+        return self._behaviour.limit(seen.at, current, max(1, min(self._maximum, wanted)))
 
     def _capped(self, lag: float) -> float:
         if lag // self._threshold > self._partitions:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from scaling.intervals import Booleans, Floats, Integers
-from scaling.sizing import Shape
+from scaling.sizing import Shape, allowed_utilisation
 from simulation.model import Observation, Workload
 
 SLOT_SECONDS = 600.0
@@ -28,13 +28,14 @@ class Oracle:
 
     name = "oracle"
 
-    def __init__(self, workload: Workload, utilisation: float) -> None:
-        """Plan ahead.
-
-        Args:
-            workload: All of it.
-            utilisation: The highest load of a member, as a share of its mean rate.
-        """
+    def __init__(self, workload: Workload) -> None:
+        """Plan ahead, with the utilisation that the true variation of the service rate allows."""
+        consumers = workload.consumers
+        # Autoregressive noise: twice its variance times the time that it lasts.
+        variability = 2 * consumers.noise**2 * consumers.noise_seconds
+        utilisation = allowed_utilisation(
+            variability, consumers.count, workload.objective_seconds - 2 * consumers.commit_seconds
+        )
         self._starts_at = workload.starts_at
         self._lead = workload.consumers.start_seconds + workload.consumers.pause_seconds
         self._plan = plan(workload, utilisation)
@@ -57,9 +58,17 @@ def plan(workload: Workload, utilisation: float) -> Floats:
     shape = Shape(tuple(sorted(workload.topics.items())), workload.consumers.assignor)
     counts = np.array([n for n in shape.counts if n <= workload.consumers.maximum])
     slots = max(1, int(np.ceil(workload.duration_seconds / SLOT_SECONDS)))
-    most = workload.consumers.rate_per_second * utilisation
-    feasible = np.array([_feasible(workload, shape, slots, int(n), most) for n in counts]).T
-    feasible[:, -1] = True
+    rate = workload.consumers.rate_per_second
+    limit = workload.consumers.shared_limit_per_second or np.inf
+    feasible = np.array(
+        [
+            _feasible(workload, shape, slots, int(n), utilisation * min(rate, limit / n))
+            for n in counts
+        ]
+    ).T
+    # Where no number does, the one that gets most through, and of those the smallest.
+    best = int(np.argmax(np.minimum(counts * rate, limit)))
+    feasible[:, best] |= ~feasible.any(axis=1)
     hours = counts * SLOT_SECONDS / 3600
     allowed = _CHANGES_A_DAY * max(1.0, workload.duration_seconds / 86400)
     chosen: Floats = np.empty(0)
