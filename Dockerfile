@@ -14,8 +14,10 @@ COPY requirements.txt requirements-jre.txt ./
 RUN pip install --no-cache-dir -r requirements.txt -r requirements-jre.txt
 
 COPY runtime runtime
-# Delta's jars are baked in, so that a container starts without a network.
-RUN python -m runtime setup
+# Delta's jars are baked in, so that a container starts without a network; those for a lake in S3
+# with --build-arg SETUP=--with-s3.
+ARG SETUP=
+RUN python -m runtime setup ${SETUP}
 
 COPY .streamlit .streamlit
 COPY config config

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from runtime.errors import RuntimeSetupError
 from runtime.jars import IvyResolver, ensure_all
-from runtime.jarsets import DELTA, KAFKA, JarSet
+from runtime.jarsets import DELTA, KAFKA, S3, JarSet
 from runtime.java import Java, find_java
 from runtime.processes import ProcessGroup, require_port
 from runtime.services import Supervisor, services, wait_for_dashboard
@@ -33,6 +33,9 @@ def setup(
     with_kafka: Annotated[
         bool, typer.Option("--with-kafka", help="also what the demo's brokers need")
     ] = False,
+    with_s3: Annotated[
+        bool, typer.Option("--with-s3", help="also what Spark needs for a lake in S3")
+    ] = False,
     config: Annotated[
         Path | None, typer.Option(help="accepted as everywhere; the set-up needs nothing of it")
     ] = None,
@@ -42,8 +45,8 @@ def setup(
     try:
         java = find_java(notice=_out.print)
         _out.print(f"Java {java.major} from {java.source}: {java.executable}", soft_wrap=True)
-        wanted = (DELTA, KAFKA) if with_kafka else (DELTA,)
-        _resolve_all(wanted, java)
+        further = {KAFKA: with_kafka, S3: with_s3}
+        _resolve_all((DELTA, *(jars for jars, wanted in further.items() if wanted)), java)
     except RuntimeSetupError as error:
         _fail(error)
 
@@ -72,8 +75,8 @@ def run(
         if not no_dashboard:
             require_port(port, option="--port or app.port")
         java = find_java(notice=_out.print)
-        _resolve_all((DELTA,), java)
         lake = settings.lake
+        _resolve_all((DELTA, S3) if lake.uri.startswith(("s3://", "s3a://")) else (DELTA,), java)
         folder = logs or (Path(lake.uri).parent / "logs" if lake.is_local else _temporary_logs())
         with ProcessGroup() as processes:
             supervisor = Supervisor(processes, folder, _err.print)
