@@ -14,6 +14,7 @@ import polars as pl
 
 from collectors.samples import Stamp, rows_of
 from collectors.source import SectionResult
+from lake.carried import Thinning
 from lake.errors import LakeError
 from lake.schema import Table
 from lake.store import Lake
@@ -71,6 +72,11 @@ class _Item:
     stamp: Stamp
     size_bytes: int
 
+    @property
+    def stream(self) -> str:
+        """Whose polls the rows belong to."""
+        return f"{self.stamp.cluster}/{self.stamp.source}"
+
 
 class LakeWriter:
     """A thread that appends what it is given, in order, and compacts when asked to."""
@@ -92,6 +98,10 @@ class LakeWriter:
         self._written_rows = 0
         self._lost_rows = 0
         self._untold: dict[tuple[str, str], _Loss] = {}
+        # Of the thread that appends.
+        self._thinnings = {
+            table.name: Thinning(table) for table in TABLES.values() if table.carried
+        }
 
     def start(self) -> None:
         """Begin to append."""
@@ -182,14 +192,14 @@ class LakeWriter:
         table = items[0].table
         count = sum(item.rows.height for item in items)
         try:
-            self._lake.append(table, _together(items))
+            self._lake.append(table, self._to_write(table, items))
         except LakeError as error:
             log.error("table=%s rows=%d lost: %s", table.name, count, error)
-            self._lost(items, str(error))
+            self._not_written(items, str(error))
             return
         except FAULTS as error:  # one of ours in one table must not end all writing
             log.exception("table=%s rows=%d lost", table.name, count)
-            self._lost(items, f"{type(error).__name__}: {error}")
+            self._not_written(items, f"{type(error).__name__}: {error}")
             return
         finally:
             with self._lock:
@@ -199,6 +209,20 @@ class LakeWriter:
             untold, self._untold = self._untold, {}
         for (cluster, source), loss in untold.items():
             self._tell(cluster, source, loss)
+
+    def _to_write(self, table: Table, items: Sequence[_Item]) -> pl.DataFrame:
+        """Return the rows of one table together, without what readers fill in."""
+        thinning = self._thinnings.get(table.name)
+        if thinning is None:
+            return _together([item.rows for item in items])
+        return _together([thinning.thinned(item.stream, item.rows) for item in items])
+
+    def _not_written(self, items: Sequence[_Item], why: str) -> None:
+        thinning = self._thinnings.get(items[0].table.name)
+        if thinning is not None:
+            for item in items:
+                thinning.forget(item.stream)
+        self._lost(items, why)
 
     def _lost(self, items: Sequence[_Item], why: str) -> None:
         with self._lock:
@@ -236,8 +260,8 @@ class LakeWriter:
         log.info("compacted duration=%.2fs", time.monotonic() - start)
 
 
-def _together(items: Sequence[_Item]) -> pl.DataFrame:
+def _together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Put the rows of one table together; a frame may lack columns that another one has."""
-    if len(items) == 1:
-        return items[0].rows
-    return pl.concat([item.rows for item in items], how="diagonal_relaxed")
+    if len(frames) == 1:
+        return frames[0]
+    return pl.concat(frames, how="diagonal_relaxed")

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
-from pyspark.sql import DataFrame, SparkSession
 
 from config.settings import LakeSettings
+from lake.carried import CARRIED_FOR
 from lake.schema import Table
 from lake.store import Lake
 from spark_metrics.errors import HistoryError
-from spark_metrics.files import File, Position, TableFiles, for_spark, read_parquet
+from spark_metrics.files import File, Position, TableFiles
+from spark_metrics.tasks import Files
 
 _STATISTICS_STEP = timedelta(milliseconds=1)
 """Statistics may be cut to milliseconds."""
@@ -110,23 +111,14 @@ class BronzeTable:
         """Return at most how many samples there are in a stretch of time."""
         return sum(appended.rows for appended in self._between(since, until))
 
-    def read(self, spark: SparkSession, since: datetime, until: datetime) -> DataFrame:
-        """Return the samples of a stretch of time as Spark reads them, of one version.
+    def files(self, since: datetime, until: datetime) -> Files:
+        """Return the files with samples of a stretch of time, of one version.
 
-        Args:
-            spark: The session.
-            since: First moment, inclusive.
-            until: Last moment, exclusive.
-
-        Returns:
-            Every column but ``date``; those that older files lack are null there.
+        Those are among them that fill in what was left out; see ``lake.carried``.
         """
-        columns = [column for column in self.table.columns if column.name != "date"]
-        between = self._between(since, until)
-        paths = [for_spark(self._files.address(appended.file)) for appended in between]
-        rows = read_parquet(spark, paths, columns)
-        time = rows[self.table.time]
-        return rows.where((time >= since) & (time < until))
+        before = since - CARRIED_FOR if self.table.carried else since
+        paths = (self._files.address(one.file) for one in self._between(before, until))
+        return Files(self.table, tuple(paths), self._files.options)
 
     def _between(self, since: datetime, until: datetime) -> list[Appended]:
         return [file for file in self._all() if file.first < until and file.last >= since]

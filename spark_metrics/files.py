@@ -1,13 +1,13 @@
 """The files of a Delta table, and those that were added since a version of it.
 
-Both come from the table's log through delta-rs: milliseconds, and no Spark job. Spark then reads
+Both come from the table's log through delta-rs: milliseconds, and no Spark job. Workers then read
 exactly these files, so that a round sees one version of a table however often it looks.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -16,12 +16,9 @@ from urllib.parse import unquote
 import polars as pl
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from config.settings import LakeSettings
 from lake.errors import one_line
-from lake.schema import Column
 from spark_metrics.errors import HistoryError
 
 MOST_COMMITS = 5_000
@@ -180,21 +177,6 @@ class TableFiles:
             storage_options=self.options,
         )
         return [str(line) for line in frame.collect()["line"]]
-
-
-def read_parquet(spark: SparkSession, paths: list[str], columns: Sequence[Column]) -> DataFrame:
-    """Return the rows of Parquet files; a column that a file lacks is null there.
-
-    Args:
-        spark: The session.
-        paths: Addresses of files as Spark spells them; none is no rows.
-        columns: The columns to read.
-    """
-    if not paths:
-        nothing = (F.lit(None).cast(column.spark_type).alias(column.name) for column in columns)
-        return spark.range(0).select(*nothing)
-    schema = ", ".join(f"`{column.name}` {column.spark_type}" for column in columns)
-    return spark.read.schema(schema).parquet(*paths)
 
 
 def for_spark(address: str) -> str:

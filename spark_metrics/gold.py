@@ -7,24 +7,22 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
-from pyspark.sql import functions as F
 
 from config.settings import LakeSettings
 from lake.schema import Table
 from lake.store import Lake
-from spark_metrics.files import File, TableFiles, for_spark, read_parquet
-from spark_metrics.rollups.windows import (
-    DAY,
-    HOUR,
-    MINUTE,
-    PARTITIONED_BY,
-    coarser,
-    finished,
-    placed,
-)
+from spark_metrics.files import File, TableFiles, for_spark
+from spark_metrics.longer import Day, Kept
+from spark_metrics.rollups.windows import HOUR, MINUTE, PARTITIONED_BY
+from spark_metrics.tasks import Files, shares, spread
 
 MOST_FILES = 15
 """In so many files the minutes of the current hour may lie."""
+
+MOST_ROWS = 500_000
+"""Up to so many minutes the current hour's files are put together before it has ended."""
+WIDTH = 2
+"""How much more memory a row of history takes than a sample."""
 
 Parts = dict[tuple[int, datetime], list[File]]
 
@@ -58,6 +56,9 @@ class GoldTable:
         """
         return self._files.position() is not None
 
+    def _is_small(self) -> bool:
+        return self._spark.conf.get("spark.sql.adaptive.enabled") == "false"
+
     def last_minute(self) -> datetime | None:
         """Return the newest minute that the table has a row of.
 
@@ -74,8 +75,7 @@ class GoldTable:
 
     def append_minutes(self, minutes: DataFrame) -> None:
         """Add minutes of which the table has no row: the caller must know that."""
-        rows = finished(minutes, self.table, MINUTE)
-        self._writer(rows, "append").save(for_spark(self._files.uri))
+        self._writer(minutes, "append").save(for_spark(self._files.uri))
 
     def replace_minutes(self, minutes: DataFrame, start: datetime, end: datetime) -> None:
         """Put minutes in the place of all that the table has from start to end."""
@@ -83,9 +83,11 @@ class GoldTable:
         if not parts:
             self.append_minutes(minutes)
             return
-        outside = (F.col("window_start") < start) | (F.col("window_start") >= end)
-        kept = self._rows(parts, MINUTE, hours(start, end)).where(outside)
-        self._replace(kept.unionByName(finished(minutes, self.table, MINUTE)))
+        touched = [hour for hour in hours(start, end) if (MINUTE, hour) in parts]
+        kept = [Kept(self._of(parts, MINUTE, [hour]), start, end) for hour in touched]
+        table = self.table
+        rows = spread(self._spark, kept, lambda one: one.rows(table), table.spark_ddl)
+        self._replace(rows.unionByName(minutes))
 
     def roll_up(self, touched: Collection[datetime], newest: datetime) -> None:
         """Compute hours anew from their minutes, and their days from all hours of the day.
@@ -97,19 +99,27 @@ class GoldTable:
             newest: The newest sample; hours that ended before it are complete.
         """
         parts = self._parts()
-        new = coarser(self._rows(parts, MINUTE, touched), self.table, HOUR)
-        days = sorted({hour.replace(hour=0) for hour in touched})
-        others = ~F.col("window_start").isin(list(touched))
-        all_hours = self._rows(parts, HOUR, days).where(others).unionByName(new).coalesce(1)
-        rows = all_hours.unionByName(coarser(all_hours, self.table, DAY))
-        scattered = [hour for hour in touched if self._is_scattered(parts, hour, newest)]
-        if scattered:
-            rows = rows.unionByName(self._rows(parts, MINUTE, scattered))
+        by_day: dict[datetime, list[datetime]] = defaultdict(list)
+        for hour in touched:
+            by_day[hour.replace(hour=0)].append(hour)
+        tasks = []
+        for day, of_day in by_day.items():
+            together = [hour for hour in of_day if self._is_scattered(parts, hour, newest)]
+            minutes = {hour: self._of(parts, MINUTE, [hour]) for hour in of_day}
+            most = max(_rows(parts.get((MINUTE, hour), [])) for hour in of_day)
+            tasks += [
+                Day(self._of(parts, HOUR, [day]), minutes, frozenset(together), share)
+                for share in shares(WIDTH * most, _split(self.table))
+            ]
+        table = self.table
+        rows = spread(self._spark, tasks, lambda task: task.rows(table), table.spark_ddl)
         self._replace(rows)
 
     def _is_scattered(self, parts: Parts, hour: datetime, newest: datetime) -> bool:
-        files = len(parts.get((MINUTE, hour), []))
-        return files > (1 if hour + timedelta(hours=1) <= newest else MOST_FILES)
+        files = parts.get((MINUTE, hour), [])
+        if hour + timedelta(hours=1) <= newest:
+            return len(files) > 1
+        return len(files) > MOST_FILES and _rows(files) <= MOST_ROWS
 
     def _parts(self) -> Parts:
         """Return the files of the table's newest version by grain and the part's beginning."""
@@ -121,22 +131,31 @@ class GoldTable:
             parts[int(file.partition["grain_seconds"]), start].append(file)
         return dict(parts)
 
-    def _rows(self, parts: Parts, grain_seconds: int, starts: Collection[datetime]) -> DataFrame:
-        """Return the rows of whole parts; none where the table has none."""
-        columns = [column for column in self.table.columns if column.name not in PARTITIONED_BY]
+    def _of(self, parts: Parts, grain_seconds: int, starts: Collection[datetime]) -> Files:
+        """Return the files of whole parts."""
         files = [file for start in starts for file in parts.get((grain_seconds, start), [])]
-        paths = [for_spark(self._files.address(file)) for file in files]
-        rows = read_parquet(self._spark, paths, columns)
-        return placed(rows.coalesce(1), self.table, grain_seconds)
+        paths = tuple(self._files.address(file) for file in files)
+        return Files(self.table, paths, self._files.options)
 
     def _replace(self, rows: DataFrame) -> None:
-        writer = self._writer(rows.coalesce(1), "overwrite")
+        writer = self._writer(rows, "overwrite")
         writer = writer.option("partitionOverwriteMode", "dynamic")
         writer.save(for_spark(self._files.uri))
 
     def _writer(self, rows: DataFrame, mode: str) -> DataFrameWriter:
-        writer = rows.write.format("delta").mode(mode).option("mergeSchema", "true")
+        # A small table's pieces are one file; those of a large one are written side by side.
+        together = rows.coalesce(1) if self._is_small() else rows
+        writer = together.write.format("delta").mode(mode).option("mergeSchema", "true")
         return writer.options(**_PROPERTIES).partitionBy(*PARTITIONED_BY)
+
+
+def _rows(files: Collection[File]) -> int:
+    return sum(file.rows for file in files)
+
+
+def _split(table: Table) -> str | None:
+    """Return the column by which a table's rows are split over tasks."""
+    return next((name for name in ("group", "topic") if name in table.key), None)
 
 
 def hours(start: datetime, end: datetime) -> list[datetime]:

@@ -135,6 +135,10 @@ def _of_every_session(settings: SparkSettings, lake: LakeSettings | None) -> dic
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
+        # A task has one core, what its Python does included.
+        "spark.executorEnv.POLARS_MAX_THREADS": "1",
+        # Files hold rows by series: whoever reads one of ten thousand skips most of a file.
+        "spark.hadoop.parquet.block.size": str(4 * 2**20),
         "spark.databricks.delta.snapshotPartitions": "2",
         # Listing files: the default of 10,000 tasks makes a VACUUM of a small table take a minute.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(

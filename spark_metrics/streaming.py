@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
+from lake.carried import CARRIED_FOR
 from lake.errors import one_line
 from lake.store import Lake
 from spark_metrics.bronze import Appended
@@ -39,7 +40,9 @@ GRACE = timedelta(seconds=5)
 LONGEST_OPEN = timedelta(seconds=90)
 """A minute that began so long ago is closed even if no sample came after it."""
 OPEN_HOUR_EVERY = timedelta(minutes=5)
-"""How old the current hour and day may become."""
+"""How old the current hour and day may become, if computing them is quick."""
+ROLL_UP_RESTS = 20.0
+"""Open hours are computed again after so many times what it took."""
 SIGN_OF_LIFE = timedelta(minutes=1)
 """How often the job says that it waits."""
 
@@ -63,6 +66,7 @@ class HistoryJob:
         # Minutes from here on have no rows in the history for certain; None: nothing is certain.
         self._untouched_from: datetime | None = None
         self._rolled_up_at = -math.inf
+        self._roll_up_took = 0.0
         self._kept_at = -math.inf
         self._rows_read = 0
         self._late_rows = 0
@@ -101,9 +105,11 @@ class HistoryJob:
             certain = max(due.end, certain)
         rolled_up = self._longer_windows_are_due(progress, everything=everything, first=first)
         if rolled_up:
+            begun = time.monotonic()
             self._stretch.roll_up(progress.hours, progress.newest or started_at)
             progress = replace(progress, hours=frozenset())
             self._rolled_up_at = time.monotonic()
+            self._roll_up_took = self._rolled_up_at - begun
         worked = due is not None or rolled_up
         done = Round(
             started_at,
@@ -138,6 +144,7 @@ class HistoryJob:
     def _look(self, progress: Progress) -> Progress:
         """Note the minutes that new samples touch."""
         found: list[Appended] = []
+        latest: datetime | None = None
         positions: dict[str, Position] = {}
         for table in self._stretch.bronze:
             position = table.position()
@@ -153,11 +160,14 @@ class HistoryJob:
                 if late and late == file.rows:
                     continue
                 in_time = file.file.written_at - self._late_after
-                found.append(replace(file, first=max(file.first, in_time)) if late else file)
-        if not found:
+                first = max(file.first, in_time) if late else file.first
+                # What a row says holds for later polls too, that did not write it again.
+                holds = CARRIED_FOR if table.table.carried else timedelta()
+                found.append(replace(file, first=first, last=file.last + holds))
+                latest = max(file.last, latest or file.last)
+        if latest is None:
             return replace(progress, positions=positions)
-        newest = max(file.last for file in found)
-        newest = max(newest, progress.newest or newest)
+        newest = max(latest, progress.newest or latest)
         end = minute_of(newest) + MINUTE
         reach = self._stretch.reach(min(file.first for file in found), newest)
         touched = (Span.around(file.first, file.last + reach).before(end) for file in found)
@@ -179,7 +189,8 @@ class HistoryJob:
     def _longer_windows_are_due(self, progress: Progress, *, everything: bool, first: bool) -> bool:
         if not progress.hours or first:
             return everything and bool(progress.hours)
-        if everything or time.monotonic() > self._rolled_up_at + OPEN_HOUR_EVERY.total_seconds():
+        pause = max(OPEN_HOUR_EVERY.total_seconds(), ROLL_UP_RESTS * self._roll_up_took)
+        if everything or time.monotonic() > self._rolled_up_at + pause:
             return True
         hour = timedelta(hours=1)
         return progress.newest is not None and min(progress.hours) + hour <= progress.newest - GRACE

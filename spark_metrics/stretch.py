@@ -18,9 +18,11 @@ from lake.tables import COLLECTIONS
 from spark_metrics.bronze import BronzeTable
 from spark_metrics.errors import HistoryError
 from spark_metrics.gold import GoldTable
-from spark_metrics.history import HISTORIES, SOURCES, minutes
+from spark_metrics.history import HISTORIES, SOURCES, Needs
+from spark_metrics.minutes import Piece, minute_rows
 from spark_metrics.progress import MINUTE, Span, minute_of
 from spark_metrics.rollups.samples import DEFAULT_GAP_SECONDS, GAP_INTERVALS
+from spark_metrics.tasks import shares, slices
 
 SMALL_ROWS = 500_000
 """Up to so many samples, one task without shuffles and generated code is the quickest."""
@@ -48,6 +50,7 @@ class Stretch:
     def __init__(self, spark: SparkSession, lake: Lake, settings: Settings) -> None:
         self._spark = spark
         self._lake = lake
+        self._cores = spark.sparkContext.defaultParallelism
         self.bronze = tuple(BronzeTable(lake, settings.lake, table) for table in SOURCES)
         self._gold = tuple(GoldTable(spark, lake, settings.lake, table) for table in HISTORIES)
 
@@ -80,17 +83,25 @@ class Stretch:
             HistoryError: Spark failed; some tables may have the minutes, others not.
             UnreadableTableError: The table of collections cannot be read.
         """
-        since = span.start - self.reach(span.start, span.end)
-        is_small = sum(table.rows(since, span.end) for table in self.bronze) <= SMALL_ROWS
-        self._tune(is_small)
-        frames = {}
-        for table in self.bronze:
-            frame = table.read(self._spark, since, span.end)
-            frames[table.table.name] = frame.coalesce(1) if is_small else frame
-        found = minutes(frames, span.start, span.end)
+        reach = self.reach(span.start, span.end)
+        bronze = {table.table.name: table for table in self.bronze}
+        counts = {name: one.rows(span.start, span.end) for name, one in bronze.items()}
+        self._tune(is_small=sum(counts.values()) <= SMALL_ROWS)
+
+        def pieces(needs: Needs) -> list[Piece]:
+            rows = sum(counts[name] for name in needs.columns)
+            found = []
+            for start, end in slices(span.start, span.end, rows, self._cores):
+                since = start - reach
+                sources = tuple(bronze[name].files(since, end) for name in needs.columns)
+                share = max(sum(bronze[name].rows(start, end) for name in needs.columns), 1)
+                found += [
+                    Piece(start, end, since, one, sources) for one in shares(share, needs.split_by)
+                ]
+            return found
 
         def write(table: GoldTable) -> None:
-            rows = found[table.table.name]
+            rows = minute_rows(self._spark, table.table, pieces)
             if is_new:
                 table.append_minutes(rows)
             else:

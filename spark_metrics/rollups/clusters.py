@@ -2,140 +2,136 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from collections.abc import Sequence
 
-from spark_metrics.rollups.aggregates import flow_of_samples, last_known
-from spark_metrics.rollups.samples import MINUTE_SECONDS, of_kafka, window_start
+import polars as pl
+
+from spark_metrics.rollups.aggregates import flow_of_samples, last_known, total, windows
+from spark_metrics.rollups.samples import minute_of, of_kafka
 
 SERIES = ("cluster",)
 POLL = ("cluster", "observed_at")
 
-_SUMS = {
-    "topics": "int",
-    "partitions": "int",
-    "under_replicated": "int",
-    "under_min_isr": "int",
-    "offline": "int",
-    "groups": "int",
-    "lag": "bigint",
-    "brokers_known": "int",
-    "brokers_alive": "int",
-    "log_end_gain": "bigint",
-    "committed_gain": "bigint",
-    "resets": "int",
-    "failed": "int",
-}
-_WORST = {"time_lag_seconds": "double"}
-_SHORTEST = {
-    "log_end_seconds": "double",
-    "committed_seconds": "double",
-    "interval_seconds": "double",
-}
+_SUMS = (
+    "topics",
+    "partitions",
+    "under_replicated",
+    "under_min_isr",
+    "offline",
+    "groups",
+    "lag",
+    "brokers_known",
+    "brokers_alive",
+    "log_end_gain",
+    "committed_gain",
+    "resets",
+    "failed",
+)
+_WORST = ("time_lag_seconds",)
+_SHORTEST = ("log_end_seconds", "committed_seconds", "interval_seconds")
+PARTS_DDL = ", ".join(
+    (
+        "cluster string, observed_at timestamp",
+        *(f"{name} bigint" for name in _SUMS),
+        *(f"{name} double" for name in (*_WORST, *_SHORTEST)),
+    )
+)
+"""The columns of a part, as Spark's schema text."""
 
 
-def cluster_polls(
-    topics: DataFrame, groups: DataFrame, brokers: DataFrame, collections: DataFrame
-) -> DataFrame:
-    """Return what each poll saw of each cluster.
-
-    What a section did not say stays null: a poll without brokers is not a poll of no brokers.
+def of_topics(topics: pl.DataFrame) -> pl.DataFrame:
+    """Return the part of each poll that tells of topics.
 
     Args:
         topics: What polls saw of topics.
+    """
+    names = ("partitions", "under_replicated", "under_min_isr", "offline", "log_end_gain")
+    columns = ["observed_at", "cluster", *names, "log_end_seconds", "resets"]
+    return together([topics.select(pl.lit(1).alias("topics"), *columns)])
+
+
+def of_groups(groups: pl.DataFrame) -> pl.DataFrame:
+    """Return the part of each poll that tells of groups.
+
+    Args:
         groups: What polls saw of groups.
+    """
+    columns = ["lag", "time_lag_seconds", "committed_gain", "committed_seconds"]
+    return together([groups.select(*POLL, pl.lit(1).alias("groups"), *columns)])
+
+
+def of_brokers(brokers: pl.DataFrame, collections: pl.DataFrame) -> pl.DataFrame:
+    """Return the part of each poll that tells of brokers, and of the poll itself.
+
+    Args:
         brokers: Rows of ``brokers``.
         collections: Rows of ``collections``; a skipped poll was none, and neither is the note
             of a collector whose samples could not be written, nor a poll of another system.
     """
-    one = F.lit(1)
-    polled = (F.coalesce(F.col("status"), F.lit("")) != "skipped") & (F.col("section") != "lake")
-    polled &= of_kafka()
-    parts = (
-        _part(
-            topics,
-            topics=one,
-            **{
-                name: F.col(name)
-                for name in (
-                    "partitions",
-                    "under_replicated",
-                    "under_min_isr",
-                    "offline",
-                    "log_end_gain",
-                    "log_end_seconds",
-                    "resets",
-                )
-            },
-        ),
-        _part(
-            groups,
-            groups=one,
-            **{
-                name: F.col(name)
-                for name in ("lag", "time_lag_seconds", "committed_gain", "committed_seconds")
-            },
-        ),
-        _part(
-            brokers.dropDuplicates([*POLL, "broker_id"]),
-            brokers_known=one,
-            brokers_alive=F.col("is_alive").cast("int"),
-        ),
-        _part(
-            collections.where(polled),
-            failed=F.col("status").isin("failed", "partial").cast("int"),
-            interval_seconds=F.col("interval_seconds"),
-        ),
-    )
-    first, *others = parts
-    for other in others:
-        first = first.unionByName(other)
-    return first.groupBy(*POLL).agg(
-        *(F.sum(name).alias(name) for name in _SUMS),
-        *(F.max(name).alias(name) for name in _WORST),
-        *(F.min(name).alias(name) for name in _SHORTEST),
+    once = brokers.unique([*POLL, "broker_id"])
+    polled = (pl.col("status").fill_null("") != "skipped") & (pl.col("section") != "lake")
+    sections = collections.filter(polled & of_kafka())
+    return together(
+        [
+            once.select(*POLL, pl.lit(1).alias("brokers_known"), brokers_alive="is_alive"),
+            sections.select(
+                *POLL, "interval_seconds", failed=pl.col("status").is_in(["failed", "partial"])
+            ),
+        ]
     )
 
 
-def _part(rows: DataFrame, **columns: Column) -> DataFrame:
-    """Return rows with every column of a poll, null where this source does not say it."""
-    types = _SUMS | _WORST | _SHORTEST
-    return rows.select(
-        *POLL,
-        *(columns.get(name, F.lit(None)).cast(type_).alias(name) for name, type_ in types.items()),
+def together(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return one row a poll from its parts.
+
+    What a section did not say stays null: a poll without brokers is not a poll of no brokers.
+    """
+    schema = {
+        "cluster": pl.String(),
+        "observed_at": pl.Datetime("us", "UTC"),
+        **dict.fromkeys(_SUMS, pl.Int64()),
+        **dict.fromkeys((*_WORST, *_SHORTEST), pl.Float64()),
+    }
+    rows = pl.concat(
+        [
+            part.select(
+                (pl.col(name) if name in part.columns else pl.lit(None)).cast(type_).alias(name)
+                for name, type_ in schema.items()
+            )
+            for part in parts
+        ]
+    )
+    return rows.group_by(*POLL).agg(
+        *(total(name) for name in _SUMS),
+        *(pl.col(name).max() for name in _WORST),
+        *(pl.col(name).min() for name in _SHORTEST),
     )
 
 
-def cluster_minutes(polls: DataFrame) -> DataFrame:
+def cluster_minutes(polls: pl.DataFrame) -> pl.DataFrame:
     """Roll what polls saw of clusters up to minutes.
 
     A poll is unknown when one of its sections failed, or worked in part only.
+
+    Args:
+        polls: What ``together`` returns.
     """
-    last = {
-        name: last_known(name, "observed_at").alias(f"{name}_last")
-        for name in ("topics", "partitions", "groups", "under_replicated", "under_min_isr")
-    }
-    minute = window_start(F.col("observed_at"), MINUTE_SECONDS).alias("window_start")
-    return polls.groupBy(*SERIES, minute).agg(
-        F.max("brokers_known").alias("brokers_known_max"),
-        F.min("brokers_alive").alias("brokers_alive_min"),
-        *last.values(),
-        last_known("offline", "observed_at").alias("offline_last"),
-        last_known("lag", "observed_at").alias("lag_last"),
-        *(
-            F.max(name).alias(f"{name}_max")
-            for name in (
-                "under_replicated",
-                "under_min_isr",
-                "offline",
-                "lag",
-                "time_lag_seconds",
-            )
-        ),
+    names = ("topics", "partitions", "groups", "under_replicated", "under_min_isr", "offline")
+    worst = ("under_replicated", "under_min_isr", "offline", "lag", "time_lag_seconds")
+    aggregates = [
+        pl.col("brokers_known").max().alias("brokers_known_max"),
+        pl.col("brokers_alive").min().alias("brokers_alive_min"),
+        *(last_known(name).alias(f"{name}_last") for name in (*names, "lag")),
+        *(pl.col(name).max().alias(f"{name}_max") for name in worst),
         *flow_of_samples("log_end", "arrived"),
         *flow_of_samples("committed", "consumed"),
-        F.sum("resets").alias("resets"),
-        F.count(F.lit(1)).alias("samples"),
-        F.count_if(F.col("failed") > 0).alias("unknown_samples"),
-        F.min("interval_seconds").alias("interval_seconds"),
-    )
+        total("resets"),
+        pl.len().alias("samples"),
+        (pl.col("failed") > 0).sum().alias("unknown_samples"),
+        pl.col("interval_seconds").min(),
+    ]
+    rows = polls.with_columns(
+        minute_of("observed_at").alias("window_start"),
+        pl.col("cluster").rank("dense").alias("_series"),
+    ).sort("_series", "observed_at")
+    return windows(rows, SERIES, aggregates, number="_series")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import polars as pl
 
-from spark_metrics.rollups.aggregates import flow_of_samples, last_known
+from spark_metrics.rollups.aggregates import flow_of_samples, last_known, windows
 
 SERIES = ("cluster", "source", "name")
 COUNTERS = ("log_end",)
 
 
-def dead_letter_minutes(samples: DataFrame) -> DataFrame:
+def dead_letter_minutes(samples: pl.DataFrame) -> pl.DataFrame:
     """Roll the samples of dead-letter topics up to minutes.
 
     A poll is unknown when the retained depth was, or the unprocessed depth although there is a
@@ -20,17 +19,18 @@ def dead_letter_minutes(samples: DataFrame) -> DataFrame:
     Args:
         samples: Rows of ``dead_letters`` with their differences.
     """
-    unknown = F.col("retained").isNull() | (
-        F.col("redrive_group").isNotNull() & F.col("unprocessed").isNull()
+    unknown = pl.col("retained").is_null() | (
+        pl.col("redrive_group").is_not_null() & pl.col("unprocessed").is_null()
     )
-    return samples.groupBy(*SERIES, "window_start").agg(
-        F.max("unprocessed").alias("unprocessed_max"),
-        last_known("unprocessed", "observed_at").alias("unprocessed_last"),
-        F.max("retained").alias("retained_max"),
-        last_known("retained", "observed_at").alias("retained_last"),
+    aggregates = [
+        pl.col("unprocessed").max().alias("unprocessed_max"),
+        last_known("unprocessed").alias("unprocessed_last"),
+        pl.col("retained").max().alias("retained_max"),
+        last_known("retained").alias("retained_last"),
         *flow_of_samples("log_end", "arrived"),
-        F.sum("resets").alias("resets"),
-        F.count(F.lit(1)).alias("samples"),
-        F.count_if(unknown).alias("unknown_samples"),
-        F.max("interval_seconds").alias("interval_seconds"),
-    )
+        pl.col("resets").sum(),
+        pl.len().alias("samples"),
+        unknown.sum().alias("unknown_samples"),
+        pl.col("interval_seconds").first(),
+    ]
+    return windows(samples, SERIES, aggregates, number="_series")

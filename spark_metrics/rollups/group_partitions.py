@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import polars as pl
 
 from spark_metrics.rollups.aggregates import (
     flow_of_samples,
     lag_of_samples,
     last_known,
-    with_histogram,
+    windows,
 )
 
 SERIES = ("cluster", "group", "topic", "partition")
 COUNTERS = ("log_end", "committed")
 
 
-def group_partition_minutes(samples: DataFrame) -> DataFrame:
+def group_partition_minutes(samples: pl.DataFrame) -> pl.DataFrame:
     """Roll the samples of group partitions up to minutes.
 
     Args:
@@ -25,19 +24,19 @@ def group_partition_minutes(samples: DataFrame) -> DataFrame:
     Returns:
         One row a series and minute, with the columns that ``finished`` completes.
     """
-    minutes = samples.groupBy(*SERIES, "window_start").agg(
+    aggregates = [
         *lag_of_samples(),
-        F.max("time_lag_seconds").alias("time_lag_seconds_max"),
-        last_known("time_lag_seconds", "observed_at").alias("time_lag_seconds_last"),
-        last_known("committed", "observed_at").alias("committed_last"),
-        last_known("log_start", "observed_at").alias("log_start_last"),
-        last_known("log_end", "observed_at").alias("log_end_last"),
-        F.max("lost_messages").alias("lost_messages_max"),
+        pl.col("time_lag_seconds").max().alias("time_lag_seconds_max"),
+        last_known("time_lag_seconds").alias("time_lag_seconds_last"),
+        last_known("committed").alias("committed_last"),
+        last_known("log_start").alias("log_start_last"),
+        last_known("log_end").alias("log_end_last"),
+        pl.col("lost_messages").max().alias("lost_messages_max"),
         *flow_of_samples("log_end", "arrived"),
         *flow_of_samples("committed", "consumed"),
-        F.sum("resets").alias("resets"),
-        F.count(F.lit(1)).alias("samples"),
-        F.count_if(F.col("lag").isNull()).alias("unknown_samples"),
-        F.max("interval_seconds").alias("interval_seconds"),
-    )
-    return with_histogram(minutes)
+        pl.col("resets").sum(),
+        pl.len().alias("samples"),
+        pl.col("lag").null_count().alias("unknown_samples"),
+        pl.col("interval_seconds").first(),
+    ]
+    return windows(samples, SERIES, aggregates, number="_series", histogram=True)

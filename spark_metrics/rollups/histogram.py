@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+import polars as pl
 
 RELATIVE_ERROR = 0.02
 """How far a percentile told from the histogram may be from the sample of that rank, as a share."""
@@ -21,65 +20,76 @@ _GAMMA = (1 + RELATIVE_ERROR) / (1 - RELATIVE_ERROR)
 BUCKETS = "lag_buckets"
 COUNTS = "lag_bucket_samples"
 
+_MOST_BUCKETS = 2048
+"""More than the numbers of any 64-bit count's bucket."""
 
-def bucket(value: Column) -> Column:
+
+def bucket(name: str) -> pl.Expr:
     """Return the number of the bucket that holds a count, null for null.
 
     Bucket 0 holds 0; bucket i > 0 holds (g^(i-2), g^(i-1)] with g = (1 + e) / (1 - e), where e is
     ``RELATIVE_ERROR``.
     """
-    number = F.ceil(F.log(value.cast("double")) / F.lit(math.log(_GAMMA))) + 1
-    return F.when(value > 0, number.cast("int")).when(value == 0, F.lit(0))
+    value = pl.col(name)
+    number = (value.clip(lower_bound=1).log() / math.log(_GAMMA)).ceil() + 1
+    return pl.when(value > 0).then(number).when(value == 0).then(0).cast(pl.Int32)
 
 
-def counted(buckets: Column) -> dict[str, Column]:
-    """Return the histogram of a list of buckets: distinct buckets in order, and their counts."""
-    distinct = F.array_sort(F.array_distinct(buckets))
-    counts = F.transform(
-        distinct, lambda one: F.size(F.filter(buckets, lambda other: other == one))
+def with_histogram(windows: pl.DataFrame, entries: pl.DataFrame, window: str) -> pl.DataFrame:
+    """Add the histogram's two columns: distinct buckets in order, and their counts.
+
+    Args:
+        windows: Rows with the number ``window``.
+        entries: Entries with ``window``, bucket (null: none) and count, to be added up.
+        window: The name of the number.
+    """
+    known = entries.filter(pl.col("bucket").is_not_null())
+    place = (pl.col(window).cast(pl.Int64) * _MOST_BUCKETS + pl.col("bucket")).alias("place")
+    summed = known.select(place, "count").group_by("place").agg(pl.col("count").sum()).sort("place")
+    lists = (
+        summed.select(
+            (pl.col("place") // _MOST_BUCKETS).cast(windows.schema[window]).alias(window),
+            (pl.col("place") % _MOST_BUCKETS).cast(pl.Int32).alias(BUCKETS),
+            pl.col("count").cast(pl.Int32).alias(COUNTS),
+        )
+        .with_columns(pl.col(window).set_sorted())
+        .group_by(window, maintain_order=True)
+        .agg(BUCKETS, COUNTS)
     )
-    return {BUCKETS: distinct, COUNTS: counts}
+    nothing = pl.lit([], pl.List(pl.Int32))
+    return windows.join(lists, on=window, how="left", maintain_order="left").with_columns(
+        pl.col(BUCKETS).fill_null(nothing), pl.col(COUNTS).fill_null(nothing)
+    )
 
 
-def collected() -> Column:
-    """Return, as an aggregate, all entries of the histograms of a group of rows."""
-    return F.flatten(F.collect_list(F.arrays_zip(F.col(BUCKETS), F.col(COUNTS))))
+def entries(rows: pl.DataFrame, window: str) -> pl.DataFrame:
+    """Return the entries of the rows' histograms, for ``with_histogram``."""
+    return (
+        rows.select(window, pl.col(BUCKETS).alias("bucket"), pl.col(COUNTS).alias("count"))
+        .filter(pl.col("bucket").list.len() > 0)
+        .explode("bucket", "count")
+    )
 
 
-def merged(entries: Column) -> dict[str, Column]:
-    """Return the histogram that has all the entries of ``collected``."""
-    distinct = F.array_sort(F.array_distinct(F.transform(entries, lambda entry: entry[BUCKETS])))
-
-    def total(one: Column) -> Column:
-        same = F.filter(entries, lambda entry: entry[BUCKETS] == one)
-        return F.aggregate(same, F.lit(0), lambda sum_, entry: sum_ + entry[COUNTS])
-
-    return {BUCKETS: distinct, COUNTS: F.transform(distinct, total)}
-
-
-def size() -> Column:
+def size() -> pl.Expr:
     """Return how many values the histogram holds."""
-    return F.aggregate(F.col(COUNTS), F.lit(0), lambda sum_, count: sum_ + count)
+    return pl.col(COUNTS).list.sum()
 
 
-def quantile(share: float, least: Column, most: Column) -> Column:
+def quantile(share: float, least: str, most: str) -> pl.Expr:
     """Return the value at rank ⌈share · n⌉, within ``RELATIVE_ERROR`` of it; null when empty.
 
     Args:
         share: The quantile, for example 0.95.
-        least: The smallest value in the histogram, which the result is not below.
-        most: The largest, which it is not above.
+        least: The column of the smallest value in the histogram, which the result is not below.
+        most: That of the largest, which it is not above.
     """
-    rank = F.ceil(F.lit(share) * size())
-    entries = F.arrays_zip(F.col(BUCKETS), F.col(COUNTS))
-    nothing = F.struct(F.lit(0).alias("seen"), F.lit(None).cast("int").alias("found"))
-
-    def step(state: Column, entry: Column) -> Column:
-        seen = state["seen"] + entry[COUNTS]
-        here = F.when(seen >= rank, entry[BUCKETS])
-        return F.struct(seen.alias("seen"), F.coalesce(state["found"], here).alias("found"))
-
-    found = F.aggregate(entries, nothing, step)["found"]
-    middle = F.lit(2 / (_GAMMA + 1)) * F.pow(F.lit(_GAMMA), found - 1)
-    value = F.when(found == 0, F.lit(0.0)).otherwise(middle)
-    return F.when(found.isNotNull(), F.least(F.greatest(value, least), most).cast("double"))
+    rank = (share * size()).ceil()
+    # How many values lie in the buckets before the one of that rank is its place in the list.
+    seen = pl.col(COUNTS).list.eval(pl.element().cum_sum())
+    place = (seen - rank.cast(pl.Int32)).list.eval((pl.element() < 0).cast(pl.Int32)).list.sum()
+    found = pl.col(BUCKETS).list.get(place, null_on_oob=True)
+    middle = 2 / (_GAMMA + 1) * pl.lit(_GAMMA).pow(found - 1)
+    value = pl.when(found == 0).then(0.0).otherwise(middle)
+    bounded = pl.min_horizontal(pl.max_horizontal(value, pl.col(least)), pl.col(most))
+    return pl.when(found.is_not_null()).then(bounded.cast(pl.Float64))

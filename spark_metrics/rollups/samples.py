@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
+import polars as pl
 
-MINUTE_SECONDS = 60
+from lake.carried import series_ids
+
 GAP_INTERVALS = 4
 """A difference over more polls than this is a gap: nobody knows when the messages came."""
 DEFAULT_GAP_SECONDS = 60.0
 """The same where a poll says nothing of its cadence (``collectors once``)."""
 
 
-def window_start(moment: Column, grain_seconds: int) -> Column:
-    """Return the beginning of the window (UTC) that a moment falls into."""
-    return F.timestamp_seconds(F.floor(F.unix_seconds(moment) / grain_seconds) * grain_seconds)
+def minute_of(moment: str) -> pl.Expr:
+    """Return the beginning of the minute (UTC) that a moment falls into."""
+    return pl.col(moment).dt.truncate("1m")
 
 
-def cadences(collections: DataFrame) -> DataFrame:
+def of_kafka() -> pl.Expr:
+    """Tell which rows of ``collections`` are about a Kafka cluster itself."""
+    return pl.col("source").fill_null("kafka") == "kafka"
+
+
+def cadences(collections: pl.DataFrame) -> pl.DataFrame:
     """Return how often each cluster was to be polled, minute by minute.
 
     Args:
@@ -30,27 +35,23 @@ def cadences(collections: DataFrame) -> DataFrame:
         where no poll of the minute had a cadence). What is collected around a Kafka cluster has
         cadences of its own, which say nothing about the cluster's.
     """
-    minute = window_start(F.col("observed_at"), MINUTE_SECONDS)
-    interval = F.col("interval_seconds")
-    return collections.groupBy("cluster", minute.alias("window_start")).agg(
-        F.coalesce(F.min(F.when(of_kafka(), interval)), F.min(interval)).alias("interval_seconds")
+    interval = pl.col("interval_seconds")
+    return collections.group_by("cluster", minute_of("observed_at").alias("window_start")).agg(
+        pl.coalesce(interval.filter(of_kafka()).min(), interval.min()).alias("interval_seconds")
     )
 
 
-def of_kafka() -> Column:
-    """Tell which rows of ``collections`` are about a Kafka cluster itself."""
-    return F.coalesce(F.col("source"), F.lit("kafka")) == "kafka"
-
-
-def with_cadence(samples: DataFrame, cadence: DataFrame) -> DataFrame:
+def with_cadence(samples: pl.DataFrame, cadence: pl.DataFrame) -> pl.DataFrame:
     """Add window_start (minute) and interval_seconds, the cadence of that minute, or null."""
-    minute = window_start(F.col("observed_at"), MINUTE_SECONDS)
-    return samples.withColumn("window_start", minute).join(
-        cadence, ["cluster", "window_start"], "left"
+    minute = minute_of("observed_at").alias("window_start")
+    return samples.with_columns(minute).join(
+        cadence, on=["cluster", "window_start"], how="left", maintain_order="left"
     )
 
 
-def differences(samples: DataFrame, series: Sequence[str], counters: Sequence[str]) -> DataFrame:
+def differences(
+    samples: pl.DataFrame, series: tuple[str, ...], counters: Sequence[str]
+) -> pl.DataFrame:
     """Drop repeated samples and add what each counter gained since it was last known.
 
     A difference belongs to the later of its two samples. It is taken from the newest earlier
@@ -64,24 +65,37 @@ def differences(samples: DataFrame, series: Sequence[str], counters: Sequence[st
         counters: Columns that only grow.
 
     Returns:
-        The samples, one a moment and series, with ``<counter>_gain`` (null: not covered),
-        ``<counter>_seconds`` (time that the gain covers, null likewise) and ``resets``.
+        The samples, one a moment and series, each series' together and in order, with
+        ``<counter>_gain`` (null: not covered), ``<counter>_seconds`` (time that the gain covers,
+        null likewise), ``resets`` and ``_series``, a number for each series.
     """
-    in_order = Window.partitionBy(*series).orderBy("observed_at", "poll_id", *counters)
-    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    repeated = F.lead("observed_at").over(in_order) == F.col("observed_at")
-    once = samples.withColumn("_repeated", F.coalesce(repeated, F.lit(False)))
-    once = once.where(~F.col("_repeated")).drop("_repeated")
-    limit = F.coalesce(F.col("interval_seconds") * GAP_INTERVALS, F.lit(DEFAULT_GAP_SECONDS))
-    gains: dict[str, Column] = {}
-    resets = F.lit(0)
+    rows = samples.with_columns(series_ids(samples, series)).sort("_series", "observed_at")
+    is_repeated = (pl.col("_series") == pl.col("_series").shift(-1)) & (
+        pl.col("observed_at") == pl.col("observed_at").shift(-1)
+    )
+    if rows.select(is_repeated.any()).item():
+        # Of samples that differ the last in this order counts, however they arrived.
+        rows = rows.sort("_series", "observed_at", "poll_id", *counters)
+        rows = rows.filter(~is_repeated.fill_null(False))
+    limit = (pl.col("interval_seconds") * GAP_INTERVALS).fill_null(DEFAULT_GAP_SECONDS)
+    gains: list[pl.Expr] = []
+    resets = pl.lit(0, pl.Int32)
     for counter in counters:
-        known_at = F.when(F.col(counter).isNotNull(), F.col("observed_at"))
-        earlier = F.last(F.col(counter), ignorenulls=True).over(before)
-        earlier_at = F.last(known_at, ignorenulls=True).over(before)
-        seconds = (F.unix_micros(F.col("observed_at")) - F.unix_micros(earlier_at)) / 1_000_000
-        gain = F.when(seconds <= limit, F.col(counter) - earlier)
-        gains[f"{counter}_gain"] = F.when(gain >= 0, gain)
-        gains[f"{counter}_seconds"] = F.when(gain >= 0, seconds)
-        resets = resets + F.coalesce((gain < 0).cast("int"), F.lit(0))
-    return once.withColumns({**gains, "resets": resets})
+        earlier = _earlier(rows, counter)
+        seconds = (pl.col("observed_at") - earlier["at"]).dt.total_microseconds() / 1_000_000
+        is_near = (pl.col("_series") == earlier["series"]) & (seconds <= limit)
+        gain = pl.when(is_near).then(pl.col(counter) - earlier["value"])
+        gains.append(pl.when(gain >= 0).then(gain).alias(f"{counter}_gain"))
+        gains.append(pl.when(gain >= 0).then(seconds).alias(f"{counter}_seconds"))
+        resets = resets + (gain < 0).fill_null(False).cast(pl.Int32)
+    return rows.with_columns(*gains, resets.alias("resets"))
+
+
+def _earlier(rows: pl.DataFrame, counter: str) -> dict[str, pl.Expr]:
+    """Return series, moment and value of the newest earlier row in which a counter is known."""
+    columns = {"series": "_series", "at": "observed_at", "value": counter}
+    if not rows[counter].null_count():
+        return {name: pl.col(column).shift(1) for name, column in columns.items()}
+    number = pl.int_range(pl.len(), dtype=pl.get_index_type())
+    place = pl.when(pl.col(counter).is_not_null()).then(number).forward_fill().shift(1)
+    return {name: pl.col(column).gather(place) for name, column in columns.items()}

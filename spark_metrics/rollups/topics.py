@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+import polars as pl
 
-from spark_metrics.rollups.aggregates import flow_of_polls, flow_of_samples, last_known
+from lake.carried import series_ids
+from spark_metrics.rollups.aggregates import (
+    flow_of_polls,
+    flow_of_samples,
+    last_known,
+    per_second,
+    total,
+    windows,
+)
 
 SERIES = ("cluster", "topic")
 COUNTERS = ("log_end",)
 
 
-def topic_polls(partitions: DataFrame) -> DataFrame:
+def topic_polls(partitions: pl.DataFrame) -> pl.DataFrame:
     """Return what each poll saw of each topic.
 
     Args:
@@ -23,52 +30,60 @@ def topic_polls(partitions: DataFrame) -> DataFrame:
         over the partitions that are known; ``busiest``, the messages that the busiest partition
         got in the poll's whole minute.
     """
-    partition_minute = Window.partitionBy(*SERIES, "partition", "window_start")
-    in_sync = F.size("in_sync_replicas")
-    retained = F.col("log_end") - F.col("log_start")
-    least = F.col("min_in_sync_replicas")
-    found = F.count_if(in_sync < least)
-    # Where that setting is not permitted to be read, none found does not mean none.
-    under_least = F.when((found > 0) | (F.count(least) == F.count(F.lit(1))), found)
-    return (
-        partitions.withColumn("_arrived", F.sum("log_end_gain").over(partition_minute))
-        .groupBy(*SERIES, "observed_at", "window_start")
-        .agg(
-            F.count(F.lit(1)).alias("partitions"),
-            F.count_if(in_sync < F.size("replicas")).alias("under_replicated"),
-            under_least.alias("under_min_isr"),
-            F.count_if(F.col("leader").isNull()).alias("offline"),
-            F.sum(retained).alias("retained"),
-            F.sum("log_end").alias("log_end"),
-            F.sum("size_bytes").alias("size_bytes"),
-            (F.count(F.lit(1)) - F.count(retained)).alias("unknown_partitions"),
-            F.max("_arrived").alias("busiest"),
-            *flow_of_polls("log_end"),
-            F.sum("resets").alias("resets"),
-            F.max("interval_seconds").alias("interval_seconds"),
-        )
+    in_sync = pl.col("in_sync_replicas").list.len()
+    least = pl.col("min_in_sync_replicas")
+    rows = partitions.with_columns(
+        series_ids(partitions, SERIES).alias("_topic"),
+        (pl.col("log_end") - pl.col("log_start")).alias("retained"),
+        (in_sync < least).alias("_under"),
+        (in_sync < pl.col("replicas").list.len()).alias("_behind"),
     )
+    found = pl.col("_under").sum()
+    # Where that setting is not permitted to be read, none found does not mean none.
+    under_least = pl.when((found > 0) | (least.null_count() == 0)).then(found)
+    polls = rows.group_by("_topic", "observed_at").agg(
+        *(pl.col(name).first() for name in (*SERIES, "window_start", "interval_seconds")),
+        pl.len().alias("partitions"),
+        pl.col("_behind").sum().alias("under_replicated"),
+        under_least.alias("under_min_isr"),
+        pl.col("leader").null_count().alias("offline"),
+        total("retained"),
+        total("log_end"),
+        total("size_bytes"),
+        pl.col("retained").null_count().alias("unknown_partitions"),
+        *flow_of_polls("log_end"),
+        pl.col("resets").sum(),
+    )
+    minute = ["_topic", "window_start"]
+    busiest = (
+        rows.group_by("_topic", "_series", "window_start")
+        .agg(total("log_end_gain").alias("busiest"))
+        .group_by(minute)
+        .agg(pl.col("busiest").max())
+    )
+    return polls.join(busiest, on=minute)
 
 
-def topic_minutes(polls: DataFrame) -> DataFrame:
+def topic_minutes(polls: pl.DataFrame) -> pl.DataFrame:
     """Roll what polls saw of topics up to minutes.
 
     A poll is unknown when the offsets of any partition were.
     """
-    minutes = polls.groupBy(*SERIES, "window_start").agg(
-        last_known("retained", "observed_at").alias("retained_last"),
-        last_known("log_end", "observed_at").alias("log_end_last"),
-        last_known("size_bytes", "observed_at").alias("size_bytes_last"),
-        last_known("partitions", "observed_at").alias("partitions_last"),
-        F.max("under_replicated").alias("under_replicated_max"),
-        F.max("under_min_isr").alias("under_min_isr_max"),
-        F.max("offline").alias("offline_max"),
-        F.max("busiest").alias("_busiest"),
+    aggregates = [
+        last_known("retained").alias("retained_last"),
+        last_known("log_end").alias("log_end_last"),
+        last_known("size_bytes").alias("size_bytes_last"),
+        last_known("partitions").alias("partitions_last"),
+        pl.col("under_replicated").max().alias("under_replicated_max"),
+        pl.col("under_min_isr").max().alias("under_min_isr_max"),
+        pl.col("offline").max().alias("offline_max"),
+        pl.col("busiest").max(),
         *flow_of_samples("log_end", "arrived"),
-        F.sum("resets").alias("resets"),
-        F.count(F.lit(1)).alias("samples"),
-        F.count_if(F.col("unknown_partitions") > 0).alias("unknown_samples"),
-        F.max("interval_seconds").alias("interval_seconds"),
-    )
-    share = F.when(F.col("arrived") > 0, F.col("_busiest") / F.col("arrived"))
-    return minutes.withColumn("busiest_partition_ratio", share).drop("_busiest")
+        pl.col("resets").sum(),
+        pl.len().alias("samples"),
+        (pl.col("unknown_partitions") > 0).sum().alias("unknown_samples"),
+        pl.col("interval_seconds").first(),
+    ]
+    rows = polls.sort("_topic", "observed_at")
+    minutes = windows(rows, SERIES, aggregates, number="_topic")
+    return minutes.with_columns(per_second("busiest", "arrived").alias("busiest_partition_ratio"))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import polars as pl
 
+from lake.carried import series_ids
 from lake.schema import Table
 from lake.tables import GRAINS_SECONDS
 from spark_metrics.rollups import histogram
-from spark_metrics.rollups.aggregates import QUANTILE, last_known, per_second, samples_expected
-from spark_metrics.rollups.samples import window_start
+from spark_metrics.rollups.aggregates import (
+    QUANTILE,
+    last_known,
+    per_second,
+    samples_expected,
+    total,
+)
 
 MINUTE, HOUR, DAY = GRAINS_SECONDS
 PARTITIONED_BY = ("date", "grain_seconds", "part")
@@ -18,52 +23,38 @@ PARTITIONED_BY = ("date", "grain_seconds", "part")
 _RATES = {"arrival_per_second": "arrived", "consumption_per_second": "consumed"}
 _DERIVED = ("grain_seconds", "samples_expected", "date", "part", *_RATES)
 _LAST = ("interval_seconds",)
-_SUMS = ("arrived", "consumed", "resets", "samples", "unknown_samples")
+_SUMS = (
+    "arrived",
+    "arrived_seconds",
+    "consumed",
+    "consumed_seconds",
+    "resets",
+    "samples",
+    "unknown_samples",
+)
+_LAG = (histogram.BUCKETS, histogram.COUNTS, "lag_p95")
 
 
-def finished(rows: DataFrame, table: Table, grain_seconds: int) -> DataFrame:
+def finished(rows: pl.DataFrame, table: Table, grain_seconds: int) -> pl.DataFrame:
     """Add what follows from other columns, and bring all into the table's order and types.
 
     Args:
-        rows: Rows of one grain with window_start, the key and the aggregates.
+        rows: Rows of one grain with window_start, the key and the aggregates; ``generated`` may be
+            missing.
         table: The history table.
         grain_seconds: The grain.
     """
-    derived = {"samples_expected": samples_expected(grain_seconds)}
     names = table.polars_schema.names()
+    derived = {"samples_expected": samples_expected(grain_seconds)}
+    if "generated" not in rows.columns:
+        derived["generated"] = pl.lit(None)
     for rate, amount in _RATES.items():
         if rate in names:
             derived[rate] = per_second(amount, f"{amount}_seconds")
-    if "generated" not in rows.columns:
-        derived["generated"] = F.lit(None)
-    return _arranged(rows, table, derived | _place(grain_seconds))
+    return placed(rows.with_columns(**derived), table, grain_seconds)
 
 
-def placed(rows: DataFrame, table: Table, grain_seconds: int) -> DataFrame:
-    """Add the columns that the table is partitioned by to rows of one grain, as read from files."""
-    return _arranged(rows, table, _place(grain_seconds))
-
-
-def _place(grain_seconds: int) -> dict[str, Column]:
-    start = F.col("window_start")
-    return {
-        "grain_seconds": F.lit(grain_seconds),
-        "date": F.to_date(start),
-        "part": F.hour(start) if grain_seconds == MINUTE else F.lit(0),
-    }
-
-
-def _arranged(rows: DataFrame, table: Table, derived: dict[str, Column]) -> DataFrame:
-    """Return the table's columns in its order and types."""
-    return rows.select(
-        *(
-            derived.get(column.name, F.col(column.name)).cast(column.spark_type).alias(column.name)
-            for column in table.columns
-        )
-    )
-
-
-def coarser(rows: DataFrame, table: Table, grain_seconds: int) -> DataFrame:
+def coarser(rows: pl.DataFrame, table: Table, grain_seconds: int) -> pl.DataFrame:
     """Roll the rows of one grain up into the next: all rows of a window must be there.
 
     Args:
@@ -71,41 +62,70 @@ def coarser(rows: DataFrame, table: Table, grain_seconds: int) -> DataFrame:
         table: The history table; its columns' names say how they merge.
         grain_seconds: The coarser grain.
     """
-    names = [name for name in table.polars_schema.names() if name not in (*table.key, *_DERIVED)]
-    has_lag = histogram.BUCKETS in names
-    weight = histogram.size()
-    aggregates: list[Column] = []
-    for name in names:
-        column = F.col(name)
-        if name in (histogram.BUCKETS, histogram.COUNTS, "lag_p95"):
-            continue
-        if name == "lag_mean":
-            merged = F.sum(column * weight) / F.sum(F.when(column.isNotNull(), weight))
-        elif name == "busiest_partition_ratio":
-            # The busiest partition's share in each minute, weighted by the minute's messages.
-            arrived = F.when(column.isNotNull(), F.col("arrived"))
-            merged = F.sum(column * arrived) / F.sum(arrived)
-        elif name in _LAST or name.endswith("_last"):
-            merged = last_known(name, "window_start")
-        elif name in _SUMS or name in ("arrived_seconds", "consumed_seconds"):
-            merged = F.sum(column)
-        elif name == "generated":
-            merged = F.bool_or(column)
-        elif name.endswith("_max"):
-            merged = F.max(column)
-        elif name.endswith("_min"):
-            merged = F.min(column)
-        else:
-            raise ValueError(f"{table.name}: nothing says how {name} merges")
-        aggregates.append(merged.alias(f"_{name}"))
-    if has_lag:
-        aggregates.append(histogram.collected().alias("_entries"))
-    key = [name for name in table.key if name not in ("grain_seconds", "window_start")]
-    start = window_start(F.col("window_start"), grain_seconds).alias("window_start")
-    windows = rows.groupBy(*key, start).agg(*aggregates)
-    windows = windows.withColumnsRenamed({f"_{name}": name for name in names})
-    if has_lag:
-        windows = windows.withColumns(histogram.merged(F.col("_entries")))
-        p95 = histogram.quantile(QUANTILE, F.col("lag_min"), F.col("lag_max"))
-        windows = windows.withColumn("lag_p95", p95)
+    series = tuple(name for name in table.key if name not in ("grain_seconds", "window_start"))
+    start = pl.col("window_start").dt.truncate(f"{grain_seconds}s")
+    rows = rows.with_columns(series_ids(rows, series), start.alias("_start"))
+    rows = rows.sort("_series", "window_start")
+    begins = (pl.col("_series") != pl.col("_series").shift(1)) | (
+        pl.col("_start") != pl.col("_start").shift(1)
+    )
+    rows = rows.with_columns(begins.fill_null(True).cum_sum().set_sorted().alias("_window"))
+    names = [
+        name
+        for name in table.polars_schema.names()
+        if name not in (*table.key, *_DERIVED, *_LAG) and name in rows.columns
+    ]
+    windows = rows.group_by("_window", maintain_order=True).agg(
+        *(pl.col(name).first() for name in series),
+        pl.col("_start").first().alias("window_start"),
+        *(_merged(table, name).alias(name) for name in names),
+    )
+    if histogram.BUCKETS in table.polars_schema:
+        entries = histogram.entries(rows, "_window")
+        windows = histogram.with_histogram(windows, entries, "_window")
+        p95 = histogram.quantile(QUANTILE, "lag_min", "lag_max")
+        windows = windows.with_columns(p95.alias("lag_p95"))
     return finished(windows, table, grain_seconds)
+
+
+def _merged(table: Table, name: str) -> pl.Expr:
+    """Return the aggregate of one column, by its name."""
+    column = pl.col(name)
+    if name == "lag_mean":
+        return _weighted(column, histogram.size())
+    if name == "busiest_partition_ratio":
+        # The busiest partition's share in each minute, weighted by the minute's messages.
+        return _weighted(column, pl.col("arrived"))
+    if name in _LAST or name.endswith("_last"):
+        return last_known(name)
+    if name in _SUMS:
+        return total(name)
+    if name == "generated" or name.endswith("_max"):
+        return column.max()
+    if name.endswith("_min"):
+        return column.min()
+    raise ValueError(f"{table.name}: nothing says how {name} merges")
+
+
+def _weighted(value: pl.Expr, weight: pl.Expr) -> pl.Expr:
+    """Return the mean of what is known, null where nothing is."""
+    weights = pl.when(value.is_not_null()).then(weight).sum()
+    return pl.when(weights > 0).then((value * weight).sum() / weights)
+
+
+def placed(rows: pl.DataFrame, table: Table, grain_seconds: int) -> pl.DataFrame:
+    """Add the columns that the table is partitioned by to rows of one grain, as read from files."""
+    place = _place(grain_seconds)
+    return rows.select(
+        place.get(name, pl.col(name)).cast(type_).alias(name)
+        for name, type_ in table.polars_schema.items()
+    )
+
+
+def _place(grain_seconds: int) -> dict[str, pl.Expr]:
+    start = pl.col("window_start")
+    return {
+        "grain_seconds": pl.lit(grain_seconds),
+        "date": start.dt.date(),
+        "part": start.dt.hour() if grain_seconds == MINUTE else pl.lit(0),
+    }

@@ -1,0 +1,126 @@
+"""Generated bronze samples of a large cluster, the same for the same seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import polars as pl
+
+CLUSTER = "bench"
+START = datetime(2026, 1, 5, 10, 0, 0, tzinfo=UTC)
+INTERVAL_SECONDS = 15.0
+
+
+@dataclass
+class Workload:
+    """Consumer groups that each read a topic of their own.
+
+    A partition has a rate of its own, between nearly none and some hundred messages a second;
+    consumers follow at a distance that wanders. Idle partitions get no message at all.
+
+    Attributes:
+        groups: How many groups.
+        partitions: Partitions a group.
+        idle_ratio: Share of the partitions that are idle, in [0, 1].
+        seed: Seed of everything drawn.
+    """
+
+    groups: int
+    partitions: int = 15
+    idle_ratio: float = 0.0
+    seed: int = 1
+    _polls: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        """Draw rates and first offsets."""
+        rows = self.groups * self.partitions
+        self._random = np.random.default_rng(self.seed)
+        rates = np.exp(self._random.uniform(np.log(0.5), np.log(300), rows))
+        self._active = self._random.random(rows) >= self.idle_ratio
+        self._rates = np.where(self._active, rates, 0.0)
+        self._end = self._random.integers(0, 50_000_000, rows)
+        self._start = (self._end * self._random.uniform(0, 0.9, rows)).astype(np.int64)
+        self._committed = self._end.copy()
+        number = np.repeat(np.arange(self.groups), self.partitions)
+        partition = np.tile(np.arange(self.partitions, dtype=np.int32), self.groups)
+        names = pl.DataFrame({"number": number, "partition": partition}).select(
+            pl.format("team-{}.service-{}", pl.col("number") // 50, "number").alias("group"),
+            pl.format("events.domain-{}.v1", "number").alias("topic"),
+            "partition",
+            pl.format("consumer-{}-{}-7c6b1f8e", "number", pl.col("partition") // 3).alias(
+                "member_id"
+            ),
+            pl.format("consumer-{}", "number").alias("client_id"),
+            pl.format("/10.0.{}.{}", pl.col("number") // 250, pl.col("number") % 250).alias("host"),
+        )
+        self._offsets = names
+        self._partitions = names.select("topic", "partition").with_columns(
+            pl.lit([1, 2, 3], pl.List(pl.Int32)).alias("replicas"),
+            pl.lit([1, 2, 3], pl.List(pl.Int32)).alias("in_sync_replicas"),
+            pl.lit(1, pl.Int32).alias("leader"),
+            pl.lit(1, pl.Int32).alias("preferred_leader"),
+            pl.lit(2, pl.Int32).alias("min_in_sync_replicas"),
+        )
+        self._groups = pl.DataFrame({"group": names["group"].unique(maintain_order=True)})
+
+    @property
+    def rows(self) -> int:
+        """Rows of ``group_offsets`` of a poll."""
+        return self._offsets.height
+
+    def poll(self) -> dict[str, pl.DataFrame]:
+        """Let a cadence pass and return what a poll then sees, by table.
+
+        Returns:
+            group_offsets, partitions, groups and collections, with the columns of a sample.
+        """
+        at = START + timedelta(seconds=INTERVAL_SECONDS) * self._polls
+        self._polls += 1
+        self._end = self._end + self._random.poisson(self._rates * INTERVAL_SECONDS)
+        behind = np.where(self._random.random(self.rows) < 0.3, 0, self._random.random(self.rows))
+        wanted = self._end - (behind * self._rates * 4 * INTERVAL_SECONDS).astype(np.int64)
+        self._committed = np.maximum(self._committed, wanted)
+        lag = self._end - self._committed
+        late = lag / np.maximum(self._rates, 1e-9)
+        stamp = (
+            pl.lit(CLUSTER).alias("cluster"),
+            pl.lit(at).cast(pl.Datetime("us", "UTC")).alias("observed_at"),
+            pl.lit(f"{self.seed:08x}{self._polls:024x}").alias("poll_id"),
+        )
+        offsets = self._offsets.with_columns(
+            pl.Series("committed", self._committed),
+            pl.Series("log_start", self._start),
+            pl.Series("log_end", self._end),
+            pl.Series("lag", lag),
+            pl.lit(0, pl.Int64).alias("lost_messages"),
+            pl.Series("time_lag_seconds", np.where(lag == 0, 0.0, late).round(3)),
+            pl.when(pl.Series(lag) > 0).then(pl.lit("timeline")).alias("time_lag_source"),
+            pl.Series("last_stable", self._end),
+            pl.lit(True).alias("is_subscribed"),
+        )
+        partitions = self._partitions.with_columns(
+            pl.Series("log_start", self._start),
+            pl.Series("log_end", self._end),
+            pl.Series("last_stable", self._end),
+            pl.Series("size_bytes", (self._end - self._start) * 700),
+        )
+        groups = self._groups.with_columns(
+            pl.lit("stable").alias("state"), pl.lit(5, pl.Int32).alias("members")
+        )
+        counts = {"group_offsets": self.rows, "partitions": self.rows, "groups": groups.height}
+        collections = pl.DataFrame(
+            {"section": list(counts), "rows": list(counts.values())}
+        ).with_columns(
+            pl.lit("kafka").alias("source"),
+            pl.lit("ok").alias("status"),
+            pl.lit(INTERVAL_SECONDS).alias("interval_seconds"),
+        )
+        frames = {
+            "group_offsets": offsets,
+            "partitions": partitions,
+            "groups": groups,
+            "collections": collections,
+        }
+        return {name: frame.with_columns(*stamp) for name, frame in frames.items()}

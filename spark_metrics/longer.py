@@ -1,0 +1,72 @@
+"""What workers do with the rows of a history table: keep them, or roll them up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+
+from lake.schema import Table
+from spark_metrics.minutes import in_order
+from spark_metrics.rollups.windows import DAY, HOUR, MINUTE, PARTITIONED_BY, coarser, placed
+from spark_metrics.tasks import Files, Share
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Minutes that stay as they are while others of their hour are replaced.
+
+    Attributes:
+        files: Those of the hour.
+        start: The first minute that is replaced.
+        end: The end of the last one.
+    """
+
+    files: Files
+    start: datetime
+    end: datetime
+
+    def rows(self, table: Table) -> pl.DataFrame:
+        """Return the rows outside, with every column."""
+        time = pl.col("window_start")
+        outside = (time < self.start) | (time >= self.end)
+        return in_order(placed(_read(self.files).filter(outside).collect(), table, MINUTE), table)
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """Some hours of a day to be computed anew, and the day with them.
+
+    Attributes:
+        hours: The files with the hours that the table has.
+        minutes: The files of the minutes, by the hours to be computed.
+        together: Hours whose minutes are to be put together as well.
+        share: Which series.
+    """
+
+    hours: Files
+    minutes: Mapping[datetime, Files]
+    together: frozenset[datetime]
+    share: Share
+
+    def rows(self, table: Table) -> pl.DataFrame:
+        """Return all hours of the day, the day, and the minutes to be put together."""
+        others = ~pl.col("window_start").is_in(list(self.minutes))
+        known = _read(self.hours).filter(others, self.share.contains()).collect()
+        found = [placed(known, table, HOUR)]
+        minutes = []
+        for hour, files in self.minutes.items():
+            rows = _read(files).filter(self.share.contains()).collect()
+            found.append(coarser(rows, table, HOUR))
+            if hour in self.together:
+                minutes.append(placed(rows, table, MINUTE))
+        hours = pl.concat(found)
+        parts = [in_order(hours, table), coarser(hours, table, DAY)]
+        return pl.concat([*parts, *(in_order(rows, table) for rows in minutes)])
+
+
+def _read(files: Files) -> pl.LazyFrame:
+    names = files.table.polars_schema.names()
+    return files.scan([name for name in names if name not in PARTITIONED_BY])

@@ -1,0 +1,160 @@
+"""What workers compute of samples, without Spark, against the plain recomputation."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from lake.carried import Thinning
+from lake.schema import Table
+from lake.store import conform
+from lake.tables import CLUSTER_HISTORY, GROUP_HISTORY
+from spark_metrics.history import (
+    CLUSTER_PARTS,
+    HISTORIES,
+    NEEDS,
+    SOURCES,
+    Needs,
+    cluster_parts,
+    minutes,
+)
+from spark_metrics.longer import Day, Kept
+from spark_metrics.minutes import Piece
+from spark_metrics.rollups import clusters
+from spark_metrics.rollups.windows import DAY, HOUR, MINUTE, coarser, finished
+from spark_metrics.tasks import Files, Share, shares, slices
+from tests.spark import bronze, oracle
+from tests.spark.comparing import Found, assert_same
+from tests.spark.pasts import eventful
+
+REACH = timedelta(seconds=60)
+
+
+def written(polls: list[bronze.Rows], folder: Path, *, thin: bool) -> dict[str, Files]:
+    """Write polls as Parquet files, one a poll and table."""
+    found = {}
+    for table in SOURCES:
+        thinning = Thinning(table) if table.carried and thin else None
+        paths = []
+        for number, poll in enumerate(polls):
+            rows = bronze.frame(table, poll[table.name])
+            if rows.is_empty():
+                continue
+            if thinning is not None:
+                rows = thinning.thinned("demo", rows)
+            path = folder / f"{table.name}-{number}.parquet"
+            conform(table, rows).write_parquet(path)
+            paths.append(str(path))
+        found[table.name] = Files(table, tuple(paths))
+    return found
+
+
+def history(files: dict[str, Files], cuts: list[datetime], share_count: int) -> dict[str, Found]:
+    """Compute all history, cut in time at these minutes and split into shares of series."""
+
+    def samples_of(needs: Needs) -> list[tuple[Piece, dict[str, pl.DataFrame]]]:
+        found = []
+        split = needs.split_by
+        parts = [Share(split, n, share_count) for n in range(share_count)] if split else [Share()]
+        for start, end in pairwise(cuts):
+            for share in parts:
+                sources = tuple(files[name] for name in needs.columns)
+                piece = Piece(start, end, start - REACH, share, sources)
+                found.append((piece, dict(piece.samples(needs))))
+        return found
+
+    histories = {}
+    for table in HISTORIES:
+        if table == CLUSTER_HISTORY:
+            polls = clusters.together(
+                [
+                    cluster_parts(samples, piece.start, piece.end)
+                    for needs in CLUSTER_PARTS
+                    for piece, samples in samples_of(needs)
+                ]
+            )
+            rows = finished(clusters.cluster_minutes(polls), table, MINUTE)
+        else:
+            rows = pl.concat(
+                finished(minutes(table, samples, piece.start, piece.end), table, MINUTE)
+                for piece, samples in samples_of(NEEDS[table.name])
+            )
+        hours = coarser(rows, table, HOUR)
+        histories[table.name] = keyed(pl.concat([rows, hours, coarser(hours, table, DAY)]), table)
+    return histories
+
+
+def keyed(rows: pl.DataFrame, table: Table) -> Found:
+    names = ["grain_seconds", *(name for name in table.key if name != "grain_seconds")]
+    found: Found = {}
+    for row in rows.drop("date", "part", "generated").iter_rows(named=True):
+        key = tuple(row[name] for name in names)
+        assert key not in found, f"{table.name} has a row twice: {key}"
+        found[key] = {name: value for name, value in row.items() if name not in names}
+    return found
+
+
+def wanted(polls: list[bronze.Rows]) -> dict[str, Any]:
+    return oracle.history(
+        {table.name: [row for poll in polls for row in poll[table.name]] for table in SOURCES}
+    )
+
+
+@pytest.mark.parametrize("thin", [False, True], ids=["complete", "thinned"])
+@pytest.mark.parametrize("seed", [pytest.param(seed, id=f"seed-{seed}") for seed in range(1, 7)])
+def test_any_cut_gives_what_plain_python_computes(tmp_path: Path, seed: int, thin: bool) -> None:
+    """Whatever happens in it, however it is cut in time and split into series, whether what did
+    not change was left out; without a run some polls come out of order and twice."""
+    dice = random.Random(seed)  # noqa: S311 (a seeded test)
+    polls = eventful(seed=seed, polls=60)
+    arriving = list(polls)
+    if not thin:
+        arriving += dice.sample(polls, 3)
+        dice.shuffle(arriving)
+    files = written(arriving, tmp_path, thin=thin)
+    end = bronze.START + timedelta(minutes=8)
+    inner = dice.sample([bronze.START + timedelta(minutes=n) for n in range(1, 8)], seed % 4)
+    found = history(files, [bronze.START, *sorted(inner), end], share_count=1 + seed % 3)
+    assert_same(found, wanted(polls))
+
+
+def test_a_day_is_rolled_up_by_share_and_minutes_are_put_together(tmp_path: Path) -> None:
+    files = written(eventful(seed=9, polls=60), tmp_path, thin=False)
+    needs, table = NEEDS[GROUP_HISTORY.name], GROUP_HISTORY
+    end = bronze.START + timedelta(minutes=8)
+    sources = tuple(files[name] for name in needs.columns)
+    piece = Piece(bronze.START, end, bronze.START, Share(), sources)
+    rows = finished(minutes(table, piece.samples(needs), bronze.START, end), table, MINUTE)
+    rows = rows.filter(pl.col("date") == rows["date"].max())
+    path = tmp_path / "minutes.parquet"
+    rows.drop("date", "part", "grain_seconds").write_parquet(path)
+    here, nothing = Files(table, (str(path),)), Files(table, ())
+    midnight = rows["window_start"].min()
+    assert isinstance(midnight, datetime)
+    days = [
+        Day(nothing, {midnight: here}, frozenset([midnight]), Share("group", number, 3))
+        for number in range(3)
+    ]
+    made = pl.concat(day.rows(table) for day in days)
+    order = ["grain_seconds", "window_start", "group"]
+    hours = coarser(rows, table, HOUR)
+    whole = pl.concat([rows, hours, coarser(hours, table, DAY)])
+    assert made.sort(order).equals(whole.sort(order))
+    stays = Kept(here, midnight, midnight + timedelta(minutes=1)).rows(table)
+    later = rows.filter(pl.col("window_start") > midnight)
+    assert stays.sort(order).equals(later.sort(order))
+
+
+def test_work_is_cut_into_whole_minutes_and_shares() -> None:
+    start, end = bronze.START, bronze.START + timedelta(minutes=10)
+    assert slices(start, end, 1000) == [(start, end)]
+    cut = slices(start, end, 4_000_000)
+    assert [two - one for one, two in cut] == [timedelta(minutes=3)] * 3 + [timedelta(minutes=1)]
+    assert [one.of for one in shares(2_500_000, "group")] == [3, 3, 3]
+    assert shares(2_500_000, None) == [Share()]
