@@ -24,6 +24,7 @@ COPY config config
 COPY lake lake
 COPY alerting alerting
 COPY scaling scaling
+COPY simulation simulation
 COPY collectors collectors
 COPY spark_metrics spark_metrics
 COPY app app
