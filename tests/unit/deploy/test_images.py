@@ -81,3 +81,30 @@ def test_every_requirement_is_pinned_and_names_no_index(name: str) -> None:
     for line in lines:
         assert re.match(r"^[A-Za-z0-9._-]+(\[[a-z,]+\])?==[^ ]+( ; .+)?$", line), line
         assert "://" not in line
+
+
+def test_kubernetes_runs_every_role_on_a_valid_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = Path("deploy/kubernetes.yaml").read_text(encoding="utf-8")
+    objects = {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(text)}
+    config = tmp_path / "headroom.yaml"
+    config.write_text(objects["ConfigMap", "headroom"]["data"]["headroom.yaml"])
+    deployments = [one["spec"] for (kind, _), one in objects.items() if kind == "Deployment"]
+    commands = []
+    for deployment in deployments:
+        (container,) = deployment["template"]["spec"]["containers"]
+        commands.append(" ".join(container["command"]))
+        assert deployment["template"]["spec"]["securityContext"]["runAsNonRoot"] is True
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        for variable in container["env"]:
+            monkeypatch.setenv(variable["name"], variable.get("value", "from the secret"))
+    assert len(deployments) == 3
+    assert any("collectors run" in command for command in commands)
+    assert any("spark_metrics run" in command for command in commands)
+    assert any("app/main.py" in command for command in commands)
+    history = objects["Deployment", "headroom-history"]["spec"]
+    assert (history["replicas"], history["strategy"]["type"]) == (1, "Recreate")
+    lake = load(config).lake
+    assert lake.uri.startswith("s3://")
+    assert "from the secret" in lake.plain_storage_options().values()
