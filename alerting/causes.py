@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from alerting.rules import Finding
+from alerting.rules import Finding, Severity
 
 OUTAGE_SECONDS = 300.0
 """A group that gets into trouble this soon after brokers did is taken for their symptom."""
@@ -125,13 +125,12 @@ def explains(cause: Finding, symptom: Finding) -> bool:
                 return why.check == "connector_failed" and _same(cause, symptom, "connector")
             return what.check in _TROUBLE and _same(cause, symptom, "group")
         case _:
-            return (
-                what.check
-                in {"time_lag", "lag", "idle_consumers", "falling_behind", "data_loss_deadline"}
-                and not (what.check == "data_loss_deadline" and symptom.rule.severity == "critical")
-                and _same(cause, symptom, "group")
-                and why.check != what.check
-            )
+            if not _same(cause, symptom, "group") or why.check == what.check:
+                return False
+            if what.check == "data_loss_deadline":
+                # A deadline that is near is told beside the trouble that leads to it.
+                return why.check == "losing_data" or symptom.rule.severity is not Severity.CRITICAL
+            return what.check in {"time_lag", "lag", "idle_consumers", "falling_behind"}
 
 
 def _same(cause: Finding, symptom: Finding, label: str) -> bool:

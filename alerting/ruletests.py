@@ -62,9 +62,9 @@ class _Partition(Section):
     partition: int = 0
     committed: str
     log_end: str
-    log_start: str = "0x100000"
+    log_start: str = "0x99999"
     time_lag_seconds: str | None = None
-    members: str = "1x100000"
+    members: str = "1x99999"
     assigned: str | None = None
 
 

@@ -21,8 +21,8 @@ from config.errors import ConfigError
 from lake.errors import LakeError
 
 LENGTHS = {"15 minutes": 900.0, "1 hour": 3600.0, "3 hours": 10_800.0}
+# How often a rule is evaluated over the tried time, about.
 EVALUATIONS = 60
-"""How often a rule is evaluated over the tried time, about."""
 
 
 @st.cache_data(ttl=600, max_entries=16, show_spinner="Trying the rule over the history")
@@ -85,10 +85,11 @@ with components.section(
     )
     length = first_row[3].selectbox("Over the last", list(LENGTHS), index=0)
     if not st.toggle("Try it", key="try"):
+        st.session_state.pop("_tried_at", None)
         st.caption("Nothing is evaluated until you ask: an hour takes some seconds.")
         st.stop()
-    # The same minute gives the same question, so that a refresh costs nothing.
-    last = view.now.timestamp() // 60 * 60
+    # The end stays while the rule is tried, so that a refresh of the page costs nothing.
+    last = st.session_state.setdefault("_tried_at", view.now.timestamp() // 60 * 60)
     first = last - LENGTHS[length]
     changed = replace(rule, threshold=threshold, for_seconds=lasts, enabled=True)
     try:

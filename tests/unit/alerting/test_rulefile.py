@@ -1,0 +1,269 @@
+"""Rules from a file, unit tests of rules, and the rules as Prometheus has them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from alerting.__main__ import app
+from alerting.checks import CHECKS
+from alerting.defaults import DEFAULT_RULES
+from alerting.prometheus_rules import EXPRESSIONS, prometheus_rules
+from alerting.rulefile import RuleSet, load_rules, parse_duration, rules_from
+from alerting.rules import Rule
+from alerting.ruletests import parse_series, run_tests
+from config.errors import ConfigError
+from tests.support import unavailable
+
+ROOT = Path(__file__).parents[3]
+HERE = Path("rules.yaml")
+
+
+def read(text: str) -> RuleSet:
+    return rules_from(yaml.safe_load(text), HERE)
+
+
+def named(found: RuleSet, name: str) -> Rule:
+    return next(rule for rule in found.rules if rule.name == name)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        pytest.param("90s", 90, id="seconds"),
+        pytest.param("5m", 300, id="minutes"),
+        pytest.param("1h30m", 5400, id="both"),
+        pytest.param("2d", 172800, id="days"),
+        pytest.param(15, 15, id="a number"),
+        pytest.param("500ms", 0.5, id="milliseconds"),
+    ],
+)
+def test_durations(text: str | int, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "5", "-3s", "5 minutes", -1, True])
+def test_what_is_no_duration_is_refused(text: object) -> None:
+    with pytest.raises(ValueError, match="duration"):
+        parse_duration(text)
+
+
+def test_a_file_changes_rules_and_adds_others() -> None:
+    found = read("""
+rules:
+  GroupFallingBehind:
+    for: 5m
+    severity: critical
+    labels: {team: logistics}
+    overrides:
+      - match: {group: "batch-.*"}
+        enabled: false
+      - match: {cluster: production, group: "pay.*"}
+        threshold: 1000
+  TimeLagHigh: {threshold: 5m, runbook: "https://wiki/late"}
+  GroupRewound: {enabled: false}
+  PaymentsLate: {check: time_lag, threshold: 30s, severity: critical, match: {group: payments}}
+""")
+    assert len(found.rules) == len(DEFAULT_RULES) + 1
+    behind = named(found, "GroupFallingBehind")
+    assert (behind.for_seconds, behind.severity) == (300.0, "critical")
+    assert behind.applied_to({"cluster": "x", "group": "batch-1"}) is None
+    paying = behind.applied_to({"cluster": "production", "group": "payments"})
+    assert paying is not None
+    assert (paying.threshold, paying.labels) == (1000.0, {"team": "logistics"})
+    assert named(found, "TimeLagHigh").threshold == 300.0
+    assert named(found, "GroupRewound").applied_to({"cluster": "x", "group": "y"}) is None
+    own = named(found, "PaymentsLate")
+    assert own.applied_to({"cluster": "x", "group": "other"}) is None
+    assert own.applied_to({"cluster": "x", "group": "payments"}) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("rules: {Own: {threshold: 1}}", "Own: a rule of one's own", id="no check"),
+        pytest.param("rules: {LagHigh: {check: lagg}}", "there is no check lagg", id="unknown"),
+        pytest.param("rules: {LagHigh: {fro: 5m}}", "fro: unknown key", id="unknown key"),
+        pytest.param("rules: {LagHigh: {for: soon}}", "must be a duration", id="no duration"),
+        pytest.param("rules: {LagHigh: {severity: bad}}", "severity", id="no severity"),
+        pytest.param(
+            "rules: {LagHigh: {overrides: [{match: {group: '('}}]}}",
+            "not a regular expression",
+            id="no expression",
+        ),
+        pytest.param("[1, 2]", "must be a mapping", id="a list"),
+        pytest.param(
+            "maintenance: [{name: a, from: '25:00', to: '02:00'}]", "time of the day", id="no time"
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_told_by_its_key(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        read(text)
+
+
+def test_maintenance_windows_come_again_each_week() -> None:
+    found = read("""
+maintenance:
+  - {name: night, days: [saturday], from: "23:00", to: "01:00", match: {cluster: c}}
+""")
+    (window,) = found.maintenance
+    saturday = 1767999600.0 - 1767999600.0 % 86400  # 2026-01-09 00:00 UTC, a Friday
+    moments = [(24 + 23) * 3600, (24 + 24) * 3600 + 1800, (48 + 1) * 3600, 23 * 3600, 1800]
+    assert [window.is_on(saturday + at) for at in moments] == [True, True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        pytest.param("5x3", [5, 5, 5, 5], id="constant"),
+        pytest.param("1+2x3", [1, 3, 5, 7], id="rising"),
+        pytest.param("9-3x2 _x2 1", [9, 6, 3, None, None, 1], id="falling, unknown, one"),
+    ],
+)
+def test_series(text: str, values: list[float | None]) -> None:
+    assert parse_series(text) == values
+
+
+TESTS = """
+rules: own.yaml
+tests:
+  - name: a stuck partition is told as stalled
+    interval: 15s
+    groups:
+      payments:
+        - {topic: orders, partition: 0, log_end: "1000+150x40", committed: "990+150x10 2490x30"}
+        - {topic: orders, partition: 1, log_end: "1000+150x40", committed: "990+150x40"}
+    alerts:
+      - {at: 9m, rule: GroupStalled, severity: critical, labels: {group: payments}}
+    none_at: [1m]
+  - name: a disk that fills up
+    series:
+      - {check: disk_free, labels: {broker: "1"}, values: "0.3-0.01x30"}
+    alerts:
+      - {at: 1m, rule: DiskSpaceLow, state: pending, labels: {broker: "1"}}
+"""
+
+
+def test_rule_tests_pass_and_fail(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("rules: {DiskSpaceLow: {threshold: 0.28, for: 5m}}")
+    path = tmp_path / "tests.yaml"
+    path.write_text(TESTS)
+    assert [verdict.failures for verdict in run_tests(path)] == [(), ()]
+    (tmp_path / "own.yaml").write_text("rules: {GroupStalled: {enabled: false}}")
+    stalled, disk = run_tests(path)
+    assert "at 540 s: GroupStalled is not firing" in stalled.failures[0]
+    assert "DiskSpaceLow is not pending; there is nothing" in disk.failures[0]
+
+
+def command(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_the_command_tells_what_failed_and_exits_so(tmp_path: Path) -> None:
+    path = tmp_path / "tests.yaml"
+    path.write_text(TESTS.replace("rules: own.yaml", ""))
+    answer = command("test", str(path))
+    assert answer.exit_code == 1
+    assert "ok     a stuck partition is told as stalled" in answer.stdout
+    assert "FAILED a disk that fills up" in answer.stdout
+    path.write_text("tests: [{name: x, series: [{check: lag, values: 1..2}]}]")
+    answer = command("test", str(path))
+    assert answer.exit_code == 1
+    assert len(answer.stderr.strip().splitlines()) == 1
+    assert "a series reads" in answer.stderr
+
+
+def promtool(path: Path) -> None:
+    program = shutil.which("promtool")
+    if program is None:
+        unavailable("promtool is not installed")
+    answer = subprocess.run(
+        [program, "check", "rules", str(path)], capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+def test_the_exported_rules_are_good_for_prometheus(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        """
+rules:
+  LagHigh:
+    threshold: 1000
+    overrides:
+      - {match: {group: "pay.*"}, threshold: 10, severity: critical}
+      - {match: {group: "batch-.*"}, enabled: false}
+  QueueBacklog: {match: {queue: "in.*"}}
+"""
+    )
+    rules = load_rules(tmp_path / "own.yaml").rules
+    path = tmp_path / "rules.yml"
+    path.write_text(prometheus_rules(rules))
+    promtool(path)
+    written: list[dict[str, Any]] = yaml.safe_load(path.read_text())["groups"][0]["rules"]
+    lag = [(one["expr"], one["labels"]["severity"]) for one in written if one["alert"] == "LagHigh"]
+    base = "(sum by (cluster, group) (headroom_group_lag{%s})) > %s"
+    assert lag == [
+        (base % ('group=~"pay.*"', "10"), "critical"),
+        (base % ('group!~"pay.*", group!~"batch-.*"', "1000"), "warning"),
+    ]
+    (queue,) = [one["expr"] for one in written if one["alert"] == "QueueBacklog"]
+    assert queue == '(headroom_queue_ready{kind="plain", queue=~"in.*"}) > 10000'
+
+
+def test_exported_rules_use_the_names_of_our_exporter() -> None:
+    documented = set(re.findall(r"`(headroom_[a-z_]+)`", (ROOT / "docs/metrics.md").read_text()))
+    used = {
+        name
+        for expression, _ in EXPRESSIONS.values()
+        for name in re.findall(r"headroom_[a-z_]+", expression)
+    }
+    assert used <= documented
+    assert set(EXPRESSIONS) | {"open_transaction"} == set(CHECKS)
+
+
+def test_the_command_writes_the_default_rules(tmp_path: Path) -> None:
+    path = tmp_path / "rules.yml"
+    answer = command("export-prometheus", "--out", str(path))
+    assert answer.exit_code == 0, answer.stderr
+    promtool(path)
+
+
+def test_silences_and_status_from_the_command_line(tmp_path: Path) -> None:
+    config = tmp_path / "headroom.yaml"
+    config.write_text("clusters: [{name: c, bootstrap_servers: 'localhost:1'}]")
+    given = ("--config", str(config))
+    made = command(
+        *("silence", *given, "group=~pay.*", "--for", "2h", "--author", "ana", "--comment", "x")
+    )
+    assert (made.exit_code, made.stdout) == (0, "silence 1 is made\n")
+    (row,) = json.loads(command("silence", *given, "--list", "--json").stdout)
+    assert (row["matchers"], row["author"]) == (["group=~pay.*"], "ana")
+    assert row["ends_at"] - row["starts_at"] == 7200
+    assert command("silence", *given, "--end", "1").exit_code == 0
+    refused = command("silence", *given, "--end", "1")
+    assert refused.exit_code == 1
+    assert refused.stderr == "there is no silence 1 that has not ended\n"
+    status = command("status", *given, "--json")
+    assert status.exit_code == 0
+    assert json.loads(status.stdout)["firing"] == []
+    nothing = command("test-notify", *given)
+    assert nothing.exit_code == 1
+    assert "no target is configured" in nothing.stderr
+    unknown = command("ack", *given, "abc", "--author", "ana")
+    assert unknown.stderr == "no alert that fires has an id that begins with abc\n"
+
+
+def test_the_documentation_lists_every_default_rule() -> None:
+    text = (ROOT / "docs/alerts.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)`.*\| (\w+) \|$", text, re.MULTILINE)
+    listed = {tuple(row) for row in rows}
+    assert listed == {(rule.name, rule.check, rule.severity.value) for rule in DEFAULT_RULES}
