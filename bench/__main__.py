@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import collect, commits, figures, forecasts, upkeep, workers
+from bench import collect, commits, figures, forecasts, history, upkeep, workers
 from bench.figures import Figure
 from bench.groups import broker_with_groups
 from simulation.traces import TraceError, read_traces
@@ -78,11 +78,27 @@ def two_workers(
     _show(found, as_json)
 
 
+@app.command("history")
+def of_history(
+    groups: Annotated[int, typer.Option(min=10, help="How many groups of 15 partitions.")] = _LARGE,
+    polls: Annotated[int, typer.Option(min=8, help="Polls of 15 s in the batch.")] = 24,
+    as_json: JsonOption = False,
+) -> None:
+    """Time history beside DuckDB, keeping up, bytes and a page's query; 4 GB of memory needed."""
+    _show(_history(groups, polls), as_json)
+
+
 @app.command("all")
 def everything(as_json: JsonOption = False) -> None:
-    """Run every benchmark; about ten minutes."""
+    """Run every benchmark; about twenty minutes."""
     _show(
-        [*_poll(_SMALL, 30), *_poll(_LARGE, 100), *_commits(), *_forecasts(None)],
+        [
+            *_poll(_SMALL, 30),
+            *_poll(_LARGE, 100),
+            *_commits(),
+            *_forecasts(None),
+            *_history(_LARGE, 24),
+        ],
         as_json,
     )
 
@@ -118,6 +134,11 @@ def _upkeep(days: int, polls: int) -> list[Figure]:
 def _commits() -> list[Figure]:
     with Console(stderr=True).status("Writing a million commits and reading them five times"):
         return commits.measure()
+
+
+def _history(groups: int, polls: int) -> list[Figure]:
+    with Console(stderr=True).status(f"History of {groups:,} groups"):
+        return history.measure(groups, polls)
 
 
 def _poll(groups: int, polls: int) -> list[Figure]:

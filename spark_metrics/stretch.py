@@ -83,31 +83,45 @@ class Stretch:
             HistoryError: Spark failed; some tables may have the minutes, others not.
             UnreadableTableError: The table of collections cannot be read.
         """
-        reach = self.reach(span.start, span.end)
-        bronze = {table.table.name: table for table in self.bronze}
-        counts = {name: one.rows(span.start, span.end) for name, one in bronze.items()}
-        self._tune(is_small=sum(counts.values()) <= SMALL_ROWS)
-
-        def pieces(needs: Needs) -> list[Piece]:
-            rows = sum(counts[name] for name in needs.columns)
-            found = []
-            for start, end in slices(span.start, span.end, rows, self._cores):
-                since = start - reach
-                sources = tuple(bronze[name].files(since, end) for name in needs.columns)
-                share = max(sum(bronze[name].rows(start, end) for name in needs.columns), 1)
-                found += [
-                    Piece(start, end, since, one, sources) for one in shares(share, needs.split_by)
-                ]
-            return found
+        rows = sum(table.rows(span.start, span.end) for table in self.bronze)
+        self._tune(is_small=rows <= SMALL_ROWS)
 
         def write(table: GoldTable) -> None:
-            rows = minute_rows(self._spark, table.table, pieces)
+            rows = minute_rows(
+                self._spark, table.table, lambda needs: self.pieces(needs, span.start, span.end)
+            )
             if is_new:
                 table.append_minutes(rows)
             else:
                 table.replace_minutes(rows, span.start, span.end)
 
         self._each(write)
+
+    def pieces(self, needs: Needs, start: datetime, end: datetime) -> list[Piece]:
+        """Return how the work on a stretch of time is cut into tasks.
+
+        Args:
+            needs: The samples that it needs.
+            start: The first minute.
+            end: The end of the last minute.
+
+        Raises:
+            UnreadableTableError: The table of collections cannot be read.
+        """
+        reach = self.reach(start, end)
+        bronze = {table.table.name: table for table in self.bronze}
+        tables = [bronze[name] for name in needs.columns]
+
+        def rows(since: datetime, until: datetime) -> int:
+            return sum(table.rows(since, until) for table in tables)
+
+        found = []
+        for first, last in slices(start, end, rows(start, end), self._cores):
+            since = first - reach
+            sources = tuple(table.files(since, last) for table in tables)
+            for share in shares(rows(first, last), needs.split_by):
+                found.append(Piece(first, last, since, share, sources))
+        return found
 
     def roll_up(self, hours: Collection[datetime], newest: datetime) -> None:
         """Compute hours, and the days that hold them, in every history table.

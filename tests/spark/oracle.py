@@ -86,7 +86,9 @@ class Cadence:
         return self.found.get((row["cluster"], minute(row["observed_at"])))
 
 
-def gains(rows: list[Row], series: tuple[str, ...], counters: tuple[str, ...], cadence: Cadence):
+def gains(
+    rows: list[Row], series: tuple[str, ...], counters: tuple[str, ...], cadence: Cadence
+) -> list[Row]:
     """Return copies of samples with what each counter gained since it was known before."""
     done = []
     for samples in grouped(once(rows, *series), lambda r: tuple(r[s] for s in series)).values():
