@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 import polars as pl
 
+from alerting.facts import same_polls
 from alerting.frames import Frames
 from alerting.lag_status import group_status
 from alerting.observe_cluster import cluster_observations
@@ -85,7 +87,12 @@ class Seen:
 
 def group_statuses(frames: Frames) -> dict[GroupKey, GroupStatus]:
     """Return what each group of the cluster is doing."""
-    windows = build_windows(frames.rows(GROUP_OFFSETS), frames.rows(GROUPS))
+    # Sections of a poll are written one by one: the newest poll may have one and not the other.
+    offsets, groups = same_polls(
+        (frames.rows(GROUP_OFFSETS), frames.rows(GROUPS)),
+        timedelta(seconds=2 * frames.interval_seconds),
+    )
+    windows = build_windows(offsets, groups)
     return {key: group_status(found, now=frames.now) for key, found in windows.items()}
 
 
