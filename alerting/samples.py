@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -225,7 +226,7 @@ class GroupStatus:
     numbers: LagNumbers
     worst: tuple[str, int] | None
     unknown_partitions: int
-    partitions: tuple[PartitionStatus, ...]
+    partitions: Sequence[PartitionStatus]
     is_lasting: bool = False
 
     def count(self, status: Status) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import polars as pl
@@ -31,26 +32,61 @@ class GroupKey(NamedTuple):
 def thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:
     """Return the samples of a window with a long past: fewer, the older they are.
 
+    Args:
+        samples: Samples of one partition in order of time; thinned ones may be thinned again.
+    """
+    return tuple(samples[index] for index in kept_of([sample.at for sample in samples]))
+
+
+def kept_of(times: Sequence[float]) -> list[int]:
+    """Return which samples of a long past are kept: fewer, the older they are.
+
     All of the last ten minutes stay. An older one goes where the gap that it leaves is no longer
     than a tenth of its age, so that three days are sixty samples more.
 
     Args:
-        samples: Samples of one partition in order of time; thinned ones may be thinned again.
+        times: In order, Unix seconds.
+
+    Returns:
+        Their indices.
     """
-    if not samples:
-        return ()
-    newest = samples[-1].at
-    kept: list[Sample] = []
-    for index, sample in enumerate(samples):
-        age = newest - sample.at
-        if age <= WINDOW_SECONDS:
-            return (*kept, *samples[index:])
+    kept: list[int] = []
+    for index, at in enumerate(times):
+        age = times[-1] - at
         if age > HISTORY_SECONDS:
             continue
-        if kept and samples[index + 1].at - kept[-1].at <= _THINNED_TO * age:
+        if (
+            age > WINDOW_SECONDS
+            and kept
+            and times[index + 1] - times[kept[-1]] <= _THINNED_TO * age
+        ):
             continue
-        kept.append(sample)
-    raise AssertionError("unreachable: the newest sample is no older than itself")
+        kept.append(index)
+    return kept
+
+
+def polls_of(
+    offsets: pl.DataFrame, groups: pl.DataFrame | None, after: float | None
+) -> Iterator[tuple[float, pl.DataFrame]]:
+    """Yield the polls of one cluster, in order of time.
+
+    Args:
+        offsets: Rows of ``group_offsets``, in any order.
+        groups: Rows of ``groups`` of the same polls; without them members and state are unknown.
+        after: Polls up to this time are left out, in Unix seconds.
+
+    Yields:
+        Time, and rows with ``members``, ``state`` and ``assigned``, without topics that are no
+        longer subscribed.
+    """
+    if offsets.is_empty():
+        return
+    timed = offsets.with_columns((pl.col("observed_at").dt.epoch("us") / 1e6).alias("at"))
+    if after is not None:
+        timed = timed.filter(pl.col("at") > after)
+    rows = _join_groups(timed.filter(IN_TOTALS), groups)
+    for _, of_poll in sorted(rows.group_by("at"), key=itemgetter(0)):
+        yield float(of_poll["at"].item(0)), of_poll
 
 
 def build_windows(
@@ -97,7 +133,7 @@ def build_windows(
         )
         .filter((pl.col("newest") == pl.col("group_newest")) & IN_TOTALS)
     )
-    unread = _unread_since(recent, groups)
+    unread = unread_since(recent, groups)
     windows: dict[GroupKey, list[PartitionWindow]] = {}
     for (
         cluster,
@@ -163,7 +199,7 @@ def _join_groups(offsets: pl.DataFrame, groups: pl.DataFrame | None) -> pl.DataF
     )
 
 
-def _unread_since(
+def unread_since(
     offsets: pl.DataFrame, groups: pl.DataFrame | None
 ) -> dict[GroupKey, tuple[float, str]]:
     """Return the groups whose newest poll has no offsets, with its time and the reason."""
