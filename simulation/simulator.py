@@ -7,13 +7,9 @@
         simulation.scale(decide(seen))
     simulation.truth()                       # what really happened: for scoring only
 
-It advances in small steps (one second unless told otherwise). A step lets messages arrive, then
-each consumer processes what it can of what waits in its partitions: of each partition the same
-share, as with fetches that take from all of them. That is solved for many steps at once: a member's
-total backlog is a reflected random walk (Lindley's recursion: the sum of arrivals minus capacity,
-minus its running minimum), which gives the share of its backlog that stays in each step, which in
-turn gives each partition's. Chunks of steps end where something happens: an event, a member that
-joins or leaves, the end of a pause, a deletion by retention, the end that the caller asked for.
+It advances in small steps (one second unless told otherwise), many at once; see ``queues``. Chunks
+of steps end where something happens: an event, a member that joins or leaves, the end of a pause,
+a deletion by retention, the end that the caller asked for.
 
 Messages are whole when they arrive; a consumer may be in the middle of one. Observed offsets are
 whole, rounded down.
@@ -31,12 +27,14 @@ import numpy as np
 from simulation.arrivals import Arrivals
 from simulation.ends import begin
 from simulation.group import NOBODY, Group
-from simulation.model import Booleans, Floats, Integers, Observation, Steps, Truth, Workload
+from simulation.model import Booleans, Floats, Observation, Steps, Truth, Workload
 from simulation.model import partition_keys as keys_of
+from simulation.queues import Serving, work
 from simulation.service import Service
 
 _ROUNDING = 1e-6
 _LONGEST_CHUNK = 256
+_PHASE = 7919  # a prime: neighbouring slots commit at different times
 
 
 class Simulation:
@@ -76,6 +74,7 @@ class Simulation:
         self._position: Floats = np.zeros(count)
         self._committed: Floats = np.zeros(count)
         self._frozen: Booleans = np.zeros(count, dtype=np.bool_)
+        self._serving = Serving.of(self._group.serving(self.now))
         self._commits = True
         self._commit_steps = max(1, round(workload.consumers.commit_seconds / step_seconds))
         self._events = sorted(workload.events, key=lambda event: event.at)
@@ -133,19 +132,26 @@ class Simulation:
 
     def _advance(self, limit: int) -> None:
         arrived = self._arrivals.steps(self._index, limit)
-        serving = self._group.serving(self.now + _ROUNDING)
-        serving = np.where(self._frozen, NOBODY, serving)
-        working = np.unique(serving[serving != NOBODY])
+        slots = self._group.serving(self.now + _ROUNDING)
+        slots[self._frozen] = NOBODY
+        if not np.array_equal(slots, self._serving.slots):
+            self._serving = Serving.of(slots)
+        working = self._serving.working
         capacity = self._service.steps(self._index, len(arrived), working)
         arrived = arrived[: len(capacity)]
-        ends = self._ends.last + np.cumsum(arrived, axis=0)
-        waiting = self._work(arrived, capacity, serving, working)
+        before = self._ends.last - self._position
+        found = work(before, arrived, capacity, self._serving)
+        self._truth.consumed += float(found.done.sum())
+        self._processed[working] += found.done
+        self._possible[working] += capacity.sum(axis=0)
+        waiting = found.waiting
+        ends = self._ends.last + arrived.cumsum(axis=0)
         positions = ends - waiting
         steps = len(arrived)
         times: Floats = self.now + np.arange(1, steps + 1, dtype=np.float64) * self._step
         needed = np.minimum(self._position, self._committed)
         self._ends.append(ends, needed, self.workload.retention_seconds)
-        self._commit(positions, serving)
+        self._commit(positions)
         ages = self._ages(waiting, positions, times)
         self._score(arrived, ages, seconds=steps * self._step)
         if self._on_steps is not None:
@@ -154,50 +160,17 @@ class Simulation:
         self._position = positions[-1]
         self._index += steps
 
-    def _work(
-        self, arrived: Floats, capacity: Floats, serving: Integers, working: Integers
-    ) -> Floats:
-        """Return what waits in each partition after each step."""
-        before = self._ends.last - self._position
-        of_member = (serving[:, None] == working[None, :]).astype(np.float64)
-        first = before @ of_member
-        come = arrived @ of_member
-        walk = np.cumsum(come - capacity, axis=0)
-        lowest = np.minimum(np.minimum.accumulate(walk, axis=0), -first)
-        total = walk - lowest
-        offered = come + np.vstack([first, total[:-1]])
-        stays = np.divide(total, offered, out=np.zeros_like(total), where=offered > 0)
-        done = (offered - total).sum(axis=0)
-        self._truth.consumed += float(done.sum())
-        self._processed[working] += done
-        self._possible[working] += capacity.sum(axis=0)
-        served = serving != NOBODY
-        if served.all() and not total.any():
-            return np.zeros_like(arrived)
-        share = np.where(served, stays @ of_member.T, 1.0)
-        waiting = np.empty_like(arrived)
-        left = before
-        for index in range(len(arrived)):
-            left = (left + arrived[index]) * share[index]
-            waiting[index] = left
-        return waiting
-
-    def _commit(self, positions: Floats, serving: Integers) -> None:
+    def _commit(self, positions: Floats) -> None:
         """Each member commits at its own phase of the interval, if it holds the partition."""
         if not self._commits:
             return
-        owner = self._group.owner
-        holds = np.where(self._frozen, owner, serving) != NOBODY
-        every = self._commit_steps
-        phase = (np.maximum(owner, 0) * 7919) % every
-        last = self._index + len(positions)
-        # The last step of these at which it is this partition's turn.
-        turn = last - (last + phase) % every
-        row = turn - self._index - 1
-        due = holds & (row >= 0)
-        rows = np.maximum(row, 0)
-        done = positions[rows, np.arange(len(rows))]
-        self._committed = np.where(due, done, self._committed)
+        owner, last = self._group.owner, self._index + len(positions)
+        holds = self._frozen | (self._serving.slots != NOBODY)
+        phase = np.maximum(owner, 0) * _PHASE % self._commit_steps
+        # How many of these steps were taken when it was last this partition's turn.
+        turn = len(positions) - (last + phase) % self._commit_steps
+        due = np.flatnonzero(holds & (owner != NOBODY) & (turn > 0))
+        self._committed[due] = positions[turn[due] - 1, due]
 
     def _ages(self, waiting: Floats, positions: Floats, times: Floats) -> Floats:
         """Return the age of the oldest unread message after each step."""
