@@ -270,6 +270,10 @@ class _Sizer:
 
     def _lateness(self) -> tuple[bool, bool]:
         """Tell whether the backlog endangers the objective, and whether it does so regardless."""
+        if self.hopeless.any():
+            # Its neighbours are late with it, and their old messages move about with them in every
+            # rebalance: the load of the others still counts, their age tells nothing.
+            return False, False
         objective = self.now.objective_seconds
         age = self.now.time_lag_seconds or 0.0
         waiting = 0.0

@@ -16,7 +16,7 @@ RULES = Rules(agree=3, of=4, down_window_seconds=600.0, cooldown_seconds=120.0, 
 
 def sizing(consumers: int, **more: Any) -> Sizing:
     base = Sizing(
-        Verdict.SIZED, consumers, Binding.STEADY, (), 0.5, 0.9, False, False, (), "because"
+        Verdict.SIZED, consumers, Binding.STEADY, (), 0.5, 0.9, False, (), "because"
     )
     return replace(base, **more)
 
@@ -46,11 +46,11 @@ def test_one_odd_answer_changes_nothing() -> None:
 
 
 def test_up_at_once_where_the_objective_is_in_danger() -> None:
-    assert follow([(0.0, sizing(24, is_late=True, is_urgent=True))], 8) == [24]
+    assert follow([(0.0, sizing(24, is_late=True))], 8) == [24]
 
 
 def test_urgent_answer_waits_for_the_last_change() -> None:
-    urgent: dict[str, Any] = {"is_late": True, "is_urgent": True}
+    urgent: dict[str, Any] = {"is_late": True}
     asked = [
         (0.0, sizing(12, **urgent)),
         (15.0, sizing(24, **urgent)),

@@ -104,9 +104,11 @@ def test_backlog_needs_more_than_steady_load() -> None:
     quiet = size(situation(8, lag=0.0))
     late = size(situation(8, lag=3000.0, time_lag_seconds=120.0))
 
+    # Eight consumers have a quarter of their capacity to spare, 360 s for 9,000 messages each;
+    # twelve work 6,000 and what comes meanwhile off in 145 s.
     assert (quiet.consumers, quiet.is_late) == (8, False)
     assert late.is_late
-    assert late.consumers == 24
+    assert late.consumers == 12
     assert late.binding is Binding.CATCH_UP
 
 
@@ -117,10 +119,35 @@ def test_forecast_binds_before_the_load_is_there() -> None:
     assert found.consumers == 12
 
 
-def test_seasons_peak_counts_like_the_near_future() -> None:
-    found = size(situation(8, peak=np.full(24, 90.0)))
+def test_seasons_peak_keeps_what_is_there_and_adds_nothing() -> None:
+    peak = np.full(24, 90.0)
 
-    assert (found.binding, found.consumers) == (Binding.FORECAST, 24)
+    assert size(situation(8, peak=peak)).consumers == 8
+    assert size(situation(12, peak=peak)).consumers == 12
+    assert size(situation(12, peak=peak)).binding is Binding.FORECAST
+
+
+def test_slow_member_is_given_less() -> None:
+    even = size(situation(8))
+    slow = size(situation(8, slowed={3: 40.0}))
+
+    assert even.consumers == 8
+    assert slow.consumers == 24
+
+
+def test_growing_backlog_after_a_step_down_is_late_earlier() -> None:
+    early = {"time_lag_seconds": 18.0, "lag": 100.0, "is_growing": True}
+
+    assert not size(situation(8, **early)).is_late
+    assert size(situation(8, **early, is_on_trial=True)).is_late
+    assert size(situation(8, **early, is_on_trial=True)).consumers > 8
+
+
+def test_group_that_is_about_to_miss_its_objective_gets_more_than_it_has() -> None:
+    found = size(situation(12, each=20.0, lag=10.0, time_lag_seconds=50.0, is_growing=True))
+
+    assert found.binding is Binding.CATCH_UP
+    assert found.consumers == 24
 
 
 def test_retention_deadline_binds_where_it_comes_first() -> None:
@@ -197,25 +224,21 @@ def test_noisy_service_lowers_the_utilisation_that_is_allowed() -> None:
     calm, noisy = (allowed_utilisation(v, 8, 60.0) for v in (0.1, 3.0))
 
     assert calm == HIGHEST_UTILISATION
-    assert LOWEST_UTILISATION < noisy < 0.8
+    assert LOWEST_UTILISATION < noisy < 0.85
     assert allowed_utilisation(1e6, 8, 60.0) == LOWEST_UTILISATION
 
 
 @given(
     partitions=st.integers(1, 40),
     consumers=st.integers(1, 40),
-    rates=st.lists(st.floats(0, 90), min_size=40, max_size=40),
-    lags=st.lists(st.floats(0, 1e5), min_size=40, max_size=40),
+    drawn=st.integers(0, 2**32 - 1),
     assignor=st.sampled_from(list(Assignor)),
 )
-def test_answer_is_a_useful_number_and_never_fewer_for_more_load(
-    partitions: int,
-    consumers: int,
-    rates: list[float],
-    lags: list[float],
-    assignor: Assignor,
+def test_answer_is_a_useful_number_and_never_fewer_for_a_backlog(
+    partitions: int, consumers: int, drawn: int, assignor: Assignor
 ) -> None:
-    arrival = np.array(rates[:partitions])
+    rng = np.random.default_rng(drawn)
+    arrival = rng.uniform(0.0, 90.0, partitions)
     one = situation(
         min(consumers, partitions),
         partitions=partitions,
@@ -223,7 +246,7 @@ def test_answer_is_a_useful_number_and_never_fewer_for_more_load(
         arrival=arrival,
         soon=arrival,
     )
-    late = replace(one, lag=np.array(lags[:partitions]))
+    late = replace(one, lag=rng.uniform(0.0, 1e5, partitions))
     found, behind = size(one), size(late)
 
     assert found.consumers in one.shape.counts
