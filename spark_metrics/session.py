@@ -14,6 +14,7 @@ from config.settings import LakeSettings, SparkSettings
 from runtime.errors import RuntimeSetupError
 from runtime.jars import spark_jars
 from runtime.java import Java, find_java
+from spark_metrics.code import give_code
 from spark_metrics.errors import SessionError
 from spark_metrics.objectstore import give_credentials, is_s3, s3a_properties
 
@@ -72,6 +73,8 @@ def spark_session(
     session.sparkContext.setLogLevel("ERROR")
     if lake is not None and is_s3(lake):
         give_credentials(session, lake)
+    if not str(session.sparkContext.master).startswith("local"):
+        give_code(session)
     return session
 
 
