@@ -82,17 +82,21 @@ def generated() -> dict[str, Floats]:
     }
 
 
-def score(values: Floats) -> Score | str:
+def score(values: Floats, origins: int = _ORIGINS) -> Score | str:
     """Forecast a series at many origins; return why not where it is too short.
 
     A series of less than three weeks is judged with the day as its season: with the week's there
     would be nothing to compare with.
+
+    Args:
+        values: One value an hour; NaN is unknown.
+        origins: How many forecasts to make, about.
     """
     season = WEEK if len(values) >= 3 * WEEK else DAY
     start = 2 * season
     if len(values) < start + 2 * HORIZON:
         return f"{len(values)} hours are too few to hold any back"
-    step = max(1, (len(values) - HORIZON - start) // _ORIGINS)
+    step = max(1, (len(values) - HORIZON - start) // origins)
     ours: list[Floats] = []
     floor: list[Floats] = []
     came: list[Floats] = []

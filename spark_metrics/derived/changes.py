@@ -68,24 +68,52 @@ def changes(first_hour: int, values: Floats) -> list[Change]:
     floor = float(np.median(level)) * 1e-3 + 1e-9
     y = np.log(np.maximum(level, floor))
     y = _without_weekdays(day, y)
-    found: list[Change] = []
+    fits: list[_Fit] = []
     pieces = [(0, len(day))]
-    while pieces and len(found) < MOST_CHANGES:
+    while pieces and len(fits) < MOST_CHANGES:
         start, end = pieces.pop()
         best = _best(day[start:end].astype(np.float64), y[start:end])
         if best is None:
             continue
-        at = start + best.at
-        change = _described(best, day[start:end], level[start:end])
-        if max(change.ratio, 1 / change.ratio) >= LEAST_RATIO:
-            if best.kind == "step":
-                change = _to_the_hour(change, first_hour, values)
-            found.append(change)
+        fits.append(replace(best, at=start + best.at))
+        pieces.append((start, start + best.at))
         if best.kind == "step":
-            pieces += [(start, at), (at, end)]
-        else:
-            pieces.append((start, at))
-    return sorted(found, key=lambda change: change.at_hour)
+            pieces.append((start + best.at, end))
+    fits.sort(key=lambda fit: fit.at)
+    found = [
+        _described(_between(fits, number, day, y), day, level, _neighbours(fits, number, len(day)))
+        for number in range(len(fits))
+    ]
+    large = (one for one in found if max(one.ratio, 1 / one.ratio) >= LEAST_RATIO)
+    return [_to_the_hour(one, first_hour, values) if one.kind == "step" else one for one in large]
+
+
+def _neighbours(fits: list[_Fit], number: int, days: int) -> tuple[int, int]:
+    """Return from where to where only this change happened."""
+    start = fits[number - 1].at if number else 0
+    return start, fits[number + 1].at if number + 1 < len(fits) else days
+
+
+def _between(fits: list[_Fit], number: int, day: Integers, y: Floats) -> _Fit:
+    """Return a change measured anew between its neighbours, which it was found without."""
+    fit = fits[number]
+    start, end = _neighbours(fits, number, len(day))
+    of_piece = day[start:end].astype(np.float64)
+    _, _, _, slope, error = _fitted(
+        fit.kind,
+        fit.at - start,
+        _shape(fit.kind, fit.at - start, of_piece),
+        y[start:end],
+        fit.bound,
+    )
+    return replace(fit, slope=slope, error=error)
+
+
+def _shape(kind: str, at: int, day: Floats) -> Floats:
+    if kind == "step":
+        return (np.arange(len(day)) >= at).astype(np.float64)
+    bend: Floats = np.maximum(0.0, day - day[at - 1])
+    return bend
 
 
 def _days(first_hour: int, values: Floats) -> tuple[Integers, Floats]:
@@ -123,6 +151,7 @@ class _Fit:
     slope: float
     error: float
     confidence: float
+    bound: float
 
 
 def _best(day: Floats, y: Floats) -> _Fit | None:
@@ -135,11 +164,9 @@ def _best(day: Floats, y: Floats) -> _Fit | None:
     candidates: list[tuple[float, str, int, float, float]] = []
     none = _squares(y - np.median(y), bound)
     for at in range(_EDGE_DAYS, number - _EDGE_DAYS + 1):
-        step = (np.arange(number) >= at).astype(np.float64)
-        candidates.append(_fitted("step", at, step, y, bound))
-        bend = np.maximum(0.0, day - day[at - 1])
+        candidates.append(_fitted("step", at, _shape("step", at, day), y, bound))
         if number - at >= 2 * _EDGE_DAYS:
-            candidates.append(_fitted("growth", at, bend, y, bound))
+            candidates.append(_fitted("growth", at, _shape("growth", at, day), y, bound))
     squares, kind, at, slope, error = min(candidates)
     # Days resemble their neighbours: two of them count as about one.
     counted = number / 2
@@ -148,7 +175,7 @@ def _best(day: Floats, y: Floats) -> _Fit | None:
     confidence = 1 / (1 + exp(-min(50.0, gain / 2)))
     if confidence < LEAST_CONFIDENCE:
         return None
-    return _Fit(kind, at, slope, error, confidence)
+    return _Fit(kind, at, slope, error, confidence, bound)
 
 
 def _fitted(
@@ -176,13 +203,14 @@ def _squares(residuals: Floats, bound: float) -> float:
     return float((bounded * (2 * size - bounded)).sum())
 
 
-def _described(fit: _Fit, day: Integers, level: Floats) -> Change:
-    before, after = float(np.median(level[: fit.at])), float(np.median(level[fit.at :]))
+def _described(fit: _Fit, day: Integers, level: Floats, span: tuple[int, int]) -> Change:
+    before = float(np.median(level[span[0] : fit.at]))
+    after = float(np.median(level[fit.at : span[1]]))
     factor = 1.0
     at_day = int(day[fit.at])
     if fit.kind == "growth":
         factor = WEEK / DAY
-        after = float(np.median(level[-3:]))
+        after = float(np.median(level[: span[1]][-3:]))
         at_day = int(day[fit.at - 1])
     middle, half = fit.slope * factor, _WIDTH_90 * fit.error * factor
     return Change(
