@@ -152,7 +152,7 @@ class Simulation:
         needed = np.minimum(self._position, self._committed)
         self._ends.append(ends, needed, self.workload.retention_seconds)
         self._commit(positions)
-        ages = self._ages(waiting, positions, times)
+        ages = self._ages(arrived, waiting, positions, times)
         self._score(arrived, ages, seconds=steps * self._step)
         if self._on_steps is not None:
             members = self._group.members
@@ -172,10 +172,11 @@ class Simulation:
         due = np.flatnonzero(holds & (owner != NOBODY) & (turn > 0))
         self._committed[due] = positions[turn[due] - 1, due]
 
-    def _ages(self, waiting: Floats, positions: Floats, times: Floats) -> Floats:
+    def _ages(self, arrived: Floats, waiting: Floats, positions: Floats, times: Floats) -> Floats:
         """Return the age of the oldest unread message after each step."""
         ages = np.zeros_like(waiting)
-        late = np.flatnonzero(waiting.max(axis=0) > _ROUNDING)
+        # Where no more waits than has just arrived, nothing is older than the step.
+        late = np.flatnonzero((waiting - arrived).max(axis=0) > _ROUNDING)
         if len(late):
             found = self._ends.ages(late, positions[:, late], times)
             ages[:, late] = np.where(waiting[:, late] > _ROUNDING, found, 0.0)
