@@ -216,7 +216,9 @@ def _artefacts(advice: Recommendation, key: str) -> None:
         "I have read what may break; show the change", key=f"{key}-acknowledged"
     ):
         return
-    for artefact in advice.artefacts:
-        st.caption(escape(artefact.name))
-        st.code(artefact.text, language=artefact.language, wrap_lines=True)
-    st.caption("For a person or a pipeline to apply; this program changes nothing.")
+    with st.expander("The change, for a person or a pipeline to apply"):
+        for artefact, tab in zip(
+            advice.artefacts, st.tabs([one.name for one in advice.artefacts]), strict=True
+        ):
+            with tab:
+                st.code(artefact.text, language=artefact.language, wrap_lines=True)

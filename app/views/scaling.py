@@ -108,7 +108,8 @@ if kept:
 
 if groups:
     advised = scalingpage.first_of(found)
-    ranked = [*advised, *(name for name in groups if name not in advised)]
+    numbered = [name for name, one in advised.items() if one.proposed is not None]
+    ranked = list(dict.fromkeys([*numbered, *advised, *groups]))
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
