@@ -32,7 +32,7 @@ class Kept:
         """Return the rows outside, with every column."""
         time = pl.col("window_start")
         outside = (time < self.start) | (time >= self.end)
-        return in_order(placed(_read(self.files).filter(outside).collect(), table, MINUTE), table)
+        return in_order(placed(_read(self.files, outside), table, MINUTE), table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ class Day:
     def rows(self, table: Table) -> pl.DataFrame:
         """Return all hours of the day, the day, and the minutes to be put together."""
         others = ~pl.col("window_start").is_in(list(self.minutes))
-        known = _read(self.hours).filter(others, self.share.contains()).collect()
+        known = _read(self.hours, others & self.share.contains())
         found = [placed(known, table, HOUR)]
         minutes = []
         for hour, files in self.minutes.items():
-            rows = _read(files).filter(self.share.contains()).collect()
+            rows = _read(files, self.share.contains())
             found.append(coarser(rows, table, HOUR))
             if hour in self.together:
                 minutes.append(placed(rows, table, MINUTE))
@@ -67,6 +67,6 @@ class Day:
         return pl.concat([*parts, *(in_order(rows, table) for rows in minutes)])
 
 
-def _read(files: Files) -> pl.LazyFrame:
+def _read(files: Files, wanted: pl.Expr) -> pl.DataFrame:
     names = files.table.polars_schema.names()
-    return files.scan([name for name in names if name not in PARTITIONED_BY])
+    return files.collect([name for name in names if name not in PARTITIONED_BY], wanted)

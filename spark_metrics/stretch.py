@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -12,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
-from lake.errors import UnreadableTableError
+from lake.errors import UnreadableTableError, one_line
 from lake.store import Lake
 from lake.tables import COLLECTIONS
 from spark_metrics.bronze import BronzeTable
@@ -156,9 +157,14 @@ class Stretch:
             try:
                 future.result()
             except (PySparkException, Py4JError, OSError) as error:
-                line = (str(error).strip() or type(error).__name__).splitlines()[0]
-                raise HistoryError(f"{table.table.name}: {line}") from error
+                raise HistoryError(f"{table.table.name}: {_cause(error)}") from error
 
     def _tune(self, is_small: bool) -> None:
         for key, value in (_SMALL if is_small else _LARGE).items():
             self._spark.conf.set(key, value)
+
+
+def _cause(error: Exception) -> str:
+    """Return why Spark failed: what a worker said of a file, or its own first line."""
+    said = re.search(r"HistoryError: (.+)", str(error))
+    return said[1] if said else one_line(error)

@@ -6,7 +6,7 @@ over columns: several times as fast on the same core as Spark's rows, windows an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -18,13 +18,18 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from lake.carried import CARRIED_FOR, NEEDED, POLL, expanded
+from lake.errors import one_line
 from lake.schema import Table
+from spark_metrics.errors import HistoryError
 
 Task = TypeVar("Task")
 
 ROWS_OF_A_TASK = 1_000_000
 """About so many rows are held in memory by a task at once: some hundred megabytes."""
 _BATCH_ROWS = 50_000
+_CASTS = pl.ScanCastOptions(
+    integer_cast="upcast", datetime_cast=["nanosecond-downcast", "convert-timezone"]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +46,32 @@ class Files:
     paths: tuple[str, ...]
     options: Mapping[str, str] | None = field(default=None, repr=False)
 
-    def scan(self, columns: Sequence[str]) -> pl.LazyFrame:
-        """Return these columns of all rows; those that a file lacks are null."""
+    def collect(self, columns: Iterable[str], wanted: pl.Expr) -> pl.DataFrame:
+        """Return these columns of the rows that are wanted; those that a file lacks are null.
+
+        Raises:
+            HistoryError: A file cannot be read.
+        """
         schema = {name: self.table.polars_schema[name] for name in columns}
         if not self.paths:
-            return pl.LazyFrame(schema=schema)
-        return pl.scan_parquet(
-            list(self.paths),
-            schema=schema,
-            missing_columns="insert",
-            extra_columns="ignore",
-            hive_partitioning=False,
-            storage_options=None if self.options is None else dict(self.options),
-            cast_options=pl.ScanCastOptions(
-                integer_cast="upcast", datetime_cast=["nanosecond-downcast", "convert-timezone"]
-            ),
-        )
+            return pl.DataFrame(schema=schema)
+        options = None if self.options is None else dict(self.options)
+        try:
+            rows = pl.scan_parquet(
+                list(self.paths),
+                schema=schema,
+                missing_columns="insert",
+                extra_columns="ignore",
+                hive_partitioning=False,
+                storage_options=options,
+                cast_options=_CASTS,
+            )
+            return rows.filter(wanted).collect()
+        # A truncated file makes Polars panic instead of raising one of its errors.
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise HistoryError(
+                f"{self.table.name}: a file cannot be read: {one_line(error)}"
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +113,11 @@ def read_samples(
     time = pl.col(table.time)
     contained = share.contains() if share.column in columns else pl.lit(True)
     if not table.carried:
-        rows = files.scan(list(names)).filter(time >= since, time < until, contained)
-        return rows.collect()
+        return files.collect(names, (time >= since) & (time < until) & contained)
     names |= dict.fromkeys((*table.series, *NEEDED))
-    rows = files.scan(list(names)).filter(
-        time >= since - CARRIED_FOR, time < until, contained | (pl.col("mark") == POLL)
-    )
-    return expanded(table, rows.collect(), since=since, until=until)
+    inside = (time >= since - CARRIED_FOR) & (time < until)
+    rows = files.collect(names, inside & (contained | (pl.col("mark") == POLL)))
+    return expanded(table, rows, since=since, until=until)
 
 
 def shares(rows: int, column: str | None) -> list[Share]:

@@ -15,6 +15,7 @@ from lake.carried import Thinning
 from lake.schema import Table
 from lake.store import conform
 from lake.tables import CLUSTER_HISTORY, GROUP_HISTORY
+from spark_metrics.errors import HistoryError
 from spark_metrics.history import (
     CLUSTER_PARTS,
     HISTORIES,
@@ -158,3 +159,31 @@ def test_work_is_cut_into_whole_minutes_and_shares() -> None:
     assert [two - one for one, two in cut] == [timedelta(minutes=3)] * 3 + [timedelta(minutes=1)]
     assert [one.of for one in shares(2_500_000, "group")] == [3, 3, 3]
     assert shares(2_500_000, None) == [Share()]
+
+
+def test_files_of_an_older_and_a_newer_version_are_read(tmp_path: Path) -> None:
+    """An older one lacks columns, a newer one has some that nobody knows here."""
+    polls = eventful(seed=3, polls=12)
+    files = written(polls, tmp_path, thin=False)
+    older = pl.read_parquet(files["group_offsets"].paths[0])
+    assert older["is_subscribed"].null_count() < older.height
+    older.drop("run", "mark", "lost_messages").write_parquet(files["group_offsets"].paths[0])
+    newer = pl.read_parquet(files["group_offsets"].paths[1])
+    newer.with_columns(pl.lit(1).alias("of_the_future")).write_parquet(
+        files["group_offsets"].paths[1]
+    )
+    for row in polls[0]["group_offsets"]:
+        row.pop("lost_messages", None)
+    end = bronze.START + timedelta(minutes=3)
+    assert_same(history(files, [bronze.START, end], share_count=1), wanted(polls))
+
+
+@pytest.mark.parametrize(
+    "size", [pytest.param(0, id="empty"), pytest.param(900, id="half-written")]
+)
+def test_a_broken_file_is_named_by_its_table(tmp_path: Path, size: int) -> None:
+    files = written(eventful(seed=3, polls=3), tmp_path, thin=False)
+    path = Path(files["group_offsets"].paths[1])
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(HistoryError, match=r"^group_offsets: a file cannot be read: "):
+        files["group_offsets"].collect(["group", "lag"], pl.lit(True))
