@@ -26,7 +26,8 @@ class Rules:
         longest_window_seconds: ... up to this.
         trial_seconds: Time within which a step down is taken back if it was wrong.
         cooldown_seconds: The least time between two steps up.
-        downs_a_day: Steps down in a day, at most.
+        changes_a_day: Changes in a day beyond which there is no further step down: it would want
+            one up again.
     """
 
     agree: int = 3
@@ -35,7 +36,7 @@ class Rules:
     longest_window_seconds: float = 14400.0
     trial_seconds: float = 900.0
     cooldown_seconds: float = 120.0
-    downs_a_day: int = 5
+    changes_a_day: int = 12
 
 
 DEFAULT_RULES = Rules()
@@ -119,8 +120,8 @@ def decide(
         return Move(current, kept, "needed within the window")
     if min(at - since, rested) < window:
         return Move(current, kept, "fewer would do, but not for long enough yet")
-    if sum(1 for _, step in changes if step < 0) >= rules.downs_a_day:
-        return Move(current, kept, "fewer would do, but the day's steps down are used up")
+    if len(changes) + 2 > rules.changes_a_day:
+        return Move(current, kept, "fewer would do, but the day's changes are used up")
     return _changed(most, current, kept, at, "fewer were enough for the whole window")
 
 

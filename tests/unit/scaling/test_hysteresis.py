@@ -11,13 +11,11 @@ import pytest
 from scaling.hysteresis import Memory, Rules, decide
 from scaling.sizing import Binding, Sizing, Verdict
 
-RULES = Rules(agree=3, of=4, down_window_seconds=600.0, cooldown_seconds=120.0, downs_a_day=2)
+RULES = Rules(agree=3, of=4, down_window_seconds=600.0, cooldown_seconds=120.0, changes_a_day=5)
 
 
 def sizing(consumers: int, **more: Any) -> Sizing:
-    base = Sizing(
-        Verdict.SIZED, consumers, Binding.STEADY, (), 0.5, 0.9, False, (), "because"
-    )
+    base = Sizing(Verdict.SIZED, consumers, Binding.STEADY, (), 0.5, 0.9, False, (), "because")
     return replace(base, **more)
 
 

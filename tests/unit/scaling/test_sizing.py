@@ -136,7 +136,7 @@ def test_slow_member_is_given_less() -> None:
 
 
 def test_growing_backlog_after_a_step_down_is_late_earlier() -> None:
-    early = {"time_lag_seconds": 18.0, "lag": 100.0, "is_growing": True}
+    early: dict[str, Any] = {"time_lag_seconds": 18.0, "lag": 100.0, "is_growing": True}
 
     assert not size(situation(8, **early)).is_late
     assert size(situation(8, **early, is_on_trial=True)).is_late
