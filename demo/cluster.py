@@ -127,7 +127,10 @@ class KafkaCluster:
 
     def port(self, broker: int) -> int:
         """Return a broker's client port."""
-        return self._ports[self._known(broker)].client
+        number = self._known(broker)
+        if not self._ports and self._fixed_ports is not None:  # known before the start
+            return self._fixed_ports[number - 1]
+        return self._ports[number].client
 
     def pid(self, broker: int) -> int:
         """Return the process id of a broker that was started."""
