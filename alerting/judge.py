@@ -296,7 +296,12 @@ def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
     if direction > 0 and rising_for >= rules.trend_seconds:
         still = max(2 * (found.poll_seconds or 0.0), found.commit_period_seconds or 0.0)
         at_highest = found.newest.at - (found.highest_at or found.newest.at) <= still
-        is_late = behind is not None and behind >= rules.late_seconds and at_highest
+        is_late = (
+            behind is not None
+            and behind >= rules.late_seconds
+            and at_highest
+            and found.newest.at - found.working_since >= rules.steady_seconds
+        )
         lasting = growth is not None and growth.is_lasting
         return _Verdict(
             Status.FALLING_BEHIND,
@@ -326,7 +331,7 @@ def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
             Status.FALLING_BEHIND,
             f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
             found.first_at,
-            is_lasting=found.newest.at - found.first_at >= rules.lasting_seconds,
+            is_lasting=found.newest.at - found.working_since >= rules.lasting_seconds,
         )
     return _Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
 

@@ -146,6 +146,12 @@ class Measurement:
         return self.waiting.pauses.usual_seconds
 
     @property
+    def working_since(self) -> float:
+        """Since when it works as it does: since it was away, stood still or was rewound."""
+        rewound = self.rewind.at if self.rewind is not None else self.first_at
+        return max(self.first_at, self.resumed_at or self.first_at, rewound)
+
+    @property
     def first_at(self) -> float:
         """Time of the first sample in the window."""
         return self.window.samples[0].at

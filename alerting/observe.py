@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -93,21 +93,38 @@ def group_statuses(frames: Frames) -> dict[GroupKey, GroupStatus]:
         timedelta(seconds=2 * frames.interval_seconds),
     )
     windows = build_windows(offsets, groups)
-    return {key: group_status(found, now=frames.now) for key, found in windows.items()}
+    found = {key: group_status(one, now=frames.now) for key, one in windows.items()}
+    for key in unread_groups(frames):
+        found.setdefault(key, group_status((), now=frames.now))
+    return found
 
 
-def observe(frames: Frames, only: str | None = None) -> Seen:
+def unread_groups(frames: Frames) -> list[GroupKey]:
+    """Return the groups that the newest poll knew of and could not read."""
+    unread = frames.newest(GROUPS).filter(pl.col("unknown_reason").is_not_null())
+    return [GroupKey(frames.cluster, group) for group in unread["group"].to_list()]
+
+
+def observe(
+    frames: Frames,
+    only: str | None = None,
+    watched: Mapping[GroupKey, GroupStatus] | None = None,
+) -> Seen:
     """Look at everything that is known of one cluster.
 
     Args:
         frames: Its rows.
         only: The one check that is of interest; what only others need is passed over.
+        judge: Who tells what groups are doing; by default the rows of the frames alone.
+        watched: What each group is doing, where somebody remembers more than the rows tell.
     """
     monitor = list(monitor_observations(frames))
     if is_blind(frames, monitor):
         return Seen(tuple(monitor), True, frozenset())
     needs_groups = only is None or only in (*_GROUP_CHECKS, "redrive_stopped")
-    statuses = group_statuses(frames) if needs_groups else {}
+    statuses: Mapping[GroupKey, GroupStatus] = {}
+    if needs_groups:
+        statuses = group_statuses(frames) if watched is None else watched
     topics = frames.rows(TOPICS).sort("observed_at").unique(["cluster", "topic"], keep="last")
     extras = group_extras(
         frames.rows(GROUPS).sort("observed_at").unique(["cluster", "group"], keep="last"),

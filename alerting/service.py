@@ -17,6 +17,7 @@ from alerting.errors import AlertingError, StoreBusyError, StoreError
 from alerting.frames import Frames
 from alerting.lifecycle import Alert, active, advance
 from alerting.matching import Maintenance, Silence
+from alerting.memory import GroupMemory
 from alerting.notices import Notice, Pace, plan
 from alerting.notify.sender import Sender
 from alerting.notify.targets import make_target
@@ -24,10 +25,12 @@ from alerting.observe import evaluate_cluster, observe
 from alerting.reading import clusters_of, read_frames
 from alerting.rulefile import RuleSet, load_rules
 from alerting.store import AlertStore
+from alerting.watch import LagWatch
 from config.alerting import TargetSettings
 from config.errors import ConfigError
 from config.settings import Settings
 from lake.store import Lake
+from lake.tables import GROUP_OFFSETS, GROUPS
 
 SERVICE = "service"
 """Under this name the store keeps what the service says of itself."""
@@ -71,15 +74,32 @@ def sample_time(frames: Frames) -> float:
 
 
 def evaluate_once(
-    frames: Frames, rules: RuleSet, store: AlertStore, pace: Pace, targets: Sequence[TargetSettings]
+    frames: Frames,
+    rules: RuleSet,
+    store: AlertStore,
+    pace: Pace,
+    targets: Sequence[TargetSettings],
+    watch: LagWatch | None = None,
 ) -> Outcome:
     """Evaluate one cluster, and write its alerts and the messages that follow into the store.
+
+    Args:
+        frames: Its rows.
+        rules: All rules.
+        store: Where alerts are kept.
+        pace: How often something is told.
+        targets: Who is told.
+        watch: Remembers the groups' past, and takes over what is new; None: only the rows count.
 
     Raises:
         StoreError: The store cannot be read or written; nothing of it was written.
     """
     cluster, now = frames.cluster, sample_time(frames)
-    seen = observe(frames)
+    watched = None
+    if watch is not None:
+        watch.add(frames.rows(GROUP_OFFSETS), frames.rows(GROUPS))
+        watched = watch.statuses(frames.now)
+    seen = observe(frames, watched=watched)
     evaluation = evaluate_cluster(rules.rules, seen, cluster)
     alerts = advance(store.alerts(cluster), evaluation, held_back(evaluation.findings), now)
     silences = store.silences(now)
@@ -148,6 +168,8 @@ class AlertingService:
         self.store = AlertStore(path)
         self._exit.callback(self.store.close)
         self._lake = Lake(settings.lake)
+        self._memory = GroupMemory(self._lake)
+        self._watches: dict[str, LagWatch] = {}
         url = dashboard_url(settings)
         self._senders = [
             Sender(target, make_target(target, url), self.store, self._firing_for(target))
@@ -201,7 +223,12 @@ class AlertingService:
             try:
                 frames = read_frames(self._lake, cluster, self._clock(), self._started_at)
                 evaluate_once(
-                    frames, self._rules, self.store, self._pace, self._settings.alerting.targets
+                    frames,
+                    self._rules,
+                    self.store,
+                    self._pace,
+                    self._settings.alerting.targets,
+                    self._watches.setdefault(cluster, LagWatch(cluster)),
                 )
             except AlertingError as error:
                 failures[cluster] = str(error)

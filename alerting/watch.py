@@ -96,6 +96,7 @@ class LagWatch:
         self._polls: list[_Poll] = []
         self._unread: dict[int, tuple[float, str]] = {}
         self._reasons: dict[int, str] = {}
+        self._seen_at: dict[int, float] = {}
         self._dirty_at = np.zeros(0)
         self._advanced_at = np.zeros(0)
         self._first_end: Integers = np.zeros(0, dtype=np.int64)
@@ -122,7 +123,7 @@ class LagWatch:
         }
 
     def statuses(self, now: float | None = None) -> dict[GroupKey, GroupStatus]:
-        """Return what every group of the newest poll is doing.
+        """Return what every group of the last ten minutes is doing.
 
         Args:
             now: The present in Unix seconds; where given, polls that are too old say nothing.
@@ -149,7 +150,7 @@ class LagWatch:
         is_ok = (fine > 0) & (fine + quiet == every)
         found: dict[GroupKey, GroupStatus] = {}
         for group, index in self._groups.items():
-            if not every[index] and index not in self._unread:
+            if newest.at - self._seen_at[index] > self._rules.window_seconds:
                 continue
             key = GroupKey(self._cluster, group)
             if age > self._rules.stale_polls * step:
@@ -215,6 +216,7 @@ class LagWatch:
         members = np.full(groups, _NONE, dtype=np.int64)
         states: list[str | None] = [None] * groups
         for group, count, state in facts.iter_rows():
+            self._seen_at[self._groups[group]] = at
             members[self._groups[group]] = _NONE if count is None else count
             states[self._groups[group]] = state
         poll = _Poll(

@@ -192,7 +192,9 @@ def _value(found: Mapping[str, Any], key: str, where: str) -> Any:
 def _list(
     found: Mapping[str, Any], key: str, where: str, default: Sequence[Any] | None = None
 ) -> Sequence[Any]:
-    value = found.get(key, default)
+    value = default if found.get(key) is None else found[key]
+    if value is None:
+        raise ScenarioError(f"{where} has no {key}")
     if not isinstance(value, list):
         raise ScenarioError(f"{key} of {where} is no list")
     return value
