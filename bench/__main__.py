@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import collect, commits, figures, forecasts, history, upkeep, workers
+from bench import collect, commits, figures, forecasts, history, status, upkeep, workers
 from bench.figures import Figure
 from bench.groups import broker_with_groups
 from simulation.traces import TraceError, read_traces
@@ -17,6 +17,7 @@ from spark_metrics.derived.series import Floats
 
 _SMALL, _LARGE = 1_000, 10_000
 _SMALL_SECONDS, _LARGE_SECONDS = 0.35, 3.0
+_STATUS_SECONDS = 1.0  # of one core, for 150,000 group partitions
 
 app = typer.Typer(
     help="Measures Headroom on this machine, against real brokers that it starts.",
@@ -43,6 +44,16 @@ def poll(
 def commit_log(as_json: JsonOption = False) -> None:
     """Time the reading of a million commits from the coordinators' log; 1 GB of memory needed."""
     _show(_commits(), as_json)
+
+
+@app.command("status")
+def group_status(
+    groups: Annotated[int, typer.Option(min=1, help="How many groups of 15 partitions.")] = _LARGE,
+    polls: PollsOption = 10,
+    as_json: JsonOption = False,
+) -> None:
+    """Time the judging of every group at a poll; no broker is needed."""
+    _show(_status(groups, polls), as_json)
 
 
 @app.command("forecasts")
@@ -95,6 +106,7 @@ def everything(as_json: JsonOption = False) -> None:
         [
             *_poll(_SMALL, 30),
             *_poll(_LARGE, 100),
+            *_status(_LARGE, 10),
             *_commits(),
             *_forecasts(None),
             *_history(_LARGE, 24),
@@ -131,6 +143,11 @@ def _upkeep(days: int, polls: int) -> list[Figure]:
         return upkeep.measure(days, polls, status.update)
 
 
+def _status(groups: int, polls: int) -> list[Figure]:
+    with Console(stderr=True).status(f"Judging {groups:,} groups, poll after poll"):
+        return status.measure(groups, polls, _STATUS_SECONDS if groups == _LARGE else None)
+
+
 def _commits() -> list[Figure]:
     with Console(stderr=True).status("Writing a million commits and reading them five times"):
         return commits.measure()
@@ -144,10 +161,10 @@ def _history(groups: int, polls: int) -> list[Figure]:
 def _poll(groups: int, polls: int) -> list[Figure]:
     goals = {_SMALL: _SMALL_SECONDS, _LARGE: _LARGE_SECONDS}
     with (
-        Console(stderr=True).status(f"Starting a broker with {groups:,} groups") as status,
+        Console(stderr=True).status(f"Starting a broker with {groups:,} groups") as shown,
         broker_with_groups(groups) as cluster,
     ):
-        status.update(f"{polls} polls of {groups:,} groups")
+        shown.update(f"{polls} polls of {groups:,} groups")
         return collect.measure(cluster.bootstrap_servers, groups, polls, goals.get(groups))
 
 
