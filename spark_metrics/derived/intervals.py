@@ -6,7 +6,17 @@ import polars as pl
 
 from scaling.intervals import DEFAULT_RULES
 
-NEEDED = ("cluster", "group", "topic", "partition", "observed_at", "committed", "log_end", "lag")
+NEEDED = (
+    "cluster",
+    "group",
+    "topic",
+    "partition",
+    "observed_at",
+    "committed",
+    "log_end",
+    "lag",
+    "member_id",
+)
 LONGEST_GAP_SECONDS = 600.0
 """Samples further apart tell nothing of what happened in between."""
 _PARTITION = ("cluster", "group", "topic", "partition")
@@ -19,7 +29,7 @@ def gains(offsets: pl.DataFrame) -> pl.DataFrame:
     """Return what each partition's counters gained since the sample before.
 
     Args:
-        offsets: Rows of ``group_offsets``, every poll filled in, with ``NEEDED`` and member_id.
+        offsets: Rows of ``group_offsets``, every poll filled in, with ``NEEDED``.
 
     Returns:
         The samples that have one before them, with minute, member, seconds, consumed, arrived,

@@ -65,11 +65,8 @@ class DerivedTables:
         return _arranged(rows.where(dates & (time >= since) & (time < until)), table)
 
     def hours(self, table: Table, since: datetime, until: datetime) -> DataFrame:
-        """Return the hours of a history table, with ``generated``; see ``read``."""
-        rows = self.read(table, since, until).where("grain_seconds = 3600")
-        if "generated" in rows.columns:
-            return rows
-        return rows.withColumn("generated", F.lit(None).cast("boolean"))
+        """Return the hours of a history table; see ``read``."""
+        return self.read(table, since, until).where("grain_seconds = 3600")
 
     def replace(self, table: Table, rows: DataFrame, as_of: datetime) -> None:
         """Put rows in the place of the whole table, in one commit.
