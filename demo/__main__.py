@@ -106,10 +106,10 @@ def _run(folder: DataFolder, options: Options) -> None:
         ensure_class_archive(java)
     demo = RunningDemo(folder, options, java, _tell)
     try:
-        demo.write_config()
-        demo.start_past()
         with _step(f"{options.brokers} Kafka brokers"):
             demo.start_brokers()
+        demo.write_config()
+        demo.start_past()
         with _step("topics, producers, consumers"):
             demo.start_workload()
             demo.start_services("collectors", "dashboard")
