@@ -21,12 +21,12 @@ def _rule(
 
 
 DEFAULT_RULES: tuple[Rule, ...] = (
-    # Groups. The status waits by itself until it is sure, so that "for" adds nothing, but for the
-    # minute that a deploy takes; that nothing is known is said by the rules on collection. An
-    # objective is one's own, so that lag and time lag have none by default.
+    # Groups. The status waits by itself until it is sure; "for" adds the minute that a deploy
+    # takes, and the time until others take over from a consumer that crashed. That nothing is known
+    # is said by the rules on collection. An objective is one's own: lag and time lag have none.
     _rule("GroupLosingData", "losing_data", _CRITICAL),
     _rule("GroupStopped", "stopped", _CRITICAL, lasts=_MINUTE),
-    _rule("GroupStalled", "stalled", _CRITICAL),
+    _rule("GroupStalled", "stalled", _CRITICAL, lasts=30.0),
     _rule("GroupFallingBehind", "falling_behind", _WARNING, keep=10 * _MINUTE),
     _rule("GroupRewound", "rewound", _WARNING),
     _rule("GroupUnknown", "unknown", _INFO, lasts=5 * _MINUTE),
