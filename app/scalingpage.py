@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import streamlit as st
 
+from alerting.samples import PartitionStatus
 from app import advicehistory, components, queries
 from app.advice import WORDS
 from app.axis import page_axis
@@ -55,21 +56,22 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
             )
     with right, components.section("What each partition gets"):
         rates = [
-            (f"{p.status.topic}-{p.status.partition}", p.status.numbers.arrival_per_second)
+            (_name(facts, p.status), p.status.numbers.arrival_per_second)
             for p in facts.partitions
             if p.status.subscribed
         ]
+        uneven = hot_partitions(facts)
         hot = {
-            f"{topic}-{number}"
-            for topic, one in hot_partitions(facts).items()
-            for number in one.hot
+            _name(facts, p.status)
+            for p in facts.partitions
+            if p.status.topic in uneven and p.status.partition in uneven[p.status.topic].hot
         }
         low = facts.capacity.low if facts.capacity is not None else None
         components.chart(
             skew_chart(rates, hot, low, palette=view.palette),
             key="skew",
             alt="Messages a second by partition",
-            note=f"Hot: {', '.join(sorted(hot))}" if hot else "No partition is hot.",
+            note=f"Hot: {', '.join(sorted(hot))}." if hot else "No partition is hot.",
         )
     left, right = st.columns(2, gap="small")
     with left, components.section("What is expected to arrive"), components.guarded():
@@ -211,6 +213,12 @@ def _sustained(asked: Situation, consumers: int) -> float:
     total = float(asked.arrival.sum())
     busiest = float(np.bincount(asked.shape.holders(consumers), asked.arrival).max())
     return (asked.capacity.low or 0.0) * (total / busiest if busiest > 0 else consumers)
+
+
+def _name(facts: GroupFacts, status: PartitionStatus) -> str:
+    """Name a partition: by its number alone where the group reads one topic."""
+    number = str(status.partition)
+    return number if len(facts.subscribed) == 1 else f"{status.topic}-{number}"
 
 
 def _why_not(facts: GroupFacts) -> str:

@@ -71,20 +71,17 @@ def load_chart(
     made.traces.append(
         {
             "type": "bar",
-            "x": [str(one.consumers) for one in loads],
-            "y": [one.per_second for one in loads],
-            "marker": {"color": colours},
-            "text": [
-                "advised"
+            "x": [
+                f"{one.consumers}<br>advised"
                 if one.consumers == proposed
-                else "now"
+                else f"{one.consumers}<br>now"
                 if one.consumers == current
-                else ""
+                else str(one.consumers)
                 for one in loads
             ],
-            "textposition": "outside",
-            "cliponaxis": False,
-            "hovertemplate": "%{x} consumers: %{y:,.3~r}/s<extra></extra>",
+            "y": [one.per_second for one in loads],
+            "marker": {"color": colours},
+            "hovertemplate": "%{y:,.3~r}/s<extra></extra>",
         }
     )
     made.x.update(title={"text": "consumers", "font": {"size": 11, "color": palette.quiet}})

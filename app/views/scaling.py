@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import advice, components, decisions, pages, queries, scalingpage, whatif
-from app.format import count, escape
+from app.format import count, escape, thin
 from app.view import current
 from lake.errors import LakeError
 from lake.tables import CAPACITY, CONNECTORS, DITTO_CONNECTIONS, FORECASTS, QUEUES
@@ -125,7 +125,7 @@ if groups:
     facts = groups[chosen]
     proposed = advised[chosen].proposed if chosen in advised else None
     if chosen in advised:
-        st.caption(escape(advised[chosen].reason))
+        st.caption(escape(thin(advised[chosen].reason)))
     scalingpage.evidence(view, facts, proposed)
     whatif.panel(view, facts, proposed)
 
