@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import collect, commits, figures, forecasts, history, status, upkeep, workers
+from bench import collect, commits, figures, forecasts, history, scaling, status, upkeep, workers
 from bench.figures import Figure
 from bench.groups import broker_with_groups
 from simulation.traces import TraceError, read_traces
@@ -54,6 +54,15 @@ def group_status(
 ) -> None:
     """Time the judging of every group at a poll; no broker is needed."""
     _show(_status(groups, polls), as_json)
+
+
+@app.command("scaling")
+def group_sizing(
+    groups: Annotated[int, typer.Option(min=1, help="How many groups of 15 partitions.")] = _LARGE,
+    as_json: JsonOption = False,
+) -> None:
+    """Time the sizing of groups: capacity, demand and number of consumers; no broker is needed."""
+    _show(_scaling(groups), as_json)
 
 
 @app.command("forecasts")
@@ -107,6 +116,7 @@ def everything(as_json: JsonOption = False) -> None:
             *_poll(_SMALL, 30),
             *_poll(_LARGE, 100),
             *_status(_LARGE, 10),
+            *_scaling(_LARGE),
             *_commits(),
             *_forecasts(None),
             *_history(_LARGE, 24),
@@ -146,6 +156,13 @@ def _upkeep(days: int, polls: int) -> list[Figure]:
 def _status(groups: int, polls: int) -> list[Figure]:
     with Console(stderr=True).status(f"Judging {groups:,} groups, poll after poll"):
         return status.measure(groups, polls, _STATUS_SECONDS if groups == _LARGE else None)
+
+
+def _scaling(groups: int) -> list[Figure]:
+    with Console(stderr=True).status("Sizing groups") as status:
+        return scaling.measure(
+            groups, _LARGE, lambda done: status.update(f"{done:,} of {groups:,} groups sized")
+        )
 
 
 def _commits() -> list[Figure]:
