@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import SecretStr
 
 from config.settings import LakeSettings
+from runtime.errors import JarsError
 from runtime.jars import IvyResolver, ensure
 from runtime.jarsets import JarSet
 from runtime.java import Java
 from runtime.processes import Child, ProcessGroup, free_ports, wait_until
+from tests.support import unavailable
 
 S3PROXY = JarSet(
     name="s3proxy-4.1.0",
@@ -137,3 +141,14 @@ class S3Server:
     def _answers(self) -> bool:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self._port)) == 0
+
+
+@contextmanager
+def running_s3(java: Java, folder: Path) -> Iterator[S3Server]:
+    """Yield a server; without its jars the test is left out (in CI: fails)."""
+    try:
+        ensure(S3PROXY, IvyResolver(java))
+    except JarsError as error:
+        unavailable(str(error))
+    with S3Server(java, folder) as server:
+        yield server

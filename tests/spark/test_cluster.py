@@ -17,15 +17,13 @@ from bench.standalone import Standalone
 from config.settings import LakeSettings
 from lake.errors import LakeError
 from lake.store import Lake
-from lake.tables import GROUP_OFFSETS, JOBS
-from runtime.errors import JarsError
+from lake.tables import JOBS
 from runtime.java import Java
-from tests.servers.s3 import KEY, SECRET, S3Server
+from tests.servers.s3 import KEY, SECRET, S3Server, running_s3
 from tests.spark import bronze
 from tests.spark.comparing import assert_recomputed
 from tests.spark.pasts import eventful
 from tests.spark.processes import kill, run, start, wait_until
-from tests.support import unavailable
 
 DEADLINE_SECONDS = 400.0
 """Of a start or a round; a quiet machine needs a tenth of it."""
@@ -35,11 +33,8 @@ ENVIRONMENT = {"TEST_STORE_KEY": KEY, "TEST_STORE_SECRET": SECRET}
 
 @pytest.fixture(scope="module")
 def s3(java: Java, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    try:
-        with S3Server(java, tmp_path_factory.mktemp("s3")) as server:
-            yield server
-    except JarsError as error:
-        unavailable(str(error))
+    with running_s3(java, tmp_path_factory.mktemp("s3")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -155,29 +150,6 @@ def test_a_cluster_loses_a_worker_and_its_store(
     assert SECRET not in lake.read(JOBS).write_csv()
     for log in (path for path in s3.objects.rglob("*") if path.is_file()):
         assert SECRET.encode() not in log.read_bytes()
-
-
-def test_collectors_that_write_at_once_lose_nothing(
-    make_world: Callable[..., World],
-) -> None:
-    world = make_world("writers")
-    models = [bronze.Model(cluster=f"c{number}", seed=number, calm=True) for number in range(4)]
-    pasts = [bronze.history(model, polls=5) for model in models]
-
-    def write(past: list[bronze.Rows]) -> None:
-        own = Lake(world.settings)
-        for poll in past:
-            bronze.append(own, poll)
-
-    writers = [threading.Thread(target=write, args=(past,)) for past in pasts]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(120)
-    found = world.lake.read(GROUP_OFFSETS)
-    wanted = sum(len(poll["group_offsets"]) for past in pasts for poll in past)
-    assert found.height == wanted
-    assert found.unique(["cluster", "observed_at", "group", "topic", "partition"]).height == wanted
 
 
 def test_a_store_that_answers_with_rubbish_is_told_and_nothing_is_lost(
