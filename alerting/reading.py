@@ -55,7 +55,13 @@ def clusters_of(settings: Settings) -> list[str]:
     return names
 
 
-def read_frames(lake: Lake, cluster: str, now: float, watched_since: float = 0.0) -> Frames:
+def read_frames(
+    lake: Lake,
+    cluster: str,
+    now: float,
+    watched_since: float = 0.0,
+    offsets_since: float | None = None,
+) -> Frames:
     """Read the rows of one cluster up to a moment; a table that cannot be read is an error of it.
 
     Args:
@@ -63,22 +69,31 @@ def read_frames(lake: Lake, cluster: str, now: float, watched_since: float = 0.0
         cluster: The cluster.
         now: The moment, in Unix seconds.
         watched_since: Since when somebody evaluates.
+        offsets_since: Rows of ``group_offsets`` that are older are known already.
     """
-    return read_span(lake, cluster, now, now, watched_since)
+    return read_span(lake, cluster, now, now, watched_since, offsets_since)
 
 
 def read_span(
-    lake: Lake, cluster: str, first: float, last: float, watched_since: float = 0.0
+    lake: Lake,
+    cluster: str,
+    first: float,
+    last: float,
+    watched_since: float = 0.0,
+    offsets_since: float | None = None,
 ) -> Frames:
     """Read the rows that evaluations between two moments look at."""
     start, end = datetime.fromtimestamp(first, UTC), datetime.fromtimestamp(last, UTC)
     tables: dict[str, pl.DataFrame] = {}
     errors: dict[str, str] = {}
     for table, length in _LOOK_BACK:
+        since = start - length
+        if table is GROUP_OFFSETS and offsets_since is not None:
+            since = max(since, datetime.fromtimestamp(offsets_since, UTC))
         try:
             tables[table.name] = lake.read(
                 table,
-                since=start - length,
+                since=since,
                 until=end + timedelta(microseconds=1),
                 cluster=cluster,
             )
