@@ -33,6 +33,12 @@ from runtime.services import Service, Supervisor, services
 
 CLUSTER_NAME = "demo"
 POLL_SECONDS = 5
+
+# Polls come three times as often as by default: so do alerts come and go.
+_RULES = {
+    "GroupStopped": {"for": f"{3 * POLL_SECONDS}s", "keep_firing_for": f"{3 * POLL_SECONDS}s"},
+    "BrokerMissing": {"keep_firing_for": f"{3 * POLL_SECONDS}s"},
+}
 _ROOT = str(Path(__file__).resolve().parent.parent)
 
 
@@ -126,11 +132,13 @@ class RunningDemo:
             "connect": [self.connect.configuration()],
             "rabbitmq": [] if self.rabbit is None else [self.rabbit.configuration()],
             "lake": {"uri": "lake"},
-            "alerting": {"state": "alerts.sqlite"},
+            "alerting": {"state": "alerts.sqlite", "rules": "rules.yaml"},
             "spark": {"trigger_seconds": 10},
             "app": {"port": self._options.port, "refresh_seconds": POLL_SECONDS},
         }
         self._folder.config.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+        rules = self._folder.config.with_name("rules.yaml")
+        rules.write_text(yaml.safe_dump({"rules": _RULES}, sort_keys=False), encoding="utf-8")
         return self._folder.config
 
     def start_past(self) -> None:

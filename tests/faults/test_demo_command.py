@@ -20,6 +20,8 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from alerting.lifecycle import Alert, active
+from alerting.store import AlertStore
 from config.load import load
 from config.settings import LakeSettings
 from demo.connect_part import ARCHIVE, EXPORT, UNREADABLE
@@ -32,6 +34,7 @@ from runtime.java import Java
 from tests.support import eventually, unavailable
 
 ROOT = Path(__file__).parents[2]
+ABOUT = ("group", "broker", "connector", "name")
 pytestmark = pytest.mark.kafka
 
 
@@ -171,6 +174,35 @@ def test_connect_runs_and_its_dead_letters_are_found(running: Up) -> None:
     assert {each["key"].rsplit(".", 1)[1] for each in row["reasons"]} == {"DataException"}
 
 
+def fires(running: Up) -> dict[tuple[str, str], Alert]:
+    """Return what fires, by the rule and what it is about."""
+    store = AlertStore(running.folder / "alerts.sqlite")
+    try:
+        return {
+            (alert.rule, next(v for k, v in alert.labels.items() if k in ABOUT)): alert
+            for alert in active(store.alerts("demo").values())
+            if set(ABOUT) & set(alert.labels)
+        }
+    finally:
+        store.close()
+
+
+def test_the_troubles_of_the_demo_are_told(running: Up) -> None:
+    """Given groups that are stuck, stopped and losing data, then each is told as what it is."""
+    wanted = {
+        ("GroupStalled", "invoice-rendering"),
+        ("GroupStopped", "shipment-notification"),
+        ("GroupLosingData", "telemetry-archive"),
+        ("DeadLettersArriving", "orders.placed-dlt"),
+        ("DeadLettersArriving", "warehouse_sink.dlq"),
+        ("ConnectorTasksFailed", EXPORT),
+    }
+    eventually(
+        lambda: wanted <= fires(running).keys(), timeout_seconds=150, what="alerts of the demo"
+    )
+    assert fires(running)["GroupStalled", "invoice-rendering"].status == "STALLED"
+
+
 def test_a_killed_broker_is_gone_and_comes_back(running: Up) -> None:
     before = running.status()
     pid = before["brokers"][1]["process"]
@@ -179,8 +211,12 @@ def test_a_killed_broker_is_gone_and_comes_back(running: Up) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     eventually(lambda: seen(before, 2) == {1, 3}, what="metadata without broker 2")
+    eventually(lambda: ("BrokerMissing", "2") in fires(running), timeout_seconds=60, what="alert")
     assert running.fault("restore") == "broker 2 started again"
     assert seen(before, 2) == {1, 2, 3}
+    eventually(
+        lambda: ("BrokerMissing", "2") not in fires(running), timeout_seconds=90, what="resolution"
+    )
 
 
 def test_a_frozen_broker_is_shown_and_thawed(running: Up) -> None:
@@ -195,10 +231,13 @@ def test_consumers_leave_and_come_back(running: Up) -> None:
     status = running.status()
     assert status["consumers"]["fraud-scoring"] == 0
     assert status["stopped_groups"] == ["fraud-scoring"]
+    alert = ("GroupStopped", "fraud-scoring")
+    eventually(lambda: alert in fires(running), timeout_seconds=120, what="alert")
     assert running.fault("restore") == "consumers of fraud-scoring back"
     eventually(
         lambda: running.status()["consumers"]["fraud-scoring"] == 2, what="two consumers again"
     )
+    eventually(lambda: alert not in fires(running), timeout_seconds=120, what="resolution")
 
 
 @pytest.mark.parametrize(
