@@ -64,7 +64,7 @@ def test_compose_runs_every_role_on_a_valid_configuration() -> None:
         if name != "kafka"
     }
 
-    assert modules == {"collectors", "spark_metrics", "app"}
+    assert modules == {"alerting", "collectors", "spark_metrics", "app"}
     brokers = load(Path("deploy/headroom.yaml")).clusters[0].bootstrap_servers
     assert (
         f"PLAINTEXT://{brokers}" == services["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
