@@ -114,8 +114,7 @@ def _run(folder: DataFolder, options: Options) -> None:
             demo.start_workload()
             demo.start_services("collectors", "dashboard")
             demo.wait_for_workload()
-        demo.wait_for_past()
-        demo.start_services("alerting", "spark")
+        demo.start_services("alerting")
         if options.dashboard:
             with _step("dashboard"):
                 wait_for_dashboard(demo.supervisor.child("dashboard"), options.port)
@@ -123,6 +122,9 @@ def _run(folder: DataFolder, options: Options) -> None:
         with _step("first lag"):
             lag = demo.wait_for_first_lag()
         _out.print(f"first lag in the lake after {watch.seconds:.0f} s: {lag} messages")
+        with _step("generated history"):
+            demo.wait_for_past()
+        demo.start_services("spark")
         _out.print(f"Kafka: {demo.cluster.bootstrap_servers}")
         _out.print(demo.start_connect())
         _out.print(demo.start_rabbitmq())

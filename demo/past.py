@@ -25,7 +25,9 @@ from simulation.simulator import Simulation
 DAYS = 15
 MINUTE_SECONDS = 60.0
 
-_SLOWER_GROUP, _SLOWER, _SLOWER_FROM, _SLOWER_TO = "order-fulfilment", 0.33, 9.4 * DAY, 6.4 * DAY
+_SLOWER_GROUP, _SLOWER_FROM, _SLOWER_TO = "order-fulfilment", 9.4 * DAY, 6.4 * DAY
+_TOO_LITTLE = 0.85
+"""Slower consumers can do so much of what arrives when most does."""
 _GROWING_TOPIC, _GROWN_FROM, _GROWING_SINCE = "payments.authorised", 0.65, 6.0 * DAY
 _DAY_SWING, _QUIET_DAYS = 0.35, 0.8
 _ENOUGH = 1.25
@@ -110,21 +112,24 @@ def _minutes(group: Group, catalogue: Catalogue, until: datetime, days: float) -
 def _workload(group: Group, catalogue: Catalogue, until: datetime, days: float) -> Workload:
     topic = catalogue.topic(group.topic)
     mean, end = mean_rate(catalogue, group.topic), until.timestamp()
+    rate = _rate(group.topic, mean, until)
     busiest = -(-topic.partitions // min(group.members, topic.partitions)) / topic.partitions
-    enough = _ENOUGH * mean * busiest
+    capacity = max(group.capacity_per_second, _ENOUGH * mean * busiest)
     events: tuple[Event, ...] = ()
     if group.name == _SLOWER_GROUP:
+        peak = float(rate(np.arange(end - _SLOWER_FROM, end - _SLOWER_TO, 600.0)).max())
+        slower = _TOO_LITTLE * peak * busiest / capacity
         events = (
-            Event(end - _SLOWER_FROM, lambda simulation: simulation.set_capacity(_SLOWER)),
+            Event(end - _SLOWER_FROM, lambda simulation: simulation.set_capacity(slower)),
             Event(end - _SLOWER_TO, lambda simulation: simulation.set_capacity(1.0)),
         )
     return Workload(
         name=group.name,
         topics={group.topic: topic.partitions},
-        rate=_rate(group.topic, mean, until),
+        rate=rate,
         consumers=Consumers(
             count=group.members,
-            rate_per_second=max(group.capacity_per_second, enough),
+            rate_per_second=capacity,
             noise=0.1,
             noise_seconds=300.0,
             assignor=Assignor.UNIFORM if group.protocol == "consumer" else Assignor.RANGE,
