@@ -93,9 +93,7 @@ def two_workers(
     as_json: JsonOption = False,
 ) -> None:
     """Compare two workers of a Spark cluster with one; 4 GB of memory needed."""
-    with Console(stderr=True).status("Starting a Spark cluster") as status:
-        found = workers.measure(rows, groups, status.update)
-    _show(found, as_json)
+    _show(_workers(rows, groups), as_json)
 
 
 @app.command("history")
@@ -110,7 +108,7 @@ def of_history(
 
 @app.command("all")
 def everything(as_json: JsonOption = False) -> None:
-    """Run every benchmark; about twenty minutes."""
+    """Run every benchmark; about half an hour."""
     _show(
         [
             *_poll(_SMALL, 30),
@@ -120,6 +118,8 @@ def everything(as_json: JsonOption = False) -> None:
             *_commits(),
             *_forecasts(None),
             *_history(_LARGE, 24),
+            *_upkeep(30, 3),
+            *_workers(3_000_000, _SMALL),
         ],
         as_json,
     )
@@ -163,6 +163,11 @@ def _scaling(groups: int) -> list[Figure]:
         return scaling.measure(
             groups, _LARGE, lambda done: status.update(f"{done:,} of {groups:,} groups sized")
         )
+
+
+def _workers(rows: int, groups: int) -> list[Figure]:
+    with Console(stderr=True).status("Starting a Spark cluster") as status:
+        return workers.measure(rows, groups, status.update)
 
 
 def _commits() -> list[Figure]:
