@@ -35,6 +35,9 @@ MENU = (
     "Dead letters",
     "Kafka Connect",
     "Queues",
+    "Alerts",
+    "Silences",
+    "Rules",
     "Scaling",
     "Collection health",
 )

@@ -20,6 +20,9 @@ MENU = {
     "Brokers and replication": "Broker 2 is missing",
     "Dead letters": "fail, in",
     "Queues": "No RabbitMQ is watched",
+    "Alerts": "The alerting service has not run yet",
+    "Silences": "No silence is on",
+    "Rules": "34 rules",
     "Scaling": "changes advised",
     "Collection health": "not collected in full",
 }
