@@ -5,7 +5,17 @@ from dataclasses import replace
 import polars as pl
 import streamlit as st
 
-from app import advice, components, decisions, grouppage, grouptable, pages, queries, tables
+from app import (
+    advice,
+    components,
+    decisions,
+    expected,
+    grouppage,
+    grouptable,
+    pages,
+    queries,
+    tables,
+)
 from app.axis import broker_marks, page_axis
 from app.charts.fields import heatmap
 from app.charts.lines import Line, columns_chart
@@ -166,6 +176,8 @@ with components.guarded():
                 alt=f"Messages a second that arrive for {group} and that it consumes, over time",
                 note=history.note,
             )
+        with components.section("Expected to arrive"):
+            expected.draw(view, "group", group)
     with right_side:
         with components.section("Advice"):
             for position, one in enumerate(recommend_group(facts)):

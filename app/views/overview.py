@@ -7,7 +7,7 @@ import polars as pl
 import streamlit as st
 
 from alerting.attention import AttentionItem, attention, headline
-from app import components, decisions, overview, pages, queries, tables
+from app import components, decisions, expected, overview, pages, queries, tables
 from app.axis import page_axis
 from app.charts.lines import Line, columns_chart, series_chart
 from app.format import clock, count, duration, escape, exact, rate, short, thin
@@ -245,6 +245,30 @@ with components.guarded():
             key="flows",
             alt="Messages a second that arrive for all groups and that they consume, over time",
         )
+
+    contributing = expected.contributors(view)
+    if not contributing.is_empty():
+        with components.section(
+            "What changed most in a week",
+            help_text="Topics whose arrival differs most from the week before.",
+        ):
+            tables.show(
+                contributing,
+                {
+                    "topic": Column("topic", pinned=True, opens=(pages.TOPIC, "topic")),
+                    "before_per_second": Column("the week before", "rate"),
+                    "now_per_second": Column("this week", "rate"),
+                    "change_per_second": Column("change", "rate"),
+                    "share_ratio": Column(
+                        "share", "share", help="Of all changes in the same direction."
+                    ),
+                },
+                view=view,
+                key="contributors",
+                alt="Topics whose arrival changed most in a week, the largest change first",
+                noun="topics",
+                rows_shown=5,
+            )
 
     with components.section("Changes in the last hour"):
         changed = overview.changes(groups.frame, course, since=view.now - timedelta(hours=1))

@@ -3,7 +3,7 @@
 import polars as pl
 import streamlit as st
 
-from app import advice, components, decisions, pages, queries, tables, topictable
+from app import advice, components, decisions, expected, pages, queries, tables, topictable
 from app.axis import broker_marks, page_axis
 from app.charts.fields import bars
 from app.charts.lines import Line, columns_chart
@@ -164,6 +164,9 @@ with (
             if how_skewed.unknown_reason is None
             else f"Skew is unknown: {how_skewed.unknown_reason}.",
         )
+
+with components.section("Expected to arrive"):
+    expected.draw(view, "topic", topic)
 
 with components.section("Groups that read it"):
     if readers.is_empty():
