@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from alerting.lag_status import PartitionStatus, Status
 from alerting.words import duration, messages, plural, rate
-from simulation.assignors import Assignor, most_members, useful_group_counts, worst_partitions
 from scaling.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members
 from scaling.facts import GroupFacts, PartitionFacts
 from scaling.model import Confidence, Evidence, Kind, Recommendation, Severity
 from scaling.skew import Skew, skew
+from simulation.assignors import Assignor, most_members, useful_group_counts, worst_partitions
 
 NO_CAPACITY = (
     "what one consumer can process was not measured: that needs times in which it never waits, "
