@@ -212,7 +212,8 @@ def test_topic_facts_from_rows() -> None:
         offsets(consumed=1000), groups(), members(2, 2), topics(), partitions()
     )
 
-    found = topic_facts(topics(), partitions(), brokers(alive=2), topic_readers(groups_found))["demo", "orders"]
+    readers = topic_readers(groups_found)
+    found = topic_facts(topics(), partitions(), brokers(alive=2), readers)["demo", "orders"]
 
     assert (found.brokers, found.partitions) == (2, 4)
     assert (found.replication_factor, found.min_in_sync_replicas) == (3, 2)

@@ -232,7 +232,8 @@ def test_close_to_retention_overrides_patience() -> None:
     assert all(one.severity is Severity.ACT_NOW for one in found)
     # 60,000 + 600 s x 40/s wait, 840 s old at 100/s; the age grows by 1 - 60/100.
     assert evidence(found[0])["time left"] == pytest.approx((1200 - 840) / 0.4, rel=0.02)
-    assert found[0].artefacts[0].text.endswith("--entity-name orders --add-config retention.ms=87600000")
+    change = found[0].artefacts[0].text
+    assert change.endswith("--entity-name orders --add-config retention.ms=87600000")
 
 
 def test_half_used_retention_is_watched_though_the_group_keeps_up() -> None:
