@@ -40,7 +40,7 @@ def run(
         env={**os.environ, **(environment or {})},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=400,
         check=False,
     )
 
