@@ -13,14 +13,16 @@ from hypothesis import strategies as st
 from scaling.capacity import Capacity, CapacityStatus, Estimate
 from scaling.intervals import Floats
 from scaling.sizing import (
-    HIGHEST_UTILISATION,
-    LOWEST_UTILISATION,
     Binding,
     Shape,
     Situation,
     Verdict,
-    allowed_utilisation,
     size,
+)
+from scaling.utilisation import (
+    HIGHEST_UTILISATION,
+    LOWEST_UTILISATION,
+    allowed_utilisation,
 )
 from simulation.assignors import Assignor
 
