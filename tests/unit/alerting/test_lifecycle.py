@@ -243,7 +243,7 @@ def notices_of(
     sent = []
     for index, groups in enumerate(series):
         now = index * step
-        seen = [Observation("losing_data", {"cluster": "c", "group": g}, 5.0) for g in groups]
+        seen = [Observation("stalled", {"cluster": "c", "group": g}, 5.0) for g in groups]
         alerts = advance(alerts, evaluate((STALLED,), seen), {}, now)
         notices, told = plan(alerts, told, now, pace, **options)  # type: ignore[arg-type]
         sent += [(now, n.kind.value, len(n.firing), len(n.resolved)) for n in notices]
@@ -283,7 +283,7 @@ def test_keys_are_the_same_in_each_instance_and_differ_between_notices() -> None
         told: dict[str, Told] = {}
         found = []
         for index, groups in enumerate([["a"], ["a"], *[[]] * 10, ["a"]]):
-            seen = [Observation("losing_data", {"cluster": "c", "group": g}, 5.0) for g in groups]
+            seen = [Observation("stalled", {"cluster": "c", "group": g}, 5.0) for g in groups]
             alerts = advance(alerts, evaluate((STALLED,), seen), {}, index * 15.0)
             notices, told = plan(alerts, told, index * 15.0, Pace())
             found += [notice.key for notice in notices]
