@@ -13,6 +13,8 @@ from lake.store import Lake
 from spark_metrics.session import spark_session
 
 NEVER_TOO_LATE = 1e9
+KEPT = "{raw_days: null, minute_days: null, hour_days: null}"
+"""The tests' samples are months old: a job that runs for long enough would delete them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -49,7 +51,7 @@ def config(tmp_path: Path, settings: Settings) -> Path:
     path = tmp_path / "headroom.yaml"
     path.write_text(
         "clusters: [{name: demo, bootstrap_servers: 'localhost:9092'}]\n"
-        f"lake: {{uri: {settings.lake.uri}}}\n"
+        f"lake: {{uri: {settings.lake.uri}, retention: {KEPT}}}\n"
         "spark: {trigger_seconds: 1, late_after_seconds: 1000000000}\n"
     )
     return path

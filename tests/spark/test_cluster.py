@@ -62,6 +62,8 @@ def make_world(s3: S3Server, tmp_path: Path) -> Callable[..., World]:
             "clusters": [{"name": "demo", "bootstrap_servers": "localhost:9092"}],
             "lake": {
                 "uri": settings.uri,
+                # Months old as they are, samples would be deleted by a job that runs for long.
+                "retention": {"raw_days": None, "minute_days": None, "hour_days": None},
                 "storage_options": {
                     "aws_endpoint_url": s3.endpoint,
                     "aws_access_key_id": {"env": "TEST_STORE_KEY"},

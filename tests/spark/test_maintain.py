@@ -97,7 +97,7 @@ def test_the_command_beside_a_running_job_leaves_history_to_it(
     process = start(config, "run")
     try:
         wait_until((Path(lake.checkpoints_uri) / "history.lock").exists, process, 30)
-        done = run(config, "maintain")
+        done = run(config, "maintain", environment={"HEADROOM_LAKE__RETENTION__RAW_DAYS": "7"})
         assert done.returncode == 0, done.stderr
         assert "it keeps its own tables up" in done.stderr
         assert "days expired" in done.stderr
