@@ -195,7 +195,7 @@ def _list(
     value = default if found.get(key) is None else found[key]
     if value is None:
         raise ScenarioError(f"{where} has no {key}")
-    if not isinstance(value, list):
+    if not isinstance(value, list | tuple):
         raise ScenarioError(f"{key} of {where} is no list")
     return value
 
