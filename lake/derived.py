@@ -134,7 +134,7 @@ LAG_ANOMALIES = Table(
             window_start="timestamp",  # the hour
             lag_max="long",
             usual="double",  # median of this hour of the week
-            usual_high="double",  # its 95 % quantile
+            usual_high="double",  # its upper end, from the 75 % quantile
             score="double",  # (lag_max - usual) ÷ (usual_high - usual), the latter bounded below
             samples="int",  # hours of history behind what is usual
         ),

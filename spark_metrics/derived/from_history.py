@@ -16,7 +16,7 @@ from spark_metrics.derived.series import DAY, HOUR_SECONDS, WEEK
 from spark_metrics.derived.tables import fields, names_of
 
 LEAST_SCORE = 3.0
-"""So many times as far above what is usual as the 95 % quantile is."""
+"""So many times as far above what is usual as the usual upper end is."""
 LEAST_LAG = 10
 """A group that commits in steps is a few messages behind all the time."""
 MOST_CONTRIBUTORS = 50
@@ -100,7 +100,9 @@ def anomalies(groups: DataFrame, seasonality: DataFrame) -> DataFrame:
         F.col("name").alias("group"),
         "hour_of_week",
         F.col("p50").alias("usual"),
-        F.col("p95").alias("usual_high"),
+        # The 75 % quantile, carried on as a normal distribution would (1.645 / 0.674): the 95 %
+        # quantile of few weeks is the very outlier that is looked for.
+        (F.col("p50") + 2.44 * (F.col("p75") - F.col("p50"))).alias("usual_high"),
         F.col("samples"),
         F.col("generated").alias("_season"),
     )
