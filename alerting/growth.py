@@ -78,7 +78,7 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     goes_on = mean > 0 and min(rises) >= _STILL * mean and rises[-1] >= _EASES * max(rises)
     arrived = sum(arrivals) / _PARTS
     is_steady = all(abs(rate - arrived) <= _UNCHANGED * arrived for rate in arrivals)
-    before = _before(points[: onset + 1])
+    before = _before([point for point in points if point[0] <= since - rules.trend_seconds])
     if before is not None and abs(arrived - sum(before) / 2) <= _UNCHANGED * arrived:
         thirds = [_at(after, since + seconds * part / 3)[1] for part in range(4)]
         rises_on = all(late - early >= _STILL * risen / 3 for early, late in pairwise(thirds))
@@ -109,6 +109,8 @@ def _at(points: Sequence[Point], time: float) -> tuple[float, float]:
 
 def _before(points: Sequence[Point]) -> tuple[float, float] | None:
     """Return arrivals per second in the halves of the past; None where too little is known."""
+    if not points:
+        return None
     end = points[-1][0]
     begin = max(points[0][0], end - _PAST_SECONDS)
     half = (end - begin) / 2
