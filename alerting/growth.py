@@ -79,11 +79,11 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     arrived = sum(arrivals) / _PARTS
     is_steady = all(abs(rate - arrived) <= _UNCHANGED * arrived for rate in arrivals)
     before = _before([point for point in points if point[0] <= since - rules.trend_seconds])
-    if before is not None and abs(arrived - sum(before) / 2) <= _UNCHANGED * arrived:
+    if before is not None and abs(arrived - sum(before) / 4) <= _UNCHANGED * arrived:
         thirds = [_at(after, since + seconds * part / 3)[1] for part in range(4)]
         rises_on = all(late - early >= _STILL * risen / 3 for early, late in pairwise(thirds))
         return Growth(since, seconds, risen, seconds >= rules.lasting_seconds and rises_on)
-    if before is not None and abs(before[1] - before[0]) > _SWING * max(before):
+    if before is not None and max(before) - min(before) > _SWING * max(before):
         return Growth(since, seconds, risen, False)
     enough = rules.lasting_seconds if before is None else rules.lasting_peak_seconds
     lasting = (seconds >= enough and is_even and is_steady) or (
@@ -107,17 +107,17 @@ def _at(points: Sequence[Point], time: float) -> tuple[float, float]:
     )
 
 
-def _before(points: Sequence[Point]) -> tuple[float, float] | None:
-    """Return arrivals per second in the halves of the past; None where too little is known."""
+def _before(points: Sequence[Point]) -> list[float] | None:
+    """Return arrivals per second in the quarters of the past; None where too little is known."""
     if not points:
         return None
     end = points[-1][0]
     begin = max(points[0][0], end - _PAST_SECONDS)
-    half = (end - begin) / 2
-    if 2 * half < _LEAST_SECONDS:
+    if end - begin < _LEAST_SECONDS:
         return None
-    first, middle, last = (_at(points, begin + half * part)[0] for part in range(3))
-    return (middle - first) / half, (last - middle) / half
+    quarter = (end - begin) / 4
+    ends = [_at(points, begin + quarter * part)[0] for part in range(5)]
+    return [(late - early) / quarter for early, late in pairwise(ends)]
 
 
 def age_of(points: Sequence[Point]) -> float | None:

@@ -175,8 +175,7 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
         return None
     absent = found.newest.at - absence.since
     last = max((at for at in (found.last_advance_at, peers.advanced_at) if at), default=None)
-    commits_alone = last is not None and last > absence.since
-    if commits_alone:
+    if absence.commits_alone or (last is not None and last > absence.since):
         return None
     lag = found.newest.lag or 0
     if absent < max(rules.stop_seconds, found.poll_seconds or 0.0):

@@ -11,6 +11,8 @@ _WITHOUT_MEMBERS = frozenset({"empty", "dead"})
 _BACKLOG_OF_A_RUN = 20
 _GAP_POLLS = 2.5
 _OUTLIER = 3.0
+_COMMITS_ALONE = 3
+_COMMITS_ALONE_SECONDS = 600.0
 
 
 def plain_state(state: str | None) -> str:
@@ -136,11 +138,14 @@ class Absence:
         is_between_runs: Whether it has come, read everything and left before, or was seen first
             with everything read: a job that runs now and then.
         longest_seconds: The longest earlier absence that it came back from; 0 without one.
+        commits_alone: Whether it has committed again and again without a member ever having been
+            seen: its consumers assign their partitions themselves.
     """
 
     since: float
     is_between_runs: bool
     longest_seconds: float
+    commits_alone: bool
 
 
 @dataclass(slots=True)
@@ -176,6 +181,8 @@ def absence_of(samples: Sequence[Sample], rules: StatusRules) -> Absence | None:
     committed: int | None = None
     is_job, longest = False, 0.0
     run: _Run | None = None
+    commits: list[float] = []
+    had_members = False
     for index, sample in enumerate(samples):
         members = members_of(sample)
         if members is None:
@@ -193,7 +200,9 @@ def absence_of(samples: Sequence[Sample], rules: StatusRules) -> Absence | None:
             elif committed is not None and (sample.committed or 0) > committed:
                 # It came and left between two of the thinned samples.
                 longest, since, is_job = max(longest, sample.at - since), sample.at, True
+                commits.append(sample.at)
         else:
+            had_members = True
             if run is None:
                 away = 0.0 if since is None else sample.at - since
                 longest = max(longest, away)
@@ -201,7 +210,15 @@ def absence_of(samples: Sequence[Sample], rules: StatusRules) -> Absence | None:
             run.last_lag = sample.lag if sample.lag is not None else run.last_lag
             since = None
         committed = sample.committed if sample.committed is not None else committed
-    return None if since is None else Absence(since, is_job, longest)
+    if since is None:
+        return None
+    return Absence(since, is_job, longest, not had_members and _are_close(commits))
+
+
+def _are_close(commits: Sequence[float]) -> bool:
+    """Tell whether any few commits are so close to each other that no job runs that often."""
+    few = zip(commits, commits[_COMMITS_ALONE - 1 :], strict=False)
+    return any(last - first <= _COMMITS_ALONE_SECONDS for first, last in few)
 
 
 def _one_poll(samples: Sequence[Sample], index: int, rules: StatusRules) -> int:
