@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import sqrt
 from operator import itemgetter, mul
@@ -206,7 +206,12 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
     """
     if not window.samples:
         return None
-    present, restarted_at = _present_log(window.samples)
+    absence = absence_of(window.samples, rules)
+    worked = window.samples
+    if absence is not None and absence.commits_alone:
+        # That it has no members says nothing about whether it works.
+        worked = tuple(replace(sample, members=None, state=None) for sample in worked)
+    present, restarted_at = _present_log(worked)
     newest = present[-1]
     recent_from = newest.at - rules.window_seconds
     samples = present[bisect_left(present, recent_from, key=_time) :]
@@ -216,7 +221,7 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
     since_rewind = (
         present if rewind is None else [sample for sample in present if sample.at >= rewind.at]
     )
-    waiting = waiting_of(window.samples, end_lag, poll_seconds or 0.0)
+    waiting = waiting_of(worked, end_lag, poll_seconds or 0.0)
     points: list[Point] = [
         (sample.at, sample.log_end, sample.committed, sample.lag)
         for sample in since_rewind
@@ -245,9 +250,9 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
         end_moved_while_frozen=_grew_since(samples, waiting.since),
         largest_commit=_largest_commit(samples),
         overtaken=_overtaken(samples),
-        absence=absence_of(window.samples, rules),
+        absence=absence,
         at_end=lag is not None and lag <= end_lag,
-        members=members_of(newest),
+        members=members_of(window.samples[-1]),
         is_rebalancing=is_rebalancing(newest),
         recent=recent,
         full=_trend(known, period, rules) if is_open else None,
