@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from alerting.store import AlertStore
 from config.alerting import TargetSettings
 
 RULES = (Rule("GroupStopped", "stopped", Severity.CRITICAL, 0.0, keep_firing_for_seconds=0.0),)
-TICKS = 240
+LIVES = 100
+TICKS_A_LIFE = 6
+TICKS = LIVES * TICKS_A_LIFE
 CLUSTERS = ("one", "two", "three")
 
 
@@ -33,8 +36,15 @@ def evaluate_tick(store: AlertStore, tick: int) -> list[str]:
     return [notice.key for notice in notices]
 
 
-def live(path: str, url: str) -> None:
-    """Go on where the last process was killed, until the story is told and sent."""
+def live(path: str, url: str, ticks: int, *, to_the_end: bool = False) -> None:
+    """Go on where the last process was killed, and wait to be killed.
+
+    Args:
+        path: The alert store.
+        url: Where to send.
+        ticks: How far the story may be told; on a quick machine, too, something is left to tell.
+        to_the_end: Return once all of it is sent.
+    """
     store = AlertStore(Path(path))
     settings = TargetSettings(
         name="hook", kind="webhook", url=url, max_per_minute=10_000, give_up_after_seconds=1e12
@@ -42,9 +52,11 @@ def live(path: str, url: str) -> None:
     sender = Sender(settings, make_target(settings, "http://localhost"), store)
     while True:
         tick = int(str((store.noted("tick") or {"next": 0})["next"]))
-        if tick < TICKS:
+        if tick < ticks:
             evaluate_tick(store, tick)
             store.note("tick", {"next": tick + 1})
         busy = sender.step(time.time())
-        if tick >= TICKS and not busy and not store.health()[0].waiting:
-            return
+        if tick >= ticks and not busy and not store.health()[0].waiting:
+            if to_the_end:
+                return
+            signal.pause()

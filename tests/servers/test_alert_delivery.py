@@ -339,25 +339,27 @@ def test_killed_a_hundred_times_nothing_is_lost_and_nothing_told_twice(
     kills, in_request = 0, 0
     asked = threading.Event()
     receiver.on_request = lambda _: asked.set()
-    while kills < 100:
-        child = context.Process(target=alerting_killed.live, args=(str(path), receiver.url))
+    for life in range(1, alerting_killed.LIVES + 1):
+        ticks = life * alerting_killed.TICKS_A_LIFE
+        child = context.Process(target=alerting_killed.live, args=(str(path), receiver.url, ticks))
         asked.clear()
         child.start()
         if kills % 2:
             in_request += asked.wait(20)
         else:
             child.join(chance.uniform(0.01, 0.12))
-        if child.exitcode is not None:
-            assert child.exitcode == 0
-            break
+        assert child.exitcode is None
         child.kill()
         child.join(20)
         kills += 1
-    assert kills == 100
     assert in_request >= 40
-    last = context.Process(target=alerting_killed.live, args=(str(path), receiver.url))
+    last = context.Process(
+        target=alerting_killed.live,
+        args=(str(path), receiver.url, alerting_killed.TICKS),
+        kwargs={"to_the_end": True},
+    )
     last.start()
-    last.join(60)
+    last.join(120)
     assert last.exitcode == 0
     store = AlertStore(path)
     assert health(store) == (len(expected), 0, 0)
