@@ -69,6 +69,7 @@ def test_all_services_run_and_end_with_it(
             what="first poll in the lake",
         )
         assert {log.name for log in (tmp_path / "data" / "logs").iterdir()} == {
+            "alerting.log",
             "collectors.log",
             "spark.log",
             "dashboard.log",
