@@ -143,7 +143,7 @@ class _History:
             today = datetime.now(UTC).date()
             name = f"delta.`{for_spark(uri)}`"
             expired = scattered = 0
-            if "grain_seconds" in table.polars_schema:
+            if "part" in table.polars_schema:  # by date, grain and part, as the history is
                 current = list(files.current())
                 expired = sum(self._expire(name, *old) for old in self._expired(current))
                 scattered = self._put_together(name, current, today)

@@ -28,6 +28,7 @@ from lake.tables import (
     TOPIC_HISTORY,
 )
 from spark_metrics.derived.job import DerivedJob
+from spark_metrics.maintain import Upkeep
 
 END = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 WEEKS, CAPACITY_PER_SECOND, POLL = 4, 50.0, timedelta(seconds=30)
@@ -172,6 +173,8 @@ def test_all_that_is_derived(spark: SparkSession, lake: Lake, settings: Settings
     assert rounds["status"].to_list() == ["ok"]
     assert job.step().status == "waiting"
     assert DerivedJob(spark, lake, settings.lake).step().status == "waiting"
+    kept_up = {one.table for one in Upkeep(lake, settings.lake).of_history(spark)}
+    assert {FORECASTS.name, CAPACITY.name, HOST_HISTORY.name} <= kept_up
 
 
 def test_nothing_is_derived_from_nothing(
