@@ -22,6 +22,7 @@ _COORDINATOR_MOVES = {
     KafkaError.NOT_COORDINATOR,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError._WAIT_COORD,  # noqa: SLF001 (librdkafka names its own codes so)
 }
 
 
