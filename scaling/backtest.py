@@ -224,9 +224,9 @@ def _score(task: _Task) -> Score:
         start = policy.first
     elif task.policy == KEDA_BEST:
         fitting = consumers.rate_per_second * work.objective_seconds / (task.threshold or 1.0)
-        policy = Keda(partitions, max(1.0, round(fitting)), consumers.maximum)
+        policy = Keda(partitions, max(1, round(fitting)), consumers.maximum)
     elif task.policy.startswith("keda"):
-        policy = Keda(partitions, float(task.policy.split()[1]), consumers.maximum)
+        policy = Keda(partitions, int(task.policy.split()[1]), consumers.maximum)
     elif task.policy == "hpa cpu":
         policy = HpaCpu(partitions)
     elif task.policy == "ds2":

@@ -265,7 +265,18 @@ class KedaPreview:
                 (one for one in _divisors(partitions) if one * threshold >= metric), partitions
             )
         bound = with_lag if limited else partitions
-        return bound * threshold if metric // threshold > bound else metric
+        return capped_lag(metric, threshold, bound)
+
+
+def capped_lag(metric_lag: int, lag_threshold: int, bound: int) -> int:
+    """Return the metric as KEDA cuts it: only where it asks for more than one beyond the bound.
+
+    Args:
+        metric_lag: Total lag, messages.
+        lag_threshold: Messages per replica.
+        bound: Replicas that can work: the partitions, or those with lag.
+    """
+    return bound * lag_threshold if metric_lag // lag_threshold > bound else metric_lag
 
 
 def hpa_replicas(

@@ -11,6 +11,7 @@ from collections import deque
 from math import ceil
 
 from scaling.intervals import Floats
+from scaling.keda import capped_lag, hpa_replicas
 from simulation.model import Observation
 
 TOLERANCE = 0.1
@@ -61,34 +62,22 @@ class HpaCpu:
 
 
 class Keda:
-    """KEDA's Kafka scaler: total lag / lagThreshold, with its cap and both of its defects.
+    """KEDA's Kafka scaler with its cap and both of its defects; see ``scaling.keda``."""
 
-    The metric is cut to P x T only if floor(M / T) > P, so that a lag between P x T and
-    (P + 1) x T asks for one consumer more than there are partitions.
-    """
-
-    def __init__(self, partitions: int, threshold: float, maximum: int = KEDA_MAXIMUM) -> None:
-        self.name = f"keda {threshold:g}"
+    def __init__(self, partitions: int, threshold: int, maximum: int = KEDA_MAXIMUM) -> None:
+        self.name = f"keda {threshold}"
         self._maximum = min(maximum, KEDA_MAXIMUM)
         self._partitions = partitions
         self._threshold = threshold
         self._behaviour = _Behaviour()
         self._polled_at = float("-inf")
-        self._metric = 0.0
+        self._metric = 0
 
     def decide(self, seen: Observation, busy_ratio: Floats) -> int:
         """Return what HPA makes of the metric that KEDA had at its last poll."""
         if seen.at - self._polled_at >= KEDA_POLL_SECONDS:
             self._polled_at = seen.at
-            self._metric = self._capped(seen.total_lag)
+            self._metric = capped_lag(int(seen.total_lag), self._threshold, self._partitions)
         current = seen.replicas
-        ratio = self._metric / (self._threshold * current)
-        wanted = current
-        if abs(1 - ratio) > TOLERANCE:
-            wanted = ceil(self._metric / self._threshold)
-        return self._behaviour.limit(seen.at, current, max(1, min(self._maximum, wanted)))
-
-    def _capped(self, lag: float) -> float:
-        if lag // self._threshold > self._partitions:
-            return self._partitions * self._threshold
-        return lag
+        wanted = hpa_replicas(self._metric, self._threshold, current, 1, self._maximum)
+        return self._behaviour.limit(seen.at, current, wanted)

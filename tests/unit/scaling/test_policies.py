@@ -65,11 +65,11 @@ def follow(policy: Policy, lag: float, replicas: int, *, steps: int = 60) -> int
     ],
 )
 def test_keda(lag: float, replicas: int, expected: int) -> None:
-    assert follow(Keda(24, 1000.0), lag, replicas) == expected
+    assert follow(Keda(24, 1000), lag, replicas) == expected
 
 
 def test_hpa_steps_down_to_the_most_of_the_last_five_minutes() -> None:
-    policy = Keda(24, 1000.0)
+    policy = Keda(24, 1000)
     policy.decide(seen(20_000.0, 20), np.full(20, 0.5))
     after = [
         policy.decide(seen(0.0, 20, at=float(at)), np.full(20, 0.5)) for at in range(30, 420, 30)
@@ -80,8 +80,8 @@ def test_hpa_steps_down_to_the_most_of_the_last_five_minutes() -> None:
 
 
 def test_hpa_doubles_at_most() -> None:
-    assert Keda(24, 10.0).decide(seen(1e6, 8), np.full(8, 0.5)) == 16
-    assert Keda(24, 10.0).decide(seen(1e6, 2), np.full(2, 0.5)) == 6
+    assert Keda(24, 10).decide(seen(1e6, 8), np.full(8, 0.5)) == 16
+    assert Keda(24, 10).decide(seen(1e6, 2), np.full(2, 0.5)) == 6
 
 
 @pytest.mark.parametrize(
