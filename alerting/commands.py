@@ -83,6 +83,7 @@ def replay_command(
                 interval_seconds=settings.collectors.poll_interval_seconds,
                 pace=pace,
                 windows=rules.maintenance,
+                # mypy cannot tell the type of a default argument.
                 progress=lambda share, name=name: shown.update(  # type: ignore[misc]
                     f"Replaying {name}: {share:.0%}"
                 ),

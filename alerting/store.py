@@ -273,7 +273,7 @@ class AlertStore:
             " ORDER BY state = 'queued' DESC, number DESC LIMIT 1) "
             "FROM deliveries d GROUP BY target ORDER BY target"
         )
-        return [TargetHealth(*row) for row in rows]  # type: ignore[arg-type]
+        return [TargetHealth(*row) for row in rows]  # type: ignore[arg-type]  # rows have no types
 
     # Silences and acknowledgements --------------------------------------------------------------
 
@@ -356,7 +356,7 @@ class AlertStore:
     def acknowledgements(self) -> dict[str, Acknowledgement]:
         """Return who looks after which alert, by its id."""
         rows = self._rows("SELECT alert, author, comment, at FROM acknowledgements")
-        found = [Acknowledgement(*row) for row in rows]  # type: ignore[arg-type]
+        found = [Acknowledgement(*row) for row in rows]  # type: ignore[arg-type]  # nor here
         return {one.alert: one for one in found}
 
     # Facts on the service -----------------------------------------------------------------------

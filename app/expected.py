@@ -24,6 +24,28 @@ def draw(view: View, subject: str, name: str) -> None:
     Raises:
         LakeError: The table cannot be read.
     """
+    numbers = forecast(view, subject, name)
+    if numbers is None:
+        return
+    components.chart(
+        forecast_chart(numbers, axis=Axis(view.now, view.now, view.zone), palette=view.palette),
+        key=f"{subject}-expected",
+        alt=f"Messages a second that are expected to arrive for {name}, with their 90 % band",
+        note=judged(numbers.row(0, named=True)),
+    )
+
+
+def forecast(view: View, subject: str, name: str) -> pl.DataFrame | None:
+    """Return the rows of a forecast of arrival, soonest first; None: the page says why not.
+
+    Args:
+        view: The frame of the page.
+        subject: ``group`` or ``topic``.
+        name: Which one.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
     rows = queries.derived(view, FORECASTS).filter(
         pl.col("subject") == subject,
         pl.col("name") == name,
@@ -36,13 +58,8 @@ def draw(view: View, subject: str, name: str) -> None:
             f"There is no forecast: {reason[0]}." if reason else "No forecast was made yet.",
             icon=":material/hourglass:",
         )
-        return
-    components.chart(
-        forecast_chart(numbers, axis=Axis(view.now, view.now, view.zone), palette=view.palette),
-        key=f"{subject}-expected",
-        alt=f"Messages a second that are expected to arrive for {name}, with their 90 % band",
-        note=judged(numbers.row(0, named=True)),
-    )
+        return None
+    return numbers
 
 
 def judged(forecast: dict[str, object]) -> str:

@@ -9,7 +9,7 @@ import polars as pl
 import streamlit as st
 
 from alerting.samples import PartitionStatus
-from app import advicehistory, components, queries
+from app import advicehistory, components, expected, queries
 from app.advice import WORDS
 from app.axis import page_axis
 from app.charts.base import Axis
@@ -17,7 +17,6 @@ from app.charts.lines import Line, columns_chart
 from app.charts.sizes import Limit, Load, forecast_chart, load_chart, skew_chart
 from app.format import clock, count, exact, rate
 from app.view import View
-from lake.tables import FORECASTS
 from scaling.consumers import hot_partitions
 from scaling.facts import GroupFacts
 from scaling.model import Kind, Recommendation, Subject
@@ -176,18 +175,8 @@ def first_of(found: Iterable[Recommendation]) -> dict[str, Recommendation]:
 
 
 def _forecast(view: View, facts: GroupFacts, asked: Situation | None, proposed: int | None) -> None:
-    rows = queries.derived(view, FORECASTS).filter(
-        pl.col("subject") == "group",
-        pl.col("name") == facts.group,
-        pl.col("metric") == "arrival_per_second",
-    )
-    numbers = rows.filter(pl.col("high_90").is_not_null()).sort("window_start")
-    if numbers.is_empty():
-        reason = rows["reason"].drop_nulls().to_list()
-        components.nothing(
-            f"There is no forecast: {reason[0]}." if reason else "No forecast was made yet.",
-            icon=":material/hourglass:",
-        )
+    numbers = expected.forecast(view, "group", facts.group)
+    if numbers is None:
         return
     axis = Axis(view.now, view.now, view.zone)
     capacities = []

@@ -57,7 +57,8 @@ elif collections is not None:
             f"{escape(row['error'])}  \n"
             f":gray[:material/arrow_forward: {escape(healthpage.what_to_do(row['error']))}]"
         )
-    axis = page_axis(view, collections["observed_at"].min())  # type: ignore[arg-type]
+    since = collections["observed_at"].min()
+    axis = page_axis(view, since)  # type: ignore[arg-type]  # a time: Polars cannot say so
     # Up to the last whole minute: the figures then change once a minute, not at each refresh.
     ranged = collections.filter(pl.col("observed_at").is_between(axis.start, axis.end))
     polls = healthpage.polls(ranged.filter(pl.col("source") == queries.KAFKA))
