@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,25 @@ from alerting.notices import Notice, Told
 from alerting.outbox import Delivery, DeliveryState, TargetHealth
 from alerting.store_schema import SCHEMA
 
+_BUSY_SECONDS = 30.0
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Turn write-ahead logging on, also while others open the same new file.
+
+    SQLite does not call its busy handler for this one statement: whoever comes second is told
+    "locked" at once, however long the connection's timeout is.
+    """
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
 
 class AlertStore:
     """The store; threads may share one, and processes one file."""
@@ -44,11 +64,11 @@ class AlertStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
-                path, timeout=30, check_same_thread=False, isolation_level=None
+                path, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level=None
             )
-            self._connection.execute("PRAGMA journal_mode=WAL")
+            _write_ahead(self._connection)
             self._connection.execute("PRAGMA synchronous=FULL")
-            self._connection.executescript(SCHEMA)
+            self._connection.executescript(f"BEGIN IMMEDIATE;{SCHEMA}COMMIT;")
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{path}: the alert store cannot be opened: {error}") from error
 

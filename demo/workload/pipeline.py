@@ -12,7 +12,7 @@ from demo.workload.members import Allowance
 from demo.workload.model import Group
 
 _TRANSACTION_SECONDS = 1.0
-_CALL_SECONDS = 15.0
+_CALL_SECONDS = 8.0
 
 
 class Pipeline:
@@ -33,6 +33,7 @@ class Pipeline:
             raise ValueError(f"{group.name} forwards nowhere")
         self.group = group
         self.quiet = threading.Event()
+        self.quiet.set()
         self.committed = threading.Event()
         self._target = group.forwards_to
         self._bootstrap_servers = bootstrap_servers
@@ -84,20 +85,31 @@ class Pipeline:
         try:
             consumer.subscribe([self.group.topic])
             while not self._ended.wait(0 if not holding else 0.2):
-                if self._paused.is_set():
-                    if not holding:
-                        consumer.pause(consumer.assignment())
-                        holding = True
-                        self.quiet.set()
-                    consumer.poll(0)
+                if self._may_transact():
+                    if holding:
+                        consumer.resume(consumer.assignment())
+                        holding = False
+                    self._transact(producer, consumer, allowance)
                     continue
-                if holding:
-                    consumer.resume(consumer.assignment())
-                    holding = False
-                    self.quiet.clear()
-                self._transact(producer, consumer, allowance)
+                if not holding:
+                    consumer.pause(consumer.assignment())
+                    holding = True
+                consumer.poll(0)
         finally:
+            self.quiet.set()
             consumer.close()
+
+    def _may_transact(self) -> bool:
+        """Say whether a transaction may begin; quiet exactly when none may.
+
+        Not quiet first, and only then the look at the pause: whoever pauses and then finds it
+        quiet knows that no transaction begins any more.
+        """
+        self.quiet.clear()
+        if not self._paused.is_set():
+            return True
+        self.quiet.set()
+        return False
 
     def _transact(self, producer: Producer, consumer: Consumer, allowance: Allowance) -> None:
         """Collect records for a second and forward them in one transaction."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -221,3 +223,18 @@ def test_a_file_that_is_no_store_is_one_clear_line(tmp_path: Path) -> None:
     path.write_text("this is not a database, and long enough to be taken for a header" * 20)
     with pytest.raises(StoreError, match="cannot be opened"):
         AlertStore(path)
+
+
+def test_four_that_open_a_new_store_at_once_all_get_it(tmp_path: Path) -> None:
+    """The dashboard and the alerting process start together on an empty volume."""
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(20):
+            gate = threading.Barrier(4)
+
+            def opened(path: Path, gate: threading.Barrier) -> None:
+                gate.wait(10)
+                AlertStore(path).close()
+
+            path = tmp_path / f"{number}.sqlite"
+            for future in [pool.submit(opened, path, gate) for _ in range(4)]:
+                future.result(60)
