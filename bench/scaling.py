@@ -14,7 +14,8 @@ from bench.figures import Figure
 from scaling.capacity import estimate_capacity
 from scaling.demand import demand
 from scaling.intervals import Intervals
-from scaling.sizing import Shape, Situation, size
+from scaling.shape import Shape
+from scaling.sizing import Situation, size
 from simulation.assignors import Assignor
 
 PARTITIONS = 15

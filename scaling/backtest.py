@@ -7,9 +7,7 @@ scored. With one seed alone both are the same, and the result says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -20,6 +18,7 @@ from scaling.policies.kubernetes import HpaCpu, Keda
 from scaling.policies.oracle import Oracle
 from scaling.policies.policy import Limits, Policy
 from scaling.trial import Score, remember, run, run_static
+from scaling.workers import Workers
 from simulation.model import Workload
 from simulation.traces import Trace, trace_workload
 from simulation.workloads import NOTHING_TO_GAIN, workload
@@ -161,13 +160,12 @@ def backtest(
     policies = (OURS, *BASELINES, ORACLE)
     total = len(subjects) * (len(tuning) * len(KEDA_DIVISORS) + len(scored) * len(policies))
     done = 0
-    # Spawned, not forked: a fork of a process with threads may stand still.
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with Workers(processes) as workers:
 
         def scores(tasks: Sequence[_Task]) -> list[Score]:
             nonlocal done
             found = []
-            for score in pool.map(_score, tasks):
+            for score in workers.map(_score, tasks):
                 found.append(score)
                 done += 1
                 if progress is not None:

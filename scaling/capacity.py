@@ -21,7 +21,15 @@ from math import ceil, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from scaling.intervals import DEFAULT_RULES, CapacityRules, Integers, Intervals, episodes, saturated
+from scaling.intervals import (
+    DEFAULT_RULES,
+    CapacityRules,
+    Integers,
+    Intervals,
+    episodes,
+    foreseeable,
+    saturated,
+)
 
 
 class CapacityStatus(StrEnum):
@@ -36,6 +44,7 @@ class CapacityStatus(StrEnum):
 
 _CONFLICT_EXPONENT = -0.5
 _MINIMUM_CLUSTERS_OF_TIME = 4
+_Z_90 = 1.2815516
 _ROUNDING = 0.95
 """A limit that is measured a little above a whole number of members is that number."""
 
@@ -82,7 +91,8 @@ class Capacity:
         limit_per_second: In a conflict what the group as a whole gets through.
         helpful_members: In a conflict the number of members beyond which none helps.
         variability_seconds: By how much the work done varies around a member's own rate: variance
-            of messages/rate a second, in seconds. 0 is a clock; None is unknown.
+            of messages/rate a second, in seconds: the upper end (90 %) of what the evidence leaves
+            open. 0 is a clock; None is unknown.
     """
 
     status: CapacityStatus
@@ -238,14 +248,25 @@ def _pooled(full: Intervals, rules: CapacityRules) -> Estimate | None:
     """Estimate the rate of a member over all saturated intervals; None without any."""
     if not len(full):
         return None
-    episode = episodes(full.started_at, full.seconds, rules)
-    member = _numbered_names(full.member)
+    number = int(episodes(full.started_at, full.seconds, rules).max()) + 1
     rate = float(full.consumed.sum() / full.seconds.sum())
-    half = _half_width(full, rate, _numbered(member + episode * (int(member.max()) + 1)))
-    number = len(np.unique(episode))
-    if number >= _MINIMUM_CLUSTERS_OF_TIME:
-        # Members may be slow together (a shared database); only time tells that apart.
-        half = max(half, _half_width(full, rate, _numbered(episode)))
+    kept = full.where(foreseeable(full, rate))
+    if len(kept) < rules.minimum_samples:
+        kept = full
+    episode = episodes(kept.started_at, kept.seconds, rules)
+    if int(episode.max()) + 1 < min(number, rules.minimum_episodes):
+        kept, episode = full, episodes(full.started_at, full.seconds, rules)
+    rate = float(kept.consumed.sum() / kept.seconds.sum())
+    member = _numbered_names(kept.member)
+    variance, freedom = _variance(kept, rate, _numbered(member + episode * (int(member.max()) + 1)))
+    of_time, times = _variance(kept, rate, episode)
+    # Members may be slow together (a shared database), which only time tells: where episodes
+    # differ by more than their members explain (a tenth of the cases by chance).
+    if times + 1 >= _MINIMUM_CLUSTERS_OF_TIME and (
+        of_time * times > variance * chi_square(times, _Z_90)
+    ):
+        variance, freedom = of_time, times
+    half = student_t_95(freedom) * sqrt(variance) if freedom else float("inf")
     return Estimate(rate, max(0.0, rate - half), rate + half, len(full), number)
 
 
@@ -261,8 +282,19 @@ def _variability(full: Intervals, rules: CapacityRules) -> float | None:
     if spare < 1 or not rate.all():
         return None
     work = np.bincount(cluster, full.consumed / rate - full.seconds)
-    freedom = (int(cluster.max()) + 1) / spare
-    return float(work @ work) * freedom / float(full.seconds.sum())
+    squares = float(work @ work) * (int(cluster.max()) + 1) / float(full.seconds.sum())
+    return squares / chi_square(spare, -_Z_90)
+
+
+def chi_square(degrees: int, z: float) -> float:
+    """Return a quantile of chi-square (Wilson and Hilferty 1931: its cube root is about normal).
+
+    Args:
+        degrees: Degrees of freedom.
+        z: The quantile of the standard normal distribution that it belongs to.
+    """
+    part = 2 / (9 * degrees)
+    return float(degrees * max(1e-3, 1 - part + z * sqrt(part)) ** 3)
 
 
 def _numbered(keys: Integers) -> Integers:
@@ -273,19 +305,17 @@ def _numbered_names(names: NDArray[np.str_]) -> Integers:
     return np.unique(names, return_inverse=True)[1]
 
 
-def _half_width(full: Intervals, rate: float, cluster: Integers) -> float:
-    """Return half the 90 % interval of a ratio, from the differences between clusters.
+def _variance(full: Intervals, rate: float, cluster: Integers) -> tuple[float, int]:
+    """Return the variance of a ratio and its degrees of freedom, from differences of clusters.
 
     Linearised ratio estimator with cluster-robust variance: Σ(Cₖ - r·Sₖ)² · K/(K - 1) ÷ (ΣS)²
     over K clusters with C messages in S seconds.
     """
     clusters = int(cluster.max()) + 1
-    if clusters < 2:
-        return float("inf")
     seconds = np.bincount(cluster, full.seconds)
     differences = np.bincount(cluster, full.consumed) - rate * seconds
-    variance = clusters / (clusters - 1) * float(differences @ differences) / seconds.sum() ** 2
-    return student_t_95(clusters - 1) * sqrt(variance)
+    squares = float(differences @ differences) / float(seconds.sum()) ** 2
+    return squares * clusters / max(1, clusters - 1), clusters - 1
 
 
 def _by_number(full: Intervals, rules: CapacityRules) -> dict[int, Estimate]:

@@ -31,12 +31,14 @@ class Demand:
     Attributes:
         now: By partition.
         soon: By partition, what will not be exceeded at the end of the lead time (95 %).
+        lasting: By partition, the mean of the whole window.
         growth_per_second: By how much the total grows a second, messages/s².
         deviation: Standard deviation of the total around its trend, messages/s, a minute's mean.
     """
 
     now: Floats
     soon: Floats
+    lasting: Floats
     growth_per_second: float
     deviation: float
 
@@ -82,7 +84,7 @@ def demand(at: Floats, log_end: Floats, *, lead_seconds: float) -> Demand:
     partitions = log_end.shape[1]
     shares = arrived / total if total > 0 else np.full(partitions, 1.0 / max(1, partitions))
     level, soon, slope, deviation = _trend(at, log_end.sum(axis=1), lead_seconds)
-    return Demand(shares * level, shares * soon, slope, deviation)
+    return Demand(shares * level, shares * soon, arrived / float(at[-1] - at[0]), slope, deviation)
 
 
 def _trend(at: Floats, ends: Floats, lead: float) -> tuple[float, float, float, float]:

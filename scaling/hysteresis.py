@@ -12,6 +12,10 @@ from dataclasses import dataclass, replace
 from scaling.sizing import Sizing, Verdict
 
 DAY_SECONDS = 86400.0
+_TELLING_UTILISATION = 0.7
+"""A step down that fails at less tells of another trouble than too few consumers."""
+
+_BELOW_REFUTED = 0.97
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +30,8 @@ class Rules:
         longest_window_seconds: ... up to this.
         trial_seconds: Time within which a step down is taken back if it was wrong.
         cooldown_seconds: The least time between two steps up.
-        changes_a_day: Changes in a day beyond which there is no further step down: it would want
-            one up again.
+        changes_a_day: Changes in a day; a step down has to leave room in them for the steps back
+            up to what was needed in the last day.
     """
 
     agree: int = 3
@@ -51,12 +55,17 @@ class Memory:
         changes: Time and step (negative: down) of each change of the last day, oldest first.
         since: When the window began; a change, or a late group, begins it anew.
         failures: Steps down in a row that had to be taken back.
+        tried: Utilisation that the last step down was expected to lead to; None is unknown.
+        refuted: Time and utilisation of the steps down of the last day that had to be taken back:
+            so busy the members do not hold the objective, whatever was allowed.
     """
 
     wanted: tuple[tuple[float, int], ...] = ()
     changes: tuple[tuple[float, int], ...] = ()
     since: float | None = None
     failures: int = 0
+    tried: float | None = None
+    refuted: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +101,16 @@ def decide(
         max(rules.longest_window_seconds, rules.down_window_seconds),
     )
     oldest = at - rules.down_window_seconds
-    wanted = (*(one for one in memory.wanted if one[0] > oldest), (at, sizing.consumers))
+    refuted = tuple(one for one in memory.refuted if one[0] > at - DAY_SECONDS)
+    enough = _enough(sizing, current, refuted)
+    wanted = (*(one for one in memory.wanted if one[0] > oldest), (at, enough))
     changes = tuple(one for one in memory.changes if one[0] > at - DAY_SECONDS)
     rested = at - changes[-1][0] if changes else float("inf")
     went_down = bool(changes) and changes[-1][1] < 0
     failures = memory.failures
     if went_down and rested > rules.trial_seconds:
         failures = 0
-    kept = Memory(wanted, changes, since, failures)
+    kept = Memory(wanted, changes, since, failures, memory.tried, refuted)
     if sizing.consumers > current:
         last = [number for _, number in wanted[-rules.of :]]
         agreeing = [number for number in last if number > current]
@@ -110,7 +121,7 @@ def decide(
         if rested < rules.cooldown_seconds and not went_down:
             return Move(current, kept, "the last change is not through yet")
         if went_down and sizing.is_late and rested <= rules.trial_seconds:
-            kept = replace(kept, failures=failures + 1)
+            kept = _failed(kept, at)
         target = sizing.consumers if sizing.is_late else min(agreeing)
         return _changed(target, current, kept, at, sizing.reason)
     if sizing.is_late or sizing.verdict is Verdict.UNKNOWN_CAPACITY:
@@ -120,9 +131,44 @@ def decide(
         return Move(current, kept, "needed within the window")
     if min(at - since, rested) < window:
         return Move(current, kept, "fewer would do, but not for long enough yet")
-    if len(changes) + 2 > rules.changes_a_day:
+    if len(changes) + 1 + _steps_back(sizing, most, current, changes) > rules.changes_a_day:
         return Move(current, kept, "fewer would do, but the day's changes are used up")
+    kept = replace(kept, tried=sizing.utilisations.get(most))
     return _changed(most, current, kept, at, "fewer were enough for the whole window")
+
+
+def _enough(sizing: Sizing, current: int, refuted: tuple[tuple[float, float], ...]) -> int:
+    """Return the size, or up to the present number what was not refuted at this load."""
+    if not refuted or sizing.consumers >= current:
+        return sizing.consumers
+    most = _BELOW_REFUTED * min(utilisation for _, utilisation in refuted)
+    return next(
+        (
+            number
+            for number, utilisation in sorted(sizing.utilisations.items())
+            if sizing.consumers <= number < current and utilisation <= most
+        ),
+        current,
+    )
+
+
+def _failed(memory: Memory, at: float) -> Memory:
+    """Learn from a step down that has to be taken back."""
+    refuted = memory.refuted
+    if memory.tried is not None and memory.tried >= _TELLING_UTILISATION:
+        refuted = (*refuted, (at, memory.tried))
+    return replace(memory, failures=memory.failures + 1, tried=None, refuted=refuted)
+
+
+def _steps_back(
+    sizing: Sizing, target: int, current: int, changes: tuple[tuple[float, int], ...]
+) -> int:
+    """Return how many useful numbers there are from a target up to the most of the last day."""
+    number = highest = current
+    for _, step in reversed(changes):
+        number -= step
+        highest = max(highest, number)
+    return max(1, sum(target < one <= highest for one in sizing.utilisations))
 
 
 def _changed(target: int, current: int, memory: Memory, at: float, reason: str) -> Move:

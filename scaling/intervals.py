@@ -60,6 +60,9 @@ class CapacityRules:
 
 DEFAULT_RULES = CapacityRules()
 
+QUICK = 1.25
+"""How much faster than usual a member may be over the minutes of a run."""
+
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
@@ -158,6 +161,34 @@ def saturated(intervals: Intervals, rules: CapacityRules = DEFAULT_RULES) -> Boo
         & ~intervals.throttled
     )
     return mask
+
+
+def foreseeable(full: Intervals, rate: float) -> Booleans:
+    """Tell which saturated entries were sure to be saturated when their run of them began.
+
+    A run ends when the member's backlog is gone: early if the member was quick, late if it was
+    slow, so that counting all of it counts slow moments too often. A run therefore counts for as
+    long only as its first backlog lasts a member that is ``QUICK`` times as fast as usual, which is
+    known when it begins and does not depend on what is measured.
+
+    Args:
+        full: Saturated entries.
+        rate: What a member processes about, messages per second.
+    """
+    names = np.unique(full.member, return_inverse=True)[1]
+    order = np.lexsort((full.started_at, names))
+    member, start, seconds = names[order], full.started_at[order], full.seconds[order]
+    is_new = np.ones(len(order), dtype=np.bool_)
+    is_new[1:] = (member[1:] != member[:-1]) | (
+        start[1:] > start[:-1] + seconds[:-1] + 0.5 * seconds[1:]
+    )
+    run = np.cumsum(is_new) - 1
+    arrival = np.bincount(run, full.arrived[order]) / np.bincount(run, seconds)
+    shrinks = np.maximum(QUICK * rate - arrival, 1e-9)
+    lasts = full.lag_start[order][is_new] / shrinks
+    found = np.empty(len(order), dtype=np.bool_)
+    found[order] = start + seconds <= start[is_new][run] + lasts[run]
+    return found
 
 
 def episodes(started_at: Floats, seconds: Floats, rules: CapacityRules) -> Integers:

@@ -18,7 +18,8 @@ from scaling.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members
 from scaling.facts import GroupFacts
 from scaling.model import Caveat, CaveatLevel, Confidence, Evidence, Kind, Recommendation, Severity
 from scaling.retention import group_deadline
-from scaling.sizing import Binding, Shape, Situation, Sizing, Verdict, size
+from scaling.shape import Shape
+from scaling.sizing import Binding, Situation, Sizing, Verdict, size
 from simulation.assignors import Assignor
 
 _SETTLED = (Status.OK, Status.CATCHING_UP, Status.FALLING_BEHIND, Status.LOSING_DATA)

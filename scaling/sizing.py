@@ -16,21 +16,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
 from math import inf
 
 import numpy as np
 
 from scaling.capacity import Capacity, CapacityStatus
 from scaling.intervals import Booleans, Floats, Integers
+from scaling.shape import Shape
 from scaling.utilisation import HIGHEST_UTILISATION, allowed_utilisation
-from simulation.assignors import Assignor, assign, useful_group_counts
 
 _LATE = 0.4
 _LATE_ON_TRIAL = 0.25
 _TOO_LATE = 0.75
 _CATCH_UP_OBJECTIVES = 4.0
 _NEARLY = 1.1
+_MOST_HOT = 0.5
+"""Share of the partitions up to which those that exceed a consumer are hot; more are overload."""
 
 
 class Binding(StrEnum):
@@ -52,50 +53,6 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """How a group's partitions can be shared out.
-
-    Attributes:
-        partitions: Topics, by name in ascending order, with their partitions. Every array of
-            partitions is in this order.
-        assignor: How they are shared out.
-    """
-
-    partitions: tuple[tuple[str, int], ...]
-    assignor: Assignor
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """The numbers of consumers that make a difference, ascending."""
-        return useful_counts_of(self)
-
-    def holders(self, consumers: int) -> Integers:
-        """Return the member, from 0, that holds each partition."""
-        return holders_of(self, consumers)
-
-
-@lru_cache(maxsize=1024)
-def useful_counts_of(shape: Shape) -> tuple[int, ...]:
-    """Return the numbers of consumers that make a difference, ascending."""
-    return useful_group_counts(dict(shape.partitions), shape.assignor)
-
-
-@lru_cache(maxsize=8192)
-def holders_of(shape: Shape, consumers: int) -> Integers:
-    """Return the member, from 0, that holds each partition of a shape."""
-    index, start = {}, 0
-    for topic, number in shape.partitions:
-        index[topic] = start
-        start += number
-    holders = np.empty(start, dtype=np.int64)
-    for member, share in enumerate(assign(dict(shape.partitions), shape.assignor, consumers)):
-        for topic, number in share:
-            holders[index[topic] + number] = member
-    holders.setflags(write=False)
-    return holders
-
-
-@dataclass(frozen=True, slots=True)
 class Situation:
     """What is known of a group when its size is asked for.
 
@@ -111,6 +68,8 @@ class Situation:
             number of the member.
         peak: Messages per second by partition at the next peak, upper end; None: too little
             history.
+        lasting: Messages per second by partition over a longer time, which tells a hot partition
+            apart from a moment; None: ``arrival`` is that.
         blocked: Partitions that a message blocks: consumers do not help them.
         time_lag_seconds: Age of the oldest unread message that is not in a blocked partition.
         is_growing: Whether that age is higher than it was a minute ago.
@@ -131,6 +90,7 @@ class Situation:
     objective_seconds: float
     slowed: Mapping[int, float] = field(default_factory=dict)
     peak: Floats | None = None
+    lasting: Floats | None = None
     blocked: Booleans | None = None
     time_lag_seconds: float | None = None
     is_growing: bool = False
@@ -169,6 +129,8 @@ class Sizing:
         is_late: Whether the backlog endangers the objective; waiting for agreement would cost it.
         hopeless: Partitions, by position, that exceed a consumer of their own.
         reason: In a sentence.
+        utilisations: Load of the busiest member with each useful number; empty where the capacity
+            is unknown.
     """
 
     verdict: Verdict
@@ -180,6 +142,7 @@ class Sizing:
     is_late: bool
     hopeless: tuple[int, ...]
     reason: str
+    utilisations: Mapping[int, float] = field(default_factory=dict)
 
 
 def size(situation: Situation) -> Sizing:
@@ -189,6 +152,19 @@ def size(situation: Situation) -> Sizing:
         situation: What is known of it.
     """
     return _Sizer(situation).size()
+
+
+def hot_partitions(loads: Floats, rate: float) -> Booleans:
+    """Tell which partitions exceed a consumer of their own; none where most do: that is overload.
+
+    Args:
+        loads: Arrival of each partition, messages per second.
+        rate: What a consumer can process, messages per second.
+    """
+    hot: Booleans = loads > rate
+    if hot.sum() > max(1.0, _MOST_HOT * len(hot)):
+        hot = np.zeros(len(hot), dtype=np.bool_)
+    return hot
 
 
 def _busiest(holders: Integers, loads: Floats) -> float:
@@ -212,20 +188,30 @@ class _Sizer:
             helped &= ~situation.blocked
         self.hopeless = np.zeros(len(situation.lag), dtype=np.bool_)
         if self.rate is not None:
-            self.hopeless = helped & (situation.arrival > self.rate)
+            lasting = situation.arrival if situation.lasting is None else situation.lasting
+            loads = np.maximum(situation.arrival, lasting)
+            self.hopeless = helped & hot_partitions(loads, self.rate)
             helped &= ~self.hopeless
+        if self.hopeless.any():
+            # The objective is missed whatever is done: the others are to keep up, no more.
+            self.allowed = HIGHEST_UTILISATION
         # What no consumer can help must not make the number larger.
         self.arrival = np.where(helped, situation.arrival, 0.0)
         self.soon = np.where(helped, situation.soon, 0.0)
         self.lag = np.where(helped, situation.lag, 0.0)
         self.peak = None if situation.peak is None else np.where(helped, situation.peak, 0.0)
+        self.utilisations = (
+            {}
+            if self.rate is None
+            else {number: self._utilisation(number, self.arrival) for number in self.counts}
+        )
 
     def size(self) -> Sizing:
         late, contradicted = self._lateness()
         if self.rate is None:
             return self._unsized(late)
         needs = [
-            Need(Binding.STEADY, self._steady(self.arrival)),
+            Need(Binding.STEADY, self._smallest(lambda n: self.utilisations[n] <= self.allowed)),
             Need(Binding.CATCH_UP, self._catch_up(contradicted) if late else self.counts[0]),
             Need(Binding.FORECAST, self._forecast()),
         ]
@@ -273,9 +259,6 @@ class _Sizer:
         """Return the load of the busiest member as a share of what it can process."""
         held = np.bincount(self.now.shape.holders(number), loads, minlength=number)
         return float((held / self._rates(number)).max())
-
-    def _steady(self, loads: Floats) -> int | None:
-        return self._smallest(lambda n: self._utilisation(n, loads) <= self.allowed)
 
     def _forecast(self) -> int | None:
         """Size for the near future; the season's next peak keeps what is there and adds nothing.
@@ -367,6 +350,7 @@ class _Sizer:
             late,
             tuple(int(number) for number in np.flatnonzero(self.hopeless)),
             _REASONS[verdict],
+            self.utilisations,
         )
 
 

@@ -11,7 +11,7 @@ from scaling.demand import HOUR_SECONDS
 from scaling.intervals import Floats
 from scaling.policies.headroom import Headroom
 from scaling.policies.policy import Policy
-from scaling.sizing import Shape
+from scaling.shape import Shape
 from simulation.model import Backlog, Workload
 from simulation.simulator import Simulation
 from simulation.workloads import history

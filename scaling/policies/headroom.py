@@ -19,7 +19,8 @@ from scaling.intervals import (
     saturated,
 )
 from scaling.policies.policy import Limits
-from scaling.sizing import Shape, Situation, Sizing, size
+from scaling.shape import Shape
+from scaling.sizing import Situation, Sizing, hot_partitions, size
 from scaling.slowdown import slowdown
 from simulation.model import Observation
 
@@ -28,6 +29,8 @@ _ESTIMATE_SECONDS = 300.0
 _MOST_ROWS = 1500
 _RETENTION_USED = 0.25
 _BLOCKED_POLLS = 8
+_FROM_FULL = (CapacityStatus.IDENTIFIED, CapacityStatus.CONFLICT)
+"""What follows from saturated intervals alone: without new ones it stays."""
 
 
 class _Polls:
@@ -79,6 +82,7 @@ class _Evidence:
         self._blocks: dict[int, list[Intervals]] = {}
         self._recent: list[Intervals] = []
         self._estimated_at = float("-inf")
+        self._is_new = True
         self.capacity = Capacity(CapacityStatus.UNKNOWN, "Nothing was seen yet.")
 
     def add(self, seen: Observation, blocked: Booleans) -> None:
@@ -101,6 +105,7 @@ class _Evidence:
         self._recent = [*self._recent[-19:], block]
         full = saturated(block, self._rules)
         if full.any():
+            self._is_new = True
             # Of each number of members: comparing them is what shows a limit downstream.
             blocks = self._blocks.setdefault(int(block.members[0]), [])
             blocks.append(block.where(full))
@@ -111,6 +116,9 @@ class _Evidence:
         if at - self._estimated_at < _ESTIMATE_SECONDS:
             return
         self._estimated_at = at
+        if not self._is_new and self.capacity.status in _FROM_FULL:
+            return
+        self._is_new = False
         blocks = [one for of_number in self._blocks.values() for one in of_number]
         blocks += [one.where(~saturated(one, self._rules)) for one in self._recent]
         if blocks:
@@ -222,7 +230,7 @@ class Headroom:
         expected = demand(self._polls.at, self._polls.log_end, lead_seconds=lead)
         still = self._standing_still(seen) | blocked
         rate = self._slow.applied(self._evidence.capacity).low
-        hopeless = expected.now > (rate or np.inf)
+        hopeless = hot_partitions(np.maximum(expected.now, expected.lasting), rate or np.inf)
         # A member with a hopeless partition is behind with its other partitions too.
         behind = np.isin(seen.member, seen.member[hopeless & (seen.member >= 0)])
         ages = seen.time_lag_seconds[~(still | behind)]
@@ -237,6 +245,7 @@ class Headroom:
             objective_seconds=limits.objective_seconds,
             slowed=self._slow.members,
             peak=self._expected_peak(seen, expected.now),
+            lasting=expected.lasting,
             blocked=blocked,
             time_lag_seconds=age,
             is_growing=self._is_growing(seen.at, age),

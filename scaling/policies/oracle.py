@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from scaling.intervals import Booleans, Floats, Integers
-from scaling.sizing import Shape
+from scaling.shape import Shape
 from scaling.utilisation import allowed_utilisation
 from simulation.model import Observation, Workload
 

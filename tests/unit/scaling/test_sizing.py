@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scaling.capacity import Capacity, CapacityStatus, Estimate
 from scaling.intervals import Floats
+from scaling.shape import Shape
 from scaling.sizing import (
     Binding,
-    Shape,
     Situation,
     Verdict,
     size,
@@ -230,6 +230,7 @@ def test_noisy_service_lowers_the_utilisation_that_is_allowed() -> None:
     assert allowed_utilisation(1e6, 8, 60.0) == LOWEST_UTILISATION
 
 
+@settings(deadline=None)
 @given(
     partitions=st.integers(1, 40),
     consumers=st.integers(1, 40),
