@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict, deque
 from dataclasses import replace
 
 import numpy as np
@@ -79,7 +80,8 @@ class _Evidence:
     def __init__(self, rules: CapacityRules) -> None:
         self._rules = rules
         self._anchor: Observation | None = None
-        self._blocks: dict[int, list[Intervals]] = {}
+        self._blocks: dict[int, deque[Intervals]] = defaultdict(deque)
+        self._rows: Counter[int] = Counter()
         self._recent: list[Intervals] = []
         self._estimated_at = float("-inf")
         self._is_new = True
@@ -107,10 +109,12 @@ class _Evidence:
         if full.any():
             self._is_new = True
             # Of each number of members: comparing them is what shows a limit downstream.
-            blocks = self._blocks.setdefault(int(block.members[0]), [])
+            number = int(block.members[0])
+            blocks = self._blocks[number]
             blocks.append(block.where(full))
-            while sum(len(one) for one in blocks) > _MOST_ROWS:
-                blocks.pop(0)
+            self._rows[number] += len(blocks[-1])
+            while self._rows[number] > _MOST_ROWS:
+                self._rows[number] -= len(blocks.popleft())
 
     def estimate(self, at: float) -> None:
         if at - self._estimated_at < _ESTIMATE_SECONDS:
