@@ -47,6 +47,8 @@ _MINIMUM_CLUSTERS_OF_TIME = 4
 _Z_90 = 1.2815516
 _ROUNDING = 0.95
 """A limit that is measured a little above a whole number of members is that number."""
+_REACHED = 0.9
+"""Share of a limit at which a number of members was seen to have met it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,6 +359,7 @@ def _conflict(
             continue
         limit = largest * at_most.per_second
         best = max(one.per_second for one in by_members.values())
+        reached = min(n for n, one in by_members.items() if n * one.per_second >= _REACHED * limit)
         return replace(
             _capacity(
                 CapacityStatus.CONFLICT,
@@ -368,7 +371,7 @@ def _conflict(
                 by_members,
             ),
             limit_per_second=limit,
-            helpful_members=max(1, ceil(_ROUNDING * limit / best)),
+            helpful_members=max(1, min(reached, ceil(_ROUNDING * limit / best))),
         )
     return None
 
