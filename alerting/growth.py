@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,6 +21,9 @@ _UNCHANGED = 0.1
 _SWING = 0.15
 _PAST_SECONDS = 12 * 3600.0
 _LEAST_SECONDS = 180.0
+_MARGIN = 0.1
+_SLOWER = 0.97
+_GAP = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,9 @@ class Growth:
 def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules) -> Growth | None:
     """Return how the lag has risen; None where it has not.
 
-    A peak of arrivals bends: it rises, then eases. Where arrivals are those of before, the group
-    has become slower, and nothing says that it will be faster again by itself. Where they jumped,
+    A peak of arrivals bends: it rises, then eases, and is read as fast as ever. A group that reads
+    less than it did before although more waits has become slower, and nothing says that it will be
+    faster again by itself; nor where arrivals are those of before. Where they jumped,
     it may be a campaign, which is waited for longer. Where they have been swinging, they will
     swing back: only how late the group is can tell then.
 
@@ -78,13 +82,25 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     goes_on = mean > 0 and min(rises) >= _STILL * mean and rises[-1] >= _EASES * max(rises)
     arrived = sum(arrivals) / _PARTS
     is_steady = all(abs(rate - arrived) <= _UNCHANGED * arrived for rate in arrivals)
-    before = _before([point for point in points if point[0] <= since - rules.trend_seconds])
-    if before is not None and abs(arrived - sum(before) / 4) <= _UNCHANGED * arrived:
-        thirds = [_at(after, since + seconds * part / 3)[1] for part in range(4)]
-        rises_on = all(late - early >= _STILL * risen / 3 for early, late in pairwise(thirds))
-        return Growth(since, seconds, risen, seconds >= rules.lasting_seconds and rises_on)
+    thirds = [_at(after, since + seconds * part / 3) for part in range(4)]
+    seen_at = [since, *(point[0] for point in after)]
+    is_seen = all(late - early <= _GAP * seconds for early, late in pairwise(seen_at))
+    rises_on = is_seen and all(
+        late[1] - early[1] >= _STILL * risen / 3 for early, late in pairwise(thirds)
+    )
+    # The onset is no more than estimated: what is close to it belongs to neither side.
+    margin = max(rules.trend_seconds, _MARGIN * seconds)
+    past = [point for point in points if point[0] <= since - margin]
+    before = _before(past)
+    if before is not None and rises_on and seconds >= rules.slower_seconds:
+        consumed = arrived - risen / seconds
+        late = current / arrived if arrived > 0 else 0.0
+        if consumed < _SLOWER * _consumed(past) and late >= rules.slower_behind_seconds:
+            return Growth(since, seconds, risen, True)
     if before is not None and max(before) - min(before) > _SWING * max(before):
         return Growth(since, seconds, risen, False)
+    if before is not None and abs(arrived - sum(before) / 4) <= _UNCHANGED * arrived:
+        return Growth(since, seconds, risen, seconds >= rules.lasting_seconds and rises_on)
     enough = rules.lasting_seconds if before is None else rules.lasting_peak_seconds
     lasting = (seconds >= enough and is_even and is_steady) or (
         seconds >= rules.long_seconds and goes_on
@@ -118,6 +134,14 @@ def _before(points: Sequence[Point]) -> list[float] | None:
     quarter = (end - begin) / 4
     ends = [_at(points, begin + quarter * part)[0] for part in range(5)]
     return [(late - early) / quarter for early, late in pairwise(ends)]
+
+
+def _consumed(past: Sequence[Point]) -> float:
+    """Return how much was read per second in the past that ``_before`` looks at."""
+    end = past[-1]
+    first = bisect_left(past, end[0] - _PAST_SECONDS, key=lambda point: point[0])
+    begin = past[first]
+    return max(0.0, (end[2] - begin[2]) / (end[0] - begin[0]))
 
 
 def age_of(points: Sequence[Point]) -> float | None:

@@ -29,10 +29,12 @@ class Peers:
     Attributes:
         advanced_at: Newest commit of any of them, in Unix seconds.
         commit_period_seconds: Their usual commit period; None where none was learnt.
+        are_draining: Whether one of them works off a backlog: what it takes, others lack.
     """
 
     advanced_at: float | None = None
     commit_period_seconds: float | None = None
+    are_draining: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def judge(
         or _rewound(found)
         or _nobody(found, peers, rules)
         or _frozen(found, peers, rules)
-        or _moving(found, rules)
+        or _moving(found, peers, rules)
     )
     return PartitionStatus(
         window.topic,
@@ -177,6 +179,8 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
     last = max((at for at in (found.last_advance_at, peers.advanced_at) if at), default=None)
     if absence.commits_alone or (last is not None and last > absence.since):
         return None
+    if found.waiting.is_crashing and found.waiting.seconds >= rules.away_freeze_seconds:
+        return None  # they come and go: that is no stop, and no restart
     lag = found.newest.lag or 0
     if absent < max(rules.stop_seconds, found.poll_seconds or 0.0):
         if found.span_seconds < rules.trend_seconds and found.last_advance_at is None:
@@ -189,7 +193,9 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
         return _Verdict(
             Status.OK, f"Just away: no members for {duration(absent)}; {messages(lag)} wait."
         )
-    patience = max(rules.job_seconds, rules.job_absences * absence.longest_seconds)
+    patience = rules.first_job_seconds
+    if absence.has_run:
+        patience = max(rules.job_seconds, rules.job_absences * absence.longest_seconds)
     if absence.is_between_runs and absent < patience:
         return _Verdict(
             Status.OK,
@@ -217,14 +223,11 @@ def _frozen(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
     if waiting < needed:
         return None
     lag = messages(found.newest.lag or 0)
-    if found.members is None:
-        return _Verdict(
-            Status.UNKNOWN,
-            f"Unknown: no commit for {duration(waiting)} while {lag} wait, and whether anybody "
-            "consumes could not be read.",
-            since,
-        )
-    if found.newest.assigned is False:
+    if found.waiting.is_crashing:
+        while_ = f"its members came and went {found.waiting.returns} times"
+    elif found.members is None:
+        while_ = "whether anybody consumes could not be read"
+    elif found.newest.assigned is False:
         while_ = "no member holds it"
     elif peers_advance:
         while_ = "other partitions of the group advance"
@@ -255,22 +258,23 @@ def _freeze_limit(found: Measurement, peers: Peers, rules: StatusRules) -> float
     if (found.newest.lag or 0) <= _ABOUT * found.largest_commit:
         limit = max(limit, min(rules.batch_freeze * limit, rules.batch_freeze_seconds))
     if found.is_rebalancing:
-        return max(limit, rules.idle_freeze_seconds)
+        return max(limit, rules.rebalance_freeze_seconds)
     if found.waiting.was_away or found.waiting.was_rebalancing:
         return max(limit, rules.away_freeze_seconds)
     return limit
 
 
-def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
+def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
     lag = found.newest.lag or 0
     behind = found.behind_seconds
     material = max(rules.material_seconds, 2 * (found.commit_period_seconds or 0.0))
     trend = found.recent or found.full
-    if found.waiting.was_away and found.waiting.since is not None:
+    waiting = found.waiting
+    if waiting.was_away and waiting.since is not None and not waiting.is_crashing:
         return _Verdict(
             Status.CATCHING_UP,
             f"Members are back, no commit yet: {messages(lag)} wait.",
-            found.waiting.since,
+            waiting.since,
         )
     is_small = lag <= rules.minimum_messages or (behind is not None and behind < material)
     if is_small and (found.last_advance_at is not None or trend is not None):
@@ -292,6 +296,11 @@ def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
     direction = trend.direction or (found.full.direction if found.full else 0)
     rising_for = found.newest.at - (found.lowest_at or found.newest.at)
     growth = found.growth
+    is_lasting = (
+        growth is not None
+        and growth.is_lasting
+        and (growth.seconds >= rules.lasting_seconds or not peers.are_draining)
+    )
     if direction > 0 and rising_for >= rules.trend_seconds:
         still = max(2 * (found.poll_seconds or 0.0), found.commit_period_seconds or 0.0)
         at_highest = found.newest.at - (found.highest_at or found.newest.at) <= still
@@ -301,12 +310,11 @@ def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
             and at_highest
             and found.newest.at - found.working_since >= rules.steady_seconds
         )
-        lasting = growth is not None and growth.is_lasting
         return _Verdict(
             Status.FALLING_BEHIND,
             f"Falling behind: {_flow(trend)}{_waits(lag, behind)}.",
             growth.since if growth is not None else found.lowest_at,
-            is_lasting=is_late or lasting,
+            is_lasting=is_late or is_lasting,
         )
     if direction < 0:
         drain = _drain_seconds(lag, trend)
@@ -316,7 +324,7 @@ def _moving(found: Measurement, rules: StatusRules) -> _Verdict:
             f"Catching up: {_flow(trend)}{_waits(lag, behind)}{left}.",
             found.highest_at,
         )
-    if growth is not None and growth.is_lasting:
+    if growth is not None and is_lasting:
         return _Verdict(
             Status.FALLING_BEHIND,
             f"Falling behind slowly, by {messages(growth.messages)} in "

@@ -104,7 +104,7 @@ def group_status(
         )
     measured = [measure(window, rules) for window in partitions]
     subscribed = _subscribed_topics(measured)
-    peers = _peers(measured)
+    peers = _peers(measured, rules)
     verdicts = tuple(
         judge(window, found, peers, now, rules)
         if subscribed is None or window.topic in subscribed
@@ -165,11 +165,19 @@ def _unsubscribed(window: PartitionWindow, found: Measurement | None) -> Partiti
     )
 
 
-def _peers(measured: Sequence[Measurement | None]) -> Peers:
+def _peers(measured: Sequence[Measurement | None], rules: StatusRules) -> Peers:
     found = [one for one in measured if one is not None]
     advances = [one.last_advance_at for one in found if one.last_advance_at is not None]
     periods = [one.commit_period_seconds for one in found if one.commit_period_seconds is not None]
-    return Peers(max(advances) if advances else None, median(periods) if periods else None)
+    draining = any(
+        one.recent is not None
+        and one.recent.direction < 0
+        and (one.behind_seconds or 0.0) >= rules.slower_behind_seconds
+        for one in found
+    )
+    return Peers(
+        max(advances) if advances else None, median(periods) if periods else None, draining
+    )
 
 
 def _badness(verdict: PartitionStatus) -> tuple[int, float, float]:

@@ -12,6 +12,7 @@ _BACKLOG_OF_A_RUN = 20
 _GAP_POLLS = 2.5
 _OUTLIER = 3.0
 _COMMITS_ALONE = 3
+_RETURNS = 2
 _COMMITS_ALONE_SECONDS = 600.0
 
 
@@ -52,6 +53,8 @@ class Waiting:
         last_advance_at: Last sample in which the committed offset had grown.
         was_away: Whether the group had no members meanwhile.
         was_rebalancing: Whether it shared out its partitions meanwhile.
+        returns: How often members came back meanwhile, and committed nothing. From the second
+            time on it is no restart, and times without members count as well.
         pauses: How long such a wait usually is.
         resumed_at: First commit after the group was away, or after the longest of its pauses
             where that is not usual; None: never.
@@ -64,6 +67,12 @@ class Waiting:
     was_rebalancing: bool
     pauses: Pauses
     resumed_at: float | None = None
+    returns: int = 0
+
+    @property
+    def is_crashing(self) -> bool:
+        """Whether members come and go, and nothing is read."""
+        return self.returns >= _RETURNS
 
 
 def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> Waiting:
@@ -78,10 +87,8 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
         end_lag: A lag up to this is none.
         poll_seconds: Usual time between samples.
     """
-    since: float | None = None
-    seconds = 0.0
+    trail = _Trail()
     last_advance: float | None = None
-    was_away = was_rebalancing = False
     committed: int | None = None
     pause_from: float | None = None
     waited_at: float | None = None
@@ -97,32 +104,66 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
                         longest_ended_at = sample.at
                     longest, second = max(longest, pause), max(second, min(longest, pause))
                     seen += 1
-                if was_away:
+                if trail.was_away:
                     resumed_at = sample.at
                 last_advance = waited_at = pause_from = sample.at
-                since, seconds, was_away, was_rebalancing = None, 0.0, False, False
+                trail = _Trail()
             committed = sample.committed
         if sample.lag is None:
             waited_at = pause_from = None
             continue
         if sample.lag <= end_lag:
-            since, seconds, was_away, was_rebalancing = None, 0.0, False, False
+            trail = _Trail()
             if last_advance != sample.at:
                 pause_from = waited_at = None
             continue
+        trail.add(sample, away, waited_at, _GAP_POLLS * poll_seconds)
         if away:
-            was_away, pause_from = True, None
-        elif since is not None and waited_at is not None:
-            step = sample.at - waited_at
-            seconds += step if step <= _GAP_POLLS * poll_seconds else 0.0
-        was_rebalancing = was_rebalancing or plain_state(sample.state) in REBALANCING
+            pause_from = None
         waited_at = None if away else sample.at
-        since = sample.at if since is None else since
     usual = longest if seen < 3 or longest <= _OUTLIER * second else second
     if usual < longest and longest_ended_at is not None:
         resumed_at = max(resumed_at or longest_ended_at, longest_ended_at)
     pauses = Pauses(usual if seen else None, seen)
-    return Waiting(since, seconds, last_advance, was_away, was_rebalancing, pauses, resumed_at)
+    return Waiting(
+        trail.since,
+        trail.seconds + (trail.away_seconds if trail.returns >= _RETURNS else 0.0),
+        last_advance,
+        trail.was_away,
+        trail.was_rebalancing,
+        pauses,
+        resumed_at,
+        trail.returns,
+    )
+
+
+@dataclass(slots=True)
+class _Trail:
+    """What was seen since messages wait without a commit; see ``Waiting``."""
+
+    since: float | None = None
+    seconds: float = 0.0
+    away_seconds: float = 0.0
+    was_away: bool = False
+    was_rebalancing: bool = False
+    returns: int = 0
+    newest: tuple[float, bool] | None = None
+
+    def add(self, sample: Sample, away: bool, waited_at: float | None, gap: float) -> None:
+        """Take over a sample with messages waiting; ``gap`` is too long to count."""
+        if self.newest is not None:
+            at, was_away = self.newest
+            step = sample.at - at if sample.at - at <= gap else 0.0
+            if away or was_away:
+                self.away_seconds += step
+            elif waited_at is not None:
+                self.seconds += step
+            if was_away and not away:
+                self.returns += 1
+        self.newest = sample.at, away
+        self.was_away = self.was_away or away
+        self.was_rebalancing = self.was_rebalancing or plain_state(sample.state) in REBALANCING
+        self.since = sample.at if self.since is None else self.since
 
 
 REBALANCING = frozenset({"preparingrebalance", "completingrebalance", "assigning", "reconciling"})
@@ -136,7 +177,8 @@ class Absence:
     Attributes:
         since: First of the trailing samples without one.
         is_between_runs: Whether it has come, read everything and left before, or was seen first
-            with everything read: a job that runs now and then.
+            with nearly everything read: a job that runs now and then.
+        has_run: Whether it was seen to do so.
         longest_seconds: The longest earlier absence that it came back from; 0 without one.
         commits_alone: Whether it has committed again and again without a member ever having been
             seen: its consumers assign their partitions themselves.
@@ -146,6 +188,7 @@ class Absence:
     is_between_runs: bool
     longest_seconds: float
     commits_alone: bool
+    has_run: bool
 
 
 @dataclass(slots=True)
@@ -179,7 +222,7 @@ def absence_of(samples: Sequence[Sample], rules: StatusRules) -> Absence | None:
         return None
     since: float | None = None
     committed: int | None = None
-    is_job, longest = False, 0.0
+    is_job, has_run, longest = False, False, 0.0
     run: _Run | None = None
     commits: list[float] = []
     had_members = False
@@ -192,14 +235,14 @@ def absence_of(samples: Sequence[Sample], rules: StatusRules) -> Absence | None:
                 # What arrived since the last commit of the run is not its fault.
                 late = 0 if sample.lag is None else sample.lag
                 run.last_lag = late if run.last_lag is None else min(late, run.last_lag)
-                is_job = is_job or run.is_job(sample.at, _one_poll(samples, index, rules))
+                has_run = has_run or run.is_job(sample.at, _one_poll(samples, index, rules))
                 run = None
             if since is None:
                 since = sample.at
-                is_job = is_job or (index == 0 and sample.lag is not None and sample.lag <= 0)
+                is_job = index == 0 and _was_read(samples)
             elif committed is not None and (sample.committed or 0) > committed:
                 # It came and left between two of the thinned samples.
-                longest, since, is_job = max(longest, sample.at - since), sample.at, True
+                longest, since, has_run = max(longest, sample.at - since), sample.at, True
                 commits.append(sample.at)
         else:
             had_members = True
@@ -212,7 +255,18 @@ def absence_of(samples: Sequence[Sample], rules: StatusRules) -> Absence | None:
         committed = sample.committed if sample.committed is not None else committed
     if since is None:
         return None
-    return Absence(since, is_job, longest, not had_members and _are_close(commits))
+    commits_alone = not had_members and _are_close(commits)
+    return Absence(since, is_job or has_run, longest, commits_alone, has_run)
+
+
+def _was_read(samples: Sequence[Sample]) -> bool:
+    """Tell whether no more waited at first sight than what arrives from one poll to the next."""
+    first = samples[0]
+    second = next((s for s in samples[1:] if s.log_end is not None), None)
+    if first.lag is None or first.log_end is None:
+        return False
+    arrives = 0 if second is None else (second.log_end or 0) - first.log_end
+    return first.lag <= max(0, arrives)
 
 
 def _are_close(commits: Sequence[float]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
@@ -17,8 +19,13 @@ from lake.errors import LakeError
 from lake.store import Lake
 from lake.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 
-OVERLAP_POLLS = 4
-"""So many polls are read again each time: sections are written one by one."""
+OVERLAP_SECONDS = 120.0
+"""Polls of this time are read again at each evaluation: sections are written one by one."""
+
+RECALL_SECONDS = 20.0
+"""The past is read for no longer than this: the first evaluation waits for it."""
+
+_log = logging.getLogger(__name__)
 
 
 class GroupMemory:
@@ -42,6 +49,13 @@ class GroupMemory:
         watch = self._watches.get(cluster)
         return None if watch is None else watch.newest_at
 
+    def offsets_since(self, cluster: str) -> float | None:
+        """Return from when on offsets need to be read, in Unix seconds; None: all of them."""
+        watch = self._watches.get(cluster)
+        if watch is None or watch.newest_at is None:
+            return None
+        return watch.newest_at - OVERLAP_SECONDS
+
     def statuses(self, frames: Frames) -> dict[GroupKey, GroupStatus]:
         """Take over the newest polls and return what each group is doing."""
         watch = self._watches.get(frames.cluster)
@@ -60,32 +74,37 @@ class GroupMemory:
         return found
 
     def _recall(self, watch: LagWatch, frames: Frames) -> None:
-        """Read the past; what cannot be read is not remembered, and learnt anew."""
+        """Read the past; what cannot be read, or not in time, is not remembered and learnt anew.
+
+        The newest poll is read first. A poll of the past is read by itself: all between them would
+        be far more than what is kept.
+        """
         first = frames.at - timedelta(seconds=HISTORY_SECONDS)
+        known = frames.rows(GROUP_OFFSETS)["observed_at"].min()
+        until = known if isinstance(known, datetime) else frames.at
+        offsets: list[pl.DataFrame] = []
+        groups: list[pl.DataFrame] = []
+        ends_at = time.monotonic() + RECALL_SECONDS
         try:
             polls = self._lake.read(
                 COLLECTIONS,
                 pl.col("section") == GROUP_OFFSETS.name,
                 since=first,
-                until=frames.at,
+                until=until,
                 cluster=frames.cluster,
                 columns=["observed_at"],
             )
-            times = sorted(
-                moment.timestamp()
-                for moment in polls["observed_at"].unique().to_list()
-                if isinstance(moment, datetime)
-            )
-            kept = [datetime.fromtimestamp(times[index], UTC) for index in kept_of(times)]
-            if not kept:
-                return
-            wanted = pl.col("observed_at").is_in(kept)
-            offsets, groups = (
-                self._lake.read(
-                    table, wanted, since=kept[0], until=frames.at, cluster=frames.cluster
-                )
-                for table in (GROUP_OFFSETS, GROUPS)
-            )
-        except LakeError:
-            return
-        watch.add(offsets, groups)
+            times = [at.timestamp() for at in polls["observed_at"].unique().sort().to_list()]
+            for index in reversed(kept_of([*times, frames.now])[:-1]):
+                if time.monotonic() > ends_at:
+                    break
+                at = datetime.fromtimestamp(times[index], UTC)
+                after = at + timedelta(microseconds=1)
+                for table, found in ((GROUP_OFFSETS, offsets), (GROUPS, groups)):
+                    found.insert(
+                        0, self._lake.read(table, since=at, until=after, cluster=frames.cluster)
+                    )
+        except LakeError as error:
+            _log.warning("%s: the past cannot be read: %s", frames.cluster, error)
+        if offsets:
+            watch.add(pl.concat(offsets), pl.concat(groups[-len(offsets) :]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -70,6 +70,10 @@ _DEPENDS: tuple[tuple[Table, tuple[str, ...], tuple[str, ...]], ...] = (
 """Tables, which kinds of source write them, and the checks that see nothing without them."""
 
 
+Judge = Callable[[Frames], Mapping[GroupKey, GroupStatus]]
+"""Rows of one cluster to what each of its groups is doing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What checks see of one cluster at one moment.
@@ -108,7 +112,7 @@ def unread_groups(frames: Frames) -> list[GroupKey]:
 def observe(
     frames: Frames,
     only: str | None = None,
-    watched: Mapping[GroupKey, GroupStatus] | None = None,
+    judge: Judge = group_statuses,
 ) -> Seen:
     """Look at everything that is known of one cluster.
 
@@ -116,7 +120,6 @@ def observe(
         frames: Its rows.
         only: The one check that is of interest; what only others need is passed over.
         judge: Who tells what groups are doing; by default the rows of the frames alone.
-        watched: What each group is doing, where somebody remembers more than the rows tell.
     """
     monitor = list(monitor_observations(frames))
     if is_blind(frames, monitor):
@@ -124,7 +127,7 @@ def observe(
     needs_groups = only is None or only in (*_GROUP_CHECKS, "redrive_stopped")
     statuses: Mapping[GroupKey, GroupStatus] = {}
     if needs_groups:
-        statuses = group_statuses(frames) if watched is None else watched
+        statuses = judge(frames)
     topics = frames.rows(TOPICS).sort("observed_at").unique(["cluster", "topic"], keep="last")
     extras = group_extras(
         frames.rows(GROUPS).sort("observed_at").unique(["cluster", "group"], keep="last"),

@@ -10,6 +10,7 @@ from alerting.causes import held_back
 from alerting.frames import Frames
 from alerting.lifecycle import Alert, State, advance
 from alerting.matching import Maintenance
+from alerting.memory import GroupMemory
 from alerting.notices import Pace, Told, plan
 from alerting.observe import evaluate_cluster, observe
 from alerting.reading import at, read_span
@@ -111,12 +112,13 @@ def replay(
         What would have fired. A table that cannot be read makes its checks unknown.
     """
     recorder = Recorder(pace or Pace(), windows)
+    memory = GroupMemory(lake)
     start = first
     while start <= last:
         end = min(start + _PIECE_SECONDS, last)
         span = read_span(lake, cluster, start, end, first)
         for now in moments(span, start, end, interval_seconds, is_last=end == last):
-            seen = observe(at(span, now))
+            seen = observe(at(span, now), judge=memory.statuses)
             recorder.take(evaluate_cluster(rules, seen, cluster), now)
             progress((now - first) / max(1.0, last - first))
         if end == last:

@@ -24,7 +24,7 @@ from alerting.replay import Recorder
 from alerting.rulefile import Duration, load_rules
 from alerting.rules import Observation, Rule, Severity, evaluate
 from alerting.samples import PartitionWindow, Sample
-from alerting.windows import WINDOW_SECONDS, GroupKey
+from alerting.windows import GroupKey, thinned
 from config.errors import ConfigError
 from config.load import problem_lines, read_yaml
 from config.parts import Section
@@ -193,17 +193,22 @@ def _observations(case: _Case) -> list[list[Observation]]:
     lengths = [len(values) for _, values in plain]
     lengths += [len(samples) for parts in groups.values() for _, samples in parts]
     frames = []
+    kept: dict[tuple[str, int], tuple[Sample, ...]] = {}
     for index in range(max(lengths, default=0)):
         now = index * case.interval
+        for name, parts in groups.items():
+            for number, (_, samples) in enumerate(parts):
+                seen_so_far = kept.get((name, number), ())
+                kept[name, number] = thinned((*seen_so_far, *samples[index : index + 1]))
         statuses = {
             GroupKey(case.cluster, name): group_status(
                 [
                     PartitionWindow(
                         part.topic,
                         part.partition,
-                        tuple(s for s in samples if now - WINDOW_SECONDS <= s.at <= now),
+                        kept[name, number],
                     )
-                    for part, samples in parts
+                    for number, (part, _) in enumerate(parts)
                 ],
                 now=now,
             )

@@ -91,6 +91,8 @@ class StatusRules:
         window_seconds: Older samples teach what is usual; the newer ones are judged.
         lasting_seconds: A lag that has grown evenly for so long, with the arrivals of before,
             will go on growing;
+        slower_seconds: so soon already where the group reads less than it did before,
+        slower_behind_seconds: and is so late that it matters;
         lasting_peak_seconds: one with more arrivals than before only after this time;
         long_seconds: one that has grown for so long will in any case,
         late_seconds: and one that grows and is so old is too late to wait for.
@@ -102,10 +104,12 @@ class StatusRules:
         batch_freeze_seconds: but no longer than this.
         unlearnt_freeze_seconds: The same, where no commit was seen from which to learn a period.
         idle_freeze_seconds: The same, where nothing arrives and no other partition advances.
+        rebalance_freeze_seconds: The same, in the middle of a rebalance.
         away_freeze_seconds: The same, where members have just come back.
         stop_seconds: A group without members is stopped after this time, and not before.
         job_seconds: So long the next run of a job is waited for that comes, reads all and leaves;
         job_absences: or so many times its longest absence.
+        first_job_seconds: The same, of a group that was never seen to run.
         stale_polls: A newest sample that is older than this many polls says nothing about now.
     """
 
@@ -116,6 +120,8 @@ class StatusRules:
     trend_seconds: float = 60.0
     window_seconds: float = 600.0
     lasting_seconds: float = 900.0
+    slower_seconds: float = 300.0
+    slower_behind_seconds: float = 30.0
     lasting_peak_seconds: float = 1500.0
     long_seconds: float = 2700.0
     late_seconds: float = 900.0
@@ -127,10 +133,12 @@ class StatusRules:
     batch_freeze_seconds: float = 600.0
     unlearnt_freeze_seconds: float = 600.0
     idle_freeze_seconds: float = 300.0
+    rebalance_freeze_seconds: float = 150.0
     away_freeze_seconds: float = 120.0
     stop_seconds: float = 30.0
     job_seconds: float = 26 * 3600.0
     job_absences: float = 1.5
+    first_job_seconds: float = 6 * 3600.0
     stale_polls: float = 4.0
 
 

@@ -21,16 +21,14 @@ from alerting.memory import GroupMemory
 from alerting.notices import Notice, Pace, plan
 from alerting.notify.sender import Sender
 from alerting.notify.targets import make_target
-from alerting.observe import evaluate_cluster, observe
+from alerting.observe import Judge, evaluate_cluster, group_statuses, observe
 from alerting.reading import clusters_of, read_frames
 from alerting.rulefile import RuleSet, load_rules
 from alerting.store import AlertStore
-from alerting.watch import LagWatch
 from config.alerting import TargetSettings
 from config.errors import ConfigError
 from config.settings import Settings
 from lake.store import Lake
-from lake.tables import GROUP_OFFSETS, GROUPS
 
 SERVICE = "service"
 """Under this name the store keeps what the service says of itself."""
@@ -79,7 +77,7 @@ def evaluate_once(
     store: AlertStore,
     pace: Pace,
     targets: Sequence[TargetSettings],
-    watch: LagWatch | None = None,
+    judge: Judge = group_statuses,
 ) -> Outcome:
     """Evaluate one cluster, and write its alerts and the messages that follow into the store.
 
@@ -89,17 +87,13 @@ def evaluate_once(
         store: Where alerts are kept.
         pace: How often something is told.
         targets: Who is told.
-        watch: Remembers the groups' past, and takes over what is new; None: only the rows count.
+        judge: Who tells what groups are doing; by default the rows of the frames alone.
 
     Raises:
         StoreError: The store cannot be read or written; nothing of it was written.
     """
     cluster, now = frames.cluster, sample_time(frames)
-    watched = None
-    if watch is not None:
-        watch.add(frames.rows(GROUP_OFFSETS), frames.rows(GROUPS))
-        watched = watch.statuses(frames.now)
-    seen = observe(frames, watched=watched)
+    seen = observe(frames, judge=judge)
     evaluation = evaluate_cluster(rules.rules, seen, cluster)
     alerts = advance(store.alerts(cluster), evaluation, held_back(evaluation.findings), now)
     silences = store.silences(now)
@@ -169,7 +163,6 @@ class AlertingService:
         self._exit.callback(self.store.close)
         self._lake = Lake(settings.lake)
         self._memory = GroupMemory(self._lake)
-        self._watches: dict[str, LagWatch] = {}
         url = dashboard_url(settings)
         self._senders = [
             Sender(target, make_target(target, url), self.store, self._firing_for(target))
@@ -221,14 +214,20 @@ class AlertingService:
         failures: dict[str, str] = {}
         for cluster in clusters_of(self._settings):
             try:
-                frames = read_frames(self._lake, cluster, self._clock(), self._started_at)
+                frames = read_frames(
+                    self._lake,
+                    cluster,
+                    self._clock(),
+                    self._started_at,
+                    self._memory.offsets_since(cluster),
+                )
                 evaluate_once(
                     frames,
                     self._rules,
                     self.store,
                     self._pace,
                     self._settings.alerting.targets,
-                    self._watches.setdefault(cluster, LagWatch(cluster)),
+                    self._memory.statuses,
                 )
             except AlertingError as error:
                 failures[cluster] = str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from alerting.lifecycle import Alert
+from alerting.memory import GroupMemory
 from alerting.notices import Pace
 from alerting.observe import evaluate_cluster, observe
 from alerting.reading import at, read_span
@@ -46,9 +47,10 @@ def try_rule(
     """
     span = read_span(lake, cluster, first, last, first)
     recorder = Recorder(Pace())
+    memory = GroupMemory(lake)
     points: list[tuple[float, str, float | None]] = []
     for now in moments(span, first, last, interval_seconds):
-        seen = observe(at(span, now), rule.check)
+        seen = observe(at(span, now), rule.check, memory.statuses)
         recorder.take(evaluate_cluster([rule], seen, cluster), now)
         points += [
             (now, thing(dict(one.labels)), one.value)

@@ -111,7 +111,7 @@ def burst(second: float) -> float:
         ),
         pytest.param(
             dict(capacity=constant(0.0), backlog=500, members=None, state=None),
-            Status.UNKNOWN,
+            Status.STALLED,
             id="frozen, members unreadable",
         ),
     ],
@@ -225,7 +225,7 @@ def test_first_sight_at_the_end_is_ok() -> None:
 
 
 def test_first_sight_without_members_waits_before_it_calls_it_stopped() -> None:
-    kwargs = dict(capacity=constant(0.0), backlog=500, members=0, state="empty", warm_up=0.0)
+    kwargs = dict(capacity=constant(0.0), backlog=5_000, members=0, state="empty", warm_up=0.0)
 
     assert partition_status(window(seconds=0.0, **kwargs)).status is Status.UNKNOWN  # type: ignore[arg-type]
     assert partition_status(window(seconds=45.0, **kwargs)).status is Status.STOPPED  # type: ignore[arg-type]
