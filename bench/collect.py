@@ -29,6 +29,7 @@ from collectors.samples import Stamp
 from collectors.writer import LakeWriter
 from config.settings import ClusterSettings, LakeSettings
 from lake.store import Lake
+from runtime.spawning import nameless_main
 
 _INTERVAL_SECONDS = 60.0
 _PAUSE_SECONDS = 0.2
@@ -40,6 +41,8 @@ class _Timing:
     seconds: float
     processor_seconds: float
     rows: int
+    resident_bytes: int
+    peak_bytes: int
 
 
 def measure(servers: str, groups: int, polls: int, most_seconds: float | None) -> list[Figure]:
@@ -51,25 +54,25 @@ def measure(servers: str, groups: int, polls: int, most_seconds: float | None) -
         polls: How many polls.
         most_seconds: The goal for the median; None where there is none.
     """
+    context = get_context("spawn")
     with (
         TemporaryDirectory(prefix="headroom-bench-lake-") as folder,
-        # In a process of its own, so that its memory is not taken for the poll's.
-        get_context("spawn").Pool(1, _open_plain, (servers,)) as plain,
+        # Each in a process of its own, so that nothing else's memory is taken for the poll's.
+        nameless_main(),
+        context.Pool(1, _open_poller, (servers, Path(folder))) as poller,
+        context.Pool(1, _open_plain, (servers,)) as plain,
     ):
-        poller = _Poller(servers, Path(folder))
-        try:
-            for _ in range(_WARM_POLLS):
-                poller.poll()
-                plain.apply(_plain)
-            memory, timings, plains = [], [], []
-            for _ in range(polls):
-                timings.append(_timed(poller.poll))
-                memory.append(resident_bytes())
-                plains.append(plain.apply(_plain))
-                time.sleep(_PAUSE_SECONDS)
-            peak = peak_resident_bytes()
-        finally:
-            poller.close()
+        for _ in range(_WARM_POLLS):
+            poller.apply(_poll)
+            plain.apply(_plain)
+        timings, plains = [], []
+        for _ in range(polls):
+            timings.append(poller.apply(_poll))
+            plains.append(plain.apply(_plain))
+            time.sleep(_PAUSE_SECONDS)
+        poller.apply(_close_poller)
+    memory = [timing.resident_bytes for timing in timings]
+    peak = timings[-1].peak_bytes
     name = f"{groups:,} groups"
     whole = statistics.median(timing.seconds for timing in timings)
     calls = statistics.median(timing.seconds for timing in plains)
@@ -85,11 +88,11 @@ def measure(servers: str, groups: int, polls: int, most_seconds: float | None) -
         Figure(f"plain client calls, {name}, median", calls, "s"),
         Figure(f"poll against plain calls, {name}", whole / calls, "times", most=2.5),
         Figure(f"rows of a poll, {name}", float(timings[-1].rows), "rows"),
-        Figure(f"resident memory, {name}, peak", peak / 2**20, "MiB", most=400.0),
+        Figure(f"resident memory, {name}, peak", peak / 1e6, "MB", most=400.0),
         Figure(
             f"resident memory, {name}, growth after the tenth poll",
-            (statistics.median(memory[-5:]) - tenth) / 2**20,
-            "MiB",
+            (statistics.median(memory[-5:]) - tenth) / 1e6,
+            "MB",
         ),
     ]
 
@@ -122,7 +125,23 @@ class _Poller:
         self._writer.stop(10.0)
 
 
+_poller: _Poller | None = None
 _wire: Wire | None = None
+
+
+def _open_poller(servers: str, folder: Path) -> None:
+    global _poller  # of the process that does nothing else
+    _poller = _Poller(servers, folder)
+
+
+def _poll() -> _Timing:
+    assert _poller is not None  # noqa: S101 (opened when the process began)
+    return _timed(_poller.poll)
+
+
+def _close_poller() -> None:
+    assert _poller is not None  # noqa: S101 (opened when the process began)
+    _poller.close()
 
 
 def _open_plain(servers: str) -> None:
@@ -151,7 +170,8 @@ def _timed(work: Callable[[], int]) -> _Timing:
     gc.collect()
     start, processor = time.perf_counter(), time.process_time()
     rows = work()
-    return _Timing(time.perf_counter() - start, time.process_time() - processor, rows)
+    seconds, processor_seconds = time.perf_counter() - start, time.process_time() - processor
+    return _Timing(seconds, processor_seconds, rows, resident_bytes(), peak_resident_bytes())
 
 
 def resident_bytes() -> int:

@@ -127,12 +127,15 @@ class _Run:
     Attributes:
         name: The run.
         at: The newest poll.
-        last: Each series that is there: its columns, ``_series``, ``_values``, ``_written_at``.
+        last: Each series that is there: ``_series``, ``_values``, ``_written_at``.
+        names: Their columns, and ``_series``. Apart, and from when they were first seen: most of
+            the memory is in them, and they do not change.
     """
 
     name: str
     at: datetime
     last: pl.DataFrame
+    names: pl.DataFrame
 
 
 class Thinning:
@@ -163,24 +166,27 @@ class Thinning:
             rows: All rows of the poll, at least one, with cluster, observed_at and poll_id.
         """
         at: datetime = rows["observed_at"][0]
-        names = [name for name in self._names if name in rows.columns]
+        values = [name for name in self._names if name in rows.columns]
         # Beside the rows, not in them: joins then move three columns instead of all.
         found = pl.DataFrame(
             [
                 series_ids(rows, self._table.series),
-                rows.select(names).hash_rows().alias("_values"),
+                rows.select(values).hash_rows().alias("_values"),
             ]
+        )
+        named = pl.concat(
+            [rows.select(self._table.series), found["_series"].to_frame()], how="horizontal"
         )
         run = self._runs.get(stream)
         if run is None or run.at.date() != at.date() or at <= run.at:
-            nothing = rows.head(0).select(self._table.series)
-            run = _Run(uuid.uuid4().hex, at, pl.concat([nothing, found.head(0)], how="horizontal"))
+            run = _Run(uuid.uuid4().hex, at, found.head(0), named)
             written = rows
             # As if written before, each at another time: they are not all due at once again.
             spread = pl.col("_series") % int(CARRIED_FOR.total_seconds())
             found = found.with_columns(_stamp(at) - pl.duration(seconds=spread))
+            names, gone = named.unique("_series"), named.head(0)
         else:
-            before = run.last.select("_series", pl.col("_values").alias("_before"), "_written_at")
+            before = run.last.rename({"_values": "_before"})
             found = found.join(before, on="_series", how="left", maintain_order="left")
             is_due = found.select(
                 pl.col("_before").is_null()
@@ -188,19 +194,33 @@ class Thinning:
                 | (pl.col("_written_at") <= at - CARRIED_FOR)
             ).to_series()
             written = rows.filter(is_due)
+            names, gone = _renamed(run.names, named, found)
             found = found.drop("_before").with_columns(
                 pl.when(is_due).then(_stamp(at)).otherwise("_written_at").alias("_written_at")
             )
-        gone = run.last.join(found, on="_series", how="anti").select(self._table.series)
-        last = pl.concat([rows.select(self._table.series), found], how="horizontal")
-        self._runs[stream] = _Run(run.name, at, last.unique("_series", keep="last"))
+        self._runs[stream] = _Run(run.name, at, found.unique("_series", keep="last"), names)
         poll = rows.head(1).select("cluster", "observed_at", "poll_id")
         parts = [
             poll.with_columns(pl.lit(POLL).alias("mark")),
-            gone.join(poll.drop("cluster"), how="cross").with_columns(pl.lit(GONE).alias("mark")),
+            gone.select(self._table.series)
+            .drop("cluster")
+            .join(poll, how="cross")
+            .with_columns(pl.lit(GONE).alias("mark")),
             written,
         ]
         return pl.concat(parts, how="diagonal").with_columns(pl.lit(run.name).alias("run"))
+
+
+def _renamed(
+    names: pl.DataFrame, named: pl.DataFrame, found: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the names of the series of a poll, and of those that were there before it."""
+    gone = names.join(found, on="_series", how="anti")
+    new = named.filter(found["_before"].is_null())
+    if new.is_empty() and gone.is_empty():
+        return names, gone
+    stay = names.join(found, on="_series", how="semi")
+    return pl.concat([stay, new.unique("_series")]).rechunk(), gone
 
 
 def _stamp(at: datetime) -> pl.Expr:

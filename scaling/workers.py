@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from multiprocessing import get_context
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Self, TypeVar
+
+from runtime.spawning import nameless_main
 
 _Task = TypeVar("_Task")
 _Found = TypeVar("_Found")
@@ -44,20 +44,5 @@ class Workers:
         """Yield what a function makes of each task, in their order."""
         if self._pool is None:
             return map(call, tasks)
-        with _nameless_main():
+        with nameless_main():
             return self._pool.map(call, tasks)
-
-
-@contextmanager
-def _nameless_main() -> Iterator[None]:
-    """Keep the main module from processes that are spawned meanwhile.
-
-    A spawned process begins by running its parent's main file. Nothing here needs it, and what
-    stands in its place may be a page that Streamlit left there, or a script without a guard.
-    """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
