@@ -25,6 +25,7 @@ from config.neighbours import (
     RabbitMQSettings,
 )
 from config.parts import Name, Pattern, Section, Selection
+from config.scaling import ScalingSettings
 from config.secret import Secret, resolve_secret
 from config.storage import RetentionSettings, check_options, object_store_options
 
@@ -248,6 +249,7 @@ class Settings(BaseSettings):
     collectors: CollectorSettings = CollectorSettings()
     spark: SparkSettings = SparkSettings()
     alerting: AlertingSettings = AlertingSettings()
+    scaling: ScalingSettings = ScalingSettings()
     app: AppSettings = AppSettings()
 
     @classmethod
