@@ -207,6 +207,7 @@ RECOMMENDATIONS = Table(
         Column("kind", "string", required=True),
         Column("quantity", "string", required=True),  # what current and proposed count, or empty
         *columns(
+            number="int",  # from 0, where there are several of this kind and quantity; null is 0
             current="int",
             proposed="int",
             unknown_reason="string",
@@ -226,7 +227,7 @@ RECOMMENDATIONS = Table(
         DATE,  # of valid_from
     ),
     time="valid_from",
-    key=("cluster", "subject_kind", "subject", "kind", "quantity", "valid_from"),
+    key=("cluster", "subject_kind", "subject", "kind", "quantity", "number", "valid_from"),
 )
 """Advice with the time in which it stood; the newest confirmed_at of a cluster is what stands."""
 
