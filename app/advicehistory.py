@@ -11,7 +11,6 @@ from app.format import clock, duration
 from app.view import View
 from lake.schema import Table
 from lake.tables import GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
-from scaling.facts import OBJECTIVE_SECONDS
 from scaling.model import Kind, Subject
 from scaling.outcome import Followed, Outcome, Point, outcome
 
@@ -58,7 +57,7 @@ def outcomes(view: View, rows: pl.DataFrame) -> list[Outcome]:
             confirmed_at=row["confirmed_at"],
             stands=row["confirmed_at"] == newest,
             history=_points(view, row["subject_kind"], row["subject"], row["quantity"], row),
-            objective_seconds=OBJECTIVE_SECONDS,
+            objective_seconds=view.settings.scaling.objective_seconds(row["subject"]),
         )
         for row in rows.iter_rows(named=True)
     ]

@@ -57,6 +57,7 @@ def _group_facts(uri: str, cluster: str, _view: View) -> dict[str, GroupFacts]:
         now=_view.now.timestamp(),
         capacity=_if_readable(_view, CAPACITY),
         forecasts=_if_readable(_view, FORECASTS),
+        objective=_view.settings.scaling.objective_seconds,
     )
     return {key.group: found[key] for key in sorted(found)}
 

@@ -73,7 +73,7 @@ def recommend(
     try:
         with console.status("Reading the lake"):
             for name in names:
-                advice[name] = read_advice(store, name, datetime.now(UTC), group)
+                advice[name] = read_advice(store, name, datetime.now(UTC), settings.scaling, group)
     except LakeError as error:
         _fail(str(error))
     found = [one for of_cluster in advice.values() for one in of_cluster]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -147,6 +147,7 @@ def group_facts(
     now: float | None = None,
     capacity: pl.DataFrame | None = None,
     forecasts: pl.DataFrame | None = None,
+    objective: Callable[[str], float] | None = None,
 ) -> dict[GroupKey, GroupFacts]:
     """Gather what is known of every group.
 
@@ -159,6 +160,7 @@ def group_facts(
         now: The present in Unix seconds; where given, old samples say nothing.
         capacity: Rows of ``capacity``.
         forecasts: Rows of ``forecasts`` of the groups' arrival.
+        objective: The time lag that a group is not to exceed, seconds, by its name.
 
     Returns:
         The facts of each group of the newest polls.
@@ -202,6 +204,7 @@ def group_facts(
             static_members=static_members,
             capacity=capacities.get(key),
             expected=expected.get(key, Expected()),
+            objective_seconds=OBJECTIVE_SECONDS if objective is None else objective(key.group),
         )
     return facts
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import polars as pl
 
 from alerting.windows import WINDOW_SECONDS, GroupKey
+from config.scaling import ScalingSettings
 from lake.schema import Table
 from lake.store import Lake
 from lake.tables import (
@@ -48,7 +49,9 @@ class ClusterFacts:
     partitions: pl.DataFrame
 
 
-def read_cluster(store: Lake, cluster: str, now: datetime) -> ClusterFacts:
+def read_cluster(
+    store: Lake, cluster: str, now: datetime, settings: ScalingSettings
+) -> ClusterFacts:
     """Read a cluster's groups and topics.
 
     Raises:
@@ -66,12 +69,17 @@ def read_cluster(store: Lake, cluster: str, now: datetime) -> ClusterFacts:
         now=now.timestamp(),
         capacity=store.read(CAPACITY, since=now - _DERIVED_AGE, cluster=cluster),
         forecasts=store.read(FORECASTS, since=now - _DERIVED_AGE, cluster=cluster),
+        objective=settings.objective_seconds,
     )
     return ClusterFacts(groups, topics, partitions)
 
 
 def read_advice(
-    store: Lake, cluster: str, now: datetime, only_group: str | None = None
+    store: Lake,
+    cluster: str,
+    now: datetime,
+    settings: ScalingSettings,
+    only_group: str | None = None,
 ) -> list[Recommendation]:
     """Return everything that is advised on a cluster, or on one of its groups.
 
@@ -79,12 +87,13 @@ def read_advice(
         store: The lake.
         cluster: The cluster.
         now: The present, UTC.
+        settings: The objectives.
         only_group: Advise on this group alone.
 
     Raises:
         LakeError: A table cannot be read.
     """
-    facts = read_cluster(store, cluster, now)
+    facts = read_cluster(store, cluster, now, settings)
     advice = [
         one
         for key, of_group in facts.groups.items()

@@ -2,11 +2,11 @@
 
 A job that is distributed by group calls, for any set of whole groups::
 
-    found = advise_groups(frames, now=now)          # frames: GroupFrames of those groups
-    rows = recommendation_rows(found, at=now, standing=rows_of_these_groups)
+    facts = facts_of(frames, now=now)               # frames: GroupFrames of those groups
+    rows = recommendation_rows(advise_groups(facts), at=now, standing=rows_of_these_groups)
 
-and once a cluster ``advise_topics`` with the readers of its topics (``readers``: one row a topic
-and group), ``advise_sources`` with the connectors, connections and queues. ``standing`` are the
+and once ``advise_topics`` with the readers of the topics, ``advise_sources`` with the connectors,
+connections and queues. ``standing`` are the
 rows of the table that were confirmed by the job's last round; advice that is unchanged keeps their
 ``valid_from``, so that merging by the table's key leaves one row for each time advice stood.
 """
@@ -14,13 +14,15 @@ rows of the table that were confirmed by the job's last round; advice that is un
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
 import polars as pl
 
+from alerting.windows import GroupKey
 from lake.tables import (
     CAPACITY,
     FORECASTS,
@@ -31,7 +33,7 @@ from lake.tables import (
     RECOMMENDATIONS,
     TOPICS,
 )
-from scaling.facts import group_facts
+from scaling.facts import GroupFacts, group_facts
 from scaling.model import (
     Artefact,
     Caveat,
@@ -48,7 +50,7 @@ from scaling.recommend import recommend_group
 
 Row = dict[str, Any]
 
-_SAME = ("cluster", "subject_kind", "subject", "kind", "quantity", "current", "proposed")
+_ABOUT = ("cluster", "subject_kind", "subject", "kind", "quantity")
 
 
 def _empty(table: Any) -> pl.DataFrame:
@@ -78,14 +80,17 @@ class GroupFrames:
     forecasts: pl.DataFrame = field(default_factory=lambda: _empty(FORECASTS))
 
 
-def advise_groups(frames: GroupFrames, *, now: datetime) -> list[Recommendation]:
-    """Return the advice on every group of the newest polls.
+def facts_of(
+    frames: GroupFrames, *, now: datetime, objective: Callable[[str], float] | None = None
+) -> dict[GroupKey, GroupFacts]:
+    """Return the facts of every group of the newest polls.
 
     Args:
         frames: What the lake holds about them.
         now: The present, UTC.
+        objective: The time lag that a group is not to exceed, seconds, by its name.
     """
-    facts = group_facts(
+    return group_facts(
         frames.offsets,
         frames.groups,
         frames.members,
@@ -94,7 +99,12 @@ def advise_groups(frames: GroupFrames, *, now: datetime) -> list[Recommendation]
         now=now.timestamp(),
         capacity=frames.capacity,
         forecasts=frames.forecasts,
+        objective=objective,
     )
+
+
+def advise_groups(facts: Mapping[GroupKey, GroupFacts]) -> list[Recommendation]:
+    """Return the advice on groups."""
     return [advice for one in facts.values() for advice in recommend_group(one)]
 
 
@@ -107,18 +117,27 @@ def recommendation_rows(
         advice: The advice that is given now.
         at: The present, UTC.
         standing: Rows that the round before confirmed. Where cluster, subject, kind, quantity,
-            current and proposed are unchanged, ``valid_from`` is kept.
+            number, current and proposed are unchanged, ``valid_from`` is kept.
     """
-    since = {tuple(row[name] for name in _SAME): row["valid_from"] for row in standing}
-    rows: dict[tuple[Any, ...], Row] = {}
+    since = {_same(row): row["valid_from"] for row in standing}
+    rows: list[Row] = []
+    # Two of a kind about one subject, say hot partitions of two topics, have a row each.
+    of_kind: Counter[tuple[str, ...]] = Counter()
     for one in advice:
         row = _row(one)
-        row["valid_from"] = since.get(tuple(row[name] for name in _SAME), at)
+        about = tuple(row[name] for name in _ABOUT)
+        row["number"] = of_kind[about]
+        of_kind[about] += 1
+        row["valid_from"] = since.get(_same(row), at)
         row["confirmed_at"] = at
         row["date"] = row["valid_from"].date()
-        # Two of a kind about one subject, say two hot partitions, are told in the first of them.
-        rows.setdefault(tuple(row[name] for name in RECOMMENDATIONS.key), row)
-    return list(rows.values())
+        rows.append(row)
+    return rows
+
+
+def _same(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    about = tuple(row[name] for name in _ABOUT)
+    return (*about, row.get("number") or 0, row["current"], row["proposed"])
 
 
 def recommendation_frame(rows: Sequence[Row]) -> pl.DataFrame:

@@ -151,7 +151,7 @@ def _of_group(
     found = [
         facts
         for name in names
-        for key, facts in read_cluster(store, name, now).groups.items()
+        for key, facts in read_cluster(store, name, now, settings.scaling).groups.items()
         if key.group == group
     ]
     if not found:

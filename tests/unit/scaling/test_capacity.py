@@ -246,3 +246,46 @@ def test_student_t_agrees_with_the_tables(degrees: int, expected: float) -> None
 def test_student_t_needs_a_degree_of_freedom() -> None:
     with pytest.raises(ValueError, match="one degree"):
         student_t_95(0)
+
+
+def test_more_members_than_were_seen_to_meet_a_shared_limit_do_not_help() -> None:
+    few = recorded(members=6, capacity=0.8 * MU)
+    many = recorded(2, members=12, capacity=0.42 * MU, begins=100_000.0)
+
+    found = estimate_capacity(joined(few, many))
+
+    assert found.status is CapacityStatus.CONFLICT
+    assert found.helpful_members == 6
+
+
+def drained(seed: int) -> dict[str, list[object]]:
+    """Members that work off a backlog: a quick one is done early, a slow one late."""
+    rng = np.random.default_rng(seed)
+    rows: dict[str, list[object]] = {name: [] for name in INTERVAL_COLUMNS}
+    keep = exp(-STEP / 60.0)
+    for episode in range(6):
+        for member in range(12):
+            lag, level, at = 240 * MU, rng.standard_normal(), 5000.0 * episode
+            while lag > 5 * MU:
+                level = keep * level + sqrt(1 - keep**2) * rng.standard_normal()
+                done = MU * STEP * exp(0.2 * level - 0.02)
+                left = lag + 0.2 * MU * STEP - done
+                row = (f"m{member}", 12, at, STEP, done, 0.2 * MU * STEP, lag, left, False)
+                for name, value in zip(INTERVAL_COLUMNS, row, strict=True):
+                    rows[name].append(value)
+                lag, at = left, at + STEP
+    return rows
+
+
+def test_members_that_are_done_early_do_not_make_the_others_look_typical() -> None:
+    rates, naive = [], []
+    for seed in range(12):
+        full = Intervals.of(drained(seed))
+        full = full.where(saturated(full))
+        found = estimate_capacity(full)
+        assert found.per_second is not None
+        rates.append(found.per_second / MU - 1)
+        naive.append(full.consumed.sum() / full.seconds.sum() / MU - 1)
+
+    assert np.mean(naive) < -0.015
+    assert abs(np.mean(rates)) < 0.6 * abs(np.mean(naive))

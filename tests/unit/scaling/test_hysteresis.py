@@ -99,3 +99,52 @@ def test_steps_down_have_a_budget_a_day_and_steps_up_have_none() -> None:
 
     assert downs == 2
     assert found[-1] == 12
+
+
+def test_step_down_that_failed_is_not_tried_again_at_the_same_load() -> None:
+    busy = {8: 0.9, 12: 0.6, 24: 0.3}
+    calm = {8: 0.8, 12: 0.53, 24: 0.27}
+    down = sizing(8, utilisations=busy)
+    late = sizing(12, utilisations=busy, is_late=True)
+    times = [15.0 * number for number in range(41)]
+    memory, current = Memory(), 12
+    for at in times:
+        move = decide(down, memory, at=at, current=current, rules=RULES)
+        memory, current = move.memory, move.consumers
+    assert current == 8
+    move = decide(late, memory, at=700.0, current=8, rules=RULES)
+    assert move.consumers == 12
+
+    longest = RULES.longest_window_seconds
+    hours = [700.0 + 15.0 * number for number in range(1, int(longest / 15.0) + 45)]
+    assert set(follow([(at, down) for at in hours], 12, move.memory)) == {12}
+    less = [(at, replace(down, utilisations=calm)) for at in hours]
+    assert follow(less, 12, move.memory)[-1] == 8
+
+
+def test_failure_of_members_that_had_time_to_spare_says_nothing_about_their_number() -> None:
+    idle = {8: 0.6, 12: 0.4}
+    asked = [(15.0 * number, sizing(8, utilisations=idle)) for number in range(42)]
+    memory, current = Memory(), 12
+    for at, one in asked:
+        move = decide(one, memory, at=at, current=current, rules=RULES)
+        memory, current = move.memory, move.consumers
+    assert current == 8
+    late = sizing(12, utilisations=idle, is_late=True)
+    move = decide(late, memory, at=700.0, current=8, rules=RULES)
+
+    assert move.memory.failures == 1
+    assert move.memory.refuted == ()
+
+
+def test_step_down_leaves_room_for_the_steps_back_up() -> None:
+    used = {4: 0.8, 6: 0.6, 8: 0.4, 12: 0.3}
+    # Of five changes a day one is gone; down to four, and three steps up again, would be four more.
+    memory = Memory(changes=((0.0, -4),), since=0.0)
+    near = [(700.0 + 15.0 * number, sizing(6, utilisations=used)) for number in range(45)]
+    far = [(700.0 + 15.0 * number, sizing(4, utilisations=used)) for number in range(45)]
+    one_more = Memory(changes=((0.0, -2), (1.0, -2)), since=0.0)
+
+    assert follow(near, 8, memory)[-1] == 6
+    assert follow(far, 8, memory)[-1] == 4
+    assert follow(far, 8, one_more)[-1] == 8

@@ -4,17 +4,13 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from config.load import load
-from lake.schema import Table
 from lake.store import Lake
-from lake.tables import BROKERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
 from scaling.__main__ import app
-
-Row = dict[str, object]
+from tests.late_group import write_late_group
 
 
 @pytest.fixture
@@ -27,76 +23,7 @@ def config(tmp_path: Path) -> Path:
 
 
 def fill(config: Path, *, ago: timedelta = timedelta()) -> None:
-    store = Lake(load(config).lake)
-    newest = datetime.now(UTC) - ago
-
-    def write(table: Table, rows: list[Row]) -> None:
-        store.append(table, pl.DataFrame(rows, schema_overrides=dict(table.polars_schema)))
-
-    polls: list[Row] = [
-        {
-            "cluster": "demo",
-            "observed_at": newest - timedelta(seconds=5 * poll),
-            "poll_id": f"p{poll}",
-            "t": 600 - 5 * poll,
-        }
-        for poll in range(60)
-    ]
-
-    def row(poll: Row, **more: object) -> Row:
-        return {**{key: poll[key] for key in ("cluster", "observed_at", "poll_id")}, **more}
-
-    def second(poll: Row) -> int:
-        value = poll["t"]
-        assert isinstance(value, int)
-        return value
-
-    write(
-        GROUP_OFFSETS,
-        [
-            row(
-                poll,
-                group="late",
-                topic="orders",
-                partition=partition,
-                committed=50 * second(poll),
-                log_start=0,
-                log_end=100 * second(poll),
-                lag=50 * second(poll),
-                member_id="m0",
-            )
-            for poll in polls
-            for partition in range(4)
-        ],
-    )
-    write(
-        GROUPS,
-        [
-            row(p, group="late", state="stable", type="classic", protocol="range", members=1)
-            for p in polls
-        ],
-    )
-    write(
-        PARTITIONS,
-        [
-            row(poll, topic="orders", partition=n, log_start=0, log_end=100 * second(poll))
-            for poll in polls
-            for n in range(4)
-        ],
-    )
-    write(
-        TOPICS,
-        [
-            row(
-                polls[-1],
-                topic="orders",
-                partitions=4,
-                replication_factor=1,
-                min_in_sync_replicas=1,
-            )
-        ],
-    )
-    write(BROKERS, [row(polls[0], broker_id=n, is_alive=True) for n in (1, 2, 3)])
+    write_late_group(Lake(load(config).lake), datetime.now(UTC) - ago)
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -115,6 +42,21 @@ def test_json_holds_every_piece_of_advice(config: Path) -> None:
     assert found["late", "add_consumers"]["proposed"] is None
     assert found["late", "add_consumers"]["unknown_reason"]
     assert found["orders", "durability"]["proposed"] == 3
+
+
+def test_objective_is_that_of_the_first_pattern_that_matches(config: Path) -> None:
+    fill(config)
+    with config.open("a") as file:
+        file.write(
+            "scaling:\n  objectives:\n    - {groups: 'lat', time_lag_seconds: 1}\n"
+            "    - {groups: 'la.*', time_lag_seconds: 3600}\n"
+            "    - {groups: 'late', time_lag_seconds: 2}\n"
+        )
+
+    _, out, _ = run("--config", str(config), "--json", "--group", "late")
+
+    [one] = json.loads(out)["recommendations"]
+    assert "objective of 1 h is missed in" in one["consequence"]
 
 
 def test_table_says_unknown_where_no_number_can_be_told(config: Path) -> None:

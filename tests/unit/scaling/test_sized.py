@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
+from lake.tables import RECOMMENDATIONS
 from scaling.capacity import Capacity, CapacityStatus
 from scaling.facts import Expected, GroupFacts
 from scaling.keda import KedaTrigger
@@ -158,3 +159,16 @@ def test_unchanged_advice_keeps_its_beginning() -> None:
         [replace(one, proposed=(one.proposed or 0) + 1) for one in advice], at=later, standing=rows
     )
     assert {row["valid_from"] for row in other} == {later}
+
+
+def test_two_of_a_kind_about_one_group_have_a_row_each() -> None:
+    [one] = recommend_group(of(2, 100.0, 60.0, 250.0))[:1]
+    other = replace(one, reason="another topic", proposed=None)
+    rows = recommendation_rows([one, other], at=NOW)
+    keys = {tuple(row[name] for name in RECOMMENDATIONS.key) for row in rows}
+    assert [row["number"] for row in rows] == [0, 1]
+    assert len(keys) == 2
+    assert [from_row(row) for row in rows] == [one, other]
+    later = NOW + timedelta(hours=1)
+    again = recommendation_rows([one, other], at=later, standing=rows)
+    assert {row["valid_from"] for row in again} == {NOW}

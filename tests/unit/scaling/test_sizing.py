@@ -256,3 +256,32 @@ def test_answer_is_a_useful_number_and_never_fewer_for_a_backlog(
     assert behind.consumers in one.shape.counts
     assert behind.consumers >= found.consumers
     assert found.hopeless == ()
+
+
+def test_where_the_objective_is_missed_anyway_the_others_are_to_keep_up_and_no_more() -> None:
+    noisy = replace(capacity(), variability_seconds=3.0)
+    arrival = np.full(24, 28.0)
+    even = size(situation(8, arrival=arrival, soon=arrival, capacity=noisy))
+    arrival = arrival.copy()
+    arrival[5] = 120.0
+    hot = size(situation(8, arrival=arrival, soon=arrival, capacity=noisy))
+
+    assert even.consumers == 12
+    assert hot.consumers == 8
+    assert hot.hopeless == (5,)
+
+
+def test_partition_that_was_hot_for_long_stays_hot_in_a_calm_moment() -> None:
+    arrival, lasting = np.full(24, 20.0), np.full(24, 20.0)
+    arrival[5], lasting[5] = 95.0, 110.0
+    found = size(situation(8, arrival=arrival, soon=arrival, lasting=lasting))
+
+    assert found.hopeless == (5,)
+    assert found.consumers == 6
+
+
+def test_more_than_every_partition_can_bear_is_overload_and_not_hot_partitions() -> None:
+    found = size(situation(12, each=130.0))
+
+    assert found.hopeless == ()
+    assert (found.verdict, found.consumers) == (Verdict.PARTITION_BOUND, 24)

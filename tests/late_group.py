@@ -1,0 +1,90 @@
+"""A group that reads half of what arrives, on a topic without a copy: for tests of advice."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from lake.schema import Table
+from lake.store import Lake
+from lake.tables import BROKERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
+
+Row = dict[str, object]
+
+
+def write_late_group(store: Lake, newest: datetime) -> None:
+    """Write five minutes of samples.
+
+    Args:
+        store: The lake.
+        newest: The newest poll.
+    """
+
+    def write(table: Table, rows: list[Row]) -> None:
+        store.append(table, pl.DataFrame(rows, schema_overrides=dict(table.polars_schema)))
+
+    polls: list[Row] = [
+        {
+            "cluster": "demo",
+            "observed_at": newest - timedelta(seconds=5 * poll),
+            "poll_id": f"p{poll}",
+            "t": 600 - 5 * poll,
+        }
+        for poll in range(60)
+    ]
+
+    def row(poll: Row, **more: object) -> Row:
+        return {**{key: poll[key] for key in ("cluster", "observed_at", "poll_id")}, **more}
+
+    def second(poll: Row) -> int:
+        value = poll["t"]
+        assert isinstance(value, int)
+        return value
+
+    write(
+        GROUP_OFFSETS,
+        [
+            row(
+                poll,
+                group="late",
+                topic="orders",
+                partition=partition,
+                committed=50 * second(poll),
+                log_start=0,
+                log_end=100 * second(poll),
+                lag=50 * second(poll),
+                member_id="m0",
+            )
+            for poll in polls
+            for partition in range(4)
+        ],
+    )
+    write(
+        GROUPS,
+        [
+            row(p, group="late", state="stable", type="classic", protocol="range", members=1)
+            for p in polls
+        ],
+    )
+    write(
+        PARTITIONS,
+        [
+            row(poll, topic="orders", partition=n, log_start=0, log_end=100 * second(poll))
+            for poll in polls
+            for n in range(4)
+        ],
+    )
+    write(
+        TOPICS,
+        [
+            row(
+                polls[-1],
+                topic="orders",
+                partitions=4,
+                replication_factor=1,
+                min_in_sync_replicas=1,
+            )
+        ],
+    )
+    write(BROKERS, [row(polls[0], broker_id=n, is_alive=True) for n in (1, 2, 3)])
