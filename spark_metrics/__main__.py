@@ -60,7 +60,7 @@ def run(config: Config) -> None:
                 with console.status("starting Spark"):
                     spark = spark_session(settings.spark, settings.lake, notice=_say)
                 logging.getLogger(__name__).info("Spark %s is ready", spark.version)
-                derived = DerivedJob(spark, lake, settings.lake)
+                derived = DerivedJob(spark, lake, settings)
                 threading.Thread(target=keep, args=(derived, stop), daemon=True).start()
                 upkeep = Upkeep(lake, settings.lake)
                 serve(
@@ -101,7 +101,7 @@ def once(config: Config) -> None:
                     status.update("computing history")
                     done = job.step(everything=True)
                     rows, late = rows + done.rows_read, late + done.late_rows
-                _derive(DerivedJob(spark, lake, settings.lake), status)
+                _derive(DerivedJob(spark, lake, settings), status)
             finally:
                 spark.stop()
         _say(f"history is up to date: {rows} new samples" + (f", {late} too late" if late else ""))
@@ -178,7 +178,7 @@ def derive(config: Config) -> None:
         with console.status("starting Spark") as status:
             spark = spark_session(settings.spark, settings.lake, notice=_say)
             try:
-                done = _derive(DerivedJob(spark, lake, settings.lake), status, anew=True)
+                done = _derive(DerivedJob(spark, lake, settings), status, anew=True)
             finally:
                 spark.stop()
         _say("no hour of history is complete yet" if done.status == "waiting" else "derived anew")

@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from config.settings import LakeSettings
+from config.settings import Settings
 from lake.carried import CARRIED_FOR, POLL
 from lake.errors import LakeError, one_line
 from lake.store import Lake
@@ -67,12 +67,13 @@ _SESSION = {
 class DerivedJob:
     """What is derived from the history of one lake."""
 
-    def __init__(self, spark: SparkSession, lake: Lake, settings: LakeSettings) -> None:
+    def __init__(self, spark: SparkSession, lake: Lake, settings: Settings) -> None:
         session = spark.newSession()
         for key, value in _SESSION.items():
             session.conf.set(key, value)
         self._lake = lake
-        self._tables = DerivedTables(session, lake, settings)
+        self._scaling = settings.scaling
+        self._tables = DerivedTables(session, lake, settings.lake)
         self._journal = Journal(lake, JOB)
         self._done_until: datetime | None = None
 
@@ -193,7 +194,7 @@ class DerivedJob:
         self._tables.replace(CAPACITY, rows, until)
 
     def _advice(self, until: datetime) -> None:
-        recommend(self._tables, self._lake, datetime.now(UTC))
+        recommend(self._tables, self._lake, datetime.now(UTC), self._scaling)
 
 
 def _hour_of(moment: datetime) -> datetime:

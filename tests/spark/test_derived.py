@@ -125,7 +125,7 @@ def write_samples(lake: Lake) -> None:
 def test_all_that_is_derived(spark: SparkSession, lake: Lake, settings: Settings) -> None:
     write_history(lake)
     write_samples(lake)
-    job = DerivedJob(spark, lake, settings.lake)
+    job = DerivedJob(spark, lake, settings)
     done = job.step()
     assert (done.status, done.error) == ("ok", None)
 
@@ -172,7 +172,7 @@ def test_all_that_is_derived(spark: SparkSession, lake: Lake, settings: Settings
     rounds = lake.read(JOBS).filter(pl.col("job") == "derived")
     assert rounds["status"].to_list() == ["ok"]
     assert job.step().status == "waiting"
-    assert DerivedJob(spark, lake, settings.lake).step().status == "waiting"
+    assert DerivedJob(spark, lake, settings).step().status == "waiting"
     kept_up = {one.table for one in Upkeep(lake, settings.lake).of_history(spark)}
     assert {FORECASTS.name, CAPACITY.name, HOST_HISTORY.name} <= kept_up
 
@@ -180,5 +180,5 @@ def test_all_that_is_derived(spark: SparkSession, lake: Lake, settings: Settings
 def test_nothing_is_derived_from_nothing(
     spark: SparkSession, lake: Lake, settings: Settings
 ) -> None:
-    assert DerivedJob(spark, lake, settings.lake).step().status == "waiting"
+    assert DerivedJob(spark, lake, settings).step().status == "waiting"
     assert not lake.exists(FORECASTS)
