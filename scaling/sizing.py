@@ -187,19 +187,22 @@ class _Sizer:
         if situation.blocked is not None:
             helped &= ~situation.blocked
         self.hopeless = np.zeros(len(situation.lag), dtype=np.bool_)
+        arrival, soon, peak = situation.arrival, situation.soon, situation.peak
         if self.rate is not None:
-            lasting = situation.arrival if situation.lasting is None else situation.lasting
-            loads = np.maximum(situation.arrival, lasting)
-            self.hopeless = helped & hot_partitions(loads, self.rate)
+            lasting = arrival if situation.lasting is None else situation.lasting
+            self.hopeless = helped & hot_partitions(np.maximum(arrival, lasting), self.rate)
             helped &= ~self.hopeless
-        if self.hopeless.any():
-            # The objective is missed whatever is done: the others are to keep up, no more.
-            self.allowed = HIGHEST_UTILISATION
+            if self.hopeless.any():
+                # The objective is missed whatever is done: the others are to keep up in the long
+                # run, no more. Moments and expectations call for nobody.
+                self.allowed = HIGHEST_UTILISATION
+                arrival = soon = lasting
+                peak = None
         # What no consumer can help must not make the number larger.
-        self.arrival = np.where(helped, situation.arrival, 0.0)
-        self.soon = np.where(helped, situation.soon, 0.0)
+        self.arrival = np.where(helped, arrival, 0.0)
+        self.soon = np.where(helped, soon, 0.0)
         self.lag = np.where(helped, situation.lag, 0.0)
-        self.peak = None if situation.peak is None else np.where(helped, situation.peak, 0.0)
+        self.peak = None if peak is None else np.where(helped, peak, 0.0)
         self.utilisations = (
             {}
             if self.rate is None
