@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from statistics import median
 from typing import Annotated
 
 import typer
@@ -21,7 +22,8 @@ from alerting.benchmark import (
     judge_scenario,
     total_of,
 )
-from alerting.benchmark_score import Score
+from alerting.benchmark_ours import ours
+from alerting.benchmark_score import Score, score
 from alerting.words import duration
 from simulation.scenarios import families
 from simulation.scenarios.model import Scenario, ScenarioError, parse_scenario
@@ -44,6 +46,17 @@ def benchmark(
         int,
         typer.Option(min=0, help="Variant of the built-in scenarios: other rates, polls, lengths."),
     ] = 0,
+    variants: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Judge variants 1 to N of the built-in scenarios by our rules alone, and list "
+            "what is not right. Exit status 3 where there is any.",
+        ),
+    ] = 0,
+    only: Annotated[
+        str, typer.Option(help="With --variants: scenarios whose file has this in its name.")
+    ] = "",
     write: Annotated[
         Path | None, typer.Option(help="Write the scenarios into this folder, and judge nothing.")
     ] = None,
@@ -51,6 +64,8 @@ def benchmark(
 ) -> None:
     """Judge scenarios by our rules, Burrow's, Strimzi's and Grafana's, and compare."""
     console = Console(stderr=True)
+    if variants:
+        raise typer.Exit(3 if _sweep(variants, only, console) else 0)
     try:
         count, found = _read(scenarios) if scenarios else _built_in(variant)
         shown = track(found, "Scenarios", total=count, console=console, transient=True)
@@ -65,6 +80,34 @@ def benchmark(
         print(json.dumps(as_document(judged)))
     else:
         _print(Console(), judged)
+
+
+def _sweep(variants: int, only: str, console: Console) -> int:
+    """Print what we are wrong on, and return on how many scenarios."""
+    made = [
+        (name, make, variant)
+        for variant in range(1, variants + 1)
+        for name, make in families().items()
+        if only in name
+    ]
+    wrong = 0
+    told: dict[str, list[float]] = {}
+    for name, make, variant in track(made, "Variants", console=console, transient=True):
+        scenario = make(variant)
+        found = score(scenario, ours(scenario))
+        told.setdefault(name, []).extend(found.delays)
+        if not found.is_right or found.flaps:
+            wrong += not found.is_right
+            print(
+                f"{scenario.name} (polls of {scenario.poll_seconds:g} s): {found.verdict}; "
+                f"{found.missed} missed, {found.false_alerts} false, {found.flaps} flaps"
+            )
+    for name, delays in told.items():
+        if delays:
+            usual, longest = duration(median(delays)), duration(max(delays))
+            print(f"{name}: told after {usual} (median), {longest} at most")
+    print(f"{len(made) - wrong} of {len(made)} right")
+    return wrong
 
 
 def _built_in(variant: int) -> tuple[int, Iterator[Scenario]]:

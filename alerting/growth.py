@@ -15,6 +15,7 @@ Point = tuple[float, int, int, int]
 _ONSET = 0.15
 _PARTS = 5
 _EVEN = 0.4
+_EVEN_AT_SIGHT = 0.25
 _STILL = 0.25
 _EASES = 0.6
 _UNCHANGED = 0.1
@@ -23,6 +24,7 @@ _PAST_SECONDS = 12 * 3600.0
 _LEAST_SECONDS = 180.0
 _MARGIN = 0.1
 _SLOWER = 0.97
+_A_LITTLE_SLOWER = 0.99
 _GAP = 0.25
 
 
@@ -92,16 +94,26 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     margin = max(rules.trend_seconds, _MARGIN * seconds)
     past = [point for point in points if point[0] <= since - margin]
     before = _before(past)
-    if before is not None and rises_on and seconds >= rules.slower_seconds:
-        consumed = arrived - risen / seconds
+    is_swinging = before is not None and max(before) - min(before) > _SWING * max(before)
+    if before is not None and rises_on:
+        # Commit steps are no growth, so that what is read is rather overstated; what was read
+        # of late counts as well, as the onset of a peak is slow.
+        lately = (sum(arrivals[-2:]) - sum(rises[-2:]) * _PARTS / seconds) / 2
+        read = max(arrived - risen / seconds, lately) / max(_consumed(past), 1e-9)
         late = current / arrived if arrived > 0 else 0.0
-        if consumed < _SLOWER * _consumed(past) and late >= rules.slower_behind_seconds:
+        matters = seconds >= rules.slower_seconds and late >= rules.slower_behind_seconds
+        if matters and read < _SLOWER and rises[-1] >= _EASES * mean:
             return Growth(since, seconds, risen, True)
-    if before is not None and max(before) - min(before) > _SWING * max(before):
+        is_unchanged = abs(arrived - sum(before) / 4) <= _UNCHANGED * arrived
+        if is_unchanged and not is_swinging and read < _A_LITTLE_SLOWER:
+            if seconds >= rules.lasting_seconds:
+                return Growth(since, seconds, risen, True)
+    if is_swinging:
         return Growth(since, seconds, risen, False)
-    if before is not None and abs(arrived - sum(before) / 4) <= _UNCHANGED * arrived:
-        return Growth(since, seconds, risen, seconds >= rules.lasting_seconds and rises_on)
     enough = rules.lasting_seconds if before is None else rules.lasting_peak_seconds
+    if before is None and seconds < rules.lasting_peak_seconds:
+        # Seen first in the middle of a peak, it rises evenly for a while, too.
+        is_even = mean > 0 and all(abs(rise - mean) <= _EVEN_AT_SIGHT * mean for rise in rises)
     lasting = (seconds >= enough and is_even and is_steady) or (
         seconds >= rules.long_seconds and goes_on
     )

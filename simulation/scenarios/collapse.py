@@ -1,0 +1,19 @@
+"""A dependency has become slow: a fraction of what arrives is read."""
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; the lag grows fast, and without end."""
+    group = setting("collapse of the throughput", variant)
+    at = group.begins()
+    left = group.draw.between(0.3, 0.05, 0.6)
+    factor = left * group.arrival / group.members / group.consumers.rate_per_second
+    end = at + 1.5 * HOUR
+    return group.scenario(
+        group.workload(None, [Event(at, lambda run: run.set_capacity(factor))]),
+        end,
+        [Truth(0.0, at, "OK", False), Truth(at, end, "FALLING_BEHIND", True)],
+    )

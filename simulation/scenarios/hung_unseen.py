@@ -1,0 +1,24 @@
+"""A group hangs whose members cannot be read: only its commits tell."""
+
+from dataclasses import replace
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, ScenarioSample, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; nothing is read, whoever ought to."""
+    group = setting("hung group, members unknown", variant)
+    at = group.begins()
+    end = at + HOUR
+
+    def untold(_topic: str, _partition: int, seen: ScenarioSample) -> ScenarioSample:
+        return replace(seen, members=None, assigned=None, state=None)
+
+    return group.scenario(
+        group.workload(None, [Event(at, lambda run: run.freeze(*range(group.partitions)))]),
+        end,
+        [Truth(0.0, at, "OK", False), Truth(at, end, "STALLED", True)],
+        changes=[untold],
+    )

@@ -1,0 +1,22 @@
+"""A group reads two topics, and one of them stands still."""
+
+from dataclasses import replace
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; the other topic's commits do not hide it."""
+    group = setting("one of two topics stuck", variant)
+    at = group.begins()
+    end = at + HOUR
+    count = group.partitions
+    workload = replace(
+        group.workload(None, [Event(at, lambda run: run.freeze(*range(count, 2 * count)))]),
+        topics={"orders": count, "payments": count},
+    )
+    return group.scenario(
+        workload, end, [Truth(0.0, at, "OK", False), Truth(at, end, "STALLED", True)]
+    )

@@ -1,0 +1,33 @@
+"""The monitor is away for ten minutes in the middle of a stall."""
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, ScenarioSample, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; one incident, told once."""
+    group = setting("monitor outage within a stall", variant)
+    at = group.begins()
+    back = at + 2400.0
+    away = at + group.draw.between(300.0, 30.0, 900.0)
+
+    def missing(_topic: str, _partition: int, seen: ScenarioSample) -> ScenarioSample | None:
+        return None if away <= seen.t < away + 600.0 else seen
+
+    every = range(group.partitions)
+    events = [
+        Event(at, lambda run: run.freeze(*every)),
+        Event(back, lambda run: run.thaw(*every)),
+    ]
+    end = back + HOUR
+    return group.scenario(
+        group.workload(None, events),
+        end,
+        [
+            Truth(0.0, at, "OK", False),
+            Truth(at, back, "STALLED", True),
+            Truth(back, end, "CATCHING_UP", False),
+        ],
+        changes=[missing],
+    )

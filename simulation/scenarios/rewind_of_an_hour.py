@@ -1,0 +1,26 @@
+"""An hour is processed again on purpose: the group was stopped to rewind it."""
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; it was meant, and it catches up."""
+    group = setting("rewound by an hour on purpose", variant)
+    at = 1.2 * HOUR
+    paused = max(group.draw.between(60.0, 45.0, 80.0), group.poll_seconds)
+    spare = group.draw.between(4.0, 2.5, 6.0)
+    target = (at - HOUR) * group.arrival / group.partitions
+    events = [
+        Event(at, lambda run: run.scale(0)),
+        Event(at + paused / 2, lambda run: run.reset_offsets(target)),
+        Event(at + paused, lambda run: run.scale(group.members)),
+    ]
+    end = at + 1.5 * HOUR
+    per_second = spare * group.arrival / group.members
+    return group.scenario(
+        group.workload(None, events, start_seconds=5.0, rate_per_second=per_second),
+        end,
+        [Truth(0.0, at, "OK", False), Truth(at, end, "CATCHING_UP", False)],
+    )

@@ -1,0 +1,19 @@
+"""A dependency is slow for some minutes; the group recovers by itself."""
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; nobody need be told."""
+    group = setting("slow for minutes", variant)
+    at = group.begins()
+    lasts = group.draw.between(200.0, 60.0, 240.0)
+    left = group.draw.between(0.5, 0.2, 0.9)
+    factor = left * group.arrival / group.members / group.consumers.rate_per_second
+    events = [
+        Event(at, lambda run: run.set_capacity(factor)),
+        Event(at + lasts, lambda run: run.set_capacity(1.0)),
+    ]
+    return group.scenario(group.workload(None, events), HOUR)

@@ -1,0 +1,24 @@
+"""The last consumer leaves; the number of members cannot be read, the group's state can."""
+
+from dataclasses import replace
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, ScenarioSample, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; nobody consumes."""
+    group = setting("stopped, told by the state alone", variant)
+    at = group.begins()
+    end = at + HOUR
+
+    def untold(_topic: str, _partition: int, seen: ScenarioSample) -> ScenarioSample:
+        return replace(seen, members=None, assigned=None)
+
+    return group.scenario(
+        group.workload(None, [Event(at, lambda run: run.scale(0))]),
+        end,
+        [Truth(0.0, at, "OK", False), Truth(at, end, "STOPPED", True)],
+        changes=[untold],
+    )
