@@ -1,0 +1,69 @@
+"""Advice that the job writes: on groups by the workers, on topics and queues once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+from pyspark.sql import SparkSession
+
+from config.scaling import ScalingSettings
+from config.settings import Settings
+from lake.store import Lake
+from lake.tables import QUEUES, RECOMMENDATIONS
+from spark_metrics.derived.advice import recommend
+from spark_metrics.derived.tables import DerivedTables
+from tests.late_group import write_late_group
+
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+
+
+def write_queue(lake: Lake, now: datetime) -> None:
+    """Write a queue whose busy consumers do half of what comes."""
+    polls = [now - timedelta(seconds=15 * number) for number in range(10)]
+    rows = pl.DataFrame({"observed_at": polls, "ready": [2000 - 150 * n for n in range(10)]})
+    lake.append(
+        QUEUES,
+        rows.with_columns(
+            pl.lit("rabbit").alias("cluster"),
+            pl.col("observed_at").cast(pl.String).alias("poll_id"),
+            vhost=pl.lit("/"),
+            queue=pl.lit("mails"),
+            kind=pl.lit("plain"),
+            publish_per_second=pl.lit(20.0),
+            ack_per_second=pl.lit(10.0),
+            consumers=pl.lit(2),
+            consumer_capacity=pl.lit(0.5),
+        ),
+    )
+
+
+def test_groups_topics_and_queues_get_their_advice(
+    spark: SparkSession, lake: Lake, settings: Settings
+) -> None:
+    write_late_group(lake, NOW)
+    write_queue(lake, NOW)
+    tables = DerivedTables(spark, lake, settings.lake)
+
+    recommend(tables, lake, NOW, ScalingSettings())
+    first = lake.read(RECOMMENDATIONS)
+    later = NOW + timedelta(seconds=10)
+    recommend(tables, lake, later, ScalingSettings())
+    second = lake.read(RECOMMENDATIONS)
+
+    given = {(row["subject_kind"], row["subject"], row["kind"]) for row in first.rows(named=True)}
+    assert given == {
+        ("group", "late", "add_consumers"),
+        ("topic", "orders", "durability"),
+        ("queue", "mails", "queue_consumers"),
+    }
+    # Unchanged advice has stood since the first round, and is confirmed by the second.
+    assert set(first["valid_from"]) == set(second["valid_from"]) == {NOW}
+    assert set(second["confirmed_at"]) == {later}
+    assert second.height == first.height
+
+
+def test_no_sample_is_no_advice(spark: SparkSession, lake: Lake, settings: Settings) -> None:
+    recommend(DerivedTables(spark, lake, settings.lake), lake, NOW, ScalingSettings())
+
+    assert not lake.exists(RECOMMENDATIONS)
