@@ -99,12 +99,21 @@ def test_kubernetes_runs_every_role_on_a_valid_configuration(
         assert container["securityContext"]["readOnlyRootFilesystem"] is True
         for variable in container["env"]:
             monkeypatch.setenv(variable["name"], variable.get("value", "from the secret"))
-    assert len(deployments) == 3
+    assert len(deployments) == 4
     assert any("collectors run" in command for command in commands)
     assert any("spark_metrics run" in command for command in commands)
+    assert any("alerting run" in command for command in commands)
     assert any("app/main.py" in command for command in commands)
     history = objects["Deployment", "headroom-history"]["spec"]
     assert (history["replicas"], history["strategy"]["type"]) == (1, "Recreate")
+    alerting = objects["Deployment", "headroom-alerting"]["spec"]
+    assert (alerting["replicas"], alerting["strategy"]["type"]) == (1, "Recreate")
+    pod = alerting["template"]["spec"]
+    (state,) = [one for one in pod["volumes"] if one["name"] == "state"]
+    claim = state["persistentVolumeClaim"]["claimName"]
+    assert ("PersistentVolumeClaim", claim) in objects
+    mounts = {one["name"]: one["mountPath"] for one in pod["containers"][0]["volumeMounts"]}
+    assert Path(load(config).alerting.state).parent == Path(mounts["state"])
     lake = load(config).lake
     assert lake.uri.startswith("s3://")
     assert "from the secret" in lake.plain_storage_options().values()
