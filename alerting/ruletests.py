@@ -1,6 +1,6 @@
 """Unit tests of rules: series in, expected alerts out; a YAML file a person writes.
 
-docs/alerts.md describes the format. Series are written as promtool writes them: ``1+2x3`` is
+docs/operations.md describes the format. Series are written as promtool writes them: ``1+2x3`` is
 1 3 5 7, ``5x3`` is 5 5 5 5, ``_`` is a value that could not be read.
 """
 
