@@ -231,7 +231,9 @@ def export_prometheus(
 
 @app.command("test")
 def test_rules(
-    file: Annotated[Path, typer.Argument(help="Series in, expected alerts out: docs/operations.md.")],
+    file: Annotated[
+        Path, typer.Argument(help="Series in, expected alerts out: docs/operations.md.")
+    ],
     config: Annotated[
         Path | None, typer.Option("--config", help="Accepted as everywhere; not needed.")
     ] = None,

@@ -21,11 +21,16 @@ def plain_state(state: str | None) -> str:
     return (state or "").lower().replace("_", "").replace(" ", "")
 
 
+def is_empty(state: str | None) -> bool:
+    """Tell whether a group in this state has no members."""
+    return plain_state(state) in _WITHOUT_MEMBERS
+
+
 def members_of(sample: Sample) -> int | None:
     """Return the group's members; its state answers where the number is unknown."""
     if sample.members is not None:
         return sample.members
-    return 0 if plain_state(sample.state) in _WITHOUT_MEMBERS else None
+    return 0 if is_empty(sample.state) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,26 +27,7 @@ from alerting.lifecycle import Alert, State
 from alerting.matching import Acknowledgement, Silence, parse_matcher
 from alerting.notices import Notice, Told
 from alerting.outbox import Delivery, DeliveryState, TargetHealth
-from alerting.store_schema import SCHEMA
-
-_BUSY_SECONDS = 30.0
-
-
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Turn write-ahead logging on, also while others open the same new file.
-
-    SQLite does not call its busy handler for this one statement: whoever comes second is told
-    "locked" at once, however long the connection's timeout is.
-    """
-    deadline = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
+from alerting.store_schema import connect
 
 
 class AlertStore:
@@ -63,12 +43,7 @@ class AlertStore:
         self._lock = threading.RLock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                path, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level=None
-            )
-            _write_ahead(self._connection)
-            self._connection.execute("PRAGMA synchronous=FULL")
-            self._connection.executescript(f"BEGIN IMMEDIATE;{SCHEMA}COMMIT;")
+            self._connection = connect(path)
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{path}: the alert store cannot be opened: {error}") from error
 

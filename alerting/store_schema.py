@@ -1,6 +1,12 @@
-"""The tables of the alert store."""
+"""The tables of the alert store, and how its file is opened."""
 
 from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+
+_BUSY_SECONDS = 30.0
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS alerts (
@@ -30,3 +36,35 @@ CREATE TABLE IF NOT EXISTS acknowledgements (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
 """
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the file; it is made where there is none.
+
+    Raises:
+        sqlite3.Error: It cannot be opened.
+    """
+    connection = sqlite3.connect(
+        path, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level=None
+    )
+    _write_ahead(connection)
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.executescript(f"BEGIN IMMEDIATE;{SCHEMA}COMMIT;")
+    return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Turn write-ahead logging on, also while others open the same new file.
+
+    SQLite does not call its busy handler for this one statement: whoever comes second is told
+    "locked" at once, however long the connection's timeout is.
+    """
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from alerting.lag_status import group_status
+from alerting.learn import is_empty
 from alerting.samples import (
     DEFAULT_RULES,
     GroupStatus,
@@ -323,7 +324,7 @@ class LagWatch:
         untold = np.isnan(behind) & between
         behind[untold] = (step * (1 - share))[untold]
         members = newest.members[self._group_of]
-        away = np.array([_is_empty(state) for state in newest.states], dtype=np.bool_)
+        away = np.array([is_empty(state) for state in newest.states], dtype=np.bool_)
         someone = (members != 0) & ~((members == _NONE) & away[self._group_of])
         moves = (self._advanced_at == newest.at) | (
             was_read & (newest.at - self._advanced_at < rules.window_seconds)
@@ -395,7 +396,3 @@ def _stale(age: float, at: float) -> GroupStatus:
 
 def _known(value: np.int64) -> int | None:
     return None if value == _NONE else int(value)
-
-
-def _is_empty(state: str | None) -> bool:
-    return (state or "").lower() in ("empty", "dead")
