@@ -22,7 +22,7 @@ from simulation.scenarios.model import (
     parse_scenario,
 )
 
-SLOW = {"nightly_batch", "diurnal_peak", "message_an_hour"}
+SLOW = {"nightly_batch", "diurnal_peak", "message_an_hour", "one_of_many", "weekend"}
 """Judged by ``python -m alerting benchmark``; too long for a unit test."""
 
 
@@ -163,3 +163,11 @@ def test_command_says_in_a_line_what_is_wrong_with_a_file(tmp_path: Path, text: 
 
     assert result.exit_code == 1
     assert "bad.json" in result.output.replace("\n", "")
+
+
+def test_variants_are_counted_and_what_is_told_is_timed() -> None:
+    result = CliRunner().invoke(app, ["benchmark", "--variants", "1", "--only", "hung_unseen"])
+
+    assert result.exit_code == 0, result.output
+    assert "hung_unseen: told after" in result.stdout
+    assert "1 of 1 right" in result.stdout

@@ -266,3 +266,35 @@ def test_a_replay_tells_when_and_for_how_long(lake: Lake) -> None:
     frozen_at = (NOW - timedelta(seconds=15 * 29)).timestamp()
     assert frozen_at < (alert.fired_at or 0.0) <= frozen_at + 120
     assert replayed.messages >= 1
+
+
+def test_after_a_restart_the_past_is_read_from_the_lake(tmp_path: Path) -> None:
+    """A job ran an hour ago, read everything and left: what waits now is for its next run."""
+    lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    written_rows: dict[Table, list[pl.DataFrame]] = {GROUPS: [], COLLECTIONS: [], GROUP_OFFSETS: []}
+    for minute in range(100):
+        runs, end, ago = 30 <= minute < 40, 1000 * minute, 60.0 * (99 - minute)
+        read = 0 if minute < 30 else min(end, 39_000)
+        group = {"group": "g", "members": int(runs), "state": "stable" if runs else "empty"}
+        offsets = {
+            "group": "g",
+            "topic": "t",
+            "partition": 0,
+            "log_start": 0,
+            "log_end": end,
+            "committed": read,
+            "lag": end - read,
+            "member_id": "m" if runs else None,
+        }
+        written_rows[GROUPS].append(rows(GROUPS, group, seconds_ago=ago))
+        written_rows[COLLECTIONS].append(collected(seconds_ago=ago))
+        written_rows[GROUP_OFFSETS].append(rows(GROUP_OFFSETS, offsets, seconds_ago=ago))
+    for table, found in written_rows.items():
+        lake.append(table, pl.concat(found))
+    frames = read_frames(lake, "c", NOW.timestamp())
+    key = GroupKey("c", "g")
+
+    assert group_statuses(frames)[key].status == "STOPPED"
+    status = GroupMemory(lake).statuses(frames)[key]
+    assert status.status == "OK"
+    assert status.reason.startswith("Between runs")

@@ -435,3 +435,50 @@ def test_group_is_never_better_than_its_lag_is_known(found: list[PartitionWindow
         assert status.status is Status.UNKNOWN
         assert status.numbers.lag is None
     assert len(status.partitions) == len(found)
+
+
+def test_a_group_never_seen_to_run_is_waited_for_some_hours_not_for_a_day() -> None:
+    """It is first seen without members and with nothing waiting; then lag builds up."""
+    samples = tuple(
+        Sample(
+            START + 300.0 * index,
+            1000,
+            0,
+            1000 + 50 * index,
+            50 * index,
+            assigned=False,
+            members=0,
+            state="empty",
+        )
+        for index in range(90)
+    )
+
+    def status_after(hours: float) -> Status:
+        seen = tuple(sample for sample in samples if sample.at - START <= hours * 3600)
+        return partition_status(PartitionWindow("orders", 0, seen)).status
+
+    assert status_after(5.5) is Status.OK
+    assert status_after(6.5) is Status.STOPPED
+
+
+def test_members_that_come_and_go_without_a_commit_are_no_restart() -> None:
+    def status_after(seconds: int) -> Status:
+        samples = tuple(
+            Sample(
+                START + at,
+                1000 + 10 * min(at, 300),
+                0,
+                1005 + 10 * at,
+                5 + 10 * max(0, at - 300),
+                assigned=is_there,
+                members=int(is_there),
+                state="stable" if is_there else "empty",
+            )
+            for at in range(0, seconds + 1, 15)
+            for is_there in [at <= 300 or at // 30 % 2 == 0]
+        )
+        return partition_status(PartitionWindow("orders", 0, samples)).status
+
+    assert status_after(345) in (Status.OK, Status.CATCHING_UP)
+    assert status_after(600) is Status.STALLED
+    assert status_after(615) is Status.STALLED
