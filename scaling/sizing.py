@@ -261,6 +261,8 @@ class _Sizer:
     def _utilisation(self, number: int, loads: Floats) -> float:
         """Return the load of the busiest member as a share of what it can process."""
         held = np.bincount(self.now.shape.holders(number), loads, minlength=number)
+        if not self.now.slowed:
+            return float(held.max()) / (self.rate or inf)
         return float((held / self._rates(number)).max())
 
     def _forecast(self) -> int | None:
