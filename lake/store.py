@@ -14,9 +14,10 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 
 from config.settings import LakeSettings
 from lake.carried import CARRIED_FOR, NEEDED, POLL, expanded
+from lake.encoding import COMPACTED, appended
 from lake.errors import LakeError, SchemaError, UnreadableTableError, one_line
 from lake.schema import Table
-from lake.upkeep import COMPRESSED, Kept
+from lake.upkeep import Kept
 
 _SLICE_ROWS = 10_000
 _APPENDS_A_HANDLE = 20
@@ -135,7 +136,7 @@ class Lake:
             partition_by=["date"],
             schema_mode="merge",
             configuration=_TABLE_PROPERTIES,
-            writer_properties=COMPRESSED,
+            writer_properties=appended(table),
             storage_options=self._append_options,
         )
 
@@ -298,7 +299,7 @@ class Lake:
         try:
             handle.optimize.compact(
                 partition_filters=[("date", ">=", since.date().isoformat())],
-                writer_properties=COMPRESSED,
+                writer_properties=COMPACTED,
             )
             handle.create_checkpoint()
         except (DeltaError, OSError) as error:

@@ -13,17 +13,17 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TypeVar
 
 import polars as pl
-from deltalake import DeltaTable, WriterProperties
+from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from config.storage import RetentionSettings
+from lake.encoding import COMPACTED
 from lake.errors import LakeError, one_line
 from lake.gold import JOBS
 from lake.schema import Table
 
 _T = TypeVar("_T")
 
-COMPRESSED = WriterProperties(compression="ZSTD", compression_level=1)
 FULL_FILE_BYTES = 100 * 1024 * 1024
 """Files of this size are not put together any more."""
 _NEARLY_FULL = 0.8
@@ -172,7 +172,7 @@ def _compact(handle: DeltaTable, day: str) -> int:
             partition_filters=[("date", "=", day)],
             target_size=FULL_FILE_BYTES,
             max_concurrent_tasks=_TASKS,
-            writer_properties=COMPRESSED,
+            writer_properties=COMPACTED,
         )
         return int(done["numFilesRemoved"])
 
