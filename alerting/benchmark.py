@@ -75,6 +75,16 @@ def total_of(judged: Iterable[Judged], evaluator: str) -> Total:
     )
 
 
+def fastest_of(judged: Judged) -> str | None:
+    """Return who was right on a scenario and told first; None without an incident, or nobody."""
+    right = [
+        name
+        for name in EVALUATORS
+        if judged.scores[name].is_right and judged.scores[name].incidents
+    ]
+    return min(right, key=lambda name: sum(judged.scores[name].delays)) if right else None
+
+
 def fastest_baseline_delay(judged: Iterable[Judged]) -> float | None:
     """Return the median of the delays of each scenario's fastest baseline that was right on it."""
     delays = [
@@ -93,6 +103,7 @@ def as_document(judged: Sequence[Judged]) -> dict[str, Any]:
                 "name": one.name,
                 "fired": [_alert(alert) for alert in one.fired[OURS]],
                 "score": _score(one.scores[OURS]),
+                "fastest_right": fastest_of(one),
                 "baselines": {
                     name: {
                         "fired": [_alert(alert) for alert in one.fired[name]],

@@ -19,6 +19,7 @@ from alerting.benchmark import (
     Judged,
     as_document,
     fastest_baseline_delay,
+    fastest_of,
     judge_scenario,
     total_of,
 )
@@ -143,8 +144,11 @@ def _print(console: Console, judged: list[Judged]) -> None:
     table.add_column("scenario")
     for name in EVALUATORS:
         table.add_column(_TITLES[name])
+    table.add_column("right and first")
     for one in judged:
-        table.add_row(one.name, *(_cell(one.scores[name]) for name in EVALUATORS))
+        cells = [_cell(one.scores[name]) for name in EVALUATORS]
+        first = fastest_of(one)
+        table.add_row(one.name, *cells, "" if first is None else _TITLES[first])
     console.print(table)
     console.print()
     totals = Table(box=None, pad_edge=False, header_style="bold")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from simulation.scenarios.model import Scenario, Truth
 
@@ -126,12 +125,6 @@ def _merged(incidents: Sequence[Truth]) -> list[Truth]:
             one = Truth(last.begin, max(last.end, one.end), last.status, True)
         merged.append(one)
     return merged
-
-
-def median_delay(scores: Sequence[Score]) -> float | None:
-    """Return the median delay over all incidents that were told, in seconds; None without one."""
-    delays = [delay for found in scores for delay in found.delays]
-    return median(delays) if delays else None
 
 
 def fastest_right(scores: Sequence[Score]) -> tuple[float, ...] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from alerting.samples import Sample, StatusRules
 
@@ -16,9 +17,10 @@ _RETURNS = 2
 _COMMITS_ALONE_SECONDS = 600.0
 
 
+@lru_cache(maxsize=256)
 def plain_state(state: str | None) -> str:
     """Return a group's state without case and separators, as clients differ in both."""
-    return (state or "").lower().replace("_", "").replace(" ", "")
+    return "".join(filter(str.isalpha, (state or "").lower()))
 
 
 def is_empty(state: str | None) -> bool:
@@ -206,13 +208,19 @@ class _Run:
     away_before: float = 0.0
     at_first_sight: bool = False
 
-    def is_job(self, end: float, end_lag: int) -> bool:
-        """Tell whether it was that of a job: it read what had come together, and left."""
+    def is_job(self, end: float, end_lag: int, *, was_awaited: bool) -> bool:
+        """Tell whether it was that of a job: it read what had come together, and left.
+
+        Args:
+            end: When it left.
+            end_lag: No more than that waits where everything was read.
+            was_awaited: Whether the group was taken for a job already.
+        """
         if self.last_lag is None or self.first_lag is None or self.last_lag > end_lag:
             return False
         if self.at_first_sight:
             return self.first_lag > _BACKLOG_OF_A_RUN * (self.last_lag + end_lag + 50)
-        return end - self.begin < self.away_before
+        return was_awaited or end - self.begin < self.away_before
 
 
 def absence_of(samples: Sequence[Sample], rules: StatusRules) -> Absence | None:
@@ -240,11 +248,13 @@ def absence_of(samples: Sequence[Sample], rules: StatusRules) -> Absence | None:
                 # What arrived since the last commit of the run is not its fault.
                 late = 0 if sample.lag is None else sample.lag
                 run.last_lag = late if run.last_lag is None else min(late, run.last_lag)
-                has_run = has_run or run.is_job(sample.at, _one_poll(samples, index, rules))
+                has_run = has_run or run.is_job(
+                    sample.at, _one_poll(samples, index, rules), was_awaited=is_job
+                )
                 run = None
             if since is None:
                 since = sample.at
-                is_job = index == 0 and _was_read(samples)
+                is_job = is_job or (index == 0 and _was_read(samples))
             elif committed is not None and (sample.committed or 0) > committed:
                 # It came and left between two of the thinned samples.
                 longest, since, has_run = max(longest, sample.at - since), sample.at, True
