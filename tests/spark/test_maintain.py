@@ -6,12 +6,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
 from config.storage import RetentionSettings
 from lake.store import Lake
-from lake.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUP_PARTITION_HISTORY, JOBS
+from lake.tables import (
+    GROUP_HISTORY,
+    GROUP_OFFSETS,
+    GROUP_PARTITION_HISTORY,
+    JOBS,
+    TOPIC_HISTORY,
+)
 from spark_metrics.maintain import Upkeep
 from spark_metrics.streaming import HistoryJob
 from tests.spark import bronze
@@ -59,13 +66,51 @@ def test_upkeep_deletes_what_is_too_old_and_changes_nothing_else(
     assert set(lake.read(GROUP_HISTORY)["grain_seconds"]) == {3600, 86400}
 
 
-def _scatter(spark: SparkSession, uri: str) -> None:
+def _scatter(spark: SparkSession, uri: str, first_half: str = "partition = 0") -> None:
     """Write a history table anew, each part of it in two files."""
     rows = spark.read.format("delta").load(uri).localCheckpoint()
-    halves = [rows.where("partition = 0"), rows.where("partition <> 0")]
+    halves = [rows.where(first_half), rows.where(f"NOT ({first_half})")]
     for mode, half in zip(("overwrite", "append"), halves, strict=True):
         writer = half.coalesce(1).write.format("delta").mode(mode)
         writer.partitionBy("date", "grain_seconds", "part").save(uri)
+
+
+def test_killed_between_two_tables_it_changes_no_row_and_is_done_again(
+    spark: SparkSession, config: Path, lake: Lake, settings: Settings
+) -> None:
+    """Given history in many files, when ``maintain`` is killed as soon as it has put those of one
+    table together, then all rows are there, and the next one does what was left."""
+    polls = bronze.history(bronze.Model(seed=24, calm=True), polls=4)
+    for poll in polls:
+        bronze.append(lake, poll)
+    HistoryJob(spark, lake, settings).step(everything=True)
+    before = all_stored(lake)
+    tables = [GROUP_PARTITION_HISTORY, TOPIC_HISTORY]
+    for table in tables:
+        _scatter(spark, lake.uri(table), "hash(topic, window_start) % 2 = 0")
+
+    def optimised() -> list[str]:
+        return [
+            table.name
+            for table in tables
+            if any(
+                commit["operation"] == "OPTIMIZE"
+                for commit in DeltaTable(lake.uri(table)).history()
+            )
+        ]
+
+    process = start(config, "maintain")
+    try:
+        wait_until(lambda: bool(optimised()), process, 120)
+    finally:
+        kill(process)
+    assert len(optimised()) == 1
+    assert_same(all_stored(lake), before)
+
+    upkeep(lake, settings, EVERYTHING).of_history(spark)
+    assert len(optimised()) == 2
+    assert_same(all_stored(lake), before)
+    assert_recomputed(lake, polls)
 
 
 def test_in_the_service_it_is_told_in_jobs(

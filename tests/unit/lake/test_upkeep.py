@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import multiprocessing
+import random
+import signal
 import threading
 from datetime import UTC, datetime, timedelta
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +22,7 @@ from lake.upkeep import Kept, Upkept, days_kept, keep_up, oldest_kept
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 AT_ONCE = Kept(files=timedelta(0), log=timedelta(0))
+KILLS = 20
 FOR_EVER = RetentionSettings(raw_days=None, minute_days=None, hour_days=None)
 
 
@@ -182,3 +187,40 @@ def test_jobs_are_kept_up_like_samples(lake: Lake) -> None:
     assert done is not None
     assert done.compacted_files == 3
     assert lake.read(JOBS).height == 3
+
+
+def test_killed_at_any_moment_it_loses_nothing_and_is_done_again(lake: Lake) -> None:
+    """Given a process that keeps up and is killed thirty times on its way, then the rows are
+    the same after each, and one that is let through leaves one file a day and none too many."""
+    uri = lake.uri(BROKERS)
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.unit.lake.test_upkeep"])
+    dice = random.Random(5)  # noqa: S311 (no secret)
+    kills = number = 0
+    while kills < KILLS:
+        for _ in range(6):
+            append(lake, NOW - timedelta(hours=number % 60), number)
+            number += 1
+        started = context.Event()
+        child = context.Process(target=keep_up_and_wait, args=(uri, started))
+        child.start()
+        assert started.wait(30)
+        child.join(dice.uniform(0, 0.06))
+        assert child.is_alive()
+        child.kill()
+        child.join(30)
+        kills += 1
+        assert sorted(Lake(LakeSettings(uri=uri.rsplit("/", 2)[0])).read(BROKERS)["broker_id"]) == (
+            list(range(number))
+        )
+    assert upkeep(lake) is not None
+    found = lake.read(BROKERS)
+    assert sorted(found["broker_id"]) == list(range(number))
+    assert files(lake, "date=*/*.parquet") == found["date"].n_unique()
+
+
+def keep_up_and_wait(uri: str, started: Event) -> None:
+    """Keep up over and over, with something to do each time, until killed."""
+    started.set()
+    keep_up(BROKERS, uri, None, FOR_EVER, now=NOW, kept=AT_ONCE)
+    signal.pause()
