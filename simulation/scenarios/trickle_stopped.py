@@ -5,16 +5,29 @@ from dataclasses import replace
 from simulation.model import Event
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
+from simulation.simulator import Simulation
 
 
 def scenario(variant: int) -> Scenario:
     """Return the scenario; nobody consumes, and few messages show it."""
-    group = setting("trickle, stopped", variant)
+    return trickle("trickle, stopped", variant, "STOPPED")
+
+
+def trickle(name: str, variant: int, status: str) -> Scenario:
+    """Return a scenario of a group that stops, or hangs, where hardly anything arrives."""
+    group = setting(name, variant)
     group = replace(group, partitions=1, members=1, arrival=group.draw.between(1 / 60, 1 / 90, 0.1))
     at = group.begins(3600.0)
     end = at + 1.5 * HOUR
+
+    def breaks(run: Simulation) -> None:
+        if status == "STOPPED":
+            run.scale(0)
+        else:
+            run.freeze(0)
+
     return group.scenario(
-        group.workload(None, [Event(at, lambda run: run.scale(0))], count=1, rate_per_second=1.0),
+        group.workload(None, [Event(at, breaks)], count=1, rate_per_second=1.0),
         end,
-        [Truth(0.0, at, "OK", False), Truth(at, end, "STOPPED", True)],
+        [Truth(0.0, at, "OK", False), Truth(at, end, status, True)],
     )
