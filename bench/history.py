@@ -27,8 +27,9 @@ from bench.samples import CLUSTER, INTERVAL_SECONDS, START, Workload
 from config.settings import ClusterSettings, LakeSettings, Settings, SparkSettings
 from lake.carried import Thinning
 from lake.schema import Table
-from lake.store import Lake
+from lake.store import Lake, conform
 from lake.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUP_PARTITION_HISTORY, TABLES
+from spark_metrics.gold import GoldTable
 from spark_metrics.minutes import minute_rows
 from spark_metrics.session import spark_session
 from spark_metrics.streaming import HistoryJob
@@ -92,10 +93,10 @@ def measure(groups: int, polls: int) -> list[Figure]:
         try:
             figures = batch(spark, Path(folder) / "batch", groups, polls)
             figures += keep_up(spark, Path(folder) / "stream", groups, polls // 4)
+            figures += page_query(spark, Path(folder) / "page", groups)
         finally:
             spark.stop()
         figures += idle_bytes(Path(folder) / "idle", groups // 10)
-        figures += page_query(Path(folder) / "page", groups)
     return figures
 
 
@@ -190,37 +191,54 @@ def _round(job: HistoryJob, *, everything: bool) -> None:
 
 
 def idle_bytes(folder: Path, groups: int) -> list[Figure]:
-    """Write an hour of a cluster with 80 % idle partitions, whole and without what repeats."""
-    whole = Lake(LakeSettings(uri=str(folder / "whole")))
-    thin = Lake(LakeSettings(uri=str(folder / "thin")))
-    workload = Workload(groups, idle_ratio=0.8)
-    thinning = Thinning(GROUP_OFFSETS)
+    """Write an hour of a cluster with 80 % idle partitions: whole, and without what repeats.
+
+    Beside it the hour of a cluster in which none is idle.
+    """
+    lakes = {name: Lake(LakeSettings(uri=str(folder / name))) for name in ("whole", "thin", "busy")}
+    idle, busy = Workload(groups, idle_ratio=0.8), Workload(groups)
+    of_idle, of_busy = Thinning(GROUP_OFFSETS), Thinning(GROUP_OFFSETS)
     memory = []
     for _ in range(240):
-        rows = workload.poll()[GROUP_OFFSETS.name]
-        whole.append(GROUP_OFFSETS, rows)
-        thin.append(GROUP_OFFSETS, thinning.thinned(CLUSTER, rows))
+        rows = idle.poll()[GROUP_OFFSETS.name]
+        lakes["whole"].append(GROUP_OFFSETS, rows)
+        lakes["thin"].append(GROUP_OFFSETS, of_idle.thinned(CLUSTER, rows))
+        rows = busy.poll()[GROUP_OFFSETS.name]
+        lakes["busy"].append(GROUP_OFFSETS, of_busy.thinned(CLUSTER, rows))
         memory.append(resident_bytes())
-    samples = 240.0 * workload.rows
-    sizes = {name: _bytes(lake) for name, lake in (("whole", whole), ("thin", thin))}
-    thin.compact(GROUP_OFFSETS, since=START)
+    sizes = {name: _bytes(lake) for name, lake in lakes.items()}
+    for lake in lakes.values():
+        lake.compact(GROUP_OFFSETS, since=START)
+    samples = 240.0 * idle.rows
+    hour = "an hour with 80 % idle partitions"
     return [
         Figure(
-            "an hour with 80 % idle partitions, bytes written",
+            f"{hour}, bytes written", sizes["thin"] / sizes["busy"], "of one with none", most=0.25
+        ),
+        Figure(
+            "the same, against a row of each partition at each poll",
             sizes["thin"] / sizes["whole"],
             "of whole",
-            most=0.25,
         ),
         Figure(
             "the same, memory growth after the tenth poll", (memory[-1] - memory[9]) / 2**20, "MiB"
         ),
-        Figure("bytes a raw sample after compaction", _bytes(thin) / samples, "bytes", most=6.0),
+        Figure(
+            "bytes a raw sample after compaction",
+            _bytes(lakes["thin"]) / samples,
+            "bytes",
+            most=6.0,
+        ),
+        Figure("the same where none is idle", _bytes(lakes["busy"]) / samples, "bytes"),
     ]
 
 
-def page_query(folder: Path, groups: int) -> list[Figure]:
+def page_query(spark: SparkSession, folder: Path, groups: int) -> list[Figure]:
     """Read thirty days of hours of one group, from a table as the job leaves it."""
-    lake = Lake(LakeSettings(uri=str(folder)))
+    settings = _settings(folder)
+    lake = Lake(settings.lake)
+    table = GoldTable(spark, lake, settings.lake, GROUP_HISTORY)
+    folder.mkdir()
     names = pl.DataFrame({"group": [f"team-{n // 50}.service-{n}" for n in range(groups)]})
     dice = np.random.default_rng(7)
     for day in range(_HOURS // 24):
@@ -238,7 +256,9 @@ def page_query(folder: Path, groups: int) -> list[Figure]:
             pl.lit(3600, pl.Int32).alias("grain_seconds"),
             pl.lit(0, pl.Int32).alias("part"),
         )
-        lake.append(GROUP_HISTORY, rows)
+        path = folder / f"{day}.parquet"
+        conform(GROUP_HISTORY, rows).write_parquet(path)
+        table.append_minutes(spark.read.parquet(str(path)))
     times = []
     for number in range(9):
         begun = time.perf_counter()
