@@ -121,7 +121,9 @@ def _of_group(
                 yield Observation(words.check, labels, None)
     words_now = _WORDS.get(status.status)
     if status.status is Status.FALLING_BEHIND and not status.is_lasting:
-        words_now = None  # perhaps a peak that passes
+        # Perhaps a peak that passes: no reason to begin, nor to end what was told before.
+        words_now = None
+        yield Observation("falling_behind", labels, None)
     topics = ",".join(sorted({p.topic for p in status.partitions if p.status is status.status}))
     related = {"topic": topics}
     if words_now is not None:
