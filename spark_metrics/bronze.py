@@ -13,7 +13,7 @@ from lake.schema import Table
 from lake.store import Lake
 from spark_metrics.errors import HistoryError
 from spark_metrics.files import File, Position, TableFiles
-from spark_metrics.tasks import Files
+from spark_metrics.tasks import Files, is_readable
 
 _STATISTICS_STEP = timedelta(milliseconds=1)
 """Statistics may be cut to milliseconds."""
@@ -45,6 +45,7 @@ class BronzeTable:
     def __init__(self, lake: Lake, settings: LakeSettings, table: Table) -> None:
         self.table = table
         self._files = TableFiles(lake.uri(table), settings)
+        self._set_aside: set[str] = set()
 
     def position(self) -> Position | None:
         """Look for new commits; return the newest position, None while there is no table.
@@ -120,11 +121,30 @@ class BronzeTable:
         paths = (self._files.address(one.file) for one in self._between(before, until))
         return Files(self.table, tuple(paths), self._files.options)
 
+    def set_aside(self, since: datetime, until: datetime) -> list[str]:
+        """Leave out from now on the files of a stretch that cannot be read.
+
+        Returns:
+            Their addresses.
+
+        Raises:
+            HistoryError: The table itself cannot be read, so that nothing is known of its files.
+        """
+        paths = self.files(since, until).paths
+        broken = [path for path in paths if not is_readable(path, self._files.options)]
+        if broken:
+            self.position()
+        self._set_aside.update(broken)
+        return broken
+
     def _between(self, since: datetime, until: datetime) -> list[Appended]:
         return [file for file in self._all() if file.first < until and file.last >= since]
 
     def _all(self) -> list[Appended]:
-        return [self._appended(file) for file in self._files.current()]
+        files = self._files.current()
+        if self._set_aside:
+            files = (file for file in files if self._files.address(file) not in self._set_aside)
+        return [self._appended(file) for file in files]
 
     def _appended(self, file: File) -> Appended:
         """Say which time a file covers; without statistics it may be any of its day."""

@@ -19,6 +19,7 @@ from lake.carried import CARRIED_FOR
 from lake.errors import one_line
 from lake.store import Lake
 from spark_metrics.bronze import Appended
+from spark_metrics.errors import HistoryError
 from spark_metrics.files import Position
 from spark_metrics.gold import hours
 from spark_metrics.progress import (
@@ -43,6 +44,8 @@ OPEN_HOUR_EVERY = timedelta(minutes=5)
 """How old the current hour and day may become, if computing them is quick."""
 ROLL_UP_RESTS = 20.0
 """Open hours are computed again after so many times what it took."""
+TRIES = 3
+"""How often in a row a stretch is tried before files that cannot be read are left out of it."""
 SIGN_OF_LIFE = timedelta(minutes=1)
 """How often the job says that it waits."""
 
@@ -70,6 +73,7 @@ class HistoryJob:
         self._kept_at = -math.inf
         self._rows_read = 0
         self._late_rows = 0
+        self._failures = 0
 
     @property
     def is_done(self) -> bool:
@@ -96,7 +100,7 @@ class HistoryJob:
         due = self._due(progress, everything=everything or first)
         if due is not None:
             certain = certain or self._stretch.written_until()
-            self._stretch.compute(due, is_new=due.start >= certain)
+            self._compute(due, is_new=due.start >= certain)
             progress = replace(
                 progress,
                 pending=without(progress.pending, due),
@@ -125,6 +129,29 @@ class HistoryJob:
         self._progress = progress
         self._untouched_from = certain
         return done
+
+    def _compute(self, span: Span, *, is_new: bool) -> None:
+        """Compute a stretch; files that cannot be read again and again are left out.
+
+        Otherwise one broken file would end all history: new minutes are computed together with
+        those that it holds samples of.
+        """
+        try:
+            self._stretch.compute(span, is_new=is_new)
+        except HistoryError as error:
+            self._failures += 1
+            if self._failures < TRIES:
+                raise
+            broken = self._stretch.set_aside(span)
+            if not broken:
+                raise
+            self._failures = 0
+            raise HistoryError(
+                f"{error}; from now on left out, so that other samples are not held up: "
+                f"{', '.join(broken)}. If it can be restored, do so, stop this job, and compute "
+                f"its time anew with backfill"
+            ) from error
+        self._failures = 0
 
     def failed(self, error: Exception, started_at: datetime) -> None:
         """Write down a step that failed, for the page that shows it.

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
-from lake.errors import UnreadableTableError, one_line
+from lake.errors import one_line
 from lake.store import Lake
 from lake.tables import COLLECTIONS
 from spark_metrics.bronze import BronzeTable
@@ -23,7 +23,7 @@ from spark_metrics.history import HISTORIES, SOURCES, Needs
 from spark_metrics.minutes import Piece, minute_rows
 from spark_metrics.progress import MINUTE, Span, minute_of
 from spark_metrics.rollups.samples import DEFAULT_GAP_SECONDS, GAP_INTERVALS
-from spark_metrics.tasks import shares, slices
+from spark_metrics.tasks import UNREADABLE, shares, slices
 
 SMALL_ROWS = 500_000
 """Up to so many samples, one task without shuffles and generated code is the quickest."""
@@ -62,14 +62,16 @@ class Stretch:
     def reach(self, first: datetime, last: datetime) -> timedelta:
         """Return how far a difference between samples of a stretch may reach at most.
 
+        Where a file of collections is broken, as far as any: more is read than need be, no less.
+
         Raises:
-            UnreadableTableError: The table of collections cannot be read.
+            UnreadableTableError: The log of the table of collections cannot be read.
         """
         frame = self._lake.scan(COLLECTIONS, since=first, until=last + _LONGEST_REACH)
         try:
             longest = frame.select(pl.col("interval_seconds").max()).collect().item()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise UnreadableTableError(f"{COLLECTIONS.name}: cannot be read: {error}") from error
+        except UNREADABLE:
+            return _LONGEST_REACH
         seconds = max(DEFAULT_GAP_SECONDS, GAP_INTERVALS * (longest or 0.0))
         return min(timedelta(seconds=seconds), _LONGEST_REACH)
 
@@ -82,7 +84,7 @@ class Stretch:
 
         Raises:
             HistoryError: Spark failed; some tables may have the minutes, others not.
-            UnreadableTableError: The table of collections cannot be read.
+            UnreadableTableError: The log of the table of collections cannot be read.
         """
         rows = sum(table.rows(span.start, span.end) for table in self.bronze)
         self._tune(is_small=rows <= SMALL_ROWS)
@@ -98,6 +100,18 @@ class Stretch:
 
         self._each(write)
 
+    def set_aside(self, span: Span) -> list[str]:
+        """Leave out from now on the files with samples of a span that cannot be read.
+
+        Returns:
+            Their addresses.
+
+        Raises:
+            HistoryError: A table itself cannot be read.
+        """
+        since = span.start - self.reach(span.start, span.end)
+        return [path for table in self.bronze for path in table.set_aside(since, span.end)]
+
     def pieces(self, needs: Needs, start: datetime, end: datetime) -> list[Piece]:
         """Return how the work on a stretch of time is cut into tasks.
 
@@ -107,7 +121,7 @@ class Stretch:
             end: The end of the last minute.
 
         Raises:
-            UnreadableTableError: The table of collections cannot be read.
+            UnreadableTableError: The log of the table of collections cannot be read.
         """
         reach = self.reach(start, end)
         bronze = {table.table.name: table for table in self.bronze}

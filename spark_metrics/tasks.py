@@ -27,6 +27,8 @@ Task = TypeVar("Task")
 ROWS_OF_A_TASK = 1_000_000
 """About so many rows are held in memory by a task at once: some hundred megabytes."""
 _BATCH_ROWS = 50_000
+UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What reading a file raises; a truncated one makes Polars panic."""
 _CASTS = pl.ScanCastOptions(
     integer_cast="upcast", datetime_cast=["nanosecond-downcast", "convert-timezone"]
 )
@@ -67,11 +69,20 @@ class Files:
                 cast_options=_CASTS,
             )
             return rows.filter(wanted).collect()
-        # A truncated file makes Polars panic instead of raising one of its errors.
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        except UNREADABLE as error:
             raise HistoryError(
                 f"{self.table.name}: a file cannot be read: {one_line(error)}"
             ) from error
+
+
+def is_readable(path: str, options: Mapping[str, str] | None) -> bool:
+    """Tell whether every value of a file can be read; not much of it is in memory at once."""
+    rows = pl.scan_parquet(path, storage_options=None if options is None else dict(options))
+    try:
+        rows.select(pl.struct(pl.all()).hash().sum()).collect(engine="streaming")
+    except UNREADABLE:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from lake.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUP_PARTITION_HISTORY, J
 from spark_metrics.backfill import backfill
 from spark_metrics.errors import HistoryError
 from spark_metrics.progress import Journal
-from spark_metrics.streaming import HistoryJob
+from spark_metrics.streaming import TRIES, HistoryJob
 from spark_metrics.stretch import Stretch
 from tests.spark import bronze
 from tests.spark.comparing import HISTORIES, all_stored, assert_recomputed, assert_same
@@ -211,6 +211,34 @@ def test_a_half_written_file_stops_history_until_it_is_whole(
     assert len(str(failure.value).splitlines()) == 1
     path.write_bytes(whole)
     catch_up(job)
+    assert_recomputed(lake, polls)
+
+
+def test_a_file_that_stays_broken_holds_up_nothing_else(
+    spark: SparkSession, lake: Lake, settings: Settings
+) -> None:
+    """Given a file of samples that was lost, then after a few tries history goes on without it,
+    says which one it is, and a backfill takes it in once it is restored."""
+    polls = bronze.history(bronze.Model(seed=14), polls=9)
+    bronze.append(lake, *polls[:3])
+    (path,) = Path(lake.uri(GROUP_OFFSETS)).glob("*/*.parquet")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    bronze.append(lake, *polls[3:6])
+    job = HistoryJob(spark, lake, settings)
+    for _ in range(TRIES - 1):
+        with pytest.raises(HistoryError, match="group_offsets: a file cannot be read"):
+            job.step(everything=True)
+    with pytest.raises(HistoryError, match=f"left out, .*{path.name}.*backfill"):
+        job.step(everything=True)
+    catch_up(job)
+    bronze.append(lake, *polls[6:])
+    catch_up(job)
+    lost = [{**poll, GROUP_OFFSETS.name: []} for poll in polls[:3]]
+    assert_recomputed(lake, [*lost, *polls[3:]])
+
+    path.write_bytes(whole)
+    backfill(Stretch(spark, lake, settings), bronze.START, bronze.START + timedelta(hours=2))
     assert_recomputed(lake, polls)
 
 
