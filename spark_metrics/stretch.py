@@ -148,7 +148,8 @@ class Stretch:
         Raises:
             HistoryError: Spark failed; some tables may have the hours, others not.
         """
-        self._tune(is_small=True)
+        rows = sum(table.minutes_of(hours) for table in self._gold)
+        self._tune(is_small=rows <= SMALL_ROWS)
         self._each(lambda table: table.roll_up(sorted(hours), newest))
 
     def written_until(self) -> datetime:

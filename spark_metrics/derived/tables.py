@@ -12,14 +12,10 @@ from config.settings import LakeSettings
 from lake.schema import Table
 from lake.store import Lake
 from spark_metrics.files import TableFiles, for_spark
+from spark_metrics.gold import properties
+from spark_metrics.rollups.windows import PARTITIONED_BY
 
 HOUR = timedelta(hours=1)
-_PROPERTIES = {
-    "delta.checkpointInterval": "50",
-    "delta.logRetentionDuration": "interval 1 days",
-    "delta.deletedFileRetentionDuration": "interval 1 hours",
-}
-_PARTS = ("date", "grain_seconds", "part")
 
 
 class DerivedTables:
@@ -90,7 +86,9 @@ class DerivedTables:
         """
         together = _arranged(rows, table).repartition(1).sortWithinPartitions(*order)
         writer = together.write.format("delta").mode("overwrite").option("mergeSchema", "true")
-        writer.options(**_PROPERTIES).partitionBy("date").save(for_spark(self._lake.uri(table)))
+        writer.options(**properties(table)).partitionBy("date").save(
+            for_spark(self._lake.uri(table))
+        )
 
     def replace_hours(self, table: Table, rows: DataFrame) -> None:
         """Put the rows of whole hours in the place of what the table has of these hours.
@@ -103,7 +101,11 @@ class DerivedTables:
         places = {"date": F.to_date(time), "grain_seconds": F.lit(3600), "part": F.hour(time)}
         writer = _arranged(rows.withColumns(places), table).repartition(1).write.format("delta")
         writer = writer.mode("overwrite").option("partitionOverwriteMode", "dynamic")
-        writer = writer.option("mergeSchema", "true").options(**_PROPERTIES).partitionBy(*_PARTS)
+        writer = (
+            writer.option("mergeSchema", "true")
+            .options(**properties(table))
+            .partitionBy(*PARTITIONED_BY)
+        )
         writer.save(for_spark(self._lake.uri(table)))
 
 
