@@ -241,6 +241,8 @@ def _group_sentence(
         return worst.reason
     match worst.status:
         case Status.OK:
+            if numbers.members == 0 and lag and not numbers.consumption_per_second:
+                return f"Nobody consumes at the moment: {flow}{messages(lag)} wait{late}{missing}."
             return f"Keeps up: {flow}{messages(lag)} wait{late}{missing}."
         case Status.CATCHING_UP:
             left = (

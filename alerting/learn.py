@@ -184,7 +184,7 @@ class Absence:
     Attributes:
         since: First of the trailing samples without one.
         is_between_runs: Whether it has come, read everything and left before, or was seen first
-            with nearly everything read: a job that runs now and then.
+            with everything read: a job that runs now and then.
         has_run: Whether it was seen to do so.
         longest_seconds: The longest earlier absence that it came back from; 0 without one.
         commits_alone: Whether it has committed again and again without a member ever having been
@@ -275,13 +275,12 @@ def absence_of(samples: Sequence[Sample], rules: StatusRules) -> Absence | None:
 
 
 def _was_read(samples: Sequence[Sample]) -> bool:
-    """Tell whether no more waited at first sight than what arrives from one poll to the next."""
-    first = samples[0]
-    second = next((s for s in samples[1:] if s.log_end is not None), None)
-    if first.lag is None or first.log_end is None:
-        return False
-    arrives = 0 if second is None else (second.log_end or 0) - first.log_end
-    return first.lag <= max(0, arrives)
+    """Tell whether nothing waited at first sight.
+
+    Between two runs of a job something nearly always does; what is waiting at first sight, be it
+    little, is a group that stopped a moment ago just as well.
+    """
+    return samples[0].lag == 0
 
 
 def _are_close(commits: Sequence[float]) -> bool:

@@ -461,6 +461,28 @@ def test_a_group_never_seen_to_run_is_waited_for_some_hours_not_for_a_day() -> N
     assert status_after(6.5) is Status.STOPPED
 
 
+def test_a_group_that_stopped_moments_before_it_was_first_seen_is_no_job() -> None:
+    """Less waits at first sight than arrives from one poll to the next, but something does."""
+    samples = tuple(
+        Sample(START + at, 240, 0, 269 + 10 * at, 29 + 10 * at, None, False, 0, "empty")
+        for at in range(0, 125, 5)
+    )
+    windows = [PartitionWindow("shipments", number, samples) for number in range(3)]
+
+    assert partition_status(windows[0]).status is Status.STOPPED
+    assert group_status(windows).status is Status.STOPPED
+
+
+def test_a_job_between_runs_is_not_said_to_keep_up() -> None:
+    samples = tuple(
+        Sample(START + at, 240, 0, 240 + at, at, None, False, 0, "empty")
+        for at in range(0, 600, 15)
+    )
+    found = group_status([PartitionWindow("orders", number, samples) for number in range(3)])
+    assert found.status is Status.OK
+    assert found.reason.startswith("Nobody consumes at the moment: ")
+
+
 def test_members_that_come_and_go_without_a_commit_are_no_restart() -> None:
     def status_after(seconds: int) -> Status:
         samples = tuple(
