@@ -30,6 +30,7 @@ from config.settings import Settings
 from lake.store import Lake
 from lake.tables import BROKERS, COLLECTIONS
 from runtime.processes import free_ports
+from runtime.spawning import nameless_main
 from tests.servers import alerting_killed
 from tests.servers.receiver import Receiver, receiving
 from tests.support import eventually, unavailable
@@ -343,7 +344,8 @@ def test_killed_a_hundred_times_nothing_is_lost_and_nothing_told_twice(
         ticks = life * alerting_killed.TICKS_A_LIFE
         child = context.Process(target=alerting_killed.live, args=(str(path), receiver.url, ticks))
         asked.clear()
-        child.start()
+        with nameless_main():  # tests of pages leave a page in its place
+            child.start()
         if kills % 2:
             in_request += asked.wait(20)
         else:
@@ -358,7 +360,8 @@ def test_killed_a_hundred_times_nothing_is_lost_and_nothing_told_twice(
         args=(str(path), receiver.url, alerting_killed.TICKS),
         kwargs={"to_the_end": True},
     )
-    last.start()
+    with nameless_main():
+        last.start()
     last.join(120)
     assert last.exitcode == 0
     store = AlertStore(path)

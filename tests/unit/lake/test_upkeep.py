@@ -19,6 +19,7 @@ from lake.schema import Table
 from lake.store import Lake
 from lake.tables import BROKERS, GROUP_OFFSETS, JOBS, TABLES
 from lake.upkeep import Kept, Upkept, days_kept, keep_up, oldest_kept
+from runtime.spawning import nameless_main
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 AT_ONCE = Kept(files=timedelta(0), log=timedelta(0))
@@ -203,7 +204,8 @@ def test_killed_at_any_moment_it_loses_nothing_and_is_done_again(lake: Lake) -> 
             number += 1
         started = context.Event()
         child = context.Process(target=keep_up_and_wait, args=(uri, started))
-        child.start()
+        with nameless_main():  # tests of pages leave a page in its place
+            child.start()
         assert started.wait(30)
         child.join(dice.uniform(0, 0.06))
         assert child.is_alive()
