@@ -198,7 +198,11 @@ def test_a_topic_row_is_written_when_it_changes_and_not_otherwise(
     names: Names, poller: Poller
 ) -> None:
     topic = names.topic("orders", partitions=1, config={"retention.ms": "3600000"})
-    (row,) = poller.poll().table("topics").filter(pl.col("topic") == topic).to_dicts()
+
+    def rows() -> list[dict[str, Any]]:
+        return poller.poll().table("topics").filter(pl.col("topic") == topic).to_dicts()
+
+    (row,) = eventually(rows, what="row of the new topic")
     assert row["kind"] == "application"
     assert row["retention_seconds"] == 3600.0
     assert row["replication_factor"] == 3
