@@ -17,8 +17,8 @@ from demo.cluster import KafkaCluster
 
 T = TypeVar("T")
 
-# A cluster that has just started is still sharing out its groups.
-_COORDINATOR_MOVES = {
+# Errors of a cluster that is sharing out its groups: just started, or a coordinator moves.
+COORDINATOR_MOVES = {
     KafkaError.NOT_COORDINATOR,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
@@ -133,7 +133,7 @@ class Names:
             try:
                 consumer.commit(offsets=wanted, asynchronous=False)
             except KafkaException as error:
-                if error.args[0].code() not in _COORDINATOR_MOVES:
+                if error.args[0].code() not in COORDINATOR_MOVES:
                     raise
                 return False
             return True

@@ -10,11 +10,12 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 from kafka import KafkaAdminClient
+from kafka.errors import KafkaError as KafkaPythonError
 
 from demo.cluster import KafkaCluster
 from demo.workload.catalogue import CATALOGUE, ORDERS_DEAD, WAREHOUSE_DEAD
 from demo.workload.service import Workload
-from tests.support import eventually
+from tests.support import COORDINATOR_MOVES, eventually
 
 _LEADER_MOVES = {
     KafkaError.FENCED_LEADER_EPOCH,
@@ -36,8 +37,17 @@ def running(demo_workload: Workload) -> Iterator[Workload]:
 def offsets(cluster: KafkaCluster, group: str) -> dict[int, int]:
     """Committed offsets by kafka-python: librdkafka's call can crash (its issue 5040)."""
     admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
+
+    def ask() -> Any:
+        try:
+            return admin.list_group_offsets([group])
+        except KafkaPythonError as error:
+            if not error.retriable:
+                raise
+            return None
+
     try:
-        found = admin.list_group_offsets([group])[group]
+        found = eventually(ask, what=f"coordinator of {group}")[group]
     finally:
         admin.close()
     return {place.partition: each.offset for place, each in found.items()}
@@ -71,7 +81,17 @@ def lags(cluster: KafkaCluster, group: str) -> dict[int, int]:
 
 
 def described(cluster: KafkaCluster, group: str) -> Any:
-    return cluster.admin().describe_consumer_groups([group])[group].result()
+    """The group by its coordinator, asked for again while the coordinator moves."""
+
+    def ask() -> Any:
+        try:
+            return cluster.admin().describe_consumer_groups([group])[group].result()
+        except KafkaException as error:
+            if error.args[0].code() not in COORDINATOR_MOVES:
+                raise
+            return None
+
+    return eventually(ask, what=f"coordinator of {group}")
 
 
 def first_records(cluster: KafkaCluster, topic: str) -> list[Any]:
