@@ -33,7 +33,7 @@ from spark_metrics.gold import GoldTable
 from spark_metrics.minutes import minute_rows
 from spark_metrics.session import spark_session
 from spark_metrics.streaming import HistoryJob
-from spark_metrics.stretch import Stretch
+from spark_metrics.stretch import Stretch, tune
 
 CORES = 2
 _TURNS = 3
@@ -113,12 +113,14 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
     stretch = Stretch(spark, lake, settings)
     for table in stretch.bronze:
         table.position()
+    gold = GoldTable(spark, lake, settings.lake, GROUP_PARTITION_HISTORY)
+    tune(spark, polls * workload.rows)
 
     def by_spark() -> None:
         made = minute_rows(
             spark, GROUP_PARTITION_HISTORY, lambda needs: stretch.pieces(needs, START, end)
         )
-        made.write.format("delta").mode("overwrite").save(str(folder / "minutes"))
+        gold.append_minutes(made)
 
     def by_duckdb() -> None:
         with duckdb.connect(config={"threads": CORES}) as connection:

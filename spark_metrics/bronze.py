@@ -11,9 +11,8 @@ from config.settings import LakeSettings
 from lake.carried import CARRIED_FOR
 from lake.schema import Table
 from lake.store import Lake
-from spark_metrics.errors import HistoryError
 from spark_metrics.files import File, Position, TableFiles
-from spark_metrics.tasks import Files, is_readable
+from spark_metrics.tasks import UNREADABLE, Files, is_readable
 
 _STATISTICS_STEP = timedelta(milliseconds=1)
 """Statistics may be cut to milliseconds."""
@@ -80,8 +79,8 @@ class BronzeTable:
     def late(self, appended: Appended, limit: timedelta) -> int:
         """Return how many samples of a file were written later than ``limit`` after their time.
 
-        Raises:
-            HistoryError: The file cannot be read.
+        None, as far as is known, of a file that cannot be read: whoever computes its minutes
+        finds that out and leaves it aside.
         """
         oldest = appended.file.written_at - limit
         if appended.first >= oldest:
@@ -98,10 +97,8 @@ class BronzeTable:
                 .collect()
                 .item()
             )
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise HistoryError(
-                f"{self.table.name}: {appended.file.path} cannot be read: {error}"
-            ) from error
+        except UNREADABLE:
+            return 0
         return int(count)
 
     def earliest(self) -> datetime | None:

@@ -87,7 +87,7 @@ class Stretch:
             UnreadableTableError: The log of the table of collections cannot be read.
         """
         rows = sum(table.rows(span.start, span.end) for table in self.bronze)
-        self._tune(is_small=rows <= SMALL_ROWS)
+        tune(self._spark, rows)
 
         def write(table: GoldTable) -> None:
             rows = minute_rows(
@@ -149,7 +149,7 @@ class Stretch:
             HistoryError: Spark failed; some tables may have the hours, others not.
         """
         rows = sum(table.minutes_of(hours) for table in self._gold)
-        self._tune(is_small=rows <= SMALL_ROWS)
+        tune(self._spark, rows)
         self._each(lambda table: table.roll_up(sorted(hours), newest))
 
     def written_until(self) -> datetime:
@@ -174,9 +174,11 @@ class Stretch:
             except (PySparkException, Py4JError, OSError) as error:
                 raise HistoryError(f"{table.table.name}: {_cause(error)}") from error
 
-    def _tune(self, is_small: bool) -> None:
-        for key, value in (_SMALL if is_small else _LARGE).items():
-            self._spark.conf.set(key, value)
+
+def tune(spark: SparkSession, rows: int) -> None:
+    """Set the session up for the work on so many rows."""
+    for key, value in (_SMALL if rows <= SMALL_ROWS else _LARGE).items():
+        spark.conf.set(key, value)
 
 
 def _cause(error: Exception) -> str:

@@ -50,7 +50,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
 
 def _rows(client: View, found: Groups) -> pl.DataFrame:
     """Return one row a group and partition that is committed, assigned, or was so before."""
-    rows = found.committed.join(found.owners, on=_KEY, how="full", coalesce=True)
+    rows = found.committed.join(found.take_owners(), on=_KEY, how="full", coalesce=True)
     before = client.memory.group_partitions
     if before is not None and found.offsets_unknown:
         lost = before.filter(pl.col("group").is_in(list(found.offsets_unknown)))

@@ -152,3 +152,24 @@ def test_a_broken_log_is_said(lake: Lake, settings: LakeSettings) -> None:
 )
 def test_addresses_for_hadoop(address: str, wanted: str) -> None:
     assert for_spark(address) == wanted
+
+
+def test_a_file_that_cannot_be_read_counts_no_late_sample(
+    table: BronzeTable, lake: Lake, settings: LakeSettings
+) -> None:
+    """Were it an error, no round would ever get as far as leaving the file aside."""
+    append(lake, AT)
+    before = table.position()
+    rows = [
+        {"cluster": "c", "observed_at": at, "poll_id": "p", "broker_id": 1}
+        for at in (AT, AT + timedelta(hours=2))
+    ]
+    lake.append(BROKERS, pl.DataFrame(rows))
+    after = table.position()
+    assert after is not None
+    ((file,), _) = table.appended(before, after)
+    limit = file.file.written_at - (AT + timedelta(hours=1))
+    assert table.late(file, limit) == 1
+    path = Path(lake.uri(BROKERS)) / file.file.path
+    path.write_bytes(path.read_bytes()[:200])
+    assert table.late(file, limit) == 0
