@@ -31,6 +31,7 @@ from lake.tables import (
 from scaling import facts as scaling_facts
 from scaling import topic_facts as scaling_topics
 from scaling.facts import GroupFacts
+from scaling.spark import QueryFacts, query_facts
 from scaling.topic_facts import TopicFacts
 
 _Value = TypeVar("_Value")
@@ -102,11 +103,25 @@ def topic_facts(view: View) -> dict[str, TopicFacts]:
     """
     found = scaling_topics.topic_facts(
         queries.topics(view),
-        queries.recent(view, PARTITIONS, timedelta(seconds=WINDOW_SECONDS)),
+        _partitions(view),
         queries.newest(view, BROKERS),
         scaling_topics.topic_readers(by_key(view, group_facts(view))),
     )
     return {topic: fact for (_, topic), fact in sorted(found.items())}
+
+
+def streaming_facts(view: View) -> list[QueryFacts]:
+    """Return what is known of the Spark queries that read the cluster.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+    wanted = [one for one in view.settings.scaling.spark_queries if one.cluster == view.cluster]
+    return query_facts(wanted, _partitions(view)) if wanted else []
+
+
+def _partitions(view: View) -> pl.DataFrame:
+    return queries.recent(view, PARTITIONS, timedelta(seconds=WINDOW_SECONDS))
 
 
 def group_statuses(view: View) -> dict[str, GroupStatus]:

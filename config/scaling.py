@@ -16,6 +16,19 @@ class ObjectiveSettings(Section):
     time_lag_seconds: float = Field(gt=0, le=30 * 86400)
 
 
+class SparkQuerySettings(Section):
+    """A Spark Structured Streaming query, of which Kafka knows nothing: it commits no offsets."""
+
+    name: str = Field(min_length=1)
+    cluster: str = Field(min_length=1, description="the Kafka cluster that it reads")
+    topics: list[str] = Field(min_length=1)
+    task_per_second: float = Field(
+        gt=0, description="messages that one task processes a second, by the query's own progress"
+    )
+    cores: int | None = Field(default=None, ge=1, description="cores that it may use")
+    min_partitions: int | None = Field(default=None, ge=1, description="minPartitions, as set")
+
+
 class ScalingSettings(Section):
     """What advice is to hold."""
 
@@ -27,6 +40,9 @@ class ScalingSettings(Section):
     )
     objectives: list[ObjectiveSettings] = Field(
         default=[], description="the first whose groups match counts"
+    )
+    spark_queries: list[SparkQuerySettings] = Field(
+        default=[], description="queries to advise minPartitions for"
     )
 
     def objective_seconds(self, group: str) -> float:

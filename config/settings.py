@@ -286,6 +286,9 @@ class Settings(BaseSettings):
                 raise ValueError(f"{source.name}: say to which cluster it belongs (cluster: NAME)")
             elif source.cluster is not None and source.cluster not in names:
                 raise ValueError(f"{source.name}: there is no cluster {source.cluster}")
+        for query in self.scaling.spark_queries:
+            if query.cluster not in names:
+                raise ValueError(f"scaling: {query.name}: there is no cluster {query.cluster}")
         return self
 
     def cluster_of(self, source: HttpSettings) -> str:

@@ -1,4 +1,4 @@
-"""What is advised on a cluster besides its groups: topics, Connect, Ditto, RabbitMQ. Pure."""
+"""What is advised beside groups: topics, Connect, Ditto, RabbitMQ, Spark. Pure."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scaling.facts import GroupFacts
 from scaling.model import Kind, Recommendation
 from scaling.queues import queue_advice, queue_facts
 from scaling.recommend import recommend_topic
+from scaling.spark import QueryFacts, min_partitions_advice
 from scaling.topic_facts import Reader, topic_facts
 
 _ON_CONSUMERS = frozenset({Kind.ADD_CONSUMERS, Kind.REMOVE_CONSUMERS})
@@ -45,8 +46,9 @@ def advise_sources(
     connectors: pl.DataFrame,
     connections: pl.DataFrame,
     queues: pl.DataFrame,
+    streaming: Iterable[QueryFacts],
 ) -> list[Recommendation]:
-    """Return the advice on connectors, Ditto's connections and RabbitMQ's queues.
+    """Return the advice on connectors, Ditto's connections, RabbitMQ's queues, Spark's queries.
 
     Args:
         groups: Facts of the groups.
@@ -54,6 +56,7 @@ def advise_sources(
         connectors: Rows of ``connectors`` of the last minutes.
         connections: Rows of ``ditto_connections``.
         queues: Rows of ``queues``.
+        streaming: What is known of Spark's queries; ``scaling.spark.query_facts``.
     """
     on_consumers = {
         GroupKey(one.cluster, one.subject): one for one in on_groups if one.kind in _ON_CONSUMERS
@@ -74,5 +77,6 @@ def advise_sources(
                     consumers=row["consumers"],
                 )
             )
+    found += [min_partitions_advice(one) for one in streaming]
     of_queues = [advice for one in queue_facts(queues) for advice in queue_advice(one)]
     return [*(one for one in found if one is not None), *of_queues]

@@ -69,6 +69,7 @@ class Subject(StrEnum):
     CONNECTOR = "connector"
     CONNECTION = "connection"
     QUEUE = "queue"
+    QUERY = "query"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from scaling.advise import advise_sources, advise_topics
 from scaling.facts import GroupFacts, group_facts
 from scaling.model import Recommendation
 from scaling.recommend import recommend_group
+from scaling.spark import query_facts
 from scaling.topic_facts import topic_readers
 
 _SETTINGS_AGE = timedelta(days=1)  # topics are written when they change, and hourly
@@ -116,5 +117,8 @@ def read_advice(
         connectors=rows(CONNECTORS),
         connections=rows(DITTO_CONNECTIONS),
         queues=rows(QUEUES),
+        streaming=query_facts(
+            [one for one in settings.spark_queries if one.cluster == cluster], facts.partitions
+        ),
     )
     return [*advice, *on_topics, *on_sources]

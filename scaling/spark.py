@@ -3,14 +3,21 @@
 A query reads with one task a partition unless minPartitions asks for more: Spark then splits large
 offset ranges, so that the topic's partitions do not bound it. It is a hint, and order within a
 partition is lost across the parts.
+
+A query commits no offsets to Kafka: which there are, and what a task of one processes, is told by
+the configuration. What arrives is told by the lake.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
 
+import polars as pl
+
 from alerting.words import plural, rate
+from config.scaling import SparkQuerySettings
 from scaling.model import (
     Artefact,
     Caveat,
@@ -20,7 +27,9 @@ from scaling.model import (
     Kind,
     Recommendation,
     Severity,
+    Subject,
 )
+from scaling.topic_facts import arrival_rates
 
 UTILISATION = 0.7
 
@@ -40,21 +49,51 @@ class QueryFacts:
 
     Attributes:
         cluster: The Kafka cluster that it reads.
-        group: Its group, or a name for it.
+        query: Its name.
         partitions: Partitions that it reads.
-        arrival_per_second: Messages per second.
+        arrival_per_second: Messages per second; None is unknown.
         task_per_second: What one task can process, messages per second; None is unknown.
         cores: Cores that it may use; None is unknown.
         min_partitions: minPartitions, as set; None: not set.
     """
 
     cluster: str
-    group: str
+    query: str
     partitions: int
-    arrival_per_second: float
+    arrival_per_second: float | None
     task_per_second: float | None
     cores: int | None = None
     min_partitions: int | None = None
+
+
+def query_facts(
+    queries: Iterable[SparkQuerySettings], partitions: pl.DataFrame
+) -> list[QueryFacts]:
+    """Gather what is known of each query; of one whose topics are not there yet nothing is.
+
+    Args:
+        queries: As configured.
+        partitions: Rows of ``partitions`` of about the last ten minutes.
+    """
+    arrivals, _ = arrival_rates(partitions)
+    found = []
+    for query in queries:
+        of_topics = [arrivals.get((query.cluster, topic)) for topic in query.topics]
+        rates = [rate for rates in of_topics if rates is not None for rate in rates.values()]
+        known = [rate for rate in rates if rate is not None]
+        is_known = None not in of_topics and len(known) == len(rates)
+        found.append(
+            QueryFacts(
+                query.cluster,
+                query.name,
+                len(rates),
+                sum(known) if is_known else None,
+                query.task_per_second,
+                query.cores,
+                query.min_partitions,
+            )
+        )
+    return found
 
 
 def min_partitions_advice(facts: QueryFacts) -> Recommendation | None:
@@ -62,7 +101,7 @@ def min_partitions_advice(facts: QueryFacts) -> Recommendation | None:
 
     A multiple of the cores, so that every wave of tasks is full.
     """
-    if not facts.task_per_second or facts.partitions < 1:
+    if facts.arrival_per_second is None or not facts.task_per_second or facts.partitions < 1:
         return None
     tasks = max(facts.partitions, facts.min_partitions or 0)
     needed = ceil(facts.arrival_per_second / (UTILISATION * facts.task_per_second))
@@ -73,7 +112,7 @@ def min_partitions_advice(facts: QueryFacts) -> Recommendation | None:
     return Recommendation(
         Kind.MIN_PARTITIONS,
         facts.cluster,
-        facts.group,
+        facts.query,
         Severity.WATCH,
         Confidence.MEDIUM,
         f"{rate(facts.arrival_per_second)} arrive and a task processes "
@@ -92,4 +131,5 @@ def min_partitions_advice(facts: QueryFacts) -> Recommendation | None:
         ),
         caveats=(_ORDER, _CORES),
         artefacts=(Artefact("Spark option", "python", f'.option("minPartitions", "{proposed}")'),),
+        subject_kind=Subject.QUERY,
     )

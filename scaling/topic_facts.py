@@ -107,7 +107,7 @@ def topic_facts(
     """
     alive = _alive(brokers)
     fullest = _fullest(brokers)
-    rates, spans = _rates(partitions)
+    rates, spans = arrival_rates(partitions)
     counts = partition_counts(partitions)
     sizes = bytes_per_message(partitions)
     facts = {}
@@ -178,10 +178,18 @@ def _alive(brokers: pl.DataFrame) -> dict[str, int]:
     return {cluster: number for cluster, number in alive.group_by("cluster").len().iter_rows()}
 
 
-def _rates(
+def arrival_rates(
     partitions: pl.DataFrame,
 ) -> tuple[dict[tuple[str, str], dict[int, float | None]], dict[tuple[str, str], float]]:
-    """Return arrival rates by topic and partition, and the time that each topic's cover."""
+    """Return how much arrives, by cluster and topic.
+
+    Args:
+        partitions: Rows of ``partitions`` of about the last ten minutes.
+
+    Returns:
+        Messages per second of each partition, None where its log was cut back meanwhile or only
+        one poll knows it; and the seconds that a topic's rates cover.
+    """
     seconds = (pl.col("observed_at").dt.epoch("us") / 1e6).alias("at")
     rows = (
         partitions.filter(pl.col("log_end").is_not_null())

@@ -49,6 +49,7 @@ try:
         connectors=queries.recent(view, CONNECTORS),
         connections=queries.recent(view, DITTO_CONNECTIONS),
         queues=queries.recent(view, QUEUES),
+        streaming=decisions.streaming_facts(view),
     )
 except LakeError as error:
     note(error)
@@ -80,7 +81,7 @@ def draw(listed: list[Recommendation], key: str) -> None:
     columns = st.columns(2, gap="small")
     for position, one in enumerate(listed[:shown]):
         with columns[position % 2]:
-            advice.card(one, key=f"{key}-{position}", link=LINKS[one.subject_kind])
+            advice.card(one, key=f"{key}-{position}", link=LINKS.get(one.subject_kind))
 
 
 if changes:

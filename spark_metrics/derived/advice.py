@@ -42,6 +42,7 @@ from scaling.rows import (
     recommendation_frame,
     recommendation_rows,
 )
+from scaling.spark import query_facts
 from scaling.topic_facts import Reader, topic_readers
 from spark_metrics.derived.chunks import Frames, by_group
 from spark_metrics.derived.tables import DerivedTables
@@ -174,7 +175,7 @@ def _on_others(
     standing: DataFrame,
     given: DataFrame,
 ) -> list[Row]:
-    """Return the advice on topics, connectors, connections and queues, which are few."""
+    """Return the advice on topics, connectors, connections, queues, queries: few."""
     since = now - _WINDOW
     topics, partitions = known
     readers: dict[tuple[str, str], list[Reader]] = {}
@@ -197,6 +198,7 @@ def _on_others(
         connectors=connectors,
         connections=connections,
         queues=lake.read(QUEUES, since=since),
+        streaming=query_facts(settings.spark_queries, partitions),
     )
     last = [row.asDict() for row in standing.where("subject_kind <> 'group'").collect()]
     return recommendation_rows(found, at=now, standing=[_in_utc(row) for row in last])

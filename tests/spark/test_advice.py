@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from config.scaling import ScalingSettings
 from config.settings import Settings
 from lake.store import Lake
-from lake.tables import QUEUES, RECOMMENDATIONS
+from lake.tables import CONNECTORS, DITTO_CONNECTIONS, QUEUES, RECOMMENDATIONS
 from spark_metrics.derived.advice import recommend
 from spark_metrics.derived.tables import DerivedTables
 from tests.late_group import write_late_group
@@ -38,11 +38,38 @@ def write_queue(lake: Lake, now: datetime) -> None:
     )
 
 
-def test_groups_topics_and_queues_get_their_advice(
+def write_named_by(lake: Lake, now: datetime, group: str) -> None:
+    """Write a sink with twice as many tasks as its group's four partitions, and a connection."""
+    poll = pl.DataFrame({"observed_at": [now]}).with_columns(
+        cluster=pl.lit("demo"), poll_id=pl.lit("p0"), group=pl.lit(group)
+    )
+    lake.append(
+        CONNECTORS,
+        poll.with_columns(
+            connect=pl.lit("connect"),
+            connector=pl.lit("sink"),
+            type=pl.lit("sink"),
+            tasks_expected=pl.lit(8, pl.Int32),
+            tasks=pl.lit(8, pl.Int32),
+        ),
+    )
+    lake.append(
+        DITTO_CONNECTIONS,
+        poll.with_columns(
+            ditto=pl.lit("ditto"),
+            connection=pl.lit("things"),
+            clients=pl.lit(1, pl.Int32),
+            consumers=pl.lit(8, pl.Int32),
+        ),
+    )
+
+
+def test_each_kind_of_subject_gets_its_advice(
     spark: SparkSession, lake: Lake, settings: Settings
 ) -> None:
     write_late_group(lake, NOW)
     write_queue(lake, NOW)
+    write_named_by(lake, NOW, "late")
     tables = DerivedTables(spark, lake, settings.lake)
 
     recommend(tables, lake, NOW, ScalingSettings())
@@ -56,7 +83,11 @@ def test_groups_topics_and_queues_get_their_advice(
         ("group", "late", "add_consumers"),
         ("topic", "orders", "durability"),
         ("queue", "mails", "queue_consumers"),
+        ("connector", "sink", "connect_tasks"),
+        ("connection", "things", "ditto_clients"),
     }
+    (sink,) = first.filter(pl.col("subject") == "sink").rows(named=True)
+    assert (sink["current"], sink["proposed"]) == (8, 4)
     # Unchanged advice has stood since the first round, and is confirmed by the second.
     assert set(first["valid_from"]) == set(second["valid_from"]) == {NOW}
     assert set(second["confirmed_at"]) == {later}

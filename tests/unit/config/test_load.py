@@ -63,6 +63,12 @@ def test_three_lines_are_enough(tmp_path: Path) -> None:
             id="two clusters of one name",
         ),
         pytest.param(
+            CLUSTER % ""
+            + "scaling: {spark_queries: [{name: q, cluster: z, topics: [t], task_per_second: 5}]}",
+            "scaling: q: there is no cluster z",
+            id="query of an unknown cluster",
+        ),
+        pytest.param(
             CLUSTER % ", properties: {sasl.password: hunter2}",
             "clusters[0].properties: sasl.password: a secret must come from the environment or a "
             "file: write {env: NAME} or {file: PATH}",

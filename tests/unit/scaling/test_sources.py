@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alerting.windows import GroupKey
+from config.scaling import SparkQuerySettings
 from lake.tables import CONNECTORS, DITTO_CONNECTIONS, QUEUES
 from scaling.advise import advise_sources
 from scaling.connect import ConnectorFacts, connector_advice
 from scaling.ditto import counts
 from scaling.model import Confidence, Kind, Recommendation, Severity
 from scaling.queues import QueueFacts, queue_advice
-from scaling.spark import QueryFacts, min_partitions_advice
+from scaling.spark import QueryFacts, min_partitions_advice, query_facts
 from tests.unit.scaling.test_recommend import facts, six
 
 SINK = ConnectorFacts("demo", "to-db", "sink", "x.Sink", 2, 2, 6)
@@ -161,6 +162,39 @@ def test_spark_splits_partitions_to_whole_waves() -> None:
     assert advice is not None and advice.proposed == 18  # 1000 / 70 = 14.3 -> 15 -> 3 waves of 6
     assert min_partitions_advice(replace(query, min_partitions=15)) is None
     assert min_partitions_advice(replace(query, task_per_second=None)) is None
+    assert min_partitions_advice(replace(query, arrival_per_second=None)) is None
+
+
+def test_what_arrives_for_a_query_is_measured_on_its_topics() -> None:
+    """Known only where every partition of every topic is: unknown is not zero."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = pl.DataFrame(
+        {
+            "cluster": "demo",
+            "topic": topic,
+            "partition": partition,
+            "observed_at": start + timedelta(seconds=10 * poll),
+            "log_end": None if topic == "broken" else 1000 * poll,
+        }
+        for topic, partitions in (("orders", 3), ("payments", 1), ("broken", 1))
+        for partition in range(partitions)
+        for poll in range(6)
+    )
+
+    def query(*topics: str) -> QueryFacts:
+        settings = SparkQuerySettings(
+            name="enrich", cluster="demo", topics=list(topics), task_per_second=100.0, cores=6
+        )
+        [found] = query_facts([settings], rows)
+        return found
+
+    assert query("orders", "payments").arrival_per_second == pytest.approx(400.0)
+    assert query("orders", "payments").partitions == 4
+    assert query("orders", "broken").arrival_per_second is None
+    assert query("orders", "nowhere").arrival_per_second is None
+    advice = min_partitions_advice(query("orders", "payments"))
+    assert advice is not None
+    assert (advice.subject_kind, advice.subject, advice.proposed) == ("query", "enrich", 6)
 
 
 def test_rows_of_the_lake_become_advice() -> None:
@@ -198,9 +232,11 @@ def test_rows_of_the_lake_become_advice() -> None:
         queues=rows(
             QUEUES, {**queue, "observed_at": now - timedelta(seconds=30), "ready": 4}, queue
         ),
+        streaming=[QueryFacts("demo", "enrich", 4, 1000.0, 100.0)],
     )
     assert [(one.kind, one.subject, one.proposed) for one in found] == [
         (Kind.TASKS, "to-db", 6),
         (Kind.CLIENTS, "c-1", 6),
+        (Kind.MIN_PARTITIONS, "enrich", 15),
         (Kind.QUEUE_CONSUMERS, "work", None),
     ]
