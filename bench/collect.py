@@ -114,8 +114,9 @@ class _Poller:
             self._writer.put(result, stamp, _INTERVAL_SECONDS)
             if "group_offsets" in result.frames:
                 count = result.frames["group_offsets"].height
+        self._writer.flush()
         while self._writer.state().waiting_bytes:
-            time.sleep(0.001)
+            time.sleep(0.002)
         if self._writer.state().lost_rows:
             raise RuntimeError(f"rows were lost: {self._writer.state().losing_because}")
         return count

@@ -168,6 +168,7 @@ class Service:
                 POLL, stamp.observed_at, 0.0, "failed", f"{type(error).__name__}: {error}"
             )
             self._take(source, failed, stamp)
+        self._writer.flush()
         if self._snapshots is not None:
             self._snapshots.poll_ended(source)
         log.info(

@@ -7,8 +7,11 @@ import queue
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import Enum, auto
 
 import polars as pl
 
@@ -35,6 +38,9 @@ FAULTS = (Exception, pl.exceptions.PanicException)
 """What a fault of ours raises: Polars' panics are no ``Exception``, and would end a thread."""
 
 _COMPACTED_DAYS = 1
+_TABLES_AT_ONCE = 2
+_LINGER_SECONDS = 0.2
+"""How long the first rows of a poll wait for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,13 @@ class _Item:
         return f"{self.stamp.cluster}/{self.stamp.source}"
 
 
+class _Signal(Enum):
+    """What the thread is told between rows."""
+
+    FLUSH = auto()
+    STOP = auto()
+
+
 class LakeWriter:
     """A thread that appends what it is given, in order, and compacts when asked to."""
 
@@ -90,7 +103,7 @@ class LakeWriter:
         """
         self._lake = lake
         self._waiting_limit = waiting_bytes
-        self._waiting: queue.Queue[_Item | None] = queue.Queue(WAITING_FRAMES)
+        self._waiting: queue.Queue[_Item | _Signal] = queue.Queue(WAITING_FRAMES)
         self._thread = threading.Thread(target=self._run, name="lake-writer", daemon=True)
         self._compaction: threading.Thread | None = None
         self._lock = threading.Lock()  # of what follows
@@ -132,6 +145,11 @@ class LakeWriter:
             if not self._queued(item):
                 self._lost([item], "the lake is too slow: too many rows wait for it")
 
+    def flush(self) -> None:
+        """Append what waits without waiting for more: a poll has ended. Never waits itself."""
+        with suppress(queue.Full):
+            self._waiting.put_nowait(_Signal.FLUSH)
+
     def compact(self) -> None:
         """Begin to put small files together, unless that is still going on; never waits."""
         if self._compaction is None or not self._compaction.is_alive():
@@ -148,7 +166,7 @@ class LakeWriter:
         """
         until = time.monotonic() + timeout_seconds
         try:
-            self._waiting.put(None, timeout=timeout_seconds)
+            self._waiting.put(_Signal.STOP, timeout=timeout_seconds)
         except queue.Full:
             return False
         self._thread.join(max(0.0, until - time.monotonic()))
@@ -169,26 +187,40 @@ class LakeWriter:
         return True
 
     def _run(self) -> None:
-        while (first := self._waiting.get()) is not None:
-            # What came meanwhile goes along: one commit a table instead of one a section.
-            items = [first]
+        with ThreadPoolExecutor(_TABLES_AT_ONCE, thread_name_prefix="lake-append") as pool:
             is_last = False
-            while not is_last and not self._waiting.empty():
-                following = self._waiting.get()
-                if following is None:
-                    is_last = True
-                else:
-                    items.append(following)
-            by_table: dict[str, list[_Item]] = {}
-            for item in items:
-                by_table.setdefault(item.table.name, []).append(item)
-            for same in by_table.values():
-                self._append(same)
-            if is_last:
-                return
+            while not is_last:
+                items, is_last = self._gathered()
+                by_table: dict[str, list[_Item]] = {}
+                for item in items:
+                    by_table.setdefault(item.table.name, []).append(item)
+                if any(list(pool.map(self._append, by_table.values()))):
+                    self._tell_losses()
 
-    def _append(self, items: Sequence[_Item]) -> None:
-        """Append rows of one table in one commit."""
+    def _gathered(self) -> tuple[list[_Item], bool]:
+        """Wait for rows; return them with what follows shortly, and whether they are the last.
+
+        So a table takes one commit a poll instead of one a section.
+        """
+        items: list[_Item] = []
+        until: float | None = None
+        while True:
+            try:
+                found = self._waiting.get(
+                    timeout=None if until is None else max(0.0, until - time.monotonic())
+                )
+            except queue.Empty:
+                return items, False
+            if isinstance(found, _Item):
+                items.append(found)
+                until = until or time.monotonic() + _LINGER_SECONDS
+            elif found is _Signal.STOP:
+                return items, True
+            elif items:
+                until = time.monotonic()
+
+    def _append(self, items: Sequence[_Item]) -> bool:
+        """Append rows of one table in one commit; return whether that was possible."""
         table = items[0].table
         count = sum(item.rows.height for item in items)
         try:
@@ -196,19 +228,17 @@ class LakeWriter:
         except LakeError as error:
             log.error("table=%s rows=%d lost: %s", table.name, count, error)
             self._not_written(items, str(error))
-            return
+            return False
         except FAULTS as error:  # one of ours in one table must not end all writing
             log.exception("table=%s rows=%d lost", table.name, count)
             self._not_written(items, f"{type(error).__name__}: {error}")
-            return
+            return False
         finally:
             with self._lock:
                 self._waiting_bytes -= sum(item.size_bytes for item in items)
         with self._lock:
             self._written_rows += count
-            untold, self._untold = self._untold, {}
-        for (cluster, source), loss in untold.items():
-            self._tell(cluster, source, loss)
+        return True
 
     def _to_write(self, table: Table, items: Sequence[_Item]) -> pl.DataFrame:
         """Return the rows of one table together, without what readers fill in."""
@@ -234,6 +264,12 @@ class LakeWriter:
         known = self._untold.setdefault(key, _Loss(0, loss.because))
         known.rows += loss.rows
         known.because = loss.because
+
+    def _tell_losses(self) -> None:
+        with self._lock:
+            untold, self._untold = self._untold, {}
+        for (cluster, source), loss in untold.items():
+            self._tell(cluster, source, loss)
 
     def _tell(self, cluster: str, source: str, loss: _Loss) -> None:
         """Record what could not be written, as soon as something can be written again."""

@@ -106,6 +106,7 @@ def test_a_slow_lake_delays_nobody_and_takes_no_memory_without_limit(
     assert "too slow" in state.losing_because
     lake.may_go_on.set()
     eventually(lambda: writer.state().waiting_bytes == 0, what="end of the queue")
+    eventually(lambda: losses(lake), what="row about the loss")
     written = lake.read(BROKERS).height
     recorded = lake.read(COLLECTIONS, pl.col("section") == "brokers").height
     assert written + recorded + state.lost_rows == 200 * 101
@@ -142,3 +143,16 @@ def test_nothing_is_nothing_to_write(writer: LakeWriter, lake: Moody) -> None:
     eventually(lambda: lake.read(COLLECTIONS).height == 1, what="row of the section")
     assert not lake.exists(BROKERS)
     assert writer.state().written_rows == 1
+
+
+def test_the_sections_of_a_poll_are_one_commit_a_table(writer: LakeWriter, lake: Moody) -> None:
+    for _ in range(3):
+        put(writer)
+    writer.flush()
+    eventually(lambda: writer.state().written_rows == 9, what="rows")
+    statistics = lake.statistics(BROKERS)
+    assert statistics is not None
+    assert (statistics.version, lake.read(BROKERS).height) == (0, 6)
+    writer.flush()  # of a poll without a row
+    put(writer)
+    eventually(lambda: writer.state().written_rows == 12, what="rows of the next poll")
