@@ -8,8 +8,11 @@ _M_ARENA_MAX = -8  # of glibc's malloc.h
 
 # Before Polars and delta-rs are loaded: their allocator (jemalloc) keeps what a poll has freed for
 # ten seconds, which is nearly until the next poll. Given back at once, 150,000 group partitions
-# take 100 MB less, in the same time.
-os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0,narenas:2")
+# take 100 MB less, in the same time. Each of their many threads keeps small pieces only (2^10
+# bytes): 10 MB less; without any the polls of 15,000 partitions took a seventh longer.
+os.environ.setdefault(
+    "_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0,narenas:2,lg_tcache_max:10"
+)
 
 # What the C library keeps for each of many threads is 10 MB more.
 if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):

@@ -39,6 +39,8 @@ FAULTS = (Exception, pl.exceptions.PanicException)
 
 _COMPACTED_DAYS = 1
 _TABLES_AT_ONCE = 2
+_LARGE_BYTES = 8 * 1024 * 1024
+"""A table's rows that take more are appended by themselves: two at once would take the double."""
 _LINGER_SECONDS = 0.2
 """How long the first rows of a poll wait for more."""
 
@@ -192,9 +194,11 @@ class LakeWriter:
             while not is_last:
                 items, is_last = self._gathered()
                 by_table: dict[str, list[_Item]] = {}
-                for item in items:
-                    by_table.setdefault(item.table.name, []).append(item)
-                if any(list(pool.map(self._append, by_table.values()))):
+                while items:  # and let go of them: what is written takes no memory any more
+                    by_table.setdefault(items[0].table.name, []).append(items.pop(0))
+                large = [name for name, same in by_table.items() if _size(same) > _LARGE_BYTES]
+                done = [self._append(by_table.pop(name)) for name in large]
+                if any([*done, *pool.map(self._append, by_table.values())]):
                     self._tell_losses()
 
     def _gathered(self) -> tuple[list[_Item], bool]:
@@ -235,7 +239,7 @@ class LakeWriter:
             return False
         finally:
             with self._lock:
-                self._waiting_bytes -= sum(item.size_bytes for item in items)
+                self._waiting_bytes -= _size(items)
         with self._lock:
             self._written_rows += count
         return True
@@ -294,6 +298,10 @@ class LakeWriter:
             except LakeError as error:
                 log.warning("table=%s not compacted: %s", table.name, error)
         log.info("compacted duration=%.2fs", time.monotonic() - start)
+
+
+def _size(items: Sequence[_Item]) -> int:
+    return sum(item.size_bytes for item in items)
 
 
 def _together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
