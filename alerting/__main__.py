@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -137,9 +137,9 @@ def silence(
         print(json.dumps({"id": number}) if as_json else f"silence {number} is made")
 
 
-def _silence_lines(rows: list[dict[str, object]]) -> str:
+def _silence_lines(rows: list[dict[str, Any]]) -> str:
     lines = [
-        f"{row['id']}  {' '.join(row['matchers'])}  until {moment(row['ends_at'])}  "  # type: ignore[arg-type]
+        f"{row['id']}  {' '.join(row['matchers'])}  until {moment(row['ends_at'])}  "
         f"{row['author']}: {row['comment']}"
         for row in rows
     ]

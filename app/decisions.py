@@ -111,13 +111,12 @@ def topic_facts(view: View) -> dict[str, TopicFacts]:
 
 
 def streaming_facts(view: View) -> list[QueryFacts]:
-    """Return what is known of the Spark queries that read the cluster.
+    """Return what is known of the Spark queries; of those on other clusters nothing is.
 
     Raises:
         LakeError: A table cannot be read.
     """
-    wanted = [one for one in view.settings.scaling.spark_queries if one.cluster == view.cluster]
-    return query_facts(wanted, _partitions(view)) if wanted else []
+    return query_facts(view.settings.scaling.spark_queries, _partitions(view))
 
 
 def _partitions(view: View) -> pl.DataFrame:

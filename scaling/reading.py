@@ -117,8 +117,6 @@ def read_advice(
         connectors=rows(CONNECTORS),
         connections=rows(DITTO_CONNECTIONS),
         queues=rows(QUEUES),
-        streaming=query_facts(
-            [one for one in settings.spark_queries if one.cluster == cluster], facts.partitions
-        ),
+        streaming=query_facts(settings.spark_queries, facts.partitions),
     )
     return [*advice, *on_topics, *on_sources]

@@ -10,7 +10,7 @@ the configuration. What arrives is told by the lake.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -67,14 +67,16 @@ class QueryFacts:
 
 
 def query_facts(
-    queries: Iterable[SparkQuerySettings], partitions: pl.DataFrame
+    queries: Sequence[SparkQuerySettings], partitions: pl.DataFrame
 ) -> list[QueryFacts]:
-    """Gather what is known of each query; of one whose topics are not there yet nothing is.
+    """Gather what is known of each query; what arrives for one whose topics are not there is not.
 
     Args:
         queries: As configured.
         partitions: Rows of ``partitions`` of about the last ten minutes.
     """
+    if not queries:
+        return []
     arrivals, _ = arrival_rates(partitions)
     found = []
     for query in queries:
