@@ -47,8 +47,10 @@ def producer_settings(
         "compression.type": "lz4",
         "partitioner": "murmur2_random",  # Java's: a key's partition is the same in both
         "queue.buffering.max.messages": 50_000,
-        # Small batches also while seeding: a batch is fetched and deleted as a whole.
-        "batch.size": 8192,
+        # A broker works on one request of a connection at a time, and a request of librdkafka
+        # carries one batch of each partition: a busy partition gets through what a batch holds
+        # in each round of them, which may take seconds on a busy machine.
+        "batch.size": 65_536,
     }
     if transactional_id:
         settings |= {"transactional.id": transactional_id, "transaction.timeout.ms": 20_000}

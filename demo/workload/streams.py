@@ -17,6 +17,7 @@ POISON = b'{"template":"broken"}'
 BROKEN = b"no JSON"
 _TICK_SECONDS = 0.5
 _LONGEST_CATCH_UP_SECONDS = 2.0
+_SEED_BATCH_BYTES = 8192
 
 
 @dataclass(slots=True)
@@ -67,7 +68,8 @@ class Streams:
 
     def __init__(self, bootstrap_servers: str, catalogue: Catalogue) -> None:
         """Connect; nothing is produced yet."""
-        self.producer = Producer(producer_settings(bootstrap_servers, "web-shop"))
+        self._settings = producer_settings(bootstrap_servers, "web-shop")
+        self.producer = Producer(self._settings)
         self._sources = [Source(stream) for stream in catalogue.streams]
         self._ended = threading.Event()
         self._running = threading.Event()
@@ -92,6 +94,8 @@ class Streams:
             if error is not None:
                 failures.append(KafkaException(error))
 
+        # All at once, yet in small batches: a batch is fetched and deleted as a whole.
+        producer = Producer({**self._settings, "batch.size": _SEED_BATCH_BYTES})
         now_ms = int(time.time() * 1000)
         for source in self._sources:
             stream = source.stream
@@ -99,7 +103,7 @@ class Streams:
                 continue
             for number, (key, value, at_ms) in enumerate(source.seed(now_ms)):
                 if stream.poison_partition is not None and number == stream.seed_messages // 4:
-                    self.producer.produce(
+                    producer.produce(
                         stream.topic,
                         POISON,
                         key=b"poison",
@@ -107,11 +111,11 @@ class Streams:
                         timestamp=at_ms,
                         on_delivery=delivered,
                     )
-                self.producer.produce(
+                producer.produce(
                     stream.topic, value, key=key, timestamp=at_ms, on_delivery=delivered
                 )
-            self.producer.poll(0)
-        left = self.producer.flush(timeout_seconds)
+            producer.poll(0)
+        left = producer.flush(timeout_seconds)
         if failures:
             raise failures[0]
         if left:

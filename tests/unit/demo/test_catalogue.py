@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from demo.workload.catalogue import CATALOGUE
+from demo.workload.clients import producer_settings
 from demo.workload.headers import Origin, connect_headers, failure, spring_headers
 from demo.workload.model import Group, Rate, Stream
 from demo.workload.streams import BROKEN, Source
@@ -115,6 +116,16 @@ def test_one_key_dominates_where_declared() -> None:
     source = Source(CATALOGUE.stream("web.page_views"))
     keys = [source.record()[0] for _ in range(5000)]
     assert 0.77 < keys.count(b"visitor-0") / len(keys) < 0.83
+
+
+@pytest.mark.parametrize("stream", CATALOGUE.streams, ids=lambda one: one.topic)
+def test_a_batch_holds_three_seconds_of_the_busiest_partition(stream: Stream) -> None:
+    # A round of requests takes seconds on a busy machine; a batch goes out in each.
+    settings = producer_settings("", "web-shop")
+    even = 2 / CATALOGUE.topic(stream.topic).partitions
+    share = stream.hot_key_share + (1 - stream.hot_key_share) * even
+    per_record = stream.payload_bytes + 30  # key, headers and lengths
+    assert 3 * stream.rate.peak * share * per_record <= settings["batch.size"]
 
 
 def test_a_seed_spreads_over_its_age() -> None:
