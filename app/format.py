@@ -65,6 +65,8 @@ def duration(seconds: float | None) -> str:
         return UNKNOWN
     if seconds < 0:
         return f"-{duration(-seconds)}"
+    if 0 < seconds < 0.1:
+        return f"{_significant(seconds * 1000, 2)} ms"
     if seconds < 10:
         return f"{_significant(seconds, 2)} s"
     whole = round(seconds)

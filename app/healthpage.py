@@ -29,10 +29,10 @@ WAITING = Look("waiting", "·", ":material/hourglass:", "gray", "There was nothi
 
 TABLE_LOOKS: dict[str, Look] = {
     "broken": Look("unreadable", "✖", ":material/error:", "red", "It cannot be read."),
-    "missing": Look("not written yet", "?", ":material/help:", "violet", "It does not exist yet."),
     "there": Look("readable", "✓", ":material/check:", "gray", "It can be read."),
+    "missing": Look("not written yet", "?", ":material/help:", "violet", "It does not exist yet."),
 }
-"""How the states of tables look."""
+"""How the states of tables look, in the order in which they are listed."""
 
 _LATE_POLLS = 4
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from math import isinf
 from typing import Any, Literal
@@ -24,6 +25,9 @@ NEVER = float("inf")
 
 NONE = -1.0
 """A number that does not apply: there is no backlog to drain."""
+
+NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+"""A time that there is not, where that has a word of its own: what still goes on."""
 
 DASH = "–"  # noqa: RUF001 (a dash, read by people)
 """What stands where there is nothing to write."""
@@ -127,10 +131,10 @@ def styled(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> An
 def _values(series: pl.Series, column: Column) -> Any:
     if isinstance(series.dtype, pl.List):
         return [None if item is None else list(item) for item in series.to_list()]
+    # An empty cell would be written as unknown: what has a word of its own is not empty.
     if isinstance(series.dtype, pl.Datetime):
-        return series.to_pandas()
+        return (series if column.unknown == UNKNOWN else series.fill_null(NO_TIME)).to_pandas()
     if series.dtype.is_numeric():
-        # An empty cell would be written as unknown: what has a word of its own is not empty.
         known = series.cast(pl.Float64)
         return (known if column.unknown == UNKNOWN else known.fill_null(NONE)).to_pandas()
     if column.kind == "text" and not column.opens:
@@ -149,6 +153,8 @@ def _write(value: Any, *, writer: Callable[[Any], str], column: Column) -> str:
         return column.unknown
     if isinstance(value, float) and isinf(value):
         return column.never
+    if value == NO_TIME:
+        return column.unknown
     if value == NONE:
         return DASH if column.unknown == UNKNOWN else column.unknown
     return writer(value.to_pydatetime() if isinstance(value, pd.Timestamp) else value)

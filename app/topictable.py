@@ -120,6 +120,14 @@ def rows(
     return frame.sort("arrival", "topic", descending=[True, False], nulls_last=True)
 
 
+def hot_partitions(found: Skew) -> str | None:
+    """Name the hot partitions: a bare number would be taken for how many there are."""
+    if found.unknown_reason is not None:
+        return None
+    numbers = ", ".join(str(number) for number in found.hot)
+    return f"no. {numbers}" if numbers else "none"
+
+
 def _row(
     name: str,
     fact: TopicFacts,
@@ -135,9 +143,7 @@ def _row(
         "partitions": fact.partitions,
         "busiest_ratio": how_skewed.busiest_ratio,
         "even_ratio": how_skewed.even_ratio,
-        "hot": ", ".join(str(number) for number in how_skewed.hot) or "none"
-        if how_skewed.unknown_reason is None
-        else None,
+        "hot": hot_partitions(how_skewed),
         "size_bytes": sizes.get(name),
         "retention_seconds": retention_seconds(fact),
         "groups": len(read_by.get(name, [])),

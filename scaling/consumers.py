@@ -267,7 +267,7 @@ def _more(facts: GroupFacts) -> Recommendation | None:
         facts.group,
         Severity.WATCH,
         Confidence.LOW,
-        f"More arrives than is consumed: {_rates(facts)}. How many more consumers that takes "
+        f"{_what_falls_behind(facts)}: {_rates(facts)}. How many more consumers that takes "
         f"cannot be told yet; the numbers that make a difference are {steps}.",
         quantity="consumers",
         current=facts.members or None,
@@ -360,6 +360,15 @@ def _rates(facts: GroupFacts) -> str:
     )
 
 
+def _what_falls_behind(facts: GroupFacts) -> str:
+    """Say that more arrives than is consumed, or where, if that is so on some partitions only."""
+    numbers = facts.status.numbers
+    arrival, consumption = numbers.arrival_per_second, numbers.consumption_per_second
+    if arrival is None or consumption is None or arrival > consumption:
+        return "More arrives than is consumed"
+    return f"The group falls behind on {_names([part.status for part in _behind(facts)])}"
+
+
 def _names(parts: list[PartitionStatus]) -> str:
     names = [f"{part.topic}-{part.partition}" for part in parts]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
@@ -372,7 +381,7 @@ def _flow(facts: GroupFacts) -> tuple[Evidence, ...]:
         Evidence("consumers", facts.members),
         Evidence("idle consumers", facts.idle_members),
         Evidence("partitions", sum(facts.subscribed.values())),
-        Evidence("useful numbers of consumers", ", ".join(str(n) for n in useful)),
+        Evidence("useful numbers of consumers", ", ".join(str(n) for n in useful) or None),
         Evidence("lag", numbers.lag, "messages"),
         Evidence("oldest unread message", numbers.behind_seconds, "s"),
         Evidence("arrival", numbers.arrival_per_second, "messages/s"),

@@ -59,9 +59,9 @@ for cluster, failure in failures.items() if isinstance(failures, dict) else ():
 
 severities = list(alertpage.SEVERITY_LOOKS.values())
 columns = {
-    "severity": Column("severity", "status", looks=severities, width=110),
-    "what": Column("what", width="medium"),
-    "lasts_seconds": Column("for", "duration", width=100),
+    "severity": Column("severity", "status", looks=severities, width=100),
+    "what": Column("what", width=275),
+    "lasts_seconds": Column("for", "duration", width=90),
     "detail": Column("how bad", width="large"),
     "step": Column("next step", width="large"),
     "note": Column("note", unknown="", width="medium"),

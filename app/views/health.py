@@ -36,7 +36,7 @@ elif collections is not None:
     tables.show(
         healthpage.table_rows(sections, view.now, view.interval_seconds),
         {
-            "section": Column("section", width=130),
+            "section": Column("section", width=190),
             "label": Column("state", "status", looks=list(healthpage.LOOKS.values()), width=110),
             "age_seconds": Column("last success", "duration", unknown="never", help="Its age."),
             "duration_seconds": Column("took", "duration"),

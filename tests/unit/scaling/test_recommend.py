@@ -95,6 +95,37 @@ def test_peak_that_overtakes_capacity_wants_more_but_names_no_number() -> None:
     assert arrival > consumption == pytest.approx(6 * 150, rel=0.05)
 
 
+def test_a_group_that_falls_behind_in_a_part_says_where_and_nothing_of_the_whole() -> None:
+    late = facts(six(), holders=lambda p: f"m{p % 3}")
+    numbers = late.status.numbers
+    part = replace(late.partitions[0].status, status=Status.FALLING_BEHIND)
+    behind = replace(
+        late,
+        partitions=(replace(late.partitions[0], status=part), *late.partitions[1:]),
+        status=replace(
+            late.status,
+            status=Status.FALLING_BEHIND,
+            numbers=replace(numbers, arrival_per_second=87.0, consumption_per_second=95.0),
+        ),
+    )
+
+    advice = recommend_group(behind)[0]
+
+    assert advice.kind is Kind.ADD_CONSUMERS
+    assert advice.reason.startswith(f"The group falls behind on {part.topic}-{part.partition}: ")
+    assert "More arrives than is consumed" not in advice.reason
+
+
+def test_no_useful_numbers_are_unknown_and_not_an_empty_text() -> None:
+    known = facts(six())
+    nothing = replace(known, partitions=(), topics={}, members=None)
+
+    advice = recommend_group(nothing)[0]
+
+    assert advice.kind is Kind.UNKNOWN
+    assert evidence(advice)["useful numbers of consumers"] is None
+
+
 def test_more_members_than_partitions_lose_the_idle_ones() -> None:
     wide = facts(six(members=8), members=8, idle_members=2)
 

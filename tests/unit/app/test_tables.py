@@ -1,0 +1,61 @@
+"""What a table writes where there is no value."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import polars as pl
+import pytest
+
+from app.tables import Column, styled
+from app.topictable import hot_partitions
+from app.view import View
+from scaling.skew import skew
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+class Frame:
+    """What of a page's frame a table asks for."""
+
+    now = NOON
+    zone = UTC
+
+
+def written(values: list[Any], dtype: Any, column: Column) -> list[str]:
+    frame = pl.DataFrame({"it": pl.Series(values, dtype=dtype)})
+    shown = styled(frame, {"it": column}, cast(View, Frame()))
+    return re.findall("<td[^>]*>(.*?)</td>", shown.to_html())
+
+
+def test_a_time_that_there_is_not_is_written_with_its_own_word() -> None:
+    column = Column("resolved", "time", unknown="fires")
+    frame = pl.DataFrame({"it": pl.Series([NOON, None], dtype=pl.Datetime("us", "UTC"))})
+
+    shown = styled(frame, {"it": column}, cast(View, Frame()))
+
+    # The browser writes "unknown" wherever a value is null, whatever the cell is to say.
+    assert not shown.data["it"].isna().any()
+    assert written([NOON, None], pl.Datetime("us", "UTC"), column) == ["12:00", "fires"]
+
+
+def test_a_time_that_is_not_known_stays_null() -> None:
+    column = Column("last poll", "time")
+
+    assert written([NOON, None], pl.Datetime("us", "UTC"), column) == ["12:00", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        pytest.param({0: 100.0, 1: 5.0, 2: 5.0, 3: 5.0}, "no. 0", id="the first one"),
+        pytest.param({0: 5.0, 1: 5.0, 2: 5.0, 3: 5.0}, "none", id="none"),
+        pytest.param({0: None, 1: 5.0, 2: 5.0, 3: 5.0}, None, id="a rate is unknown"),
+    ],
+)
+def test_hot_partitions_are_named_and_never_look_like_a_count(
+    rates: dict[int, float | None], expected: str | None
+) -> None:
+    assert hot_partitions(skew(rates, span_seconds=600.0)) == expected
