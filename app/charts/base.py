@@ -158,18 +158,25 @@ def plot(
     )
 
 
+def time_ticks(axis: Axis) -> dict[str, Any]:
+    """Return how the times of an x axis are written."""
+    return {
+        "tickformatstops": [
+            {"dtickrange": [None, 59_999], "value": "%H:%M:%S"},
+            {"dtickrange": [60_000, 86_400_000], "value": "%H:%M\n%-d %b"},
+            {"dtickrange": [86_400_000, None], "value": "%-d %b"},
+        ],
+        "nticks": 7,
+        "hoverformat": f"%-d %b %H:%M:%S ({axis.offset})",
+    }
+
+
 def put_time_axis(made: Plot, axis: Axis, palette: Palette, *, labels: bool = True) -> None:
     """Give the figure the page's time axis and its marks."""
     made.x.update(
         type="date",
         range=[axis.local(axis.start), axis.local(axis.end)],
-        tickformatstops=[
-            {"dtickrange": [None, 59_999], "value": "%H:%M:%S"},
-            {"dtickrange": [60_000, 86_400_000], "value": "%H:%M\n%-d %b"},
-            {"dtickrange": [86_400_000, None], "value": "%-d %b"},
-        ],
-        nticks=7,
-        hoverformat=f"%-d %b %H:%M:%S ({axis.offset})",
+        **time_ticks(axis),
     )
     shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
     length = axis.end - axis.start

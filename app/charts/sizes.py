@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 import polars as pl
 
-from app.charts.base import Axis, Plot, plot
+from app.charts.base import Axis, Plot, plot, time_ticks
 from app.theme import Palette
 
 _HEIGHT = 220
@@ -123,6 +123,7 @@ def forecast_chart(
         capacities: Name and messages per second of each level to draw.
     """
     made = plot(palette, height=_HEIGHT, y_title="messages/s", legend=True)
+    made.x.update(type="date", **time_ticks(axis))
     times = axis.local_times(rows["window_start"])
     band = palette.series[0]
     made.traces += [

@@ -37,23 +37,27 @@ for error in gathered.errors:
 
 
 def draw_item(item: AttentionItem) -> None:
-    """Draw one row of the list: how urgent, what and since when, why and what to do, until when."""
-    urgency, what, why, until = st.columns([1.2, 3.0, 5.8, 1.4], vertical_alignment="top")
-    with urgency:
-        components.badge(overview.LOOKS[item.severity])
-        if item.since is not None:
-            when = clock(decisions.moment(item.since), view.zone, now=view.now)
-            st.caption(f"{'before' if item.since_at_least else 'since'} {when}")
-    with what:
-        st.markdown(f"**{escape(item.what)}**")
-        parameters = {key: text for key, text in item.link.params.items() if key != "cluster"}
-        subject = parameters.get("group") or parameters.get("name")
-        pages.link(
-            item.link.page,
-            f"open {escape(subject)}" if subject else f"open {item.link.page.replace('_', ' ')}",
-            parameters,
-        )
-    with why:
+    """Draw an item of the list: how urgent, what, since and until when; why and what to do."""
+    with st.container(gap="xxsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            components.badge(overview.LOOKS[item.severity])
+            st.markdown(f"**{escape(item.what)}**", width="content")
+            if item.since is not None:
+                when = clock(decisions.moment(item.since), view.zone, now=view.now)
+                st.caption(
+                    f"{'before' if item.since_at_least else 'since'} {when}", width="content"
+                )
+            hurts = overview.deadline(item, view.now)
+            if hurts:
+                st.markdown(hurts, width="content")
+            parameters = {key: text for key, text in item.link.params.items() if key != "cluster"}
+            subject = parameters.get("group") or parameters.get("name")
+            page = item.link.page
+            pages.link(
+                page,
+                f"open {escape(subject)}" if subject else f"open {page.replace('_', ' ')}",
+                parameters,
+            )
         st.markdown(
             f"{escape(thin(item.why))}  \n:gray[:material/arrow_forward: {escape(item.step)}]"
         )
@@ -62,8 +66,6 @@ def draw_item(item: AttentionItem) -> None:
                 f"{count(len(item.folded), 'symptom')} of the same cause",
                 help="\n".join(f"- {escape(thin(text))}" for text in item.folded),
             )
-    with until:
-        st.markdown(overview.deadline(item, view.now))
 
 
 if len(view.settings.clusters) > 1:

@@ -73,14 +73,13 @@ for unreadable in errors.values():
 
 
 def draw(listed: list[Recommendation], key: str) -> None:
-    """Draw cards in two columns: the most urgent first, then what saves most."""
+    """Draw cards in rows, where there is room in rows of two, the most urgent first."""
     shown = len(listed)
     if shown > PAGE and not st.toggle(f"Show all {shown}", key=f"{key}-all"):
         shown = PAGE
         st.caption(f"{PAGE} of {len(listed)} shown, the most urgent first")
-    columns = st.columns(2, gap="small")
-    for position, one in enumerate(listed[:shown]):
-        with columns[position % 2]:
+    with st.grid(2, min_column_width=340, gap="small"):
+        for position, one in enumerate(listed[:shown]):
             advice.card(one, key=f"{key}-{position}", link=LINKS.get(one.subject_kind))
 
 
