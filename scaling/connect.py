@@ -1,4 +1,4 @@
-"""Advice on a connector's tasks.max: pure.
+"""Advice on Kafka Connect, a connector's tasks.max above all: pure.
 
 A task is one thread. The tasks of a sink are the members of its group, so that its partitions
 bound them; tasks.max defaults to 1. Some sources support a single task only, whatever is asked for.
@@ -36,6 +36,9 @@ _RESTART = Caveat(
 _SINGLE = Caveat(
     CaveatLevel.MEDIUM, "Many sources can run one task only; tasks.max does not change that."
 )
+
+_WORKERS_PROTOCOLS = ("default", "compatible", "sessioned")
+"""In which workers share out connectors (Kafka's ConnectProtocolCompatibility)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +185,22 @@ def _partitions(group: GroupFacts | None) -> int | None:
 
 def _is_single(class_name: str | None) -> bool:
     return class_name is not None and any(part in class_name for part in SINGLE_TASK)
+
+
+def workers_advice(facts: GroupFacts) -> Recommendation | None:
+    """Return advice on the group in which Connect's workers find each other; None for others."""
+    if facts.kind != "connect" or facts.assignor not in _WORKERS_PROTOCOLS or facts.partitions:
+        return None
+    return Recommendation(
+        Kind.KEEP,
+        facts.cluster,
+        facts.group,
+        Severity.INFO,
+        Confidence.HIGH,
+        "Its members are workers of Kafka Connect, which share connectors and read no partition: "
+        "there is no lag to judge. Each sink has a group of its own.",
+        quantity="workers",
+        current=facts.members,
+        proposed=facts.members,
+        evidence=(Evidence("workers", facts.members),),
+    )

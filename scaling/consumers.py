@@ -9,6 +9,7 @@ from __future__ import annotations
 from alerting.lag_status import PartitionStatus, Status
 from alerting.words import duration, messages, plural, rate
 from scaling.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members
+from scaling.connect import workers_advice
 from scaling.facts import GroupFacts, PartitionFacts
 from scaling.model import Confidence, Evidence, Kind, Recommendation, Severity
 from scaling.skew import Skew, skew
@@ -28,7 +29,8 @@ _STUCK_SECONDS = 60.0
 def main_advice(facts: GroupFacts) -> Recommendation:
     """Return the one piece of advice on the group's consumers."""
     return (
-        _nothing_known(facts)
+        workers_advice(facts)
+        or _nothing_known(facts)
         or _nobody(facts)
         or _blocked(facts)
         or _hot(facts)

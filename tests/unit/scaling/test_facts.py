@@ -244,3 +244,31 @@ def test_recreated_topic_has_no_negative_rate() -> None:
     found = topic_facts(topics(), again, brokers(), {})["demo", "orders"]
 
     assert set(found.rates.values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("held", "expected"),
+    [
+        pytest.param({7: 7.0}, False, id="a message between two requests, once"),
+        pytest.param({7: 7.0, 30: 30.0}, False, id="and once more"),
+        pytest.param({7: 7.0, 8: 7.0}, True, id="one transaction over two polls"),
+        pytest.param({poll: float(poll) for poll in POLLS if poll % 3}, True, id="at most polls"),
+        pytest.param({}, False, id="never"),
+    ],
+)
+def test_transactions_are_told_from_what_arrives_between_two_requests(
+    held: dict[int, float], expected: bool
+) -> None:
+    rows = offsets().with_columns(
+        poll=pl.col("poll_id").str.slice(1).cast(pl.Int64),
+    )
+    since = {poll: BEGIN + timedelta(seconds=15 * at_poll) for poll, at_poll in held.items()}
+    rows = rows.with_columns(
+        pl.col("poll")
+        .replace_strict(since, default=None, return_dtype=pl.Datetime("us", "UTC"))
+        .alias("open_since")
+    ).drop("poll")
+
+    found = group_facts(rows, groups(), members(2, 2), topics(), partitions())[KEY]
+
+    assert {part.is_transactional for part in found.partitions} == {expected}

@@ -116,6 +116,22 @@ def test_a_group_that_falls_behind_in_a_part_says_where_and_nothing_of_the_whole
     assert "More arrives than is consumed" not in advice.reason
 
 
+@pytest.mark.parametrize(
+    ("protocol", "kind"),
+    [
+        pytest.param("sessioned", Kind.KEEP, id="workers of Kafka Connect"),
+        pytest.param("range", Kind.UNKNOWN, id="a sink that committed nothing"),
+    ],
+)
+def test_workers_of_connect_are_no_consumers(protocol: str, kind: Kind) -> None:
+    silent = facts([], kind="connect", assignor=protocol)
+
+    advice = recommend_group(replace(silent, members=2))[0]
+
+    assert advice.kind is kind
+    assert ("workers of Kafka Connect" in advice.reason) == (kind is Kind.KEEP)
+
+
 def test_no_useful_numbers_are_unknown_and_not_an_empty_text() -> None:
     known = facts(six())
     nothing = replace(known, partitions=(), topics={}, members=None)
