@@ -50,7 +50,13 @@ def connectors(folder: Path, replicas: int) -> dict[str, Mapping[str, str]]:
             "errors.deadletterqueue.topic.replication.factor": str(replicas),
             "errors.deadletterqueue.context.headers.enable": "true",
         },
-        EXPORT: {**common, "tasks.max": "1", "file": str(folder / f"{EXPORT}.txt")},
+        EXPORT: {
+            **common,
+            "tasks.max": "1",
+            "file": str(folder / f"{EXPORT}.txt"),
+            # What it had written before it failed is committed: else it had no lag to show.
+            "consumer.override.max.poll.records": "10",
+        },
     }
 
 
