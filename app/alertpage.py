@@ -278,11 +278,11 @@ def span_rows(alerts: Iterable[Alert], now: datetime) -> pl.DataFrame:
 
 
 def value_rows(tried: Tried) -> pl.DataFrame:
-    """Return what a rule looked at, as points of a chart."""
+    """Return what a rule looked at, as points of a chart; not what never had a value."""
     return pl.DataFrame(
         [
             {"time": moment(at), "thing": name, "value": None if value == NEVER else value}
             for at, name, value in tried.points
         ],
         schema={"time": _TIME, "thing": pl.String(), "value": pl.Float64()},
-    )
+    ).filter(pl.col("value").is_not_null().any().over("thing"))

@@ -15,6 +15,8 @@ from app.tables import DASH, Column
 from app.view import current
 from lake.errors import LakeError
 
+NAMED_SECTIONS = 6
+
 view = current()
 collections: pl.DataFrame | None = None
 try:
@@ -91,6 +93,7 @@ elif collections is not None:
                 palette=view.palette,
                 step_seconds=1e9,
                 y_title="seconds",
+                limit=NAMED_SECTIONS,
                 log=log,
                 height=220,
             ),
@@ -122,7 +125,10 @@ with components.section(
                 "started_at": Column("last round", "time"),
                 "took_seconds": Column("took", "duration"),
                 "delay_seconds": Column(
-                    "behind", "duration", help="Age of the newest sample in the history then."
+                    "behind",
+                    "duration",
+                    unknown=DASH,
+                    help="Age of the newest sample in the history then.",
                 ),
                 "rows_read": Column("samples read", "count"),
                 "late_rows": Column("too late", "count", help="They wait for a backfill."),

@@ -72,7 +72,7 @@ with left, components.section("New silence"), st.form("silence", clear_on_submit
     length = st.selectbox("For", list(DURATIONS), index=2)
     author = st.text_input("Who")
     comment = st.text_input("Why")
-    if st.form_submit_button("Silence", type="primary"):
+    if st.form_submit_button("Silence"):
         try:
             target = alertstore.open_store(view, create=True)
             begins = time.time()
