@@ -42,16 +42,17 @@ def declare(shop: VirtualHost) -> None:
     shop.exchange("failed", "fanout")
     shop.exchange("failed.by.kind", "topic")
     shop.bind("failed", "failed.by.kind", exchange=True)
-    shop.queue("invoices", queue_type="quorum", dead_letter_exchange="failed")
+    # A target comes before the queue that names it, which else would drop its dead letters.
     shop.queue("invoices.dead")
     shop.bind("failed.by.kind", "invoices.dead", "invoices.#")
-    shop.queue("mails", dead_letter_exchange="", dead_letter_routing_key="mails.wait")
+    shop.queue("invoices", queue_type="quorum", dead_letter_exchange="failed")
     shop.queue(
         "mails.wait",
         dead_letter_exchange="",
         dead_letter_routing_key="mails",
         message_ttl=RETRY_SECONDS * 1000,
     )
+    shop.queue("mails", dead_letter_exchange="", dead_letter_routing_key="mails.wait")
     # The exchange was renamed, the policy was not: what is rejected is dropped.
     shop.policy("parcels", "^parcels$", dead_letter_exchange="parcels.failed")
     shop.queue("parcels")

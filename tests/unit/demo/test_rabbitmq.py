@@ -14,7 +14,7 @@ import demo.running
 from config.load import load
 from demo.rabbitmq import RabbitPrograms, RabbitServer, VirtualHost
 from demo.rabbitmq_part import RabbitPart
-from demo.rabbitmq_shop import REJECTED_EVERY, SEEDED_INVOICES, Shop
+from demo.rabbitmq_shop import REJECTED_EVERY, SEEDED_INVOICES, Shop, declare
 from demo.running import Options, RunningDemo
 from demo.state import DataFolder
 from runtime.java import Java
@@ -144,6 +144,41 @@ class Counting(VirtualHost):
         self.waiting[queue] -= taken
         self.rejected[queue] += taken * reject
         return taken
+
+
+class Noting(VirtualHost):
+    """A virtual host that notes in which order queues are made, and whom they name."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+        self.named: dict[str, str] = {}
+
+    def create(self) -> None:
+        pass
+
+    def exchange(self, name: str, kind: str = "direct", **arguments: Any) -> None:
+        pass
+
+    def bind(self, source: str, destination: str, key: str = "", *, exchange: bool = False) -> None:
+        self.made.append(f"binding of {destination}")
+
+    def policy(self, name: str, pattern: str, apply_to: str = "queues", **definition: Any) -> None:
+        pass
+
+    def queue(self, name: str, **arguments: Any) -> None:
+        self.made.append(name)
+        self.named[name] = arguments.get("dead_letter_routing_key", "")
+
+
+def test_a_queue_comes_after_the_one_that_gets_its_dead_letters() -> None:
+    host = Noting()
+
+    declare(host)
+
+    assert host.made.index("binding of invoices.dead") < host.made.index("invoices")
+    # Of two that name each other, the one that gets messages comes last.
+    assert host.named["mails"] == "mails.wait"
+    assert host.made.index("mails.wait") < host.made.index("mails")
 
 
 def test_the_shop_does_what_the_documentation_says() -> None:
