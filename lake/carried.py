@@ -82,6 +82,32 @@ def expanded(
     return pl.concat([plain, filled])
 
 
+def settled(table: Table, rows: pl.DataFrame, since: datetime) -> pl.DataFrame:
+    """Return what ``expanded`` needs of rows to tell of the time from ``since`` on.
+
+    Args:
+        table: A carried table.
+        rows: Its rows as for ``expanded``.
+        since: First moment of the rows that will be asked for.
+
+    Returns:
+        The rows since then, and of each run before it the polls and each series' last row.
+    """
+    time = pl.col("observed_at")
+    before = rows.filter(pl.col("run").is_not_null(), time < since, time >= since - CARRIED_FOR)
+    polls = before.filter(pl.col("mark") == POLL)
+    written = before.filter(pl.col("mark").is_null() | (pl.col("mark") == GONE)).join(
+        polls, on=["cluster", "run", "observed_at"], how="semi"
+    )
+    last = (
+        written.with_columns(series_ids(written, table.series))
+        .sort("observed_at")
+        .unique(["run", "_series"], keep="last")
+        .drop("_series")
+    )
+    return pl.concat([polls, last, rows.filter(time >= since)])
+
+
 def _polls(of_runs: pl.DataFrame, inside: pl.Expr) -> pl.DataFrame:
     """Return the polls of all runs in order, numbered, with the first and the end of each run.
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 
 from config.settings import LakeSettings
-from lake.carried import CARRIED_FOR
 from lake.schema import Table
 from lake.store import Lake
 from spark_metrics.files import File, Position, TableFiles
+from spark_metrics.sampling import begin
 from spark_metrics.tasks import UNREADABLE, Files, is_readable
 
 _STATISTICS_STEP = timedelta(milliseconds=1)
@@ -37,6 +37,11 @@ class Appended:
         """How many samples it holds."""
         return self.file.rows
 
+    def share(self, since: datetime, until: datetime) -> float:
+        """Return which share of its time lies in a stretch, in [0, 1]."""
+        inside = min(self.last, until) - max(self.first, since)
+        return min(1.0, max(0.0, inside / (self.last - self.first)))
+
 
 class BronzeTable:
     """One bronze table as the history jobs read it."""
@@ -45,6 +50,7 @@ class BronzeTable:
         self.table = table
         self._files = TableFiles(lake.uri(table), settings)
         self._set_aside: set[str] = set()
+        self._known: list[Appended] | None = None
 
     def position(self) -> Position | None:
         """Look for new commits; return the newest position, None while there is no table.
@@ -52,6 +58,7 @@ class BronzeTable:
         Raises:
             HistoryError: The table cannot be read.
         """
+        self._known = None
         return self._files.position()
 
     def appended(self, since: Position | None, until: Position) -> tuple[list[Appended], bool]:
@@ -106,16 +113,15 @@ class BronzeTable:
         return min((appended.first for appended in self._all()), default=None)
 
     def rows(self, since: datetime, until: datetime) -> int:
-        """Return at most how many samples there are in a stretch of time."""
-        return sum(appended.rows for appended in self._between(since, until))
+        """Return about how many samples there are in a stretch of time.
+
+        The samples of a file are taken for even over its time.
+        """
+        return round(sum(one.share(since, until) * one.rows for one in self._between(since, until)))
 
     def files(self, since: datetime, until: datetime) -> Files:
-        """Return the files with samples of a stretch of time, of one version.
-
-        Those are among them that fill in what was left out; see ``lake.carried``.
-        """
-        before = since - CARRIED_FOR if self.table.carried else since
-        paths = (self._files.address(one.file) for one in self._between(before, until))
+        """Return the files with samples of a stretch of time, of one version."""
+        paths = (self._files.address(one.file) for one in self._between(since, until))
         return Files(self.table, tuple(paths), self._files.options)
 
     def set_aside(self, since: datetime, until: datetime) -> list[str]:
@@ -127,21 +133,25 @@ class BronzeTable:
         Raises:
             HistoryError: The table itself cannot be read, so that nothing is known of its files.
         """
-        paths = self.files(since, until).paths
+        paths = self.files(begin(self.table, since), until).paths
         broken = [path for path in paths if not is_readable(path, self._files.options)]
+        self._set_aside.update(broken)
         if broken:
             self.position()
-        self._set_aside.update(broken)
         return broken
 
     def _between(self, since: datetime, until: datetime) -> list[Appended]:
         return [file for file in self._all() if file.first < until and file.last >= since]
 
     def _all(self) -> list[Appended]:
-        files = self._files.current()
-        if self._set_aside:
-            files = (file for file in files if self._files.address(file) not in self._set_aside)
-        return [self._appended(file) for file in files]
+        if self._known is None:
+            files = self._files.current()
+            self._known = [
+                self._appended(file)
+                for file in files
+                if self._files.address(file) not in self._set_aside
+            ]
+        return self._known
 
     def _appended(self, file: File) -> Appended:
         """Say which time a file covers; without statistics it may be any of its day."""

@@ -46,6 +46,7 @@ class File:
         path: Its path in the table, as the log has it.
         partition: The values of the columns that the table is partitioned by.
         rows: How many rows it holds, 0 if the log does not say.
+        size_bytes: Its size.
         written_at: When it was written.
         low: The lowest value of columns, as far as the log says.
         high: The highest value.
@@ -54,6 +55,7 @@ class File:
     path: str
     partition: Mapping[str, str]
     rows: int
+    size_bytes: int
     written_at: datetime
     low: Mapping[str, Any]
     high: Mapping[str, Any]
@@ -119,10 +121,15 @@ class TableFiles:
                 path=row["path"],
                 partition={name: str(value) for name, value in partition.items()},
                 rows=row.get("num_records") or 0,
+                size_bytes=row["size_bytes"],
                 written_at=_written(row["modification_time"]),
                 low=low,
                 high=high,
             )
+
+    def columns(self) -> set[str]:
+        """Return the names of the columns in that version; none without a table."""
+        return set() if self._handle is None else {one.name for one in self._handle.schema().fields}
 
     def added(self, since: Position | None, until: Position) -> list[File] | None:
         """Return the files with rows that were added after a position.
@@ -190,6 +197,7 @@ def _of_action(add: dict[str, Any]) -> File:
         path=add["path"],
         partition={name: str(value) for name, value in add["partitionValues"].items()},
         rows=statistics.get("numRecords") or 0,
+        size_bytes=add["size"],
         written_at=_written(add["modificationTime"]),
         low=statistics.get("minValues") or {},
         high=statistics.get("maxValues") or {},

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
-from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from config.settings import LakeSettings
 from lake.schema import Table
 from lake.store import Lake
-from spark_metrics.files import File, TableFiles, for_spark
+from spark_metrics.commits import commit
+from spark_metrics.files import File, Position, TableFiles, for_spark
 from spark_metrics.longer import Day, Kept
 from spark_metrics.rollups.windows import HOUR, MINUTE, PARTITIONED_BY
-from spark_metrics.tasks import Files, shares, spread
+from spark_metrics.target import WRITTEN_DDL, Target, looked_for
+from spark_metrics.tasks import Files, shares, spread, struct
 
 MOST_FILES = 15
 """In so many files the minutes of the current hour may lie."""
@@ -30,20 +33,22 @@ Parts = dict[tuple[int, datetime], list[File]]
 def properties(table: Table) -> dict[str, str]:
     """Return the properties of a table that Spark writes.
 
-    Statistics are kept of the columns alone by which rows are looked for: Delta computes them row
-    by row, and those of all columns took longer than everything else that is done to write.
+    Statistics are kept of the columns alone by which rows are looked for: where Delta computes
+    them (to put files together), those of all columns take longer than everything else.
     """
-    looked_for = [name for name in table.key if name not in PARTITIONED_BY]
     return {
         "delta.checkpointInterval": "50",
         "delta.logRetentionDuration": "interval 1 days",
         "delta.deletedFileRetentionDuration": "interval 1 hours",
-        "delta.dataSkippingStatsColumns": ",".join(dict.fromkeys([table.time, *looked_for])),
+        "delta.dataSkippingStatsColumns": ",".join(looked_for(table)),
     }
 
 
 class GoldTable:
     """One history table as the history jobs write it. Every method is one atomic commit.
+
+    Workers write files (``Target``), the driver commits them. Before that it makes a table that
+    is not there, without a row, and adds columns that it lacks.
 
     A row's part (``date``, ``grain_seconds``, ``part``) is the minutes of an hour, the hours of a
     day, or a day. Whole parts are replaced, so that doing a thing twice changes nothing, and no
@@ -56,6 +61,7 @@ class GoldTable:
         self._spark = spark
         self._files = TableFiles(lake.uri(table), settings)
         self.table = table
+        self.target = Target.of(table, self._files.uri, self._files.options)
 
     def exists(self) -> bool:
         """Tell whether the table was ever written.
@@ -65,15 +71,14 @@ class GoldTable:
         """
         return self._files.position() is not None
 
-    def _is_small(self) -> bool:
-        return self._spark.conf.get("spark.sql.adaptive.enabled") == "false"
-
     def last_minute(self) -> datetime | None:
         """Return the newest minute that the table has a row of.
 
         Raises:
             HistoryError: It cannot be read.
         """
+        if not self.exists():
+            return None
         parts = self._parts()
         newest = max((hour for grain, hour in parts if grain == MINUTE), default=None)
         if newest is None:
@@ -82,21 +87,37 @@ class GoldTable:
         known = [file.highest("window_start") for file in parts[MINUTE, newest]]
         return max((moment or last for moment in known), default=last)
 
-    def append_minutes(self, minutes: DataFrame) -> None:
-        """Add minutes of which the table has no row: the caller must know that."""
-        self._writer(minutes, "append").save(for_spark(self._files.uri))
+    def append_minutes(self, written: DataFrame) -> None:
+        """Add minutes of which the table has no row: the caller must know that.
 
-    def replace_minutes(self, minutes: DataFrame, start: datetime, end: datetime) -> None:
-        """Put minutes in the place of all that the table has from start to end."""
+        Args:
+            written: The files that hold them, as ``Target`` tells of them.
+        """
+        self._defined()
+        added = _added(written)
+        if added:
+            commit(self._spark, self._files.uri, added)
+
+    def replace_minutes(self, written: DataFrame, start: datetime, end: datetime) -> None:
+        """Put minutes in the place of all that the table has from start to end.
+
+        Args:
+            written: The files that hold them.
+            start: The first minute.
+            end: The end of the last minute.
+
+        Raises:
+            HistoryError: Somebody else changed the table meanwhile; nothing was replaced.
+        """
+        seen = self._defined()
         parts = self._parts()
-        if not parts:
-            self.append_minutes(minutes)
-            return
         touched = [hour for hour in hours(start, end) if (MINUTE, hour) in parts]
         kept = [Kept(self._of(parts, MINUTE, [hour]), start, end) for hour in touched]
-        table = self.table
-        rows = spread(self._spark, kept, lambda one: one.rows(table), table.spark_ddl)
-        self._replace(rows.unionByName(minutes))
+        target = self.target
+        others = spread(
+            self._spark, kept, lambda one: target.write(one.rows(target.table)), WRITTEN_DDL
+        )
+        self._replace(others.unionByName(written), parts, seen)
 
     def roll_up(self, touched: Collection[datetime], newest: datetime) -> None:
         """Compute hours anew from their minutes, and their days from all hours of the day.
@@ -106,7 +127,11 @@ class GoldTable:
         Args:
             touched: Beginnings of hours.
             newest: The newest sample; hours that ended before it are complete.
+
+        Raises:
+            HistoryError: Somebody else changed the table meanwhile; nothing was replaced.
         """
+        seen = self._defined()
         parts = self._parts()
         by_day: dict[datetime, list[datetime]] = defaultdict(list)
         for hour in touched:
@@ -120,13 +145,15 @@ class GoldTable:
                 Day(self._of(parts, HOUR, [day]), minutes, frozenset(together), share)
                 for share in shares(WIDTH * most, _split(self.table))
             ]
-        table = self.table
-        rows = spread(self._spark, tasks, lambda task: task.rows(table), table.spark_ddl)
-        self._replace(rows)
+        target = self.target
+        written = spread(
+            self._spark, tasks, lambda task: target.write(task.rows(target.table)), WRITTEN_DDL
+        )
+        self._replace(written, parts, seen)
 
     def minutes_of(self, touched: Collection[datetime]) -> int:
         """Return how many minutes there are in hours."""
-        parts = self._parts()
+        parts = self._parts() if self.exists() else {}
         return sum(_rows(parts.get((MINUTE, hour), [])) for hour in touched)
 
     def _is_scattered(self, parts: Parts, hour: datetime, newest: datetime) -> bool:
@@ -136,8 +163,7 @@ class GoldTable:
         return len(files) > MOST_FILES and _rows(files) <= MOST_ROWS
 
     def _parts(self) -> Parts:
-        """Return the files of the table's newest version by grain and the part's beginning."""
-        self._files.position()
+        """Return the files by grain and the part's beginning, of the version looked at last."""
         parts: Parts = defaultdict(list)
         for file in self._files.current():
             day = datetime.fromisoformat(file.partition["date"]).replace(tzinfo=UTC)
@@ -151,16 +177,33 @@ class GoldTable:
         paths = tuple(self._files.address(file) for file in files)
         return Files(self.table, paths, self._files.options)
 
-    def _replace(self, rows: DataFrame) -> None:
-        writer = self._writer(rows, "overwrite")
-        writer = writer.option("partitionOverwriteMode", "dynamic")
+    def _defined(self) -> Position | None:
+        """Return the newest version, having seen to it that it has every column."""
+        wanted = set(self.table.polars_schema)
+        seen = self._files.position()
+        if seen is not None and wanted <= self._files.columns():
+            return seen
+        nothing = self._spark.createDataFrame([], struct(self.table.spark_ddl))
+        writer = nothing.write.format("delta").mode("append").option("mergeSchema", "true")
+        writer = writer.options(**properties(self.table)).partitionBy(*PARTITIONED_BY)
         writer.save(for_spark(self._files.uri))
+        return self._files.position()
 
-    def _writer(self, rows: DataFrame, mode: str) -> DataFrameWriter:
-        # A small table's pieces are one file; those of a large one are written side by side.
-        together = rows.coalesce(1) if self._is_small() else rows
-        writer = together.write.format("delta").mode(mode).option("mergeSchema", "true")
-        return writer.options(**properties(self.table)).partitionBy(*PARTITIONED_BY)
+    def _replace(self, written: DataFrame, parts: Parts, seen: Position | None) -> None:
+        """Have files written, and commit them in the place of all that their parts hold."""
+        added = _added(written)
+        if not added:
+            return
+        places = [json.loads(action)["add"]["partitionValues"] for action in added]
+        replaced = [
+            file for files in parts.values() for file in files if dict(file.partition) in places
+        ]
+        commit(self._spark, self._files.uri, added, replaced=replaced, seen=seen)
+
+
+def _added(written: DataFrame) -> list[str]:
+    """Have files written; return the actions that add them."""
+    return [row.action for row in written.collect()]
 
 
 def _rows(files: Collection[File]) -> int:

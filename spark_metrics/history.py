@@ -24,7 +24,7 @@ from lake.tables import (
     TOPIC_HISTORY,
 )
 from spark_metrics.rollups import clusters, dead_letters, group_partitions, groups, topics
-from spark_metrics.rollups.samples import cadences, differences, with_cadence
+from spark_metrics.rollups.samples import cadences, differences, leading, with_cadence
 
 SOURCES: tuple[Table, ...] = (
     COLLECTIONS,
@@ -168,7 +168,8 @@ def _counted(
     start: datetime,
     end: datetime,
 ) -> pl.DataFrame:
-    timed = with_cadence(samples[table.name], cadences(samples[COLLECTIONS.name]))
+    needed = leading(samples[table.name], series, counters, start)
+    timed = with_cadence(needed, cadences(samples[COLLECTIONS.name]))
     return differences(timed, series, counters).filter(_inside(start, end))
 
 

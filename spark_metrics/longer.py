@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 import polars as pl
 
 from lake.schema import Table
-from spark_metrics.minutes import in_order
 from spark_metrics.rollups.windows import DAY, HOUR, MINUTE, PARTITIONED_BY, coarser, placed
 from spark_metrics.tasks import Files, Share
 
@@ -28,11 +27,11 @@ class Kept:
     start: datetime
     end: datetime
 
-    def rows(self, table: Table) -> pl.DataFrame:
-        """Return the rows outside, with every column."""
+    def rows(self, table: Table) -> Iterator[pl.DataFrame]:
+        """Yield the rows outside, with every column."""
         time = pl.col("window_start")
         outside = (time < self.start) | (time >= self.end)
-        return in_order(placed(_read(self.files, outside), table, MINUTE), table)
+        yield placed(_read(self.files, outside), table, MINUTE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +50,19 @@ class Day:
     together: frozenset[datetime]
     share: Share
 
-    def rows(self, table: Table) -> pl.DataFrame:
-        """Return all hours of the day, the day, and the minutes to be put together."""
+    def rows(self, table: Table) -> Iterator[pl.DataFrame]:
+        """Yield all hours of the day, the day, and the minutes to be put together."""
         others = ~pl.col("window_start").is_in(list(self.minutes))
         known = _read(self.hours, others & self.share.contains())
         found = [placed(known, table, HOUR)]
-        minutes = []
         for hour, files in self.minutes.items():
             rows = _read(files, self.share.contains())
             found.append(coarser(rows, table, HOUR))
             if hour in self.together:
-                minutes.append(placed(rows, table, MINUTE))
+                yield placed(rows, table, MINUTE)
         hours = pl.concat(found)
-        parts = [in_order(hours, table), coarser(hours, table, DAY)]
-        return pl.concat([*parts, *(in_order(rows, table) for rows in minutes)])
+        yield hours
+        yield coarser(hours, table, DAY)
 
 
 def _read(files: Files, wanted: pl.Expr) -> pl.DataFrame:

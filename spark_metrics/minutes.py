@@ -2,86 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import reduce
 
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
-from lake.schema import Table
 from lake.tables import CLUSTER_HISTORY
 from spark_metrics.history import CLUSTER_PARTS, NEEDS, Needs, Samples, cluster_parts, minutes
 from spark_metrics.rollups import clusters
 from spark_metrics.rollups.windows import MINUTE, finished
-from spark_metrics.tasks import Files, Share, each_partition, read_samples, spread
+from spark_metrics.sampling import Reader
+from spark_metrics.target import WRITTEN_DDL, Target
+from spark_metrics.tasks import Files, Share, each_partition, spread
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """What one task computes.
+class Step:
+    """What a task computes at once.
 
     Attributes:
-        start: The first minute.
+        start: The first minute, the end of the step before.
         end: The end of the last minute.
-        since: From where samples are read: a difference may reach back before the first minute.
-        share: Which series.
-        sources: Where the samples are.
+        sources: The files with the samples that no step before has read.
     """
 
     start: datetime
     end: datetime
-    since: datetime
-    share: Share
     sources: tuple[Files, ...]
 
-    def samples(self, needs: Needs) -> Samples:
-        """Read the samples."""
-        return {
-            files.table.name: read_samples(
-                files, needs.columns[files.table.name], self.since, self.end, self.share
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What one task computes, step after step.
+
+    Attributes:
+        steps: The steps, without a gap between them.
+        reach: How far before a minute a difference may begin.
+        share: Which series.
+    """
+
+    steps: tuple[Step, ...]
+    reach: timedelta
+    share: Share
+
+    def samples(self, needs: Needs) -> Iterator[tuple[Step, Samples]]:
+        """Read the samples of one step after the other."""
+        readers = {
+            files.table.name: Reader(
+                files.table, needs.columns[files.table.name], self.share, self.reach
             )
-            for files in self.sources
+            for files in self.steps[0].sources
         }
+        for step in self.steps:
+            yield (
+                step,
+                {
+                    files.table.name: readers[files.table.name].read(files, step.start, step.end)
+                    for files in step.sources
+                },
+            )
 
 
-def minute_rows(
-    spark: SparkSession, table: Table, pieces: Callable[[Needs], list[Piece]]
+def write_minutes(
+    spark: SparkSession, target: Target, pieces: Callable[[Needs], list[Piece]]
 ) -> DataFrame:
-    """Return the minutes of a history table, with every column of its definition.
+    """Return the files that hold the minutes of a history table; they are yet to be written.
 
     Args:
         spark: The session.
-        table: The table.
+        target: The table.
         pieces: Says how the work on what is needed is cut.
     """
+    table = target.table
     if table != CLUSTER_HISTORY:
         needs = NEEDS[table.name]
 
-        def work(piece: Piece) -> pl.DataFrame:
-            rows = minutes(table, piece.samples(needs), piece.start, piece.end)
-            return in_order(finished(rows, table, MINUTE), table)
+        def rows(piece: Piece) -> Iterator[pl.DataFrame]:
+            for step, samples in piece.samples(needs):
+                yield finished(minutes(table, samples, step.start, step.end), table, MINUTE)
 
-        return spread(spark, pieces(needs), work, table.spark_ddl)
+        return spread(spark, pieces(needs), lambda piece: target.write(rows(piece)), WRITTEN_DDL)
     parts = [_parts(spark, needs, pieces(needs)) for needs in CLUSTER_PARTS]
 
-    def whole(rows: pl.DataFrame) -> pl.DataFrame:
+    def whole(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
         polls = clusters.together([rows])
-        return finished(clusters.cluster_minutes(polls), table, MINUTE)
+        return target.write([finished(clusters.cluster_minutes(polls), table, MINUTE)])
 
     together = reduce(DataFrame.unionByName, parts).repartition(1)
-    return each_partition(together, whole, table.spark_ddl)
+    return each_partition(together, whole, WRITTEN_DDL)
 
 
 def _parts(spark: SparkSession, needs: Needs, pieces: list[Piece]) -> DataFrame:
-    def work(piece: Piece) -> pl.DataFrame:
-        return cluster_parts(piece.samples(needs), piece.start, piece.end)
+    def work(piece: Piece) -> Iterator[pl.DataFrame]:
+        for step, samples in piece.samples(needs):
+            yield cluster_parts(samples, step.start, step.end)
 
     return spread(spark, pieces, work, clusters.PARTS_DDL)
-
-
-def in_order(rows: pl.DataFrame, table: Table) -> pl.DataFrame:
-    """Return rows with each series' together, so that a reader of one opens little."""
-    series = [name for name in table.key if name not in ("cluster", "grain_seconds")]
-    return rows.sort(*[name for name in series if name != "window_start"], "window_start")

@@ -20,16 +20,19 @@ from spark_metrics.bronze import BronzeTable
 from spark_metrics.errors import HistoryError
 from spark_metrics.gold import GoldTable
 from spark_metrics.history import HISTORIES, SOURCES, Needs
-from spark_metrics.minutes import Piece, minute_rows
+from spark_metrics.minutes import Piece, Step, write_minutes
 from spark_metrics.progress import MINUTE, Span, minute_of
 from spark_metrics.rollups.samples import DEFAULT_GAP_SECONDS, GAP_INTERVALS
-from spark_metrics.tasks import UNREADABLE, shares, slices
+from spark_metrics.sampling import begin
+from spark_metrics.tasks import ROWS_AT_ONCE, UNREADABLE, Files, shares, slices
 
 SMALL_ROWS = 500_000
 """Up to so many samples, one task without shuffles and generated code is the quickest."""
 
 _LONGEST_REACH = timedelta(hours=4)
 _TABLES_AT_ONCE = 2
+_STEPS = 8
+"""So many times what is in memory at once a task works on, one after the other."""
 
 _SMALL = {
     "spark.sql.codegen.wholeStage": "false",
@@ -90,13 +93,13 @@ class Stretch:
         tune(self._spark, rows)
 
         def write(table: GoldTable) -> None:
-            rows = minute_rows(
-                self._spark, table.table, lambda needs: self.pieces(needs, span.start, span.end)
+            written = write_minutes(
+                self._spark, table.target, lambda needs: self.pieces(needs, span.start, span.end)
             )
             if is_new:
-                table.append_minutes(rows)
+                table.append_minutes(written)
             else:
-                table.replace_minutes(rows, span.start, span.end)
+                table.replace_minutes(written, span.start, span.end)
 
         self._each(write)
 
@@ -131,12 +134,25 @@ class Stretch:
             return sum(table.rows(since, until) for table in tables)
 
         found = []
-        for first, last in slices(start, end, rows(start, end), self._cores):
-            since = first - reach
-            sources = tuple(table.files(since, last) for table in tables)
-            for share in shares(rows(first, last), needs.split_by):
-                found.append(Piece(first, last, since, share, sources))
+        for first, last in slices(start, end, self._tasks(rows(start, end))):
+            at_once = rows(first, last)
+            cuts = slices(first, last, -(-at_once // ROWS_AT_ONCE) or 1)
+            steps = tuple(
+                Step(
+                    since,
+                    until,
+                    tuple(_unread(table, since, until, first, reach) for table in tables),
+                )
+                for since, until in cuts
+            )
+            for share in shares(at_once // len(cuts), needs.split_by):
+                found.append(Piece(steps, reach, share))
         return found
+
+    def _tasks(self, rows: int) -> int:
+        """Return in how many tasks; what a failed one has done is done again."""
+        side_by_side = min(self._cores, rows // SMALL_ROWS)
+        return max(1, side_by_side, -(-rows // (_STEPS * ROWS_AT_ONCE)))
 
     def roll_up(self, hours: Collection[datetime], newest: datetime) -> None:
         """Compute hours, and the days that hold them, in every history table.
@@ -173,6 +189,13 @@ class Stretch:
                 future.result()
             except (PySparkException, Py4JError, OSError) as error:
                 raise HistoryError(f"{table.table.name}: {_cause(error)}") from error
+
+
+def _unread(
+    table: BronzeTable, since: datetime, until: datetime, first: datetime, reach: timedelta
+) -> Files:
+    """Return the files of a step; the first one reads what came before, too."""
+    return table.files(begin(table.table, since - reach) if since == first else since, until)
 
 
 def tune(spark: SparkSession, rows: int) -> None:

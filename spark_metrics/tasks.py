@@ -17,14 +17,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from lake.carried import CARRIED_FOR, NEEDED, POLL, expanded
 from lake.errors import one_line
 from lake.schema import Table
 from spark_metrics.errors import HistoryError
 
 Task = TypeVar("Task")
 
-ROWS_OF_A_TASK = 1_000_000
+ROWS_AT_ONCE = 1_000_000
 """About so many rows are held in memory by a task at once: some hundred megabytes."""
 _BATCH_ROWS = 50_000
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -107,49 +106,21 @@ class Share:
         return (pl.col(self.column).hash(seed=1) // 2**20) % self.of == self.number
 
 
-def read_samples(
-    files: Files, columns: Sequence[str], since: datetime, until: datetime, share: Share
-) -> pl.DataFrame:
-    """Return samples of a stretch of time, those included that were left out.
-
-    Args:
-        files: Files of a bronze table.
-        columns: Columns beside cluster, observed_at and poll_id.
-        since: First moment, inclusive.
-        until: Last moment, exclusive.
-        share: Which of them.
-    """
-    table = files.table
-    names = dict.fromkeys(("cluster", "observed_at", "poll_id", *columns))
-    time = pl.col(table.time)
-    contained = share.contains() if share.column in columns else pl.lit(True)
-    if not table.carried:
-        return files.collect(names, (time >= since) & (time < until) & contained)
-    names |= dict.fromkeys((*table.series, *NEEDED))
-    inside = (time >= since - CARRIED_FOR) & (time < until)
-    rows = files.collect(names, inside & (contained | (pl.col("mark") == POLL)))
-    return expanded(table, rows, since=since, until=until)
-
-
 def shares(rows: int, column: str | None) -> list[Share]:
     """Return how so many rows are split over tasks by a column."""
-    of = 1 if column is None else max(1, -(-rows // ROWS_OF_A_TASK))
+    of = 1 if column is None else max(1, -(-rows // ROWS_AT_ONCE))
     return [Share(column, number, of) for number in range(of)]
 
 
-def slices(
-    start: datetime, end: datetime, rows: int, tasks: int = 1
-) -> list[tuple[datetime, datetime]]:
-    """Return whole minutes of about a task's rows each.
+def slices(start: datetime, end: datetime, wanted: int) -> list[tuple[datetime, datetime]]:
+    """Return stretches of whole minutes, at most so many.
 
     Args:
         start: The first minute.
         end: The end of the last minute.
-        rows: How many rows there are from start to end.
-        tasks: At least so many slices, if there are enough rows to be worth it.
+        wanted: How many, at least one.
     """
     minutes = max(1, round((end - start) / timedelta(minutes=1)))
-    wanted = max(-(-rows // ROWS_OF_A_TASK), min(tasks, rows // (ROWS_OF_A_TASK // 8)), 1)
     length = timedelta(minutes=-(-minutes // min(wanted, minutes)))
     found = []
     while start < end:
@@ -159,22 +130,27 @@ def slices(
 
 
 def spread(
-    spark: SparkSession, tasks: Sequence[Task], work: Callable[[Task], pl.DataFrame], ddl: str
+    spark: SparkSession,
+    tasks: Sequence[Task],
+    work: Callable[[Task], Iterable[pl.DataFrame]],
+    ddl: str,
 ) -> DataFrame:
     """Return the rows that all tasks together make.
 
     Args:
         spark: The session.
         tasks: What ``work`` is called with, on whichever worker.
-        work: The work; its rows have the columns of ``ddl``.
+        work: The work; its frames have the columns of ``ddl``, and are not needed all at once.
         ddl: The columns as Spark's schema text.
     """
-    schema = _schema(ddl)
+    schema = struct(ddl)
+    wanted = arrow_schema(schema)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from to_arrow(work(tasks[number]), schema)
+                for rows in work(tasks[number]):
+                    yield from to_arrow(rows, wanted)
 
     if not tasks:
         nothing: DataFrame = spark.createDataFrame([], schema)
@@ -183,30 +159,37 @@ def spread(
 
 
 def each_partition(
-    rows: DataFrame, work: Callable[[pl.DataFrame], pl.DataFrame], ddl: str
+    rows: DataFrame, work: Callable[[pl.DataFrame], Iterable[pl.DataFrame]], ddl: str
 ) -> DataFrame:
     """Return what a function makes of each partition's rows as a whole."""
-    schema = _schema(ddl)
+    schema = struct(ddl)
+    wanted = arrow_schema(schema)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         found = list(batches)
         if found:
             frame = pl.DataFrame(pa.Table.from_batches(found))
-            yield from to_arrow(work(frame), schema)
+            for made in work(frame):
+                yield from to_arrow(made, wanted)
 
     return rows.mapInArrow(run, schema)
 
 
-def _schema(ddl: str) -> StructType:
+def struct(ddl: str) -> StructType:
+    """Return the columns that Spark's schema text names; on the driver alone."""
     schema = StructType.fromDDL(ddl)
     if not isinstance(schema, StructType):
         raise TypeError(f"no columns: {ddl}")
     return schema
 
 
-def to_arrow(rows: pl.DataFrame, schema: StructType) -> Iterator[pa.RecordBatch]:
-    """Return rows as Spark takes them: its own types, and not too many at once."""
-    wanted = to_arrow_schema(schema, timezone="UTC")
+def arrow_schema(columns: StructType) -> pa.Schema:
+    """Return Spark's columns as Arrow knows them."""
+    return to_arrow_schema(columns, timezone="UTC")
+
+
+def to_arrow(rows: pl.DataFrame, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Return these columns of rows as Spark takes them, and not too many at once."""
     for part in rows.select(wanted.names).iter_slices(_BATCH_ROWS):
         table = part.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(wanted)
         yield from table.combine_chunks().to_batches()

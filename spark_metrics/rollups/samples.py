@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import polars as pl
 
@@ -47,6 +48,30 @@ def with_cadence(samples: pl.DataFrame, cadence: pl.DataFrame) -> pl.DataFrame:
     return samples.with_columns(minute).join(
         cadence, on=["cluster", "window_start"], how="left", maintain_order="left"
     )
+
+
+def leading(
+    samples: pl.DataFrame, series: tuple[str, ...], counters: Sequence[str], start: datetime
+) -> pl.DataFrame:
+    """Leave out samples before a moment from which no difference after it is taken.
+
+    Where the newest poll before it knows every counter of a series, that is the one that counts.
+
+    Args:
+        samples: Samples with ``series`` and ``counters``.
+        series: The columns that name what is counted.
+        counters: The counters.
+        start: The moment.
+    """
+    time = pl.col("observed_at")
+    before = samples.filter(time < start)
+    newest = time == time.max().over("cluster")
+    is_known = pl.all_horizontal(pl.col(counter).is_not_null() for counter in counters)
+    before = before.with_columns(series_ids(before, series), (newest & is_known).alias("_counts"))
+    counting = before.filter("_counts")
+    others = before.filter(~pl.col("_counts")).join(counting, on="_series", how="anti")
+    kept = pl.concat([counting, others]).drop("_series", "_counts")
+    return pl.concat([kept, samples.filter(time >= start)])
 
 
 def differences(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -22,11 +23,12 @@ from spark_metrics.history import (
     NEEDS,
     SOURCES,
     Needs,
+    Samples,
     cluster_parts,
     minutes,
 )
 from spark_metrics.longer import Day, Kept
-from spark_metrics.minutes import Piece
+from spark_metrics.minutes import Piece, Step
 from spark_metrics.rollups import clusters
 from spark_metrics.rollups.windows import DAY, HOUR, MINUTE, coarser, finished
 from spark_metrics.tasks import Files, Share, shares, slices
@@ -56,35 +58,35 @@ def written(polls: list[bronze.Rows], folder: Path, *, thin: bool) -> dict[str, 
     return found
 
 
-def history(files: dict[str, Files], cuts: list[datetime], share_count: int) -> dict[str, Found]:
-    """Compute all history, cut in time at these minutes and split into shares of series."""
+def history(
+    files: dict[str, Files], cuts: list[list[datetime]], share_count: int
+) -> dict[str, Found]:
+    """Compute all history: a piece for each list of minutes, cut into steps there; in shares."""
 
-    def samples_of(needs: Needs) -> list[tuple[Piece, dict[str, pl.DataFrame]]]:
-        found = []
+    def samples_of(needs: Needs) -> Iterator[tuple[Step, Samples]]:
         split = needs.split_by
         parts = [Share(split, n, share_count) for n in range(share_count)] if split else [Share()]
-        for start, end in pairwise(cuts):
+        sources = tuple(files[name] for name in needs.columns)
+        for edges in cuts:
+            steps = tuple(Step(start, end, sources) for start, end in pairwise(edges))
             for share in parts:
-                sources = tuple(files[name] for name in needs.columns)
-                piece = Piece(start, end, start - REACH, share, sources)
-                found.append((piece, dict(piece.samples(needs))))
-        return found
+                yield from Piece(steps, REACH, share).samples(needs)
 
     histories = {}
     for table in HISTORIES:
         if table == CLUSTER_HISTORY:
             polls = clusters.together(
                 [
-                    cluster_parts(samples, piece.start, piece.end)
+                    cluster_parts(samples, step.start, step.end)
                     for needs in CLUSTER_PARTS
-                    for piece, samples in samples_of(needs)
+                    for step, samples in samples_of(needs)
                 ]
             )
             rows = finished(clusters.cluster_minutes(polls), table, MINUTE)
         else:
             rows = pl.concat(
-                finished(minutes(table, samples, piece.start, piece.end), table, MINUTE)
-                for piece, samples in samples_of(NEEDS[table.name])
+                finished(minutes(table, samples, step.start, step.end), table, MINUTE)
+                for step, samples in samples_of(NEEDS[table.name])
             )
         hours = coarser(rows, table, HOUR)
         histories[table.name] = keyed(pl.concat([rows, hours, coarser(hours, table, DAY)]), table)
@@ -107,11 +109,15 @@ def wanted(polls: list[bronze.Rows]) -> dict[str, Any]:
     )
 
 
+@pytest.mark.parametrize("steps", [False, True], ids=["pieces", "steps"])
 @pytest.mark.parametrize("thin", [False, True], ids=["complete", "thinned"])
 @pytest.mark.parametrize("seed", [pytest.param(seed, id=f"seed-{seed}") for seed in range(1, 7)])
-def test_any_cut_gives_what_plain_python_computes(tmp_path: Path, seed: int, thin: bool) -> None:
-    """Whatever happens in it, however it is cut in time and split into series, whether what did
-    not change was left out; without a run some polls come out of order and twice."""
+def test_any_cut_gives_what_plain_python_computes(
+    tmp_path: Path, seed: int, thin: bool, steps: bool
+) -> None:
+    """Whatever happens in it, however it is cut in time, into tasks or into steps of one, and split
+    into series, whether what did not change was left out; without a run some polls come out of
+    order and twice."""
     dice = random.Random(seed)  # noqa: S311 (a seeded test)
     polls = eventful(seed=seed, polls=60)
     arriving = list(polls)
@@ -121,7 +127,9 @@ def test_any_cut_gives_what_plain_python_computes(tmp_path: Path, seed: int, thi
     files = written(arriving, tmp_path, thin=thin)
     end = bronze.START + timedelta(minutes=8)
     inner = dice.sample([bronze.START + timedelta(minutes=n) for n in range(1, 8)], seed % 4)
-    found = history(files, [bronze.START, *sorted(inner), end], share_count=1 + seed % 3)
+    edges = [bronze.START, *sorted(inner), end]
+    cuts = [edges] if steps else [list(pair) for pair in pairwise(edges)]
+    found = history(files, cuts, share_count=1 + seed % 3)
     assert_same(found, wanted(polls))
 
 
@@ -130,8 +138,9 @@ def test_a_day_is_rolled_up_by_share_and_minutes_are_put_together(tmp_path: Path
     needs, table = NEEDS[GROUP_HISTORY.name], GROUP_HISTORY
     end = bronze.START + timedelta(minutes=8)
     sources = tuple(files[name] for name in needs.columns)
-    piece = Piece(bronze.START, end, bronze.START, Share(), sources)
-    rows = finished(minutes(table, piece.samples(needs), bronze.START, end), table, MINUTE)
+    piece = Piece((Step(bronze.START, end, sources),), timedelta(0), Share())
+    ((_, samples),) = piece.samples(needs)
+    rows = finished(minutes(table, samples, bronze.START, end), table, MINUTE)
     rows = rows.filter(pl.col("date") == rows["date"].max())
     path = tmp_path / "minutes.parquet"
     rows.drop("date", "part", "grain_seconds").write_parquet(path)
@@ -142,21 +151,22 @@ def test_a_day_is_rolled_up_by_share_and_minutes_are_put_together(tmp_path: Path
         Day(nothing, {midnight: here}, frozenset([midnight]), Share("group", number, 3))
         for number in range(3)
     ]
-    made = pl.concat(day.rows(table) for day in days)
+    made = pl.concat(rows for day in days for rows in day.rows(table))
     order = ["grain_seconds", "window_start", "group"]
     hours = coarser(rows, table, HOUR)
     whole = pl.concat([rows, hours, coarser(hours, table, DAY)])
     assert made.sort(order).equals(whole.sort(order))
-    stays = Kept(here, midnight, midnight + timedelta(minutes=1)).rows(table)
+    (stays,) = Kept(here, midnight, midnight + timedelta(minutes=1)).rows(table)
     later = rows.filter(pl.col("window_start") > midnight)
     assert stays.sort(order).equals(later.sort(order))
 
 
 def test_work_is_cut_into_whole_minutes_and_shares() -> None:
     start, end = bronze.START, bronze.START + timedelta(minutes=10)
-    assert slices(start, end, 1000) == [(start, end)]
-    cut = slices(start, end, 4_000_000)
+    assert slices(start, end, 1) == [(start, end)]
+    cut = slices(start, end, 4)
     assert [two - one for one, two in cut] == [timedelta(minutes=3)] * 3 + [timedelta(minutes=1)]
+    assert len(slices(start, end, 40)) == 10
     assert [one.of for one in shares(2_500_000, "group")] == [3, 3, 3]
     assert shares(2_500_000, None) == [Share()]
 
@@ -175,7 +185,7 @@ def test_files_of_an_older_and_a_newer_version_are_read(tmp_path: Path) -> None:
     for row in polls[0]["group_offsets"]:
         row.pop("lost_messages", None)
     end = bronze.START + timedelta(minutes=3)
-    assert_same(history(files, [bronze.START, end], share_count=1), wanted(polls))
+    assert_same(history(files, [[bronze.START, end]], share_count=1), wanted(polls))
 
 
 @pytest.mark.parametrize(
