@@ -38,12 +38,14 @@ class Growth:
         messages: By how many it has risen, commit steps left out.
         is_lasting: Whether nothing speaks for an end: what arrives is what arrived before and the
             lag rises evenly; or it has risen for so long that it does not matter why.
+        is_swinging: Whether arrivals swing, so that it may pass as they swing back.
     """
 
     since: float
     seconds: float
     messages: int
     is_lasting: bool
+    is_swinging: bool = False
 
 
 def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules) -> Growth | None:
@@ -109,7 +111,7 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
             if seconds >= rules.lasting_seconds:
                 return Growth(since, seconds, risen, True)
     if is_swinging:
-        return Growth(since, seconds, risen, False)
+        return Growth(since, seconds, risen, False, is_swinging=True)
     enough = rules.lasting_seconds if before is None else rules.lasting_peak_seconds
     if before is None and seconds < rules.lasting_peak_seconds:
         # Seen first in the middle of a peak, it rises evenly for a while, too.

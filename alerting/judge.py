@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from alerting.measure import Measurement, Trend
+from alerting.freeze import freeze_limit
+from alerting.measure import Measurement
 from alerting.samples import (
     LagNumbers,
     PartitionStatus,
@@ -14,12 +15,8 @@ from alerting.samples import (
     Status,
     StatusRules,
 )
+from alerting.trend import Trend
 from alerting.words import count, duration, messages, rate
-
-_MANY = 4
-"""So many pauses tell how long one may be."""
-
-_ABOUT = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +214,10 @@ def _frozen(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
     if since is None:
         return None
     peers_advance = peers.advanced_at is not None and peers.advanced_at > since
-    needed = _freeze_limit(found, peers, rules)
+    needed = freeze_limit(found, peers.commit_period_seconds, rules)
     if not found.end_moved_while_frozen and not peers_advance:
+        if found.last_advance_at is None and (found.newest.lag or 0) <= rules.minimum_messages:
+            return None  # compaction and aborted transactions leave as little, for ever
         needed = max(needed, rules.idle_freeze_seconds)
     if waiting < needed:
         return None
@@ -240,28 +239,6 @@ def _frozen(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
         f"Stalled: no commit for {duration(waiting)} with {lag} waiting, while {while_}.",
         since,
     )
-
-
-def _freeze_limit(found: Measurement, peers: Peers, rules: StatusRules) -> float:
-    """Return how long a pause without commits is normal here, in seconds."""
-    pauses = found.waiting.pauses
-    period = pauses.usual_seconds
-    if period is None:
-        period = peers.commit_period_seconds
-    if period is None:
-        return max(rules.freeze_polls * (found.poll_seconds or 0.0), rules.unlearnt_freeze_seconds)
-    few = 0 < pauses.seen < _MANY
-    periods = rules.few_freeze_periods if few else rules.freeze_periods
-    limit = max(
-        rules.freeze_polls * (found.poll_seconds or 0.0), rules.freeze_seconds, periods * period
-    )
-    if (found.newest.lag or 0) <= _ABOUT * found.largest_commit:
-        limit = max(limit, min(rules.batch_freeze * limit, rules.batch_freeze_seconds))
-    if found.is_rebalancing:
-        return max(limit, rules.rebalance_freeze_seconds)
-    if found.waiting.was_away or found.waiting.was_rebalancing:
-        return max(limit, rules.away_freeze_seconds)
-    return limit
 
 
 def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
@@ -294,8 +271,17 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
             found.first_at,
         )
     direction = trend.direction or (found.full.direction if found.full else 0)
+    if found.commit_period_seconds is None and found.resumed_at is None and direction >= 0:
+        return _Verdict(
+            Status.UNKNOWN,
+            f"Unknown: no two commits were seen while messages waited; {messages(lag)} wait.",
+            waiting.since,
+        )
     rising_for = found.newest.at - (found.lowest_at or found.newest.at)
     growth = found.growth
+    too_late = rules.late_seconds
+    if growth is not None and growth.is_swinging:
+        too_late = rules.late_swing_seconds
     is_lasting = (
         growth is not None
         and growth.is_lasting
@@ -306,7 +292,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
         at_highest = found.newest.at - (found.highest_at or found.newest.at) <= still
         is_late = (
             behind is not None
-            and behind >= rules.late_seconds
+            and behind >= too_late
             and at_highest
             and found.newest.at - found.working_since >= rules.steady_seconds
         )
@@ -338,7 +324,8 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
             Status.FALLING_BEHIND,
             f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
             found.first_at,
-            is_lasting=found.newest.at - found.working_since >= rules.lasting_seconds,
+            is_lasting=found.newest.at - found.working_since >= rules.lasting_seconds
+            and (growth is None or not growth.is_swinging or behind >= too_late),
         )
     return _Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
 

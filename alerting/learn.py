@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from alerting.samples import Sample, StatusRules
+from alerting.samples import THINNED_TO, Sample, StatusRules
 
 _WITHOUT_MEMBERS = frozenset({"empty", "dead"})
 _BACKLOG_OF_A_RUN = 20
@@ -101,6 +101,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
     waited_at: float | None = None
     longest, second, seen = 0.0, 0.0, 0
     resumed_at, longest_ended_at = None, None
+    now = samples[-1].at
     for sample in samples:
         away = members_of(sample) == 0
         if sample.committed is not None:
@@ -124,7 +125,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
             if last_advance != sample.at:
                 pause_from = waited_at = None
             continue
-        trail.add(sample, away, waited_at, _GAP_POLLS * poll_seconds)
+        trail.add(sample, away, waited_at, now, _GAP_POLLS * poll_seconds)
         if away:
             pause_from = None
         waited_at = None if away else sample.at
@@ -156,11 +157,17 @@ class _Trail:
     returns: int = 0
     newest: tuple[float, bool] | None = None
 
-    def add(self, sample: Sample, away: bool, waited_at: float | None, gap: float) -> None:
-        """Take over a sample with messages waiting; ``gap`` is too long to count."""
+    def add(
+        self, sample: Sample, away: bool, waited_at: float | None, now: float, gap: float
+    ) -> None:
+        """Take over a sample with messages waiting.
+
+        What is longer than ``gap`` does not count, unless the samples were thinned since.
+        """
         if self.newest is not None:
             at, was_away = self.newest
-            step = sample.at - at if sample.at - at <= gap else 0.0
+            is_seen = sample.at - at <= max(gap, THINNED_TO * (now - at))
+            step = sample.at - at if is_seen else 0.0
             if away or was_away:
                 self.away_seconds += step
             elif waited_at is not None:
@@ -207,12 +214,30 @@ class _Run:
     last_lag: int | None = None
     away_before: float = 0.0
     at_first_sight: bool = False
+    last_at: float = 0.0
+    last_end: int | None = None
 
-    def is_job(self, end: float, end_lag: int, *, was_awaited: bool) -> bool:
+    def add(self, sample: Sample) -> None:
+        """Take over a sample with members."""
+        self.last_at = sample.at
+        self.last_lag = sample.lag if sample.lag is not None else self.last_lag
+        self.last_end = sample.log_end if sample.log_end is not None else self.last_end
+
+    def leave(self, sample: Sample) -> None:
+        """Take over the first sample without members.
+
+        What arrived since the last commit of the run is not its fault. Long ago, samples are few:
+        what it had read when it left is told by what had come when it was last seen.
+        """
+        late = [self.last_lag, sample.lag]
+        if self.last_end is not None and sample.committed is not None:
+            late.append(max(0, self.last_end - sample.committed))
+        self.last_lag = min((lag for lag in late if lag is not None), default=None)
+
+    def is_job(self, end_lag: int, *, was_awaited: bool) -> bool:
         """Tell whether it was that of a job: it read what had come together, and left.
 
         Args:
-            end: When it left.
             end_lag: No more than that waits where everything was read.
             was_awaited: Whether the group was taken for a job already.
         """
@@ -220,14 +245,17 @@ class _Run:
             return False
         if self.at_first_sight:
             return self.first_lag > _BACKLOG_OF_A_RUN * (self.last_lag + end_lag + 50)
-        return was_awaited or end - self.begin < self.away_before
+        return was_awaited or self.last_at - self.begin < self.away_before
 
 
-def absence_of(samples: Sequence[Sample], rules: StatusRules) -> Absence | None:
+def absence_of(
+    samples: Sequence[Sample], poll_seconds: float, rules: StatusRules
+) -> Absence | None:
     """Read off since when the group has no members, and whether that is usual; None: it has some.
 
     Args:
         samples: In order of time.
+        poll_seconds: Usual time between samples that are not thinned.
         rules: Thresholds.
     """
     newest = next((s for s in reversed(samples) if members_of(s) is not None), None)
@@ -245,11 +273,9 @@ def absence_of(samples: Sequence[Sample], rules: StatusRules) -> Absence | None:
             continue
         if members == 0:
             if run is not None:
-                # What arrived since the last commit of the run is not its fault.
-                late = 0 if sample.lag is None else sample.lag
-                run.last_lag = late if run.last_lag is None else min(late, run.last_lag)
+                run.leave(sample)
                 has_run = has_run or run.is_job(
-                    sample.at, _one_poll(samples, index, rules), was_awaited=is_job
+                    _one_poll(samples, index, poll_seconds, rules), was_awaited=is_job
                 )
                 run = None
             if since is None:
@@ -265,7 +291,7 @@ def absence_of(samples: Sequence[Sample], rules: StatusRules) -> Absence | None:
                 away = 0.0 if since is None else sample.at - since
                 longest = max(longest, away)
                 run = _Run(sample.at, sample.lag, None, away, since is None)
-            run.last_lag = sample.lag if sample.lag is not None else run.last_lag
+            run.add(sample)
             since = None
         committed = sample.committed if sample.committed is not None else committed
     if since is None:
@@ -289,9 +315,13 @@ def _are_close(commits: Sequence[float]) -> bool:
     return any(last - first <= _COMMITS_ALONE_SECONDS for first, last in few)
 
 
-def _one_poll(samples: Sequence[Sample], index: int, rules: StatusRules) -> int:
+def _one_poll(
+    samples: Sequence[Sample], index: int, poll_seconds: float, rules: StatusRules
+) -> int:
     """Return what arrives in a poll: no more than that waits where everything was read."""
     before, after = samples[max(0, index - 1)], samples[index]
     if before.log_end is None or after.log_end is None:
         return rules.minimum_messages
-    return max(rules.minimum_messages, 3 * max(0, after.log_end - before.log_end))
+    arrived = max(0, after.log_end - before.log_end)
+    share = min(1.0, poll_seconds / max(after.at - before.at, 1e-9))
+    return max(rules.minimum_messages, round(3 * share * arrived))

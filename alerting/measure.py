@@ -6,8 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import sqrt
-from operator import itemgetter, mul
+from operator import itemgetter
 
 from alerting.growth import Growth, Point, age_of, growth_of
 from alerting.learn import (
@@ -20,35 +19,7 @@ from alerting.learn import (
     waiting_of,
 )
 from alerting.samples import PartitionWindow, Sample, StatusRules
-
-_MOST_POINTS = 40
-"""A straight line through more points than this is no other line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trend:
-    """Least-squares slopes over some samples.
-
-    Attributes:
-        arrival_per_second: Of the log end.
-        consumption_per_second: Of the committed offset.
-        growth_per_second: Of the lag; negative while it shrinks.
-        noise_per_second: A slope smaller than this may come from commit steps or bursts.
-        span_seconds: Time that the samples cover.
-    """
-
-    arrival_per_second: float
-    consumption_per_second: float
-    growth_per_second: float
-    noise_per_second: float
-    span_seconds: float
-
-    @property
-    def direction(self) -> int:
-        """1 while the lag grows, -1 while it shrinks, 0 where neither is certain."""
-        if abs(self.growth_per_second) <= self.noise_per_second:
-            return 0
-        return 1 if self.growth_per_second > 0 else -1
+from alerting.trend import Trend, trend_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +71,8 @@ class Measurement:
         largest_commit: Most messages that were committed from one sample to the next.
         overtaken: Where the log start passed the committed offset in this window.
         absence: Since when the group has no members; None: it has, or it is unknown.
-        at_end: Whether nothing waits now but, at most, transaction markers.
+        end_lag: A lag up to this is none: markers of transactions.
+        reads_at_once: Whether it was seen to commit what arrived within one poll.
         members: Members in the newest sample; 0 also where only the state says so.
         is_rebalancing: Whether the newest sample is from the middle of a rebalance.
         recent: Trend over the window's newer half; None with too few samples.
@@ -124,7 +96,8 @@ class Measurement:
     largest_commit: int
     overtaken: Overtaken | None
     absence: Absence | None
-    at_end: bool
+    end_lag: int
+    reads_at_once: bool
     members: int | None
     is_rebalancing: bool
     recent: Trend | None
@@ -134,6 +107,11 @@ class Measurement:
     growth: Growth | None
     resumed_at: float | None
     age_seconds: float | None
+
+    @property
+    def at_end(self) -> bool:
+        """Whether nothing waits now but, at most, transaction markers."""
+        return self.newest.lag is not None and self.newest.lag <= self.end_lag
 
     @property
     def last_advance_at(self) -> float | None:
@@ -169,11 +147,13 @@ class Measurement:
         """
         if self.newest.log_start is None or self.newest.committed is None:
             return None
-        return max(
+        lost = max(
             0,
             self.newest.log_start - self.newest.committed,
             self.overtaken.messages if self.overtaken else 0,
         )
+        # Markers that nobody commits are deleted like messages.
+        return lost if lost > self.end_lag else 0
 
     @property
     def behind_seconds(self) -> float | None:
@@ -206,7 +186,9 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
     """
     if not window.samples:
         return None
-    absence = absence_of(window.samples, rules)
+    newest_at = window.samples[-1].at
+    of_window = [one for one in window.samples if one.at >= newest_at - rules.window_seconds]
+    absence = absence_of(window.samples, _usual_step(of_window) or 0.0, rules)
     worked = window.samples
     if absence is not None and absence.commits_alone:
         # That it has no members says nothing about whether it works.
@@ -235,7 +217,7 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
         known = [point for point in known if point[0] >= resumed_at]
     lags = [(at, lag) for at, _, _, lag in known]
     middle = newest.at - max(rules.trend_seconds, (newest.at - samples[0].at) / 2)
-    recent = _trend([point for point in known if point[0] >= middle], period, rules)
+    recent = trend_of([point for point in known if point[0] >= middle], period, rules)
     is_open = recent is None or recent.direction == 0 or recent.arrival_per_second == 0
     lag = newest.lag
     rising = points if resumed_at is None else [one for one in points if one[0] >= resumed_at]
@@ -251,11 +233,12 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
         largest_commit=_largest_commit(samples),
         overtaken=_overtaken(samples),
         absence=absence,
-        at_end=lag is not None and lag <= end_lag,
+        end_lag=end_lag,
+        reads_at_once=_reads_to_end(present, from_end=True),
         members=members_of(window.samples[-1]),
         is_rebalancing=is_rebalancing(newest),
         recent=recent,
-        full=_trend(known, period, rules) if is_open else None,
+        full=trend_of(known, period, rules) if is_open else None,
         lowest_at=max(lags, key=lambda point: (-point[1], point[0]))[0] if lags else None,
         highest_at=max(lags, key=lambda point: (point[1], point[0]))[0] if lags else None,
         growth=growth_of(rising, period, rules) if lag and lag > end_lag else None,
@@ -306,13 +289,18 @@ def _rewind(samples: Sequence[Sample], rules: StatusRules) -> Rewind | None:
     return rewind
 
 
-def _reads_to_end(samples: Sequence[Sample]) -> bool:
+def _reads_to_end(samples: Sequence[Sample], *, from_end: bool = False) -> bool:
     """Tell whether the group has read up to the very end of a log in which messages arrive.
 
     Markers of transactions keep it from that, except before the first of them.
+
+    Args:
+        samples: In order of time.
+        from_end: Whether it must have been there in the sample before, too.
     """
     return any(
         after.lag == 0
+        and (before.lag == 0 or not from_end)
         and after.log_end is not None
         and before.log_end is not None
         and after.log_end > before.log_end
@@ -358,43 +346,3 @@ def _overtaken(samples: Sequence[Sample]) -> Overtaken | None:
 def _usual_step(samples: Sequence[Sample]) -> float | None:
     steps = sorted(after.at - before.at for before, after in pairwise(samples))
     return steps[len(steps) // 2] if steps else None
-
-
-def _trend(
-    points: Sequence[tuple[float, int, int, int]], period: float | None, rules: StatusRules
-) -> Trend | None:
-    """Fit straight lines; None where they cover less than the time that a trend needs.
-
-    The committed offset moves in steps of one commit period, so the lag swings by arrival x
-    period without any trend; bursts show in the residuals. A slope must exceed both.
-    """
-    if len(points) < 3:
-        return None
-    span = points[-1][0] - points[0][0]
-    if span < rules.trend_seconds:
-        return None
-    every = -(-len(points) // _MOST_POINTS)
-    kept = points[::-every]
-    start, first_end, first_committed, _ = kept[-1]
-    times = [point[0] - start for point in kept]
-    ends = [point[1] - first_end for point in kept]
-    steps = [point[2] - first_committed for point in kept]
-    lags = [point[3] for point in kept]
-    count, sum_times = len(kept), sum(times)
-    squares: float = sum(map(mul, times, times))
-    spread = squares - sum_times * sum_times / count
-    if spread <= 0:
-        return None
-
-    def slope(values: Sequence[int]) -> float:
-        products: float = sum(map(mul, times, values))
-        return (products - sum_times * sum(values) / count) / spread
-
-    arrival, growth = max(0.0, slope(ends)), slope(lags)
-    scatter = sum(map(mul, lags, lags)) - sum(lags) ** 2 / count - growth * growth * spread
-    noise = max(
-        float(rules.minimum_messages),
-        1.25 * arrival * (period or 0.0),
-        2 * sqrt(max(0.0, scatter) / count),
-    )
-    return Trend(arrival, max(0.0, slope(steps)), growth, noise / span, span)

@@ -33,6 +33,10 @@ WORST_FIRST: tuple[Status, ...] = (
 """A group takes the first of these that one of its partitions has."""
 
 
+THINNED_TO = 0.1
+"""Of its age: the longest gap that thinning leaves after a sample of the past."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One poll of one partition of a group; None is a value that could not be obtained.
@@ -95,14 +99,16 @@ class StatusRules:
         slower_behind_seconds: and is so late that it matters;
         lasting_peak_seconds: one with more arrivals than before only after this time;
         long_seconds: one that has grown for so long will in any case,
-        late_seconds: and one that grows and is so old is too late to wait for.
+        late_seconds: and one that grows and is so old is too late to wait for,
+        late_swing_seconds: or so old, where arrivals swing and will swing back.
         freeze_polls: Commits are frozen only after this many polls without one,
         freeze_seconds: after this time,
         freeze_periods: and after this many of the partition's own commit periods,
         few_freeze_periods: or this many, before four of them were seen.
         batch_freeze: So many times longer, while about as much waits as was committed at once,
         batch_freeze_seconds: but no longer than this.
-        unlearnt_freeze_seconds: The same, where no commit was seen from which to learn a period.
+        unlearnt_freeze_seconds: The same, where no commit was seen from which to learn a period,
+        unlearnt_age_seconds: and what waits, or the sight of it, is as old as this.
         idle_freeze_seconds: The same, where nothing arrives and no other partition advances.
         rebalance_freeze_seconds: The same, in the middle of a rebalance.
         away_freeze_seconds: The same, where members have just come back.
@@ -125,6 +131,7 @@ class StatusRules:
     lasting_peak_seconds: float = 1500.0
     long_seconds: float = 2700.0
     late_seconds: float = 900.0
+    late_swing_seconds: float = 3600.0
     freeze_polls: int = 3
     freeze_seconds: float = 45.0
     freeze_periods: float = 2.5
@@ -132,6 +139,7 @@ class StatusRules:
     batch_freeze: float = 6.0
     batch_freeze_seconds: float = 600.0
     unlearnt_freeze_seconds: float = 600.0
+    unlearnt_age_seconds: float = 1800.0
     idle_freeze_seconds: float = 300.0
     rebalance_freeze_seconds: float = 150.0
     away_freeze_seconds: float = 120.0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from alerting.samples import PartitionWindow, Sample
+from alerting.samples import THINNED_TO, PartitionWindow, Sample
 from lake.bronze import IN_TOTALS
 
 WINDOW_SECONDS = 600.0
@@ -17,7 +17,6 @@ WINDOW_SECONDS = 600.0
 HISTORY_SECONDS = 3 * 86400.0
 """How much more of it teaches what is usual, in ever fewer samples."""
 
-_THINNED_TO = 0.1
 _SERIES = ("committed", "log_start", "log_end", "lag", "time_lag_seconds")
 _KEY = ("cluster", "group", "topic", "partition")
 
@@ -55,11 +54,7 @@ def kept_of(times: Sequence[float]) -> list[int]:
         age = times[-1] - at
         if age > HISTORY_SECONDS:
             continue
-        if (
-            age > WINDOW_SECONDS
-            and kept
-            and times[index + 1] - times[kept[-1]] <= _THINNED_TO * age
-        ):
+        if age > WINDOW_SECONDS and kept and times[index + 1] - times[kept[-1]] <= THINNED_TO * age:
             continue
         kept.append(index)
     return kept

@@ -22,7 +22,16 @@ from simulation.scenarios.model import (
     parse_scenario,
 )
 
-SLOW = {"nightly_batch", "diurnal_peak", "message_an_hour", "one_of_many", "weekend"}
+SLOW = {
+    "daily_peak",
+    "diurnal_peak",
+    "job_at_first_sight",
+    "message_an_hour",
+    "nightly_batch",
+    "one_of_many",
+    "slow_batches",
+    "weekend",
+}
 """Judged by ``python -m alerting benchmark``; too long for a unit test."""
 
 

@@ -76,10 +76,12 @@ def burst(second: float) -> float:
             id="stuck since 200 s",
         ),
         pytest.param(
-            dict(capacity=constant(0.0), backlog=500), Status.STALLED, id="stuck all the time"
+            dict(capacity=constant(0.0), backlog=500, seconds=2000.0),
+            Status.STALLED,
+            id="stuck all the time",
         ),
         pytest.param(
-            dict(arrival=constant(0.0), capacity=constant(0.0), backlog=500),
+            dict(arrival=constant(0.0), capacity=constant(0.0), backlog=500, seconds=2000.0),
             Status.STALLED,
             id="stuck, nothing arrives",
         ),
@@ -110,7 +112,7 @@ def burst(second: float) -> float:
             id="an hour behind and no nearer",
         ),
         pytest.param(
-            dict(capacity=constant(0.0), backlog=500, members=None, state=None),
+            dict(capacity=constant(0.0), backlog=500, members=None, state=None, seconds=2000.0),
             Status.STALLED,
             id="frozen, members unreadable",
         ),
