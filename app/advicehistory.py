@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 import polars as pl
 
-from app.format import clock, duration
+from app.format import UNKNOWN, clock, count, duration, exact
+from app.tables import DASH
 from app.view import View
 from lake.schema import Table
 from lake.tables import GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
@@ -84,6 +86,18 @@ def _points(
     lag = pl.col("time_lag_seconds_max") if "time_lag_seconds_max" in rows.columns else pl.lit(None)
     points = rows.sort("window_start").select("window_start", column, lag.alias("late"))
     return [Point(at, count, late) for at, count, late in points.iter_rows()]
+
+
+def change(row: Mapping[str, Any]) -> str:
+    """Write what was advised as numbers; a dash where the advice names none.
+
+    Args:
+        row: current, proposed and quantity of a row of ``recommendations``.
+    """
+    current, proposed, quantity = row["current"], row["proposed"], row["quantity"]
+    if proposed is not None:
+        return f"{UNKNOWN if current is None else exact(current)} → {exact(proposed)} {quantity}"
+    return DASH if current is None else f"from {count(current, quantity.removesuffix('s'))}"
 
 
 def words(one: Outcome, view: View) -> str:

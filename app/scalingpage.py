@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
@@ -17,7 +16,6 @@ from app.charts.base import Axis
 from app.charts.lines import Line, columns_chart
 from app.charts.sizes import Limit, Load, forecast_chart, load_chart, skew_chart
 from app.format import clock, count, exact, rate
-from app.tables import DASH
 from app.view import View
 from scaling.consumers import hot_partitions
 from scaling.facts import GroupFacts
@@ -154,21 +152,13 @@ def history(view: View) -> None:
         .map_elements(lambda kind: WORDS[Kind(kind)], return_dtype=pl.String())
         .alias("advice"),
         pl.struct("current", "proposed", "quantity")
-        .map_elements(_change, return_dtype=pl.String())
+        .map_elements(advicehistory.change, return_dtype=pl.String())
         .alias("change"),
         pl.Series("what became of it", became, dtype=pl.String()),
     )
     st.dataframe(table, key="advice-history", hide_index=True, height="content")
     if rows.height > shown.height:
         st.caption(f"{shown.height} of {exact(rows.height)} shown, the newest first")
-
-
-def _change(row: Mapping[str, Any]) -> str:
-    """Write what was advised as numbers; a dash where the advice names none."""
-    current, proposed = row["current"], row["proposed"]
-    if proposed is not None:
-        return f"{'unknown' if current is None else current} → {proposed} {row['quantity']}"
-    return DASH if current is None else f"from {current} {row['quantity']}"
 
 
 def first_of(found: Iterable[Recommendation]) -> dict[str, Recommendation]:
@@ -221,7 +211,7 @@ def _why_not(facts: GroupFacts) -> str:
     if capacity is None:
         return (
             "What one consumer can process was not measured yet: it takes times in which it never "
-            "waits."
+            "waits, and is worked out when an hour is over."
         )
     if capacity.per_second is None:
         known = f" At least {rate(capacity.low)} were sustained." if capacity.low else ""

@@ -9,6 +9,7 @@ from typing import Any, cast
 import polars as pl
 import pytest
 
+from app.advicehistory import change
 from app.tables import Column, styled
 from app.topictable import hot_partitions
 from app.view import View
@@ -59,3 +60,19 @@ def test_hot_partitions_are_named_and_never_look_like_a_count(
     rates: dict[int, float | None], expected: str | None
 ) -> None:
     assert hot_partitions(skew(rates, span_seconds=600.0)) == expected
+
+
+@pytest.mark.parametrize(
+    ("current", "proposed", "text"),
+    [
+        pytest.param(5, 3, "5 → 3 consumers", id="a number"),
+        pytest.param(None, 3, "unknown → 3 consumers", id="from an unknown one"),
+        pytest.param(2, None, "from 2 consumers", id="to an unknown one"),
+        pytest.param(1, None, "from 1 consumer", id="from one"),
+        pytest.param(None, None, "–", id="none"),  # noqa: RUF001 (a dash, read by people)
+    ],
+)
+def test_a_change_that_names_no_number_shows_none(
+    current: int | None, proposed: int | None, text: str
+) -> None:
+    assert change({"current": current, "proposed": proposed, "quantity": "consumers"}) == text
