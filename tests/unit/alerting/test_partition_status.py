@@ -14,6 +14,7 @@ from alerting.lag_status import (
     group_status,
     partition_status,
 )
+from alerting.windows import thinned
 from tests.unit.alerting.scenarios import START, changed, constant, moved, window, without
 
 NIGHT = 24 * 3600.0
@@ -244,6 +245,38 @@ def test_lag_of_one_that_was_zero_before_is_no_marker() -> None:
 
     assert status.numbers.lag == 1
     assert status.status is Status.STALLED
+
+
+def test_a_marker_that_retention_deletes_is_no_lost_message() -> None:
+    found = changed(
+        window(arrival=constant(0.0), markers=1), lambda _, s: replace(s, log_start=s.log_end)
+    )
+
+    assert partition_status(found).status is Status.OK
+
+
+def test_a_wait_is_counted_although_its_samples_are_thinned() -> None:
+    found = window(
+        commit_every=400.0, capacity=lambda t: 200.0 if t < 2500 else 0.0, seconds=5500.0
+    )
+
+    status = partition_status(replace(found, samples=thinned(found.samples)))
+
+    assert status.status is Status.STALLED
+    assert status.since is not None
+    assert status.since < START + 2600
+
+
+def test_a_group_of_which_no_two_commits_were_seen_does_not_fall_behind() -> None:
+    found = window(capacity=constant(0.0), seconds=1200.0)
+
+    assert partition_status(found).status is Status.UNKNOWN
+
+
+def test_what_was_left_for_ever_at_the_end_is_no_stall() -> None:
+    found = window(arrival=constant(0.0), capacity=constant(0.0), backlog=5, seconds=3000.0)
+
+    assert partition_status(found).status is Status.OK
 
 
 def test_rewind_tells_from_where_to_where() -> None:
