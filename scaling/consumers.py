@@ -299,6 +299,8 @@ def _keep(facts: GroupFacts) -> Recommendation:
         text = "The group was set back and works through old messages again"
     elif status.numbers.lag == 0:
         text = "Nothing waits"
+    elif facts.members == 0:
+        text = "Nobody reads now, which may be a job between two of its runs"
     else:
         text = "The group keeps up"
     return Recommendation(

@@ -114,9 +114,11 @@ def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
 
 
 def read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> pl.DataFrame:
-    """Read first, last stable and end offset of partitions from their leaders.
+    """Read first, end and last stable offset of partitions from their leaders.
 
-    They are asked in this order, so that start <= last stable <= end even while records arrive.
+    They are asked in this order, and a last stable offset beyond the end that was read before it
+    is that end: start <= last stable <= end even while records arrive, and what arrives meanwhile
+    is not taken for an open transaction.
 
     Args:
         wire: The connections.
@@ -134,8 +136,8 @@ def read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> pl
         topics = part.group_by("topic", maintain_order=True).agg("partition").rows()
         requests[int(leader)] = [
             _list_offsets(topics, _EARLIEST, READ_UNCOMMITTED),
-            _list_offsets(topics, _LATEST, READ_COMMITTED),
             _list_offsets(topics, _LATEST, READ_UNCOMMITTED),
+            _list_offsets(topics, _LATEST, READ_COMMITTED),
         ]
     frames = [_without_offsets(leaderless, "the partition has no leader")]
     for leader, answers in wire.each(requests, deadline).items():
@@ -215,7 +217,7 @@ def _offsets(answers: Sequence[Any]) -> pl.DataFrame:
     """Put the three answers side by side; a broker may order each in its own way."""
     first, *others = (
         _one_offset(answer, name)
-        for answer, name in zip(answers, ("log_start", "last_stable", "log_end"), strict=True)
+        for answer, name in zip(answers, ("log_start", "log_end", "last_stable"), strict=True)
     )
     for other in others:
         first = first.join(other, on=["topic", "partition"], how="full", coalesce=True)
@@ -224,7 +226,9 @@ def _offsets(answers: Sequence[Any]) -> pl.DataFrame:
         "partition",
         "log_start",
         "log_end",
-        "last_stable",
+        pl.when(pl.col("last_stable").is_not_null())
+        .then(pl.min_horizontal("last_stable", "log_end"))
+        .alias("last_stable"),
         pl.coalesce(r"^error_.*$").alias("offsets_unknown"),
     )
 

@@ -138,8 +138,9 @@ def _on_groups(
         "standing": (standing.where("subject_kind = 'group'"), "subject"),
     }
     topics, partitions = known[0], of_newest_poll(known[1])
-    polls = lake.scan(GROUP_OFFSETS, since=since - CARRIED_FOR).filter(pl.col("mark") == POLL)
-    of_all_groups = polls.collect()
+    # Not those made meanwhile: what was read of the groups would be taken to stand in them, too.
+    polls = lake.scan(GROUP_OFFSETS, since=since - CARRIED_FOR, until=soon)
+    of_all_groups = polls.filter(pl.col("mark") == POLL).collect()
 
     def advise(frames: Frames) -> pl.DataFrame:
         last = frames.pop("standing").rows(named=True)

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import polars as pl
 from pyspark.sql import SparkSession
 
 from config.scaling import ScalingSettings
 from config.settings import Settings
+from lake.carried import Thinning
 from lake.store import Lake
-from lake.tables import CONNECTORS, DITTO_CONNECTIONS, QUEUES, RECOMMENDATIONS
+from lake.tables import (
+    CONNECTORS,
+    DITTO_CONNECTIONS,
+    GROUP_OFFSETS,
+    GROUPS,
+    QUEUES,
+    RECOMMENDATIONS,
+)
 from spark_metrics.derived.advice import recommend
 from spark_metrics.derived.tables import DerivedTables
 from tests.late_group import write_late_group
@@ -36,6 +45,39 @@ def write_queue(lake: Lake, now: datetime) -> None:
             consumer_capacity=pl.lit(0.5),
         ),
     )
+
+
+def write_stopped_group(lake: Lake, *, polls: int, until: int) -> None:
+    """Write a group that nobody runs any more, and whose topic goes on, without what repeats.
+
+    Args:
+        lake: The lake.
+        polls: Polls until ``NOW``, every 15 s.
+        until: All polls.
+    """
+    thinning = Thinning(GROUP_OFFSETS)
+    for number in range(until):
+        at = NOW + timedelta(seconds=15) * (number - polls + 1)
+        stamp = {"cluster": "demo", "observed_at": at, "poll_id": f"p{number}"}
+        rows = pl.DataFrame(
+            [
+                stamp
+                | {
+                    "group": "gone",
+                    "topic": "orders",
+                    "partition": partition,
+                    "committed": 1000,
+                    "log_start": 0,
+                    "log_end": 1000 + 50 * number,
+                    "lag": 50 * number,
+                }
+                for partition in range(2)
+            ],
+            schema_overrides=dict(GROUP_OFFSETS.polars_schema),
+        )
+        lake.append(GROUP_OFFSETS, thinning.thinned("demo", rows))
+        group = pl.DataFrame([stamp | {"group": "gone", "state": "empty", "members": 0}])
+        lake.append(GROUPS, group.cast({"members": pl.Int32}))
 
 
 def write_named_by(lake: Lake, now: datetime, group: str) -> None:
@@ -92,6 +134,24 @@ def test_each_kind_of_subject_gets_its_advice(
     assert set(first["valid_from"]) == set(second["valid_from"]) == {NOW}
     assert set(second["confirmed_at"]) == {later}
     assert second.height == first.height
+
+
+def test_polls_made_meanwhile_say_nothing_of_the_moment(
+    spark: SparkSession, lake: Lake, settings: Settings
+) -> None:
+    """Given samples that leave out what repeats, when further polls come while advice is
+    computed, then it is that of the moment: what stood then does not stand in the later polls."""
+    tables = DerivedTables(spark, lake, settings.lake)
+    write_stopped_group(lake, polls=40, until=40)
+    recommend(tables, lake, NOW, ScalingSettings())
+    before = lake.read(RECOMMENDATIONS).drop("confirmed_at")
+    assert before["subject"].to_list() == ["gone"]
+
+    Path(lake.uri(RECOMMENDATIONS)).rename(Path(lake.uri(RECOMMENDATIONS) + "-before"))
+    Path(lake.uri(GROUP_OFFSETS)).rename(Path(lake.uri(GROUP_OFFSETS) + "-before"))
+    write_stopped_group(lake, polls=40, until=70)
+    recommend(tables, lake, NOW, ScalingSettings())
+    assert lake.read(RECOMMENDATIONS).drop("confirmed_at").equals(before)
 
 
 def test_no_sample_is_no_advice(spark: SparkSession, lake: Lake, settings: Settings) -> None:
