@@ -110,7 +110,7 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
     for _ in range(polls):
         for name, rows in workload.poll().items():
             lake.append(TABLES[name], rows)
-    files = [str(path) for path in Path(lake.uri(GROUP_OFFSETS)).glob("*/*.parquet")]
+    files = [str(path) for path in Path(lake.uri(GROUP_OFFSETS)).glob("date=*/*.parquet")]
     end = START + timedelta(seconds=INTERVAL_SECONDS) * polls
     stretch = Stretch(spark, lake, settings)
     for table in stretch.bronze:
