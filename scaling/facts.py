@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from alerting.deadline import Backlog, Retention
-from alerting.lag_status import GroupStatus, PartitionStatus, group_status
+from alerting.lag_status import DEFAULT_RULES, GroupStatus, PartitionStatus, group_status
 from alerting.windows import GroupKey, build_windows
 from scaling.capacity import Capacity, CapacityStatus
 
@@ -21,6 +21,10 @@ HORIZON_SECONDS = 86400.0
 
 _OFTEN_OPEN = 0.1
 """Share of a partition's polls in which a transaction was open, from which it uses them."""
+
+_OF_TEN_MINUTES = replace(DEFAULT_RULES, unlearnt_age_seconds=DEFAULT_RULES.unlearnt_freeze_seconds)
+"""More than ten minutes are not looked at: what has not committed in them is told, as an alert
+would be that remembers when it last did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +182,7 @@ def group_facts(
     facts = {}
     for row in of_newest_poll(groups).iter_rows(named=True):
         key = GroupKey(row["cluster"], row["group"])
-        status = group_status(windows.get(key, ()), now=now)
+        status = group_status(windows.get(key, ()), now=now, rules=_OF_TEN_MINUTES)
         read = {part.topic for part in status.partitions}
         idle_members, static_members = _of_members(row, idle)
         facts[key] = GroupFacts(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
-from datetime import UTC, datetime
-from functools import reduce
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial, reduce
 
 import polars as pl
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -52,6 +52,9 @@ MOST_HOURS = 6
 """Of samples that nothing was derived from yet, not more hours than these are read."""
 CAPACITY_DAYS = 14
 SKEW_HOURS = 24
+EARLY_EVERY = timedelta(minutes=10)
+YOUNG = timedelta(hours=3)
+"""A lake whose first samples are no older does not wait for the end of an hour."""
 
 _SESSION = {
     "spark.sql.codegen.wholeStage": "true",
@@ -76,6 +79,7 @@ class DerivedJob:
         self._tables = DerivedTables(session, lake, settings.lake)
         self._journal = Journal(lake, JOB)
         self._done_until: datetime | None = None
+        self._early_again = datetime.min.replace(tzinfo=UTC)
 
     def step(self, *, anew: bool = False) -> Round:
         """Derive everything if an hour of history was closed since the last time.
@@ -122,16 +126,39 @@ class DerivedJob:
         works: list[Callable[[datetime], None]] = [self._forecasts, self._skew, self._contributors]
         if done_until is None or done_until.date() < until.date():
             works += [self._seasons, self._changes]
-        works += [self._anomalies, lambda moment: self._capacity(moment, done_until)]
+        start = max(done_until or until - MOST_HOURS * HOUR, until - MOST_HOURS * HOUR)
+        works += [self._anomalies, partial(self._hosts, start), partial(self._capacity, start)]
         works.append(self._advice)
-        failures = []
-        for work in works:
-            try:
-                work(until)
-            except (PySparkException, Py4JError, OSError, LakeError, HistoryError) as error:
-                failures.append(one_line(error))
-                log.error("not everything could be derived: %s", one_line(error))
-        return failures
+        return _failures(works, until)
+
+    def look_early(self, now: datetime) -> bool:
+        """Derive capacity, and advice with it, from the open hour too, while none is known.
+
+        For a lake's first hours alone: who starts anew need not wait for an hour to end.
+
+        Args:
+            now: The moment.
+
+        Returns:
+            Whether there was reason to, and it was time.
+
+        Raises:
+            HistoryError: The samples' log cannot be read.
+            LakeError: Capacity cannot be read.
+        """
+        if self._done_until is None or now < self._early_again:
+            return False
+        self._early_again = now + EARLY_EVERY
+        first = self._tables.first_sample(GROUP_OFFSETS)
+        if first is None or now - first > YOUNG or self._knows_capacity():
+            return False
+        start = max(self._done_until, first)
+        _failures([partial(self._capacity, start), self._advice], now)
+        return True
+
+    def _knows_capacity(self) -> bool:
+        identified = pl.col("status") == "identified"
+        return not self._lake.read(CAPACITY, identified, columns=["status"]).is_empty()
 
     def _forecasts(self, until: datetime) -> None:
         found = self._series(until, ("arrival_per_second",), ("arrival_per_second",))
@@ -173,28 +200,47 @@ class DerivedJob:
         groups = self._tables.hours(GROUP_HISTORY, until - DAY * HOUR, until)
         self._tables.replace(LAG_ANOMALIES, from_history.anomalies(groups, usual), until)
 
-    def _capacity(self, until: datetime, done_until: datetime | None) -> None:
-        """Derive hosts and capacity from the samples of the hours that were closed since."""
+    def _hosts(self, start: datetime, until: datetime) -> None:
+        """Derive what the members on each host did, in the hours that were closed since."""
+        if self._tables.exists(GROUP_OFFSETS):
+            samples = self._samples(start, until)
+            partitions = self._tables.hours(GROUP_PARTITION_HISTORY, start, until)
+            self._tables.replace_hours(HOST_HISTORY, from_samples.hosts(samples, partitions))
+
+    def _capacity(self, start: datetime, until: datetime) -> None:
+        """Derive capacity from the samples since a moment, and from the evidence before it."""
         if not self._tables.exists(GROUP_OFFSETS):
             return
-        start = max(done_until or until - MOST_HOURS * HOUR, until - MOST_HOURS * HOUR)
-        before = start - CARRIED_FOR
-        samples = self._tables.read(GROUP_OFFSETS, before, until).where("group is not null")
-        partitions = self._tables.hours(GROUP_PARTITION_HISTORY, start, until)
-        self._tables.replace_hours(HOST_HISTORY, from_samples.hosts(samples, partitions))
         groups = self._tables.read(GROUPS, start, until)
         number = groups.select("cluster", "group").distinct().count()
-        polls = self._lake.scan(GROUP_OFFSETS, since=before, until=until)
+        polls = self._lake.scan(GROUP_OFFSETS, since=start - CARRIED_FOR, until=until)
         marks = polls.filter(pl.col("mark") == POLL).collect()
-        hours = (until - start) // HOUR
+        hours = -(-(until - start) // HOUR)
+        samples = self._samples(start, until)
         found = from_samples.interval_rows(samples, groups, marks, start, number * hours)
         self._tables.replace_hours(CAPACITY_INTERVALS, found)
         evidence = self._tables.read(CAPACITY_INTERVALS, until - CAPACITY_DAYS * DAY * HOUR, until)
         rows = from_samples.capacities(evidence, until - HOUR, number)
         self._tables.replace(CAPACITY, rows, until)
 
+    def _samples(self, start: datetime, until: datetime) -> DataFrame:
+        rows = self._tables.read(GROUP_OFFSETS, start - CARRIED_FOR, until)
+        return rows.where("group is not null")
+
     def _advice(self, until: datetime) -> None:
         recommend(self._tables, self._lake, datetime.now(UTC), self._scaling)
+
+
+def _failures(works: Sequence[Callable[[datetime], None]], until: datetime) -> list[str]:
+    """Do works one after the other; return the failures, a line each."""
+    failures = []
+    for work in works:
+        try:
+            work(until)
+        except (PySparkException, Py4JError, OSError, LakeError, HistoryError) as error:
+            failures.append(one_line(error))
+            log.error("not everything could be derived: %s", one_line(error))
+    return failures
 
 
 def _hour_of(moment: datetime) -> datetime:
@@ -202,7 +248,7 @@ def _hour_of(moment: datetime) -> datetime:
 
 
 def keep(job: DerivedJob, stop: threading.Event) -> None:
-    """Derive after each hour until told to stop; failures are told and tried again.
+    """Derive after each hour, at first early, until told to stop; what fails is tried again.
 
     Args:
         job: The job.
@@ -213,6 +259,8 @@ def keep(job: DerivedJob, stop: threading.Event) -> None:
             done = job.step()
             if done.status != "waiting":
                 log.info("derived from history: %s", done.error or "ok")
+            elif job.look_early(datetime.now(UTC)):
+                log.info("capacity derived from the hour that is not over yet")
         except (HistoryError, LakeError) as error:
             log.error("nothing could be derived: %s", one_line(error))
         stop.wait(LOOK_EVERY_SECONDS)

@@ -45,6 +45,16 @@ class DerivedTables:
         hours = (file for file in files.current() if file.partition["grain_seconds"] == "3600")
         return max((moment for one in hours if (moment := one.highest(table.time))), default=None)
 
+    def first_sample(self, table: Table) -> datetime | None:
+        """Return a moment that no sample of a bronze table is before; None without samples.
+
+        Raises:
+            HistoryError: It cannot be read.
+        """
+        files = TableFiles(self._lake.uri(table), self._settings)
+        files.position()
+        return min((at for one in files.current() if (at := one.lowest(table.time))), default=None)
+
     def read(self, table: Table, since: datetime, until: datetime) -> DataFrame:
         """Return a table's rows of a stretch of time, with every column of its definition.
 

@@ -90,11 +90,11 @@ def write_history(lake: Lake) -> None:
         )
 
 
-def write_samples(lake: Lake) -> None:
-    """Two members that never wait, each with two partitions, for two hours."""
+def write_samples(lake: Lake, first: datetime, until: datetime) -> None:
+    """Two members that never wait, each with two partitions."""
     dice = np.random.default_rng(8)
-    polls = int(timedelta(hours=2) / POLL)
-    times = [END - timedelta(hours=2) + POLL * number for number in range(polls)]
+    polls = int((until - first) / POLL)
+    times = [first + POLL * number for number in range(polls)]
     seconds = POLL.total_seconds()
     frames = []
     for partition in range(4):
@@ -124,7 +124,7 @@ def write_samples(lake: Lake) -> None:
 
 def test_all_that_is_derived(spark: SparkSession, lake: Lake, settings: Settings) -> None:
     write_history(lake)
-    write_samples(lake)
+    write_samples(lake, END - timedelta(hours=2), END)
     job = DerivedJob(spark, lake, settings)
     done = job.step()
     assert (done.status, done.error) == ("ok", None)
@@ -175,6 +175,30 @@ def test_all_that_is_derived(spark: SparkSession, lake: Lake, settings: Settings
     assert DerivedJob(spark, lake, settings).step().status == "waiting"
     kept_up = {one.table for one in Upkeep(lake, settings.lake).of_history(spark)}
     assert {FORECASTS.name, CAPACITY.name, HOST_HISTORY.name} <= kept_up
+
+
+def test_a_young_lake_need_not_wait_for_the_end_of_an_hour(
+    spark: SparkSession, lake: Lake, settings: Settings
+) -> None:
+    """Given a history without samples, and samples of the hour that follows it, then capacity is
+    derived from these within the hour, every ten minutes until one is known."""
+    write_hours(lake, GROUP_HISTORY, group="slow", arrival_per_second=np.full(48, 100.0))
+    job = DerivedJob(spark, lake, settings)
+    assert not job.look_early(END)
+    assert job.step().error is None
+    assert not job.look_early(END + timedelta(minutes=5))  # there is no sample
+
+    write_samples(lake, END, END + timedelta(minutes=40))
+    assert not job.look_early(END + timedelta(minutes=10))  # looked five minutes ago
+    assert job.look_early(END + timedelta(minutes=40))
+    (group,) = lake.read(CAPACITY).filter(pl.col("member").is_null()).rows(named=True)
+    assert group["status"] == "identified"
+    assert group["low"] < CAPACITY_PER_SECOND < group["high"]
+    assert not job.look_early(END + timedelta(minutes=55))  # it is known
+
+    old = DerivedJob(spark, lake, settings)
+    assert old.step().status == "waiting"
+    assert not old.look_early(END + timedelta(hours=4))
 
 
 def test_nothing_is_derived_from_nothing(

@@ -147,6 +147,13 @@ def test_group_facts_from_rows() -> None:
     assert found.topics["orders"].retention.bytes_per_partition is None
 
 
+def test_no_commit_in_all_that_is_looked_at_is_a_stall() -> None:
+    """An alert waits for half an hour of sight; here are never more than ten minutes."""
+    found = group_facts(offsets(consumed=0), groups(), members(2, 2), topics(), partitions())[KEY]
+
+    assert found.status.status is Status.STALLED
+
+
 def test_rows_lead_to_advice() -> None:
     found = group_facts(offsets(consumed=1000), groups(), members(2, 2), topics(), partitions())[
         KEY

@@ -481,7 +481,8 @@ def test_group_that_keeps_up_with_room_to_spare_has_no_deadline() -> None:
     ],
 )
 def test_deadline_is_advice_of_its_own_only_when_near(kept: float, advised: bool) -> None:
-    stuck = facts(six(capacity=constant(0.0), backlog=10), retention=Retention(seconds=kept))
+    reads_for_two_minutes = six(capacity=lambda t: 150.0 if t < 120 else 0.0, warm_up=0.0)
+    stuck = facts(reads_for_two_minutes, retention=Retention(seconds=kept))
 
     found = recommend_group(stuck)
 
