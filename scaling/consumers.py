@@ -364,11 +364,15 @@ def _rates(facts: GroupFacts) -> str:
     )
 
 
+_CLEARLY = 1.02
+"""So much more is more, however rates are rounded."""
+
+
 def _what_falls_behind(facts: GroupFacts) -> str:
     """Say that more arrives than is consumed, or where, if that is so on some partitions only."""
     numbers = facts.status.numbers
     arrival, consumption = numbers.arrival_per_second, numbers.consumption_per_second
-    if arrival is None or consumption is None or arrival > consumption:
+    if arrival is None or consumption is None or arrival > _CLEARLY * consumption:
         return "More arrives than is consumed"
     return f"The group falls behind on {_names([part.status for part in _behind(facts)])}"
 
