@@ -90,6 +90,7 @@ GROUPS = (
         members=1,
         capacity_per_second=120,
         forwards_to="ledger.entries",
+        read_committed=True,
         transactional=True,
     ),
     Group(
