@@ -186,8 +186,7 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
     """
     if not window.samples:
         return None
-    newest_at = window.samples[-1].at
-    of_window = [one for one in window.samples if one.at >= newest_at - rules.window_seconds]
+    of_window = _of_window(window.samples, rules)
     absence = absence_of(window.samples, _usual_step(of_window) or 0.0, rules)
     worked = window.samples
     if absence is not None and absence.commits_alone:
@@ -196,7 +195,7 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
     present, restarted_at = _present_log(worked)
     newest = present[-1]
     recent_from = newest.at - rules.window_seconds
-    samples = present[bisect_left(present, recent_from, key=_time) :]
+    samples = _of_window(present, rules)
     poll_seconds = _usual_step(samples)
     end_lag = 0 if _reads_to_end(present) else rules.marker_messages
     rewind = _rewind(samples, rules)
@@ -341,6 +340,11 @@ def _overtaken(samples: Sequence[Sample]) -> Overtaken | None:
             )
         before = lost
     return found
+
+
+def _of_window(samples: Sequence[Sample], rules: StatusRules) -> Sequence[Sample]:
+    """Return the samples that are not from before the window: those are thinned."""
+    return samples[bisect_left(samples, samples[-1].at - rules.window_seconds, key=_time) :]
 
 
 def _usual_step(samples: Sequence[Sample]) -> float | None:

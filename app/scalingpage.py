@@ -211,7 +211,7 @@ def _why_not(facts: GroupFacts) -> str:
     if capacity is None:
         return (
             "What one consumer can process was not measured yet: it takes times in which it never "
-            "waits, and is worked out when an hour is over."
+            "waits, and is worked out every ten minutes at first, then as each hour ends."
         )
     if capacity.per_second is None:
         known = f" At least {rate(capacity.low)} were sustained." if capacity.low else ""

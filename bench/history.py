@@ -9,7 +9,7 @@ import os
 import resource
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -34,8 +34,7 @@ from spark_metrics.minutes import write_minutes
 from spark_metrics.session import spark_session
 from spark_metrics.streaming import HistoryJob
 from spark_metrics.stretch import Stretch, tune
-from spark_metrics.target import WRITTEN_DDL, Target
-from spark_metrics.tasks import spread
+from spark_metrics.target import written
 
 CORES = 2
 _TURNS = 3
@@ -119,8 +118,8 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
     tune(spark, polls * workload.rows)
 
     def by_spark() -> None:
-        written = write_minutes(spark, gold.target, lambda needs: stretch.pieces(needs, START, end))
-        gold.append_minutes(written)
+        minutes = write_minutes(spark, gold.target, lambda needs: stretch.pieces(needs, START, end))
+        gold.append_minutes(minutes)
 
     def by_duckdb() -> None:
         with duckdb.connect(config={"threads": CORES}) as connection:
@@ -260,7 +259,9 @@ def page_query(spark: SparkSession, folder: Path, groups: int) -> list[Figure]:
         )
         path = folder / f"{day}.parquet"
         conform(GROUP_HISTORY, rows).write_parquet(path)
-        table.append_minutes(spread(spark, [path], partial(_copied, table.target), WRITTEN_DDL))
+        table.append_minutes(
+            written(spark, table.target, [path], lambda one: [pl.read_parquet(one)])
+        )
     times = []
     for number in range(9):
         begun = time.perf_counter()
@@ -282,10 +283,6 @@ def page_query(spark: SparkSession, folder: Path, groups: int) -> list[Figure]:
             most=300.0,
         )
     ]
-
-
-def _copied(target: Target, path: Path) -> Iterator[pl.DataFrame]:
-    return target.write([pl.read_parquet(path)])
 
 
 def _bytes(lake: Lake, table: Table = GROUP_OFFSETS) -> int:

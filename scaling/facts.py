@@ -291,7 +291,7 @@ def _holders(offsets: pl.DataFrame) -> dict[tuple[str, str, str, int], str]:
 def _transactional(offsets: pl.DataFrame) -> set[tuple[str, str]]:
     """Return the topics, with their cluster, on which transactions held messages back.
 
-    The last stable offset and the log end come from two requests: what arrives between them looks
+    Collectors used to ask for the log end after the last stable offset: what arrived between looks
     like an open transaction, in a poll now and then.
     """
     is_open = pl.col("open_since").is_not_null()

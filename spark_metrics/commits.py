@@ -37,7 +37,7 @@ def commit(
         HistoryError: Somebody committed to the table since that version.
     """
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 (the way to Delta's classes)
-    session = spark._jsparkSession  # noqa: SLF001
+    session = spark._jsparkSession  # noqa: SLF001 (the same session there)
     delta = jvm.org.apache.spark.sql.delta
     transaction = delta.DeltaLog.forTable(session, for_spark(uri)).startTransaction()
     version = transaction.snapshot().version()

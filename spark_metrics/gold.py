@@ -16,8 +16,8 @@ from spark_metrics.commits import commit
 from spark_metrics.files import File, Position, TableFiles, for_spark
 from spark_metrics.longer import Day, Kept
 from spark_metrics.rollups.windows import HOUR, MINUTE, PARTITIONED_BY
-from spark_metrics.target import WRITTEN_DDL, Target, looked_for
-from spark_metrics.tasks import Files, shares, spread, struct
+from spark_metrics.target import Target, looked_for, written
+from spark_metrics.tasks import Files, shares, struct
 
 MOST_FILES = 15
 """In so many files the minutes of the current hour may lie."""
@@ -87,22 +87,22 @@ class GoldTable:
         known = [file.highest("window_start") for file in parts[MINUTE, newest]]
         return max((moment or last for moment in known), default=last)
 
-    def append_minutes(self, written: DataFrame) -> None:
+    def append_minutes(self, minutes: DataFrame) -> None:
         """Add minutes of which the table has no row: the caller must know that.
 
         Args:
-            written: The files that hold them, as ``Target`` tells of them.
+            minutes: The files that hold them, as ``written`` returns them.
         """
         self._defined()
-        added = _added(written)
+        added = _added(minutes)
         if added:
             commit(self._spark, self._files.uri, added)
 
-    def replace_minutes(self, written: DataFrame, start: datetime, end: datetime) -> None:
+    def replace_minutes(self, minutes: DataFrame, start: datetime, end: datetime) -> None:
         """Put minutes in the place of all that the table has from start to end.
 
         Args:
-            written: The files that hold them.
+            minutes: The files that hold them, as ``written`` returns them.
             start: The first minute.
             end: The end of the last minute.
 
@@ -113,11 +113,9 @@ class GoldTable:
         parts = self._parts()
         touched = [hour for hour in hours(start, end) if (MINUTE, hour) in parts]
         kept = [Kept(self._of(parts, MINUTE, [hour]), start, end) for hour in touched]
-        target = self.target
-        others = spread(
-            self._spark, kept, lambda one: target.write(one.rows(target.table)), WRITTEN_DDL
-        )
-        self._replace(others.unionByName(written), parts, seen)
+        table = self.table
+        others = written(self._spark, self.target, kept, lambda one: one.rows(table))
+        self._replace(others.unionByName(minutes), parts, seen)
 
     def roll_up(self, touched: Collection[datetime], newest: datetime) -> None:
         """Compute hours anew from their minutes, and their days from all hours of the day.
@@ -145,11 +143,9 @@ class GoldTable:
                 Day(self._of(parts, HOUR, [day]), minutes, frozenset(together), share)
                 for share in shares(WIDTH * most, _split(self.table))
             ]
-        target = self.target
-        written = spread(
-            self._spark, tasks, lambda task: target.write(task.rows(target.table)), WRITTEN_DDL
-        )
-        self._replace(written, parts, seen)
+        table = self.table
+        files = written(self._spark, self.target, tasks, lambda task: task.rows(table))
+        self._replace(files, parts, seen)
 
     def minutes_of(self, touched: Collection[datetime]) -> int:
         """Return how many minutes there are in hours."""
@@ -189,21 +185,21 @@ class GoldTable:
         writer.save(for_spark(self._files.uri))
         return self._files.position()
 
-    def _replace(self, written: DataFrame, parts: Parts, seen: Position | None) -> None:
+    def _replace(self, files: DataFrame, parts: Parts, seen: Position | None) -> None:
         """Have files written, and commit them in the place of all that their parts hold."""
-        added = _added(written)
+        added = _added(files)
         if not added:
             return
         places = [json.loads(action)["add"]["partitionValues"] for action in added]
         replaced = [
-            file for files in parts.values() for file in files if dict(file.partition) in places
+            file for of_part in parts.values() for file in of_part if dict(file.partition) in places
         ]
         commit(self._spark, self._files.uri, added, replaced=replaced, seen=seen)
 
 
-def _added(written: DataFrame) -> list[str]:
+def _added(files: DataFrame) -> list[str]:
     """Have files written; return the actions that add them."""
-    return [row.action for row in written.collect()]
+    return [row.action for row in files.collect()]
 
 
 def _rows(files: Collection[File]) -> int:

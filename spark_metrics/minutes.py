@@ -15,7 +15,7 @@ from spark_metrics.history import CLUSTER_PARTS, NEEDS, Needs, Samples, cluster_
 from spark_metrics.rollups import clusters
 from spark_metrics.rollups.windows import MINUTE, finished
 from spark_metrics.sampling import Reader
-from spark_metrics.target import WRITTEN_DDL, Target
+from spark_metrics.target import WRITTEN_DDL, Target, written
 from spark_metrics.tasks import Files, Share, each_partition, spread
 
 
@@ -84,7 +84,7 @@ def write_minutes(
             for step, samples in piece.samples(needs):
                 yield finished(minutes(table, samples, step.start, step.end), table, MINUTE)
 
-        return spread(spark, pieces(needs), lambda piece: target.write(rows(piece)), WRITTEN_DDL)
+        return written(spark, target, pieces(needs), rows)
     parts = [_parts(spark, needs, pieces(needs)) for needs in CLUSTER_PARTS]
 
     def whole(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:

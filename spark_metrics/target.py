@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -20,10 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake.fs import DeltaStorageHandler
 from pyarrow.fs import PyFileSystem
+from pyspark.sql import DataFrame, SparkSession
 
 from lake.schema import Table
 from spark_metrics.rollups.windows import PARTITIONED_BY
-from spark_metrics.tasks import arrow_schema, struct, to_arrow
+from spark_metrics.tasks import Task, arrow_schema, spread, struct, to_arrow
 
 WRITTEN_DDL = "action string"
 """A row is a file that was written, as the action of Delta's log that adds it."""
@@ -78,6 +79,23 @@ class Target:
                 parts[place].add(rows)
         actions = [part.close() for part in parts.values()]
         yield pl.DataFrame({"action": actions}, schema={"action": pl.String})
+
+
+def written(
+    spark: SparkSession,
+    target: Target,
+    tasks: Sequence[Task],
+    rows: Callable[[Task], Iterable[pl.DataFrame]],
+) -> DataFrame:
+    """Return the files that hold the rows of all tasks, a row each; they are yet to be written.
+
+    Args:
+        spark: The session.
+        target: The table.
+        tasks: What ``rows`` is called with, on whichever worker.
+        rows: The rows of a task; see ``Target.write``.
+    """
+    return spread(spark, tasks, lambda task: target.write(rows(task)), WRITTEN_DDL)
 
 
 class _Part:

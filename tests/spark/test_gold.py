@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -21,8 +19,7 @@ from spark_metrics.errors import HistoryError
 from spark_metrics.files import TableFiles
 from spark_metrics.gold import GoldTable
 from spark_metrics.rollups.windows import MINUTE
-from spark_metrics.target import WRITTEN_DDL, Target
-from spark_metrics.tasks import spread
+from spark_metrics.target import written
 
 START = datetime(2026, 1, 5, 23, 58, tzinfo=UTC)
 
@@ -44,17 +41,13 @@ def minutes(groups: int, first: int, last: int) -> pl.DataFrame:
     return conform(GROUP_HISTORY, pl.DataFrame(rows))
 
 
-def one_by_one(target: Target, task: tuple[pl.DataFrame, ...]) -> Iterator[pl.DataFrame]:
-    return target.write(iter(task))
-
-
 @pytest.fixture
 def gold(spark: SparkSession, lake: Lake, settings: Settings) -> GoldTable:
     return GoldTable(spark, lake, settings.lake, GROUP_HISTORY)
 
 
 def append(spark: SparkSession, gold: GoldTable, *tasks: tuple[pl.DataFrame, ...]) -> None:
-    gold.append_minutes(spread(spark, tasks, partial(one_by_one, gold.target), WRITTEN_DDL))
+    gold.append_minutes(written(spark, gold.target, tasks, iter))
 
 
 def test_frames_become_a_file_a_part_with_what_readers_look_for(
@@ -102,8 +95,8 @@ def test_what_was_changed_meanwhile_is_not_replaced(
     replaced = list(files.current())
     append(spark, gold, (minutes(1, 1, 2),))
 
-    (written,) = gold.target.write([minutes(1, 0, 1)])
-    added = written["action"].to_list()
+    (files_written,) = gold.target.write([minutes(1, 0, 1)])
+    added = files_written["action"].to_list()
     with pytest.raises(HistoryError, match="changed by somebody else"):
         commit(spark, lake.uri(GROUP_HISTORY), added, replaced=replaced, seen=seen)
     assert lake.read(GROUP_HISTORY).height == 2
