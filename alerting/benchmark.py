@@ -9,7 +9,7 @@ from typing import Any
 
 from alerting.benchmark_baselines import BASELINES
 from alerting.benchmark_ours import ours
-from alerting.benchmark_score import Fired, Score, fastest_right, score
+from alerting.benchmark_score import Fired, Score, score
 from simulation.scenarios.model import Scenario
 
 OURS = "headroom"
@@ -75,12 +75,10 @@ def total_of(judged: Iterable[Judged], evaluator: str) -> Total:
     )
 
 
-def fastest_of(judged: Judged) -> str | None:
+def fastest_of(judged: Judged, names: Iterable[str] = EVALUATORS) -> str | None:
     """Return who was right on a scenario and told first; None without an incident, or nobody."""
     right = [
-        name
-        for name in EVALUATORS
-        if judged.scores[name].is_right and judged.scores[name].incidents
+        name for name in names if judged.scores[name].is_right and judged.scores[name].incidents
     ]
     return min(right, key=lambda name: sum(judged.scores[name].delays)) if right else None
 
@@ -90,7 +88,8 @@ def fastest_baseline_delay(judged: Iterable[Judged]) -> float | None:
     delays = [
         delay
         for one in judged
-        for delay in fastest_right([one.scores[name] for name in BASELINES]) or ()
+        if (name := fastest_of(one, BASELINES)) is not None
+        for delay in one.scores[name].delays
     ]
     return median(delays) if delays else None
 

@@ -125,9 +125,3 @@ def _merged(incidents: Sequence[Truth]) -> list[Truth]:
             one = Truth(last.begin, max(last.end, one.end), last.status, True)
         merged.append(one)
     return merged
-
-
-def fastest_right(scores: Sequence[Score]) -> tuple[float, ...] | None:
-    """Return the delays of the fastest evaluator that is right on a scenario; None without one."""
-    right = [found.delays for found in scores if found.is_right and found.incidents]
-    return min(right, key=sum) if right else None

@@ -19,9 +19,6 @@ OBJECTIVE_SECONDS = 300.0
 HORIZON_SECONDS = 86400.0
 """How far ahead the next peak is looked for."""
 
-_OFTEN_OPEN = 0.1
-"""Share of a partition's polls in which a transaction was open, from which it uses them."""
-
 _OF_TEN_MINUTES = replace(DEFAULT_RULES, unlearnt_age_seconds=DEFAULT_RULES.unlearnt_freeze_seconds)
 """More than ten minutes are not looked at: what has not committed in them is told, as an alert
 would be that remembers when it last did."""
@@ -289,22 +286,8 @@ def _holders(offsets: pl.DataFrame) -> dict[tuple[str, str, str, int], str]:
 
 
 def _transactional(offsets: pl.DataFrame) -> set[tuple[str, str]]:
-    """Return the topics, with their cluster, on which transactions held messages back.
-
-    Collectors used to ask for the log end after the last stable offset: what arrived between looks
-    like an open transaction, in a poll now and then.
-    """
-    is_open = pl.col("open_since").is_not_null()
-    held = (
-        offsets.group_by("cluster", "topic", "partition")
-        .agg(
-            often=is_open.mean() >= _OFTEN_OPEN,
-            lasting=pl.col("open_since").drop_nulls().is_duplicated().any(),
-        )
-        .filter(pl.col("often") | pl.col("lasting"))
-        .select("cluster", "topic")
-        .unique()
-    )
+    """Return the topics, with their cluster, on which a transaction held messages back."""
+    held = offsets.filter(pl.col("open_since").is_not_null()).select("cluster", "topic").unique()
     return set(held.iter_rows())
 
 

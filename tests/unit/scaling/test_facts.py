@@ -254,27 +254,17 @@ def test_recreated_topic_has_no_negative_rate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("held", "expected"),
-    [
-        pytest.param({7: 7.0}, False, id="a message between two requests, once"),
-        pytest.param({7: 7.0, 30: 30.0}, False, id="and once more"),
-        pytest.param({7: 7.0, 8: 7.0}, True, id="one transaction over two polls"),
-        pytest.param({poll: float(poll) for poll in POLLS if poll % 3}, True, id="at most polls"),
-        pytest.param({}, False, id="never"),
-    ],
+    ("at_poll", "expected"),
+    [pytest.param(7, True, id="in one poll"), pytest.param(None, False, id="in none")],
 )
-def test_transactions_are_told_from_what_arrives_between_two_requests(
-    held: dict[int, float], expected: bool
+def test_a_topic_with_an_open_transaction_is_transactional(
+    at_poll: int | None, expected: bool
 ) -> None:
+    open_since = pl.lit(None if at_poll is None else BEGIN, pl.Datetime("us", "UTC"))
     rows = offsets().with_columns(
-        poll=pl.col("poll_id").str.slice(1).cast(pl.Int64),
+        open_since=pl.when(pl.col("poll_id") == f"p{at_poll}").then(open_since)
     )
-    since = {poll: BEGIN + timedelta(seconds=15 * at_poll) for poll, at_poll in held.items()}
-    rows = rows.with_columns(
-        pl.col("poll")
-        .replace_strict(since, default=None, return_dtype=pl.Datetime("us", "UTC"))
-        .alias("open_since")
-    ).drop("poll")
+    assert rows["open_since"].is_null().any()
 
     found = group_facts(rows, groups(), members(2, 2), topics(), partitions())[KEY]
 
