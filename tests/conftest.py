@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,25 @@ from demo.cluster import KafkaCluster
 from demo.workload.service import Workload
 from runtime.errors import JarsError, JavaError
 from runtime.java import Java, find_java
+from runtime.processes import tail
 from tests.support import Names, eventually, unavailable
 
 TEST_HEAP_MB = 96
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what the brokers wrote last where a test on them fails."""
+    report = yield
+    cluster = getattr(item, "funcargs", {}).get("kafka_cluster")
+    if report.failed and isinstance(cluster, KafkaCluster):
+        for broker in cluster.brokers:
+            log = tail(cluster.log(broker), lines=15)
+            state = "running" if broker in cluster.running else "down"
+            report.sections.append((f"broker {broker}, {state}, at {time.strftime('%T')}", log))
+    return report
 
 
 @pytest.fixture(scope="session")

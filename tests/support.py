@@ -39,14 +39,17 @@ def unavailable(reason: str) -> NoReturn:
 
 
 def eventually(
-    ask: Callable[[], T | None], *, timeout_seconds: float = 30.0, what: str = "an answer"
+    ask: Callable[[], T | None],
+    *,
+    timeout_seconds: float = 30.0,
+    what: str | Callable[[], str] = "an answer",
 ) -> T:
     """Ask until there is a truthy answer, and return it; fail at the deadline.
 
     Args:
         ask: The question; asked about five times a second.
         timeout_seconds: The deadline.
-        what: What is missing, for the failure.
+        what: What is missing, for the failure; a function says it when that is known.
     """
     deadline = time.monotonic() + timeout_seconds
     while True:
@@ -54,7 +57,8 @@ def eventually(
         if answer:
             return answer
         if time.monotonic() > deadline:
-            pytest.fail(f"no {what} after {timeout_seconds:.0f} s; last answer: {answer!r}")
+            missing = what if isinstance(what, str) else what()
+            pytest.fail(f"no {missing} after {timeout_seconds:.0f} s; last answer: {answer!r}")
         time.sleep(0.2)
 
 

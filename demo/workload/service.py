@@ -129,10 +129,11 @@ class Workload:
                 time.sleep(0.3)
         raise DemoError(f"no group coordinators after {timeout_seconds:.0f} s: {reason}")
 
-    def pause(self, timeout_seconds: float = 30.0) -> None:
+    def pause(self, timeout_seconds: float = 60.0) -> None:
         """Make the cluster quiet: nothing is produced, consumed or committed any more.
 
-        Members stay in their groups.
+        Members stay in their groups. A transaction that fails, as when brokers come and go, takes
+        half a minute to do so.
 
         Raises:
             DemoError: Something would not come to rest.

@@ -198,7 +198,9 @@ def test_the_troubles_of_the_demo_are_told(running: Up) -> None:
         ("ConnectorTasksFailed", EXPORT),
     }
     eventually(
-        lambda: wanted <= fires(running).keys(), timeout_seconds=150, what="alerts of the demo"
+        lambda: wanted <= fires(running).keys(),
+        timeout_seconds=150,
+        what=lambda: f"{wanted - fires(running).keys()} among {list(fires(running))}",
     )
     assert fires(running)["GroupStalled", "invoice-rendering"].status == "STALLED"
 
