@@ -310,6 +310,13 @@ class View:
         return self._once("dead_letters", read)
 
     @property
+    def groups_of_dead_letters(self) -> set[str]:
+        """Groups of whose committed offsets dead letters are told: redriving ones, and sinks'."""
+        sinks = self.exchange.sinks(self.settings.name)
+        redriving = self.settings.dead_letters.redrive_groups.values()
+        return {sink.group for sink in sinks} | set(redriving)
+
+    @property
     def log_directories(self) -> tuple[Mapping[int, LogDirectories | str], pl.DataFrame]:
         """Disks by broker and the size of each replica.
 

@@ -50,7 +50,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
 
 def _rows(client: View, found: Groups) -> pl.DataFrame:
     """Return one row a group and partition that is committed, assigned, or was so before."""
-    rows = found.committed.join(found.take_owners(), on=_KEY, how="full", coalesce=True)
+    rows = _joined(*found.take_offsets(client.groups_of_dead_letters))
     before = client.memory.group_partitions
     if before is not None and found.offsets_unknown:
         lost = before.filter(pl.col("group").is_in(list(found.offsets_unknown)))
@@ -65,6 +65,10 @@ def _rows(client: View, found: Groups) -> pl.DataFrame:
         .then(pl.coalesce(reasons, "committed_unknown", pl.lit(NEVER_COMMITTED)))
         .alias("committed_unknown")
     ).sort(_KEY)
+
+
+def _joined(committed: pl.DataFrame, owners: pl.DataFrame) -> pl.DataFrame:
+    return committed.join(owners, on=_KEY, how="full", coalesce=True)
 
 
 def _with_ends(client: View, found: Groups, rows: pl.DataFrame) -> pl.DataFrame:
