@@ -16,12 +16,14 @@ class GroupFact:
         group: Its name.
         status: From ``group_status``.
         coordinator: The broker that coordinates it, where known.
+        kind: What uses it: ``connect``, ``streams``, ``plain`` and so on, where known.
     """
 
     cluster: str
     group: str
     status: GroupStatus
     coordinator: int | None = None
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,6 +212,9 @@ _STEPS: dict[Status, tuple[Severity, str, str]] = {
 }
 
 
+_STOPPED_SINK = "See on the page of Kafka Connect why its connector does not run, and restart it."
+
+
 def group_item(fact: GroupFact, facts: AttentionFacts) -> AttentionItem | None:
     """Return the item of a group that is not well or will lose data; None where all is well."""
     deadlines = [
@@ -223,6 +226,8 @@ def group_item(fact: GroupFact, facts: AttentionFacts) -> AttentionItem | None:
     status = fact.status
     if status.status in _STEPS:
         severity, verb, step = _STEPS[status.status]
+        if status.status is Status.STOPPED and fact.kind == "connect":
+            step = _STOPPED_SINK
     elif until is not None:
         severity, verb = Severity.WATCH, "is close to losing data"
         step = "Raise the topic's retention until the group has caught up."

@@ -24,10 +24,10 @@ RATE_SECONDS = 300.0
 def group_facts(
     cluster: str, statuses: Mapping[str, GroupStatus], groups: pl.DataFrame
 ) -> tuple[GroupFact, ...]:
-    """Return every group with its status and its coordinator."""
-    coordinators = dict(groups.select("group", "coordinator").iter_rows())
+    """Return every group with its status, its coordinator and its kind."""
+    known = {row[0]: row[1:] for row in groups.select("group", "coordinator", "kind").iter_rows()}
     return tuple(
-        GroupFact(cluster, group, status, coordinators.get(group))
+        GroupFact(cluster, group, status, *known.get(group, ()))
         for group, status in statuses.items()
     )
 

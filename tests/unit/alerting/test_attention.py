@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from alerting.attention import Kind, Severity, attention, headline
@@ -78,6 +80,16 @@ def test_severity_of_a_group(status: Status, severity: Severity | None) -> None:
         assert item.link.params == {"cluster": "demo", "group": "billing"}
         assert item.since == NOW - 300
         assert item.step
+
+
+def test_a_stopped_sink_is_restarted_in_kafka_connect() -> None:
+    stopped = group("connect-export", Status.STOPPED)
+
+    [sink] = attention(AttentionFacts(NOW, groups=(replace(stopped, kind="connect"),)))
+    [other] = attention(AttentionFacts(NOW, groups=(replace(stopped, kind="plain"),)))
+
+    assert "Kafka Connect" in sink.step
+    assert other.step == "Start its consumers."
 
 
 def test_near_deadline_makes_it_urgent_and_says_when_it_hurts() -> None:
