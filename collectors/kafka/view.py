@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
@@ -10,7 +10,7 @@ from typing import TypeVar
 import polars as pl
 
 from collectors.errors import CollectorError, UnsupportedError
-from collectors.exchange import Exchange
+from collectors.exchange import Exchange, Sink
 from collectors.kafka.batched import (
     Metadata,
     read_metadata,
@@ -299,9 +299,7 @@ class View:
             }
             internal = self.partitions.filter("internal")["topic"].unique().to_list()
             of_sinks = {
-                sink.dead_letter_topic
-                for sink in self.exchange.sinks(self.settings.name)
-                if sink.dead_letter_topic is not None
+                sink.dead_letter_topic for sink in self.sinks if sink.dead_letter_topic is not None
             }
             return find_dead_letters(
                 self.watched_topics, self.settings.dead_letters, marked, of_sinks, set(internal)
@@ -310,11 +308,15 @@ class View:
         return self._once("dead_letters", read)
 
     @property
+    def sinks(self) -> Sequence[Sink]:
+        """Sinks of Kafka Connect on this cluster, the same ones throughout a poll."""
+        return self._once("sinks", lambda: self.exchange.sinks(self.settings.name))
+
+    @property
     def groups_of_dead_letters(self) -> set[str]:
         """Groups of whose committed offsets dead letters are told: redriving ones, and sinks'."""
-        sinks = self.exchange.sinks(self.settings.name)
         redriving = self.settings.dead_letters.redrive_groups.values()
-        return {sink.group for sink in sinks} | set(redriving)
+        return {sink.group for sink in self.sinks} | set(redriving)
 
     @property
     def log_directories(self) -> tuple[Mapping[int, LogDirectories | str], pl.DataFrame]:

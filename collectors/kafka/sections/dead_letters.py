@@ -203,11 +203,7 @@ def _origins(client: View, topic: str, outcome: Sample | None) -> list[str]:
 
 def _topics_of_sinks(client: View, topic: str) -> list[str]:
     """Return what the sinks of Kafka Connect read that put their dead letters into a topic."""
-    groups = {
-        sink.group
-        for sink in client.exchange.sinks(client.settings.name)
-        if sink.dead_letter_topic == topic
-    }
+    groups = {sink.group for sink in client.sinks if sink.dead_letter_topic == topic}
     if not groups:
         return []
     try:
