@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import numpy as np
 import polars as pl
@@ -49,9 +50,7 @@ class Workload:
             pl.format("team-{}.service-{}", pl.col("number") // 50, "number").alias("group"),
             pl.format("events.domain-{}.v1", "number").alias("topic"),
             "partition",
-            pl.format("consumer-{}-{}-7c6b1f8e", "number", pl.col("partition") // 3).alias(
-                "member_id"
-            ),
+            pl.Series("member_id", self._members(number, partition)),
             pl.format("consumer-{}", "number").alias("client_id"),
             pl.format("/10.0.{}.{}", pl.col("number") // 250, pl.col("number") % 250).alias("host"),
         )
@@ -64,6 +63,12 @@ class Workload:
             pl.lit(2, pl.Int32).alias("min_in_sync_replicas"),
         )
         self._groups = pl.DataFrame({"group": names["group"].unique(maintain_order=True)})
+
+    def _members(self, groups: np.ndarray, partitions: np.ndarray) -> list[str]:
+        """Return the member of each partition: Kafka's ids end in a random UUID."""
+        holders = list(zip(groups.tolist(), (partitions // 3).tolist(), strict=True))
+        ids = {holder: UUID(bytes=self._random.bytes(16)) for holder in dict.fromkeys(holders)}
+        return [f"consumer-{holder[0]}-{ids[holder]}" for holder in holders]
 
     @property
     def rows(self) -> int:

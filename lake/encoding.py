@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from deltalake import ColumnProperties, WriterProperties
 
@@ -11,8 +12,8 @@ from lake.schema import Table
 COMPACTED = WriterProperties(compression="ZSTD", compression_level=1)
 """For files of many polls: a dictionary finds what repeats from poll to poll."""
 
-_DIFFERENCES = ColumnProperties(dictionary_enabled=False, encoding="DELTA_BINARY_PACKED")
-_PREFIXES = ColumnProperties(dictionary_enabled=False, encoding="DELTA_BYTE_ARRAY")
+_DIFFERENCES = {"dictionary_enabled": False, "encoding": "DELTA_BINARY_PACKED"}
+_PLAIN_NAMES = {"dictionary_enabled": False, "encoding": "DELTA_LENGTH_BYTE_ARRAY"}
 _COUNTS = ("int", "long", "timestamp")
 _NAMES = ("member_id", "client_id", "host")
 
@@ -22,13 +23,20 @@ def appended(table: Table) -> WriterProperties:
     """Return how the file of one append is written.
 
     A poll's rows come in order and hardly repeat a number: differences between neighbours take a
-    third less than dictionaries, of names only what differs from the one before.
+    third less than dictionaries. Names one after the other, without a dictionary, are as small
+    once compressed, and are read three times as fast as what differs from the one before.
+    Nobody looks for a name in the statistics of a file that holds all of them.
     """
     names = {*table.series, *_NAMES} - {"cluster"}
     chosen: dict[str, ColumnProperties] = {}
     for column in table.columns:
+        properties: dict[str, Any] = {}
         if column.type in _COUNTS:
-            chosen[column.name] = _DIFFERENCES
+            properties |= _DIFFERENCES
         elif column.type == "string" and column.name in names:
-            chosen[column.name] = _PREFIXES
+            properties |= _PLAIN_NAMES
+        if column.name not in ("cluster", table.time):
+            properties["statistics_enabled"] = "NONE"
+        if properties:
+            chosen[column.name] = ColumnProperties(**properties)
     return WriterProperties(compression="ZSTD", compression_level=1, column_properties=chosen)

@@ -146,11 +146,13 @@ class BronzeTable:
     def _all(self) -> list[Appended]:
         if self._known is None:
             files = self._files.current()
-            self._known = [
+            known = [
                 self._appended(file)
                 for file in files
                 if self._files.address(file) not in self._set_aside
             ]
+            # In the order of time: rows that come in order need not be put in order.
+            self._known = sorted(known, key=lambda one: one.first)
         return self._known
 
     def _appended(self, file: File) -> Appended:

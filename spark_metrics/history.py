@@ -168,7 +168,8 @@ def _counted(
     start: datetime,
     end: datetime,
 ) -> pl.DataFrame:
-    needed = leading(samples[table.name], series, counters, start)
+    # In one piece: to sort what lies in a piece a file costs half as much again.
+    needed = leading(samples[table.name], series, counters, start).rechunk()
     timed = with_cadence(needed, cadences(samples[COLLECTIONS.name]))
     return differences(timed, series, counters).filter(_inside(start, end))
 

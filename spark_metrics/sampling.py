@@ -11,6 +11,9 @@ from lake.carried import CARRIED_FOR, NEEDED, POLL, expanded, settled
 from lake.schema import Table
 from spark_metrics.tasks import Files, Share
 
+_OF_RUNS = ("run", "mark")
+"""What tells which rows were left out: nobody asks once they are filled in."""
+
 
 class Reader:
     """Samples of one table, in the order of time, each read from its file once.
@@ -58,7 +61,7 @@ class Reader:
             self._kept = rows.filter(time >= end - self._reach)
             return rows.filter(time >= since)
         self._kept = settled(self._table, rows, end - self._reach)
-        return expanded(self._table, rows, since=since, until=end)
+        return expanded(self._table, rows, since=since, until=end).drop(*_OF_RUNS)
 
     def _new(self, files: Files, start: datetime, end: datetime) -> pl.DataFrame:
         time = pl.col(self._table.time)

@@ -114,7 +114,11 @@ class _Part:
         self._statistics = _Statistics(looked_for(table))
         self._stream = system.open_output_stream(self._path)
         self._writer = pq.ParquetWriter(
-            self._stream, schema, compression="zstd", compression_level=1
+            self._stream,
+            schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=_repeating(table),
         )
 
     def add(self, rows: pl.DataFrame) -> None:
@@ -183,6 +187,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value.microsecond // 1000:03}Z"
     return value
+
+
+def _repeating(table: Table) -> list[str]:
+    """Return the columns, as Parquet names them, whose values repeat enough for a dictionary.
+
+    Counters and rates hardly do: a dictionary of theirs costs a quarter of the writing, and
+    makes files a sixth larger.
+    """
+    return [
+        f"{column.name}.list.element" if column.type == "list<int>" else column.name
+        for column in table.columns
+        if column.type not in ("long", "double")
+    ]
 
 
 def looked_for(table: Table) -> tuple[str, ...]:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from spark_metrics.rollups.histogram import bucket, with_histogram
+from spark_metrics.rollups.histogram import BUCKETS, COUNTS, histogram_of
+from spark_metrics.rollups.runs import Runs
 
 QUANTILE = 0.95
-WINDOW = "_window"
-"""The number of a row's window, while rows are rolled up."""
 
 
 def total(name: str) -> pl.Expr:
     """Return the sum of what is known; null where nothing is."""
     return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)
-
-
-def last_known(name: str) -> pl.Expr:
-    """Return the newest value of a window that is not null, of rows in the order of time."""
-    return pl.col(name).last(ignore_nulls=True)
 
 
 def per_second(amount: str, seconds: str) -> pl.Expr:
@@ -34,17 +28,18 @@ def samples_expected(grain_seconds: int) -> pl.Expr:
     return polls.clip(lower_bound=1).cast(pl.Int32)
 
 
-def flow_of_samples(counter: str, name: str) -> list[pl.Expr]:
-    """Return what a counter gained in a window, and the time that this covers.
+def flow_of_samples(runs: Runs, counter: str, name: str) -> dict[str, pl.Series]:
+    """Return what a counter gained in each window, and the time that this covers.
 
     Args:
-        counter: The counter whose differences the samples carry.
+        runs: Samples that carry the differences of the counter.
+        counter: The counter.
         name: ``arrived`` or ``consumed``.
     """
-    return [
-        total(f"{counter}_gain").alias(name),
-        total(f"{counter}_seconds").alias(f"{name}_seconds"),
-    ]
+    return {
+        name: runs.total(f"{counter}_gain"),
+        f"{name}_seconds": runs.total(f"{counter}_seconds"),
+    }
 
 
 def flow_of_polls(counter: str) -> list[pl.Expr]:
@@ -56,46 +51,26 @@ def flow_of_polls(counter: str) -> list[pl.Expr]:
     return [total(f"{counter}_gain"), pl.col(f"{counter}_seconds").min()]
 
 
-def windows(
-    rows: pl.DataFrame,
-    series: Sequence[str],
-    aggregates: Sequence[pl.Expr],
-    *,
-    number: str,
-    histogram: bool = False,
-) -> pl.DataFrame:
-    """Aggregate rows to one a series and window_start.
-
-    Args:
-        rows: Rows with window_start.
-        series: The columns that name the series.
-        aggregates: What to tell of a window; rows are in the order of time.
-        number: A column that numbers the series; each series' rows are together.
-        histogram: Whether to add the histogram of ``lag``.
-    """
-    starts = (pl.col(number) != pl.col(number).shift(1)) | (
-        pl.col("window_start") != pl.col("window_start").shift(1)
-    )
-    rows = rows.with_columns(starts.fill_null(True).cum_sum().set_sorted().alias(WINDOW))
-    names = [pl.col(name).first() for name in (*series, "window_start")]
-    made = rows.group_by(WINDOW, maintain_order=True).agg(*names, *aggregates)
-    if histogram:
-        buckets = rows.select(WINDOW, bucket("lag").alias("bucket"), pl.lit(1).alias("count"))
-        made = with_histogram(made, buckets, WINDOW)
-    return made.drop(WINDOW)
+def coverage(runs: Runs) -> dict[str, pl.Series]:
+    """Return how many samples each window has, and the cadence."""
+    return {"samples": runs.lengths(), "interval_seconds": runs.first("interval_seconds")}
 
 
-def lag_of_samples() -> list[pl.Expr]:
-    """Return the lag columns of a minute, to be aggregated over its samples' ``lag``.
+def windows(runs: Runs, series: Sequence[str], aggregates: Mapping[str, pl.Series]) -> pl.DataFrame:
+    """Return one row a window: the columns that name its series, window_start, aggregates."""
+    names = {name: runs.first(name) for name in (*series, "window_start")}
+    return pl.DataFrame({**names, **aggregates})
 
-    ``lag_p95`` is exact, with linear interpolation between neighbours (the usual definition,
-    R's type 7).
-    """
-    lag = pl.col("lag")
-    return [
-        lag.min().alias("lag_min"),
-        lag.mean().alias("lag_mean"),
-        lag.max().alias("lag_max"),
-        last_known("lag").alias("lag_last"),
-        lag.quantile(QUANTILE, "linear").alias("lag_p95"),
-    ]
+
+def lag_of_samples(runs: Runs) -> dict[str, pl.Series]:
+    """Return the lag columns of minutes, from their samples' ``lag``. ``lag_p95`` is exact."""
+    buckets, counts = histogram_of(runs, "lag")
+    return {
+        "lag_min": runs.least("lag"),
+        "lag_mean": runs.mean("lag"),
+        "lag_max": runs.most("lag"),
+        "lag_last": runs.last("lag"),
+        "lag_p95": runs.quantile("lag", QUANTILE),
+        BUCKETS: buckets,
+        COUNTS: counts,
+    }

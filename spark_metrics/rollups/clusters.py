@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from spark_metrics.rollups.aggregates import flow_of_samples, last_known, total, windows
+from spark_metrics.rollups.aggregates import flow_of_samples, total, windows
+from spark_metrics.rollups.runs import Runs
 from spark_metrics.rollups.samples import minute_of, of_kafka
 
 SERIES = ("cluster",)
@@ -118,20 +119,22 @@ def cluster_minutes(polls: pl.DataFrame) -> pl.DataFrame:
     """
     names = ("topics", "partitions", "groups", "under_replicated", "under_min_isr", "offline")
     worst = ("under_replicated", "under_min_isr", "offline", "lag", "time_lag_seconds")
-    aggregates = [
-        pl.col("brokers_known").max().alias("brokers_known_max"),
-        pl.col("brokers_alive").min().alias("brokers_alive_min"),
-        *(last_known(name).alias(f"{name}_last") for name in (*names, "lag")),
-        *(pl.col(name).max().alias(f"{name}_max") for name in worst),
-        *flow_of_samples("log_end", "arrived"),
-        *flow_of_samples("committed", "consumed"),
-        total("resets"),
-        pl.len().alias("samples"),
-        (pl.col("failed") > 0).sum().alias("unknown_samples"),
-        pl.col("interval_seconds").min(),
-    ]
     rows = polls.with_columns(
         minute_of("observed_at").alias("window_start"),
         pl.col("cluster").rank("dense").alias("_series"),
-    ).sort("_series", "observed_at")
-    return windows(rows, SERIES, aggregates, number="_series")
+        (pl.col("failed") > 0).fill_null(False).alias("_is_unknown"),
+    )
+    runs = Runs(rows.sort("_series", "observed_at"), "_series")
+    aggregates = {
+        "brokers_known_max": runs.most("brokers_known"),
+        "brokers_alive_min": runs.least("brokers_alive"),
+        **{f"{name}_last": runs.last(name) for name in (*names, "lag")},
+        **{f"{name}_max": runs.most(name) for name in worst},
+        **flow_of_samples(runs, "log_end", "arrived"),
+        **flow_of_samples(runs, "committed", "consumed"),
+        "resets": runs.total("resets"),
+        "unknown_samples": runs.total("_is_unknown"),
+        "samples": runs.lengths(),
+        "interval_seconds": runs.least("interval_seconds"),
+    }
+    return windows(runs, SERIES, aggregates)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from spark_metrics.rollups.aggregates import flow_of_samples, last_known, windows
+from spark_metrics.rollups.aggregates import coverage, flow_of_samples, windows
+from spark_metrics.rollups.runs import Runs
 
 SERIES = ("cluster", "source", "name")
 COUNTERS = ("log_end",)
@@ -22,15 +23,15 @@ def dead_letter_minutes(samples: pl.DataFrame) -> pl.DataFrame:
     unknown = pl.col("retained").is_null() | (
         pl.col("redrive_group").is_not_null() & pl.col("unprocessed").is_null()
     )
-    aggregates = [
-        pl.col("unprocessed").max().alias("unprocessed_max"),
-        last_known("unprocessed").alias("unprocessed_last"),
-        pl.col("retained").max().alias("retained_max"),
-        last_known("retained").alias("retained_last"),
-        *flow_of_samples("log_end", "arrived"),
-        pl.col("resets").sum(),
-        pl.len().alias("samples"),
-        unknown.sum().alias("unknown_samples"),
-        pl.col("interval_seconds").first(),
-    ]
-    return windows(samples, SERIES, aggregates, number="_series")
+    runs = Runs(samples.with_columns(unknown.alias("_is_unknown")), "_series")
+    aggregates = {
+        "unprocessed_max": runs.most("unprocessed"),
+        "unprocessed_last": runs.last("unprocessed"),
+        "retained_max": runs.most("retained"),
+        "retained_last": runs.last("retained"),
+        **flow_of_samples(runs, "log_end", "arrived"),
+        "resets": runs.total("resets"),
+        "unknown_samples": runs.total("_is_unknown"),
+        **coverage(runs),
+    }
+    return windows(runs, SERIES, aggregates)

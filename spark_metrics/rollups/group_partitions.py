@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from spark_metrics.rollups.aggregates import (
-    flow_of_samples,
-    lag_of_samples,
-    last_known,
-    windows,
-)
+from spark_metrics.rollups.aggregates import coverage, flow_of_samples, lag_of_samples, windows
+from spark_metrics.rollups.runs import Runs
 
 SERIES = ("cluster", "group", "topic", "partition")
 COUNTERS = ("log_end", "committed")
@@ -24,19 +20,19 @@ def group_partition_minutes(samples: pl.DataFrame) -> pl.DataFrame:
     Returns:
         One row a series and minute, with the columns that ``finished`` completes.
     """
-    aggregates = [
-        *lag_of_samples(),
-        pl.col("time_lag_seconds").max().alias("time_lag_seconds_max"),
-        last_known("time_lag_seconds").alias("time_lag_seconds_last"),
-        last_known("committed").alias("committed_last"),
-        last_known("log_start").alias("log_start_last"),
-        last_known("log_end").alias("log_end_last"),
-        pl.col("lost_messages").max().alias("lost_messages_max"),
-        *flow_of_samples("log_end", "arrived"),
-        *flow_of_samples("committed", "consumed"),
-        pl.col("resets").sum(),
-        pl.len().alias("samples"),
-        pl.col("lag").null_count().alias("unknown_samples"),
-        pl.col("interval_seconds").first(),
-    ]
-    return windows(samples, SERIES, aggregates, number="_series", histogram=True)
+    runs = Runs(samples, "_series")
+    aggregates = {
+        **lag_of_samples(runs),
+        "time_lag_seconds_max": runs.most("time_lag_seconds"),
+        "time_lag_seconds_last": runs.last("time_lag_seconds"),
+        "committed_last": runs.last("committed"),
+        "log_start_last": runs.last("log_start"),
+        "log_end_last": runs.last("log_end"),
+        "lost_messages_max": runs.most("lost_messages"),
+        **flow_of_samples(runs, "log_end", "arrived"),
+        **flow_of_samples(runs, "committed", "consumed"),
+        "resets": runs.total("resets"),
+        "unknown_samples": runs.unknown("lag"),
+        **coverage(runs),
+    }
+    return windows(runs, SERIES, aggregates)

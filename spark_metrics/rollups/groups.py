@@ -6,13 +6,14 @@ import polars as pl
 
 from lake.carried import series_ids
 from spark_metrics.rollups.aggregates import (
+    coverage,
     flow_of_polls,
     flow_of_samples,
     lag_of_samples,
-    last_known,
     total,
     windows,
 )
+from spark_metrics.rollups.runs import Runs
 from spark_metrics.rollups.samples import with_cadence
 
 SERIES = ("cluster", "group")
@@ -61,21 +62,23 @@ def group_minutes(polls: pl.DataFrame) -> pl.DataFrame:
     partition.
     """
     is_unknown = (pl.col("unknown_partitions") > 0) | (pl.col("partitions") == 0)
-    aggregates = [
-        *lag_of_samples(),
-        pl.col("time_lag_seconds").max().alias("time_lag_seconds_max"),
-        last_known("time_lag_seconds").alias("time_lag_seconds_last"),
-        pl.col("lost_messages").max().alias("lost_messages_max"),
-        last_known("members").alias("members_last"),
-        last_known("_seen").alias("partitions_last"),
-        pl.col("unknown_partitions").max().alias("unknown_partitions_max"),
-        *flow_of_samples("log_end", "arrived"),
-        *flow_of_samples("committed", "consumed"),
-        total("resets"),
-        pl.len().alias("samples"),
-        is_unknown.sum().alias("unknown_samples"),
-        pl.col("interval_seconds").first(),
-    ]
-    seen = pl.when(pl.col("partitions") > 0).then("partitions").alias("_seen")
-    rows = polls.with_columns(series_ids(polls, SERIES), seen).sort("_series", "observed_at")
-    return windows(rows, SERIES, aggregates, number="_series", histogram=True)
+    seen = pl.when(pl.col("partitions") > 0).then("partitions")
+    rows = polls.with_columns(
+        series_ids(polls, SERIES), is_unknown.alias("_is_unknown"), seen.alias("_seen")
+    )
+    runs = Runs(rows.sort("_series", "observed_at"), "_series")
+    aggregates = {
+        **lag_of_samples(runs),
+        "time_lag_seconds_max": runs.most("time_lag_seconds"),
+        "time_lag_seconds_last": runs.last("time_lag_seconds"),
+        "lost_messages_max": runs.most("lost_messages"),
+        "members_last": runs.last("members"),
+        "partitions_last": runs.last("_seen"),
+        "unknown_partitions_max": runs.most("unknown_partitions"),
+        **flow_of_samples(runs, "log_end", "arrived"),
+        **flow_of_samples(runs, "committed", "consumed"),
+        "resets": runs.total("resets"),
+        "unknown_samples": runs.total("_is_unknown"),
+        **coverage(runs),
+    }
+    return windows(runs, SERIES, aggregates)

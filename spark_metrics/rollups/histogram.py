@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import polars as pl
+
+from spark_metrics.rollups.runs import Numbers, Runs, lists
 
 RELATIVE_ERROR = 0.02
 """How far a percentile told from the histogram may be from the sample of that rank, as a share."""
@@ -35,40 +38,45 @@ def bucket(name: str) -> pl.Expr:
     return pl.when(value > 0).then(number).when(value == 0).then(0).cast(pl.Int32)
 
 
-def with_histogram(windows: pl.DataFrame, entries: pl.DataFrame, window: str) -> pl.DataFrame:
-    """Add the histogram's two columns: distinct buckets in order, and their counts.
+def histogram_of(runs: Runs, name: str) -> list[pl.Series]:
+    """Return the histogram of each window's known values: distinct buckets in order, and counts.
 
     Args:
-        windows: Rows with the number ``window``.
-        entries: Entries with ``window``, bucket (null: none) and count, to be added up.
-        window: The name of the number.
+        runs: Rows in windows.
+        name: The column of counts.
     """
-    known = entries.filter(pl.col("bucket").is_not_null())
-    place = (pl.col(window).cast(pl.Int64) * _MOST_BUCKETS + pl.col("bucket")).alias("place")
-    summed = known.select(place, "count").group_by("place").agg(pl.col("count").sum()).sort("place")
-    lists = (
-        summed.select(
-            (pl.col("place") // _MOST_BUCKETS).cast(windows.schema[window]).alias(window),
-            (pl.col("place") % _MOST_BUCKETS).cast(pl.Int32).alias(BUCKETS),
-            pl.col("count").cast(pl.Int32).alias(COUNTS),
-        )
-        .with_columns(pl.col(window).set_sorted())
-        .group_by(window, maintain_order=True)
-        .agg(BUCKETS, COUNTS)
-    )
-    nothing = pl.lit([], pl.List(pl.Int32))
-    return windows.join(lists, on=window, how="left", maintain_order="left").with_columns(
-        pl.col(BUCKETS).fill_null(nothing), pl.col(COUNTS).fill_null(nothing)
-    )
+    numbers = runs.rows.select(bucket(name)).to_series()
+    is_known = numbers.is_not_null().to_numpy()
+    owners, buckets = runs.number[is_known], numbers.drop_nulls().to_numpy()
+    return _added(owners, buckets, None, len(runs))
 
 
-def entries(rows: pl.DataFrame, window: str) -> pl.DataFrame:
-    """Return the entries of the rows' histograms, for ``with_histogram``."""
-    return (
-        rows.select(window, pl.col(BUCKETS).alias("bucket"), pl.col(COUNTS).alias("count"))
-        .filter(pl.col("bucket").list.len() > 0)
-        .explode("bucket", "count")
-    )
+def merged(runs: Runs) -> list[pl.Series]:
+    """Return the sum of the histograms of each window's rows: buckets in order, and counts."""
+    entries = runs.rows.select(BUCKETS, COUNTS, pl.Series("owner", runs.number))
+    entries = entries.filter(pl.col(BUCKETS).list.len() > 0).explode(BUCKETS, COUNTS)
+    owners, buckets, counts = (entries[name].to_numpy() for name in ("owner", BUCKETS, COUNTS))
+    return _added(owners, buckets, counts, len(runs))
+
+
+def _added(
+    owners: Numbers, buckets: Numbers, counts: Numbers | None, count: int
+) -> list[pl.Series]:
+    """Add up the counts of each owner's bucket, and return them as lists; no counts: one each."""
+    places = owners * _MOST_BUCKETS + buckets
+    if counts is None:
+        places.sort()
+    else:
+        order = np.argsort(places)
+        places, counts = places[order], counts[order]
+    starts = np.flatnonzero(np.diff(places, prepend=-1))
+    if counts is None:
+        sums = np.diff(starts, append=len(places))
+    else:
+        sums = np.add.reduceat(counts, starts) if len(starts) else counts
+    distinct = places[starts]
+    columns = [(distinct % _MOST_BUCKETS).astype(np.int32), sums.astype(np.int32)]
+    return lists(distinct // _MOST_BUCKETS, columns, count)
 
 
 def size() -> pl.Expr:

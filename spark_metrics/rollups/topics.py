@@ -6,13 +6,14 @@ import polars as pl
 
 from lake.carried import series_ids
 from spark_metrics.rollups.aggregates import (
+    coverage,
     flow_of_polls,
     flow_of_samples,
-    last_known,
     per_second,
     total,
     windows,
 )
+from spark_metrics.rollups.runs import Runs
 
 SERIES = ("cluster", "topic")
 COUNTERS = ("log_end",)
@@ -69,21 +70,21 @@ def topic_minutes(polls: pl.DataFrame) -> pl.DataFrame:
 
     A poll is unknown when the offsets of any partition were.
     """
-    aggregates = [
-        last_known("retained").alias("retained_last"),
-        last_known("log_end").alias("log_end_last"),
-        last_known("size_bytes").alias("size_bytes_last"),
-        last_known("partitions").alias("partitions_last"),
-        pl.col("under_replicated").max().alias("under_replicated_max"),
-        pl.col("under_min_isr").max().alias("under_min_isr_max"),
-        pl.col("offline").max().alias("offline_max"),
-        pl.col("busiest").max(),
-        *flow_of_samples("log_end", "arrived"),
-        pl.col("resets").sum(),
-        pl.len().alias("samples"),
-        (pl.col("unknown_partitions") > 0).sum().alias("unknown_samples"),
-        pl.col("interval_seconds").first(),
-    ]
-    rows = polls.sort("_topic", "observed_at")
-    minutes = windows(rows, SERIES, aggregates, number="_topic")
-    return minutes.with_columns(per_second("busiest", "arrived").alias("busiest_partition_ratio"))
+    is_unknown = (pl.col("unknown_partitions") > 0).alias("_is_unknown")
+    runs = Runs(polls.with_columns(is_unknown).sort("_topic", "observed_at"), "_topic")
+    aggregates = {
+        "retained_last": runs.last("retained"),
+        "log_end_last": runs.last("log_end"),
+        "size_bytes_last": runs.last("size_bytes"),
+        "partitions_last": runs.last("partitions"),
+        "under_replicated_max": runs.most("under_replicated"),
+        "under_min_isr_max": runs.most("under_min_isr"),
+        "offline_max": runs.most("offline"),
+        "busiest": runs.most("busiest"),
+        **flow_of_samples(runs, "log_end", "arrived"),
+        "resets": runs.total("resets"),
+        "unknown_samples": runs.total("_is_unknown"),
+        **coverage(runs),
+    }
+    ratio = per_second("busiest", "arrived").alias("busiest_partition_ratio")
+    return windows(runs, SERIES, aggregates).with_columns(ratio)

@@ -8,13 +8,8 @@ from lake.carried import series_ids
 from lake.schema import Table
 from lake.tables import GRAINS_SECONDS
 from spark_metrics.rollups import histogram
-from spark_metrics.rollups.aggregates import (
-    QUANTILE,
-    last_known,
-    per_second,
-    samples_expected,
-    total,
-)
+from spark_metrics.rollups.aggregates import QUANTILE, per_second, samples_expected
+from spark_metrics.rollups.runs import Runs
 
 MINUTE, HOUR, DAY = GRAINS_SECONDS
 PARTITIONED_BY = ("date", "grain_seconds", "part")
@@ -63,54 +58,39 @@ def coarser(rows: pl.DataFrame, table: Table, grain_seconds: int) -> pl.DataFram
         grain_seconds: The coarser grain.
     """
     series = tuple(name for name in table.key if name not in ("grain_seconds", "window_start"))
-    start = pl.col("window_start").dt.truncate(f"{grain_seconds}s")
-    rows = rows.with_columns(series_ids(rows, series), start.alias("_start"))
-    rows = rows.sort("_series", "window_start")
-    begins = (pl.col("_series") != pl.col("_series").shift(1)) | (
-        pl.col("_start") != pl.col("_start").shift(1)
-    )
-    rows = rows.with_columns(begins.fill_null(True).cum_sum().set_sorted().alias("_window"))
-    names = [
-        name
-        for name in table.polars_schema.names()
-        if name not in (*table.key, *_DERIVED, *_LAG) and name in rows.columns
-    ]
-    windows = rows.group_by("_window", maintain_order=True).agg(
-        *(pl.col(name).first() for name in series),
-        pl.col("_start").first().alias("window_start"),
-        *(_merged(table, name).alias(name) for name in names),
-    )
+    start = pl.col("window_start").dt.truncate(f"{grain_seconds}s").alias("_start")
+    numbered = rows.with_columns(series_ids(rows, series), start)
+    runs = Runs(numbered.sort("_series", "window_start"), "_series", "_start")
+    columns = {name: runs.first(name) for name in series}
+    columns["window_start"] = runs.first("_start")
+    for name in table.polars_schema.names():
+        if name not in (*table.key, *_DERIVED, *_LAG) and name in rows.columns:
+            columns[name] = _merged(table, name, runs)
     if histogram.BUCKETS in table.polars_schema:
-        entries = histogram.entries(rows, "_window")
-        windows = histogram.with_histogram(windows, entries, "_window")
+        columns[histogram.BUCKETS], columns[histogram.COUNTS] = histogram.merged(runs)
+    windows = pl.DataFrame(columns)
+    if histogram.BUCKETS in table.polars_schema:
         p95 = histogram.quantile(QUANTILE, "lag_min", "lag_max")
         windows = windows.with_columns(p95.alias("lag_p95"))
     return finished(windows, table, grain_seconds)
 
 
-def _merged(table: Table, name: str) -> pl.Expr:
+def _merged(table: Table, name: str, runs: Runs) -> pl.Series:
     """Return the aggregate of one column, by its name."""
-    column = pl.col(name)
     if name == "lag_mean":
-        return _weighted(column, histogram.size())
+        return runs.weighted_mean(name, runs.rows.select(histogram.size()).to_series())
     if name == "busiest_partition_ratio":
         # The busiest partition's share in each minute, weighted by the minute's messages.
-        return _weighted(column, pl.col("arrived"))
+        return runs.weighted_mean(name, runs.rows["arrived"])
     if name in _LAST or name.endswith("_last"):
-        return last_known(name)
+        return runs.last(name)
     if name in _SUMS:
-        return total(name)
+        return runs.total(name)
     if name == "generated" or name.endswith("_max"):
-        return column.max()
+        return runs.most(name)
     if name.endswith("_min"):
-        return column.min()
+        return runs.least(name)
     raise ValueError(f"{table.name}: nothing says how {name} merges")
-
-
-def _weighted(value: pl.Expr, weight: pl.Expr) -> pl.Expr:
-    """Return the mean of what is known, null where nothing is."""
-    weights = pl.when(value.is_not_null()).then(weight).sum()
-    return pl.when(weights > 0).then((value * weight).sum() / weights)
 
 
 def placed(rows: pl.DataFrame, table: Table, grain_seconds: int) -> pl.DataFrame:
