@@ -14,6 +14,7 @@ from alerting.attention_facts import (
     GroupFact,
     IdleFact,
 )
+from alerting.group_words import group_words
 from alerting.samples import Status
 from alerting.words import count, duration, messages, plural, rate
 
@@ -186,33 +187,14 @@ def replication_items(cluster: ClusterFact) -> list[AttentionItem]:
     return items
 
 
-_STEPS: dict[Status, tuple[Severity, str, str]] = {
-    Status.LOSING_DATA: (
-        Severity.ACT_NOW,
-        "loses data",
-        "Raise the topic's retention at once, then find out why the group is late.",
-    ),
-    Status.STOPPED: (Severity.ACT_NOW, "stopped", "Start its consumers."),
-    Status.STALLED: (
-        Severity.ACT_NOW,
-        "stalled",
-        "Look at the handler's log at the committed offset; more consumers will not help.",
-    ),
-    Status.FALLING_BEHIND: (
-        Severity.WATCH,
-        "falls behind",
-        "See what the Scaling page advises and what it cannot tell.",
-    ),
-    Status.REWOUND: (
-        Severity.WATCH,
-        "was rewound",
-        "Ask whether the reset was meant; messages will be handled a second time.",
-    ),
-    Status.UNKNOWN: (Severity.UNKNOWN, "is unknown", "See Collection health for what is missing."),
+_SEVERITIES: dict[Status, Severity] = {
+    Status.LOSING_DATA: Severity.ACT_NOW,
+    Status.STOPPED: Severity.ACT_NOW,
+    Status.STALLED: Severity.ACT_NOW,
+    Status.FALLING_BEHIND: Severity.WATCH,
+    Status.REWOUND: Severity.WATCH,
+    Status.UNKNOWN: Severity.UNKNOWN,
 }
-
-
-_STOPPED_SINK = "See on the page of Kafka Connect why its connector does not run, and restart it."
 
 
 def group_item(fact: GroupFact, facts: AttentionFacts) -> AttentionItem | None:
@@ -224,10 +206,9 @@ def group_item(fact: GroupFact, facts: AttentionFacts) -> AttentionItem | None:
     ]
     until = min(deadlines) if deadlines else None
     status = fact.status
-    if status.status in _STEPS:
-        severity, verb, step = _STEPS[status.status]
-        if status.status is Status.STOPPED and fact.kind == "connect":
-            step = _STOPPED_SINK
+    words = group_words(status.status, fact.kind)
+    if words is not None:
+        severity, verb, step = _SEVERITIES[status.status], words.verb, words.step
     elif until is not None:
         severity, verb = Severity.WATCH, "is close to losing data"
         step = "Raise the topic's retention until the group has caught up."

@@ -79,7 +79,11 @@ class Waiting:
     @property
     def is_crashing(self) -> bool:
         """Whether members come and go, and nothing is read."""
-        return self.returns >= _RETURNS
+        return _is_crashing(self.returns)
+
+
+def _is_crashing(returns: int) -> bool:
+    return returns >= _RETURNS
 
 
 def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> Waiting:
@@ -135,7 +139,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
     pauses = Pauses(usual if seen else None, seen)
     return Waiting(
         trail.since,
-        trail.seconds + (trail.away_seconds if trail.returns >= _RETURNS else 0.0),
+        trail.seconds + (trail.away_seconds if _is_crashing(trail.returns) else 0.0),
         last_advance,
         trail.was_away,
         trail.was_rebalancing,

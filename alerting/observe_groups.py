@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from alerting.deadline import Backlog, DeadlineState, Retention, data_loss_deadline
+from alerting.group_words import group_words
 from alerting.rules import Observation
 from alerting.samples import GroupStatus, PartitionStatus, Status
 from alerting.windows import GroupKey
@@ -19,53 +20,13 @@ WATCH_RATIO = 0.5
 _LATE = frozenset({Status.FALLING_BEHIND, Status.STALLED, Status.STOPPED, Status.REWOUND})
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """How a status reads in a message."""
-
-    check: str
-    verb: str
-    cause: str
-    step: str
-
-
-_WORDS: dict[Status, _Words] = {
-    Status.LOSING_DATA: _Words(
-        "losing_data",
-        "loses data",
-        "It is later than its topic's retention is long.",
-        "Raise the topic's retention at once, then find out why the group is late.",
-    ),
-    Status.STOPPED: _Words(
-        "stopped",
-        "stopped",
-        "Its consumers were shut down, crashed, or cannot join the group.",
-        "Start its consumers; if they run, look at their log for why they left the group.",
-    ),
-    Status.STALLED: _Words(
-        "stalled",
-        "stalled",
-        "A message that the handler cannot get past, or a call in the handler that hangs.",
-        "Look at the handler's log at the committed offset; more consumers will not help.",
-    ),
-    Status.FALLING_BEHIND: _Words(
-        "falling_behind",
-        "falls behind",
-        "More arrives than its consumers can process.",
-        "See what the Scaling page advises and what it cannot tell.",
-    ),
-    Status.REWOUND: _Words(
-        "rewound",
-        "was rewound",
-        "Its offsets were reset, or a restored backup committed old ones.",
-        "Ask whether the reset was meant; messages will be handled a second time.",
-    ),
-    Status.UNKNOWN: _Words(
-        "unknown",
-        "is unknown",
-        "Its offsets or its topics' log ends could not be read.",
-        "See Collection health for what is missing.",
-    ),
+_CHECKS: dict[Status, str] = {
+    Status.LOSING_DATA: "losing_data",
+    Status.STOPPED: "stopped",
+    Status.STALLED: "stalled",
+    Status.FALLING_BEHIND: "falling_behind",
+    Status.REWOUND: "rewound",
+    Status.UNKNOWN: "unknown",
 }
 
 
@@ -78,12 +39,14 @@ class GroupExtras:
         idle_members: Members without a partition; None is unknown.
         retentions: What its topics keep, by name; a topic that lacks is unknown.
         bytes_per_message: Mean size on disk, by topic.
+        kind: What the group is (``group_words``), where known.
     """
 
     members: int | None = None
     idle_members: int | None = None
     retentions: Mapping[str, Retention] | None = None
     bytes_per_message: Mapping[str, float] | None = None
+    kind: str | None = None
 
 
 _NOTHING = GroupExtras()
@@ -116,10 +79,10 @@ def _of_group(
     numbers = status.numbers
     if status.status is Status.UNKNOWN:
         # Nothing can be said of it: what fires goes on firing.
-        for words in _WORDS.values():
-            if words.check != "unknown":
-                yield Observation(words.check, labels, None)
-    words_now = _WORDS.get(status.status)
+        for check in _CHECKS.values():
+            if check != "unknown":
+                yield Observation(check, labels, None)
+    words_now = group_words(status.status, extra.kind)
     if status.status is Status.FALLING_BEHIND and not status.is_lasting:
         # Perhaps a peak that passes: no reason to begin, nor to end what was told before.
         words_now = None
@@ -133,7 +96,7 @@ def _of_group(
         if status.status is Status.UNKNOWN:
             value = 1.0
         yield Observation(
-            words_now.check,
+            _CHECKS[status.status],
             labels,
             value,
             f"{key.group} {words_now.verb}",
@@ -277,6 +240,6 @@ def group_extras(
     for row in groups.iter_rows(named=True):
         kept, bytes_each = by_cluster.get(row["cluster"], ({}, {}))
         found[GroupKey(row["cluster"], row["group"])] = GroupExtras(
-            row["members"], row["idle_members"], kept, bytes_each
+            row["members"], row["idle_members"], kept, bytes_each, row["kind"]
         )
     return found

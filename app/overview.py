@@ -29,7 +29,7 @@ def deadline(item: AttentionItem, now: datetime) -> str:
     if item.until is None:
         return "hurts now" if item.severity is Severity.ACT_NOW else ""
     left = item.until - now.timestamp()
-    if left <= 0:
+    if left < 1:
         return "data is being lost now"
     verb = "deleted" if item.kind is Kind.DEAD_LETTERS else "data lost"
     return f"{verb} in **{duration(left)}**"

@@ -111,14 +111,19 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         return None
     if facts.status.status not in (Status.STOPPED, Status.LOSING_DATA, Status.REWOUND):
         return None
+    step = "Start the consumers that were there; their number is a question for when they run."
+    if facts.kind == "connect":
+        step = (
+            "See on the page of Kafka Connect why its connector does not run, and restart it; how "
+            "many tasks it needs is a question for when they run."
+        )
     return Recommendation(
         Kind.START_CONSUMERS,
         facts.cluster,
         facts.group,
         Severity.ACT_NOW,
         Confidence.HIGH,
-        f"Nobody consumes and {messages(lag)} wait. Start the consumers that were there; their "
-        "number is a question for when they run.",
+        f"Nobody consumes and {messages(lag)} wait. {step}",
         quantity="consumers",
         current=0,
         unknown_reason="how many consumers ran before was not looked at",

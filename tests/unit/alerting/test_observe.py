@@ -13,8 +13,10 @@ from alerting.defaults import DEFAULT_RULES
 from alerting.frames import Frames
 from alerting.memory import GroupMemory
 from alerting.observe import Seen, evaluate_cluster, group_statuses, observe
+from alerting.observe_groups import GroupExtras, group_observations
 from alerting.reading import read_frames
 from alerting.replay import replay
+from alerting.samples import GroupStatus, LagNumbers, Status
 from alerting.windows import GroupKey
 from config.settings import LakeSettings
 from lake.schema import Table
@@ -144,6 +146,23 @@ def test_an_exception_class_is_new_only_where_there_is_an_earlier_time() -> None
     new = pl.concat([letters(7200, "a.ValueError"), letters(0, "a.ValueError", "b.KeyError")])
     seen = look((DEAD_LETTERS, new))
     assert found(seen)["DeadLetterNewReason"] == {"source": "kafka", "name": "t.dlq"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("connect", "Kafka Connect"), ("plain", "Start its consumers")]
+)
+def test_an_alert_of_a_stopped_group_says_who_starts_it(kind: str, expected: str) -> None:
+    key = GroupKey("demo", "connect-export")
+    now = NOW.timestamp()
+    worst = ("orders", 0)
+    status = GroupStatus(
+        Status.STOPPED, "Nobody consumes.", now - 300, False, LagNumbers(lag=5), worst, 0, ()
+    )
+
+    seen = group_observations({key: status}, {key: GroupExtras(0, 0, kind=kind)}, now=now)
+
+    [stopped] = [one for one in seen if one.check == "stopped"]
+    assert expected in stopped.step
 
 
 def test_connectors_and_queues() -> None:

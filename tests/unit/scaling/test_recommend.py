@@ -243,6 +243,19 @@ def test_stopped_group_is_started_not_scaled() -> None:
     assert advice.proposed is None and advice.unknown_reason
 
 
+def test_connector_of_a_stopped_sink_is_restarted() -> None:
+    stopped = facts(
+        six(members=0, state="empty", capacity=constant(0.0), backlog=500),
+        holders=lambda p: None,
+        kind="connect",
+    )
+
+    [advice] = recommend_group(stopped)
+
+    assert advice.kind is Kind.START_CONSUMERS
+    assert "Kafka Connect" in advice.reason and "consumers" not in advice.reason
+
+
 def test_next_generation_group_is_advised_like_a_classic_one() -> None:
     late = facts(
         six(arrival=constant(200.0), capacity=constant(150.0)),
