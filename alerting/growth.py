@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 
 from alerting.samples import StatusRules
 
@@ -26,6 +27,9 @@ _MARGIN = 0.1
 _SLOWER = 0.97
 _A_LITTLE_SLOWER = 0.99
 _GAP = 0.25
+_SHRINKING_SECONDS = 3600.0
+_LEAST_SHRINKING_SECONDS = 1200.0
+_SHRUNK = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +162,46 @@ def _consumed(past: Sequence[Point]) -> float:
     return max(0.0, (end[2] - begin[2]) / (end[0] - begin[0]))
 
 
-def age_of(points: Sequence[Point]) -> float | None:
-    """Return how long ago the log end passed the committed offset; None: before all points."""
+def shrinks_since(points: Sequence[Point]) -> float | None:
+    """Return since when the lag shrinks, if slower than the noise of minutes; None: it does not.
+
+    The mean of each third of the last hour must be below the one before, the last a twentieth
+    below the first.
+    """
+    if not points:
+        return None
+    first_of = bisect_left(points, points[-1][0] - _SHRINKING_SECONDS, key=itemgetter(0))
+    recent = points[first_of:]
+    if recent[-1][0] - recent[0][0] < _LEAST_SHRINKING_SECONDS:
+        return None
+    begin, end = recent[0][0], recent[-1][0]
+    third = (end - begin) / 3
+    means = []
+    for number in range(3):
+        since = begin + number * third
+        lags = [lag for at, _, _, lag in recent if since <= at <= since + third]
+        if not lags:
+            return None
+        means.append(sum(lags) / len(lags))
+    first, middle, last = means
+    return begin if first > middle > last and last <= _SHRUNK * first else None
+
+
+def age_of(points: Sequence[Point], end_lag: int) -> float | None:
+    """Return how long ago the log end passed the oldest waiting message; None: before all points.
+
+    Args:
+        points: In order of time.
+        end_lag: Where no more than that came after the committed offset at first, these are
+            markers of transactions: they do not wait, however old they are.
+    """
     now, _, committed, _ = points[-1]
     if points[0][1] > committed:
         return None
     index = bisect_right(points, committed, key=lambda point: point[1])
+    if index < len(points) and points[index][1] - committed <= end_lag:
+        committed += end_lag
+        index = bisect_right(points, committed, key=lambda point: point[1])
     if index >= len(points):
         return 0.0
     before, after = points[index - 1], points[index]

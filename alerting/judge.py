@@ -25,11 +25,13 @@ class Peers:
 
     Attributes:
         advanced_at: Newest commit of any of them, in Unix seconds.
+        advances_alone: How often the offset of any of them grew since the group has no members.
         commit_period_seconds: Their usual commit period; None where none was learnt.
         are_draining: Whether one of them works off a backlog: what it takes, others lack.
     """
 
     advanced_at: float | None = None
+    advances_alone: int = 0
     commit_period_seconds: float | None = None
     are_draining: bool = False
 
@@ -170,11 +172,14 @@ def _rewound(found: Measurement) -> _Verdict | None:
 def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | None:
     """Judge a group without members; one that still commits assigns its partitions itself."""
     absence = found.absence
-    if found.members != 0 or absence is None:
+    if found.members or absence is None:
         return None
+    if found.newest.at - absence.seen_at > rules.stop_seconds:
+        return None  # what was known of its members is too old
     absent = found.newest.at - absence.since
     last = max((at for at in (found.last_advance_at, peers.advanced_at) if at), default=None)
-    if absence.commits_alone or (last is not None and last > absence.since):
+    is_working = peers.advances_alone > 1 and last is not None and last > absence.since
+    if absence.commits_alone or is_working:
         return None
     if found.waiting.is_crashing and found.waiting.seconds >= rules.away_freeze_seconds:
         return None  # they come and go: that is no stop, and no restart
@@ -309,6 +314,13 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
             Status.CATCHING_UP,
             f"Catching up: {_flow(trend)}{_waits(lag, behind)}{left}.",
             found.highest_at,
+        )
+    if found.shrinks_since is not None:
+        return _Verdict(
+            Status.CATCHING_UP,
+            f"Catching up slowly: {_flow(trend)}{_waits(lag, behind)}, less than before for "
+            f"{duration(found.newest.at - found.shrinks_since)}.",
+            found.shrinks_since,
         )
     if growth is not None and is_lasting:
         return _Verdict(

@@ -176,7 +176,10 @@ def _peers(measured: Sequence[Measurement | None], rules: StatusRules) -> Peers:
         for one in found
     )
     return Peers(
-        max(advances) if advances else None, median(periods) if periods else None, draining
+        max(advances) if advances else None,
+        max((one.absence.advances for one in found if one.absence is not None), default=0),
+        median(periods) if periods else None,
+        draining,
     )
 
 

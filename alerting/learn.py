@@ -11,6 +11,7 @@ from alerting.samples import THINNED_TO, Sample, StatusRules
 _WITHOUT_MEMBERS = frozenset({"empty", "dead"})
 _BACKLOG_OF_A_RUN = 20
 _GAP_POLLS = 2.5
+_LATE_POLLS = 2.0
 _OUTLIER = 3.0
 _COMMITS_ALONE = 3
 _RETURNS = 2
@@ -91,7 +92,8 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
 
     The clock starts when messages wait, and again at each commit: an idle partition has no
     commits either. Only a pause between two commits teaches: the one at first sight, or after
-    nothing had waited, is but a part of one. It counts as far as samples saw it.
+    nothing had waited, is but a part of one. It counts as far as samples saw it. Where members
+    could not be read, what was known of them last holds.
 
     Args:
         samples: In order of time.
@@ -106,11 +108,17 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
     longest, second, seen = 0.0, 0.0, 0
     resumed_at, longest_ended_at = None, None
     now = samples[-1].at
+    gap = _GAP_POLLS * poll_seconds
+    away = False
     for sample in samples:
-        away = members_of(sample) == 0
+        members = members_of(sample)
+        if members is not None:
+            away = members == 0
         if sample.committed is not None:
             if committed is not None and sample.committed > committed:
-                if pause_from is not None and waited_at is not None:
+                # Of thinned samples each has a commit: they say nothing of the time between two.
+                is_seen = waited_at is not None and sample.at - waited_at <= gap
+                if pause_from is not None and waited_at is not None and is_seen:
                     pause = waited_at - pause_from + poll_seconds
                     if pause >= longest:
                         longest_ended_at = sample.at
@@ -129,7 +137,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
             if last_advance != sample.at:
                 pause_from = waited_at = None
             continue
-        trail.add(sample, away, waited_at, now, _GAP_POLLS * poll_seconds)
+        trail.add(sample, away, waited_at, now, gap)
         if away:
             pause_from = None
         waited_at = None if away else sample.at
@@ -200,6 +208,9 @@ class Absence:
         longest_seconds: The longest earlier absence that it came back from; 0 without one.
         commits_alone: Whether it has committed again and again without a member ever having been
             seen: its consumers assign their partitions themselves.
+        seen_at: The newest sample in which members could be read.
+        advances: How often the committed offset grew meanwhile. Once is no sign of life: an
+            operator may have moved it.
     """
 
     since: float
@@ -207,6 +218,8 @@ class Absence:
     longest_seconds: float
     commits_alone: bool
     has_run: bool
+    seen_at: float
+    advances: int = 0
 
 
 @dataclass(slots=True)
@@ -266,8 +279,9 @@ def absence_of(
     if newest is None or members_of(newest):
         return None
     since: float | None = None
+    left_at: float | None = None
     committed: int | None = None
-    is_job, has_run, longest = False, False, 0.0
+    is_job, has_run, longest, advances = False, False, 0.0, 0
     run: _Run | None = None
     commits: list[float] = []
     had_members = False
@@ -281,14 +295,19 @@ def absence_of(
                 has_run = has_run or run.is_job(
                     _one_poll(samples, index, poll_seconds, rules), was_awaited=is_job
                 )
-                run = None
+                run, left_at, committed = None, sample.at, None
             if since is None:
                 since = sample.at
                 is_job = is_job or (index == 0 and _was_read(samples))
             elif committed is not None and (sample.committed or 0) > committed:
-                # It came and left between two of the thinned samples.
-                longest, since, has_run = max(longest, sample.at - since), sample.at, True
-                commits.append(sample.at)
+                # The last commits of a run may be seen after its members have left.
+                if left_at is None or sample.at - left_at > _LATE_POLLS * poll_seconds:
+                    commits.append(sample.at)
+                    advances += 1
+                    if _read_all(samples[index - 1], sample):
+                        # It came and left between two of the thinned samples.
+                        longest, since, has_run = max(longest, sample.at - since), sample.at, True
+            committed = sample.committed if sample.committed is not None else committed
         else:
             had_members = True
             if run is None:
@@ -296,12 +315,11 @@ def absence_of(
                 longest = max(longest, away)
                 run = _Run(sample.at, sample.lag, None, away, since is None)
             run.add(sample)
-            since = None
-        committed = sample.committed if sample.committed is not None else committed
+            since, advances = None, 0
     if since is None:
         return None
     commits_alone = not had_members and _are_close(commits)
-    return Absence(since, is_job or has_run, longest, commits_alone, has_run)
+    return Absence(since, is_job or has_run, longest, commits_alone, has_run, newest.at, advances)
 
 
 def _was_read(samples: Sequence[Sample]) -> bool:
@@ -311,6 +329,16 @@ def _was_read(samples: Sequence[Sample]) -> bool:
     little, is a group that stopped a moment ago just as well.
     """
     return samples[0].lag == 0
+
+
+def _read_all(before: Sample, sample: Sample) -> bool:
+    """Tell whether no more waits than came since the sample before.
+
+    Who moves the offsets of a group that is away, and leaves messages, has read nothing.
+    """
+    if sample.lag is None or sample.log_end is None or before.log_end is None:
+        return True
+    return sample.lag <= max(0, sample.log_end - before.log_end)
 
 
 def _are_close(commits: Sequence[float]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import itemgetter
 
-from alerting.growth import Growth, Point, age_of, growth_of
+from alerting.growth import Growth, Point, age_of, growth_of, shrinks_since
 from alerting.learn import (
     REBALANCING,
     Absence,
@@ -81,6 +81,7 @@ class Measurement:
         highest_at: When the lag was last at its highest.
         growth: How the lag has risen over all samples; None where it has not.
         resumed_at: When it last began again, after it was away or stood still.
+        shrinks_since: Since when the lag shrinks, if slowly; see ``growth.shrinks_since``.
         age_seconds: Time since the log end passed the committed offset; None where no sample is
             as old.
     """
@@ -106,6 +107,7 @@ class Measurement:
     highest_at: float | None
     growth: Growth | None
     resumed_at: float | None
+    shrinks_since: float | None
     age_seconds: float | None
 
     @property
@@ -220,6 +222,7 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
     is_open = recent is None or recent.direction == 0 or recent.arrival_per_second == 0
     lag = newest.lag
     rising = points if resumed_at is None else [one for one in points if one[0] >= resumed_at]
+    is_measured = bool(points) and points[-1][0] == newest.at
     return Measurement(
         window=window,
         newest=newest,
@@ -242,7 +245,8 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
         highest_at=max(lags, key=lambda point: (point[1], point[0]))[0] if lags else None,
         growth=growth_of(rising, period, rules) if lag and lag > end_lag else None,
         resumed_at=resumed_at,
-        age_seconds=age_of(points) if lag and points and points[-1][0] == newest.at else None,
+        shrinks_since=shrinks_since(rising) if lag and lag > end_lag else None,
+        age_seconds=age_of(points, end_lag) if lag and is_measured else None,
     )
 
 

@@ -9,7 +9,18 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import collect, commits, figures, forecasts, history, scaling, status, upkeep, workers
+from bench import (
+    advice,
+    collect,
+    commits,
+    figures,
+    forecasts,
+    history,
+    scaling,
+    status,
+    upkeep,
+    workers,
+)
 from bench.figures import Figure
 from bench.groups import broker_with_groups
 from simulation.traces import TraceError, read_traces
@@ -65,6 +76,15 @@ def group_sizing(
     _show(_scaling(groups), as_json)
 
 
+@app.command("advice")
+def advice_on_all(
+    groups: Annotated[int, typer.Option(min=1, help="How many groups of 15 partitions.")] = _LARGE,
+    as_json: JsonOption = False,
+) -> None:
+    """Time the advice job in Spark on all groups, lake to table; 4 GB of memory needed."""
+    _show(_advice(groups), as_json)
+
+
 @app.command("forecasts")
 def forecast_quality(
     traces: Annotated[
@@ -115,6 +135,7 @@ def everything(as_json: JsonOption = False) -> None:
             *_poll(_LARGE, 100),
             *_status(_LARGE, 10),
             *_scaling(_LARGE),
+            *_advice(_LARGE),
             *_commits(),
             *_forecasts(None),
             *_history(_LARGE, 24),
@@ -163,6 +184,11 @@ def _scaling(groups: int) -> list[Figure]:
         return scaling.measure(
             groups, _LARGE, lambda done: status.update(f"{done:,} of {groups:,} groups sized")
         )
+
+
+def _advice(groups: int) -> list[Figure]:
+    with Console(stderr=True).status(f"Advice on {groups:,} groups") as status:
+        return advice.measure(groups, status.update)
 
 
 def _workers(rows: int, groups: int) -> list[Figure]:

@@ -26,12 +26,14 @@ class Workload:
         partitions: Partitions a group.
         idle_ratio: Share of the partitions that are idle, in [0, 1].
         seed: Seed of everything drawn.
+        start: The first poll.
     """
 
     groups: int
     partitions: int = 15
     idle_ratio: float = 0.0
     seed: int = 1
+    start: datetime = START
     _polls: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -81,7 +83,7 @@ class Workload:
         Returns:
             group_offsets, partitions, groups and collections, with the columns of a sample.
         """
-        at = START + timedelta(seconds=INTERVAL_SECONDS) * self._polls
+        at = self.start + timedelta(seconds=INTERVAL_SECONDS) * self._polls
         self._polls += 1
         self._end = self._end + self._random.poisson(self._rates * INTERVAL_SECONDS)
         behind = np.where(self._random.random(self.rows) < 0.3, 0, self._random.random(self.rows))
@@ -112,7 +114,11 @@ class Workload:
             pl.Series("size_bytes", (self._end - self._start) * 700),
         )
         groups = self._groups.with_columns(
-            pl.lit("stable").alias("state"), pl.lit(5, pl.Int32).alias("members")
+            pl.lit("stable").alias("state"),
+            pl.lit("classic").alias("type"),
+            pl.lit("cooperative-sticky").alias("protocol"),
+            pl.lit(5, pl.Int32).alias("members"),
+            pl.lit("plain").alias("kind"),
         )
         counts = {"group_offsets": self.rows, "partitions": self.rows, "groups": groups.height}
         collections = pl.DataFrame(

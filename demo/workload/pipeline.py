@@ -13,6 +13,8 @@ from demo.workload.model import Group
 
 _TRANSACTION_SECONDS = 1.0
 _CALL_SECONDS = 8.0
+_STILL_SECONDS = 45.0
+"""A transaction whose calls all take as long as they may is done before that."""
 
 
 class Pipeline:
@@ -40,6 +42,8 @@ class Pipeline:
         self._name = f"{group.name}-{number}"
         self._paused = paused
         self._ended = threading.Event()
+        self._session_number = 0
+        self._moved_at = time.monotonic()
         self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
 
     @property
@@ -61,30 +65,59 @@ class Pipeline:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
+        """Have sessions, one after the other, until asked to end.
+
+        A call on a transaction may never return when brokers come and go, whatever its timeout:
+        a session that stands still is left behind, and the next one fences its producer.
+        """
         try:
             while not self._ended.is_set():
-                try:
-                    self._session()
-                except KafkaException as error:
-                    # A broker is gone, or the producer was fenced: begin anew from what is
-                    # committed. Nothing is lost or doubled, that is what transactions are for.
-                    LOG.info("%s starts again: %s", self._name, error)
+                self._session_number += 1
+                self._moved_at = time.monotonic()
+                session = threading.Thread(
+                    target=self._work, args=(self._session_number,), name=self._name, daemon=True
+                )
+                session.start()
+                while session.is_alive() and not self._stands_still():
+                    session.join(0.2)
+                if session.is_alive():
+                    LOG.warning("%s stands still and is left behind", self._name)
+                elif not self._ended.is_set():
                     self._ended.wait(1)
         finally:
             self.quiet.set()
 
-    def _session(self) -> None:
+    def _stands_still(self) -> bool:
+        return time.monotonic() - self._moved_at > _STILL_SECONDS
+
+    def _work(self, number: int) -> None:
+        try:
+            self._session(number)
+        except KafkaException as error:
+            # A broker is gone, or the producer was fenced: begin anew from what is
+            # committed. Nothing is lost or doubled, that is what transactions are for.
+            LOG.info("%s starts again: %s", self._name, error)
+
+    def _is_current(self, number: int) -> bool:
+        """Say whether a session was not left behind; one that was touches nothing any more."""
+        return number == self._session_number
+
+    def _session(self, number: int) -> None:
         """Forward until asked to end, or until something fails."""
         producer = Producer(
             producer_settings(self._bootstrap_servers, self._name, transactional_id=self._name)
         )
         producer.init_transactions(_CALL_SECONDS)
-        consumer = Consumer(consumer_settings(self._bootstrap_servers, self._name, self.group))
+        consumer = Consumer(
+            consumer_settings(self._bootstrap_servers, self._name, self.group)
+            | {"max.poll.interval.ms": int(_STILL_SECONDS * 1000)}
+        )
         allowance = Allowance(self.group.capacity_per_second)
         holding = False
         try:
             consumer.subscribe([self.group.topic])
-            while not self._ended.wait(0 if not holding else 0.2):
+            while self._is_current(number) and not self._ended.wait(0 if not holding else 0.2):
+                self._moved_at = time.monotonic()
                 if self._may_transact():
                     if holding:
                         consumer.resume(consumer.assignment())
@@ -96,7 +129,8 @@ class Pipeline:
                     holding = True
                 consumer.poll(0)
         finally:
-            self.quiet.set()
+            if self._is_current(number):
+                self.quiet.set()
             consumer.close()
 
     def _may_transact(self) -> bool:

@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from config.settings import Settings
+from config.settings import LakeSettings, Settings
 from lake.carried import CARRIED_FOR, POLL
 from lake.errors import LakeError, one_line
 from lake.store import Lake
@@ -67,16 +67,21 @@ _SESSION = {
 }
 
 
+def derived_tables(spark: SparkSession, lake: Lake, settings: LakeSettings) -> DerivedTables:
+    """Return the lake as derivations see it, in a session of their own."""
+    session = spark.newSession()
+    for key, value in _SESSION.items():
+        session.conf.set(key, value)
+    return DerivedTables(session, lake, settings)
+
+
 class DerivedJob:
     """What is derived from the history of one lake."""
 
     def __init__(self, spark: SparkSession, lake: Lake, settings: Settings) -> None:
-        session = spark.newSession()
-        for key, value in _SESSION.items():
-            session.conf.set(key, value)
         self._lake = lake
         self._scaling = settings.scaling
-        self._tables = DerivedTables(session, lake, settings.lake)
+        self._tables = derived_tables(spark, lake, settings.lake)
         self._journal = Journal(lake, JOB)
         self._done_until: datetime | None = None
         self._early_again = datetime.min.replace(tzinfo=UTC)

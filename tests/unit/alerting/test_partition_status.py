@@ -539,3 +539,97 @@ def test_members_that_come_and_go_without_a_commit_are_no_restart() -> None:
     assert status_after(345) in (Status.OK, Status.CATCHING_UP)
     assert status_after(600) is Status.STALLED
     assert status_after(615) is Status.STALLED
+
+
+def leaving(**more: object) -> PartitionWindow:
+    """Consumers that leave 600 s before the end of an hour."""
+    found = window(
+        seconds=3600.0,
+        capacity=lambda t: 200.0 if t < 3000 else 0.0,
+        **more,  # type: ignore[arg-type]
+    )
+    return replace(
+        found,
+        samples=tuple(
+            sample
+            if sample.at < START + 3000
+            else replace(sample, members=0, assigned=False, state="empty")
+            for sample in found.samples
+        ),
+    )
+
+
+def at(found: PartitionWindow, second: float, **values: object) -> PartitionWindow:
+    """Change the sample at a second."""
+    return replace(
+        found,
+        samples=tuple(
+            replace(sample, **values) if sample.at == START + second else sample  # type: ignore[arg-type]
+            for sample in found.samples
+        ),
+    )
+
+
+def test_a_stop_is_told_though_the_last_commit_is_seen_after_it() -> None:
+    stopped = leaving()
+    last = next(s for s in stopped.samples if s.at == START + 3000)
+    assert last.committed is not None and last.lag is not None
+
+    late = at(stopped, 3000, committed=last.committed - 500, lag=last.lag + 500)
+    unread = at(stopped, 3000, committed=None, lag=None)
+
+    for found in (stopped, late, unread):
+        assert partition_status(found).status is Status.STOPPED
+
+
+def test_a_stop_stays_one_while_members_cannot_be_read() -> None:
+    stopped = leaving()
+    for second in (3240, 3405, 3600):
+        stopped = at(stopped, second, members=None, state=None, assigned=None)
+
+    for end in range(3150, 3601, 15):
+        seen = replace(stopped, samples=tuple(s for s in stopped.samples if s.at <= START + end))
+        assert partition_status(seen).status is Status.STOPPED, end
+
+
+def test_offsets_moved_while_nobody_consumes_do_not_end_a_stop() -> None:
+    stopped = leaving()
+    moved_on = replace(
+        stopped,
+        samples=tuple(
+            replace(s, committed=s.committed + 10_000, lag=s.lag - 10_000)
+            if s.at >= START + 3300 and s.committed is not None and s.lag is not None
+            else s
+            for s in stopped.samples
+        ),
+    )
+
+    assert partition_status(moved_on).status is Status.STOPPED
+
+
+def test_a_backlog_that_shrinks_slowly_is_being_caught_up_with() -> None:
+    slow = window(
+        seconds=3600.0,
+        backlog=100_000,
+        warm_up=0.0,
+        capacity=lambda t: 103.0 + (40.0 if (t // 150) % 2 else -40.0),
+    )
+
+    assert partition_status(slow).status in (Status.CATCHING_UP, Status.OK)
+
+
+def test_markers_that_lay_idle_do_not_make_new_messages_old() -> None:
+    found = window(
+        seconds=3600.0,
+        markers=1,
+        commit_every=60.0,
+        arrival=lambda t: 100.0 if t < 600 or t > 3590 else 0.0,
+        capacity=lambda t: 200.0 if t < 3590 else 0.0,
+    )
+
+    status = partition_status(found)
+
+    assert status.numbers.lag and status.numbers.lag > 100
+    assert status.numbers.behind_seconds is not None
+    assert status.numbers.behind_seconds < 60
+    assert status.status is Status.OK
