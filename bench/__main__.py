@@ -81,7 +81,7 @@ def advice_on_all(
     groups: Annotated[int, typer.Option(min=1, help="How many groups of 15 partitions.")] = _LARGE,
     as_json: JsonOption = False,
 ) -> None:
-    """Time the advice job in Spark on all groups, lake to table; 4 GB of memory needed."""
+    """Time the advice job in Spark on all groups, lake to table; ten minutes, 4 GB of memory."""
     _show(_advice(groups), as_json)
 
 
@@ -128,7 +128,7 @@ def of_history(
 
 @app.command("all")
 def everything(as_json: JsonOption = False) -> None:
-    """Run every benchmark; about half an hour."""
+    """Run every benchmark; about three quarters of an hour."""
     _show(
         [
             *_poll(_SMALL, 30),
