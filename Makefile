@@ -44,7 +44,7 @@ test: setup-dev debian ## all checks and all tests, with what they need
 test-quick: setup-dev ## the tests that need no server, under two minutes
 	@$(RUN) -m pytest tests/unit $(ARGS)
 
-bench: setup-dev ## the benchmarks, on brokers that they start (4 GB of memory, twenty minutes)
+bench: setup-dev ## the benchmarks, on brokers that they start (4 GB of memory, three quarters of an hour)
 	@$(RUN) -m bench all $(ARGS)
 
 lint: setup-dev ## style, types, import contracts
