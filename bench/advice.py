@@ -13,17 +13,15 @@ import polars as pl
 
 from bench.figures import Figure
 from bench.history import CORES
-from bench.samples import CLUSTER, INTERVAL_SECONDS, Workload
+from bench.samples import CLUSTER, INTERVAL_SECONDS, Collector, Workload
 from config.scaling import ScalingSettings
 from config.settings import LakeSettings, SparkSettings
-from lake.carried import Thinning
 from lake.store import Lake
 from lake.tables import (
     CAPACITY,
     FORECASTS,
     GROUP_MEMBERS,
     RECOMMENDATIONS,
-    TABLES,
     TOPICS,
 )
 from spark_metrics.derived.advice import recommend
@@ -82,13 +80,9 @@ def _fill(lake: Lake, groups: int) -> datetime:
     """Append polls as collectors do; return the moment of the last one."""
     now = datetime.now(UTC).replace(microsecond=0)
     start = now - timedelta(seconds=INTERVAL_SECONDS) * (_POLLS - 1)
-    workload = Workload(groups, idle_ratio=_IDLE_RATIO, start=start)
-    thinnings = {table.name: Thinning(table) for table in TABLES.values() if table.carried}
+    collector = Collector(lake, Workload(groups, idle_ratio=_IDLE_RATIO, start=start))
     for _ in range(_POLLS):
-        polled = workload.poll()
-        for name, rows in polled.items():
-            thinning = thinnings.get(name)
-            lake.append(TABLES[name], rows if thinning is None else thinning.thinned(CLUSTER, rows))
+        polled = collector.poll()
         sample = ("cluster", "observed_at", "poll_id")
         member = ("group", "member_id", "client_id", "host")
         members = (

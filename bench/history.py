@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 
 from bench.collect import resident_bytes
 from bench.figures import Figure
-from bench.samples import CLUSTER, INTERVAL_SECONDS, START, Workload
+from bench.samples import CLUSTER, INTERVAL_SECONDS, START, Collector, Workload
 from config.settings import ClusterSettings, LakeSettings, Settings, SparkSettings
 from lake.carried import Thinning
 from lake.schema import Table
@@ -160,16 +160,12 @@ def keep_up(spark: SparkSession, folder: Path, groups: int, minutes: int) -> lis
     """Let the job follow a cluster minute by minute; 80 % of its partitions are idle."""
     settings = _settings(folder)
     lake = Lake(settings.lake)
-    workload = Workload(groups, idle_ratio=0.8)
-    thinnings = {table.name: Thinning(table) for table in TABLES.values() if table.carried}
+    collector = Collector(lake, Workload(groups, idle_ratio=0.8))
     job = HistoryJob(spark, lake, settings)
     costs: list[Cost] = []
     for minute in range(minutes + 2):
         for _ in range(4):
-            for name, rows in workload.poll().items():
-                thinning = thinnings.get(name)
-                kept = rows if thinning is None else thinning.thinned(CLUSTER, rows)
-                lake.append(TABLES[name], kept)
+            collector.poll()
         # Hours and days are due every five minutes; here as often, in the last of them.
         is_last = minute % 5 == 4
         cost = _cost(partial(_round, job, everything=is_last), _java(spark))

@@ -9,6 +9,10 @@ from uuid import UUID
 import numpy as np
 import polars as pl
 
+from lake.carried import Thinning
+from lake.store import Lake
+from lake.tables import TABLES
+
 CLUSTER = "bench"
 START = datetime(2026, 1, 5, 10, 0, 0, tzinfo=UTC)
 INTERVAL_SECONDS = 15.0
@@ -135,3 +139,23 @@ class Workload:
             "collections": collections,
         }
         return {name: frame.with_columns(*stamp) for name, frame in frames.items()}
+
+
+class Collector:
+    """Polls a workload and appends what it sees, without what repeats, as collectors do."""
+
+    def __init__(self, lake: Lake, workload: Workload) -> None:
+        self._lake = lake
+        self._workload = workload
+        self._thinnings = {
+            table.name: Thinning(table) for table in TABLES.values() if table.carried
+        }
+
+    def poll(self) -> dict[str, pl.DataFrame]:
+        """Let a cadence pass; return what the poll saw, whole, by table."""
+        polled = self._workload.poll()
+        for name, rows in polled.items():
+            thinning = self._thinnings.get(name)
+            kept = rows if thinning is None else thinning.thinned(CLUSTER, rows)
+            self._lake.append(TABLES[name], kept)
+        return polled

@@ -65,16 +65,12 @@ def _added(
     """Add up the counts of each owner's bucket, and return them as lists; no counts: one each."""
     places = owners * _MOST_BUCKETS + buckets
     if counts is None:
-        places.sort()
+        distinct, sums = np.unique(places, return_counts=True)
     else:
         order = np.argsort(places)
-        places, counts = places[order], counts[order]
-    starts = np.flatnonzero(np.diff(places, prepend=-1))
-    if counts is None:
-        sums = np.diff(starts, append=len(places))
-    else:
-        sums = np.add.reduceat(counts, starts) if len(starts) else counts
-    distinct = places[starts]
+        places = places[order]
+        starts = np.flatnonzero(np.diff(places, prepend=-1))
+        distinct, sums = places[starts], np.add.reduceat(counts[order], starts)
     columns = [(distinct % _MOST_BUCKETS).astype(np.int32), sums.astype(np.int32)]
     return lists(distinct // _MOST_BUCKETS, columns, count)
 

@@ -65,7 +65,7 @@ class Runs:
         if not column.null_count():
             return column.gather(ends)
         places = np.where(column.is_not_null().to_numpy(), np.arange(len(column)), -1)
-        newest = np.maximum.accumulate(places)[ends] if len(self) else ends
+        newest = np.maximum.accumulate(places)[ends]
         return column.gather(pl.Series(_known(newest, newest >= self._starts)))
 
     def least(self, name: str) -> pl.Series:
@@ -118,7 +118,7 @@ class Runs:
         if not column.dtype.is_float():
             column = column.cast(pl.Int64)
         values = column.fill_null(0).to_numpy()
-        return np.add.reduceat(values, self._starts) if len(self) else values, self._count(column)
+        return np.add.reduceat(values, self._starts), self._count(column)
 
     def _extreme(self, column: pl.Series, of: np.ufunc) -> pl.Series:
         if not column.dtype.is_float():
@@ -127,7 +127,7 @@ class Runs:
         # A window without any value has a neutral one here and is null below.
         neutral = column.min() if of is np.maximum else column.max()
         values = (column.fill_null(neutral) if neutral is not None else column).to_numpy()
-        return _known(of.reduceat(values, self._starts) if len(self) else values, known > 0)
+        return _known(of.reduceat(values, self._starts), known > 0)
 
 
 def lists(owners: Numbers, columns: Sequence[npt.NDArray[np.int32]], count: int) -> list[pl.Series]:
