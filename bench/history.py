@@ -25,10 +25,10 @@ from bench.collect import resident_bytes
 from bench.figures import Figure
 from bench.samples import CLUSTER, INTERVAL_SECONDS, START, Collector, Workload
 from config.settings import ClusterSettings, LakeSettings, Settings, SparkSettings
-from lake.carried import Thinning
 from lake.schema import Table
 from lake.store import Lake, conform
 from lake.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUP_PARTITION_HISTORY, TABLES
+from lake.thinning import Thinning
 from spark_metrics.gold import GoldTable
 from spark_metrics.minutes import write_minutes
 from spark_metrics.session import spark_session
@@ -97,7 +97,7 @@ def measure(groups: int, polls: int) -> list[Figure]:
             figures += page_query(spark, Path(folder) / "page", groups)
         finally:
             spark.stop()
-        figures += idle_bytes(Path(folder) / "idle", groups // 10)
+        figures += idle_bytes(Path(folder) / "idle", groups)
     return figures
 
 

@@ -9,9 +9,9 @@ from uuid import UUID
 import numpy as np
 import polars as pl
 
-from lake.carried import Thinning
 from lake.store import Lake
 from lake.tables import TABLES
+from lake.thinning import Thinning
 
 CLUSTER = "bench"
 START = datetime(2026, 1, 5, 10, 0, 0, tzinfo=UTC)

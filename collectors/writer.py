@@ -17,11 +17,11 @@ import polars as pl
 
 from collectors.samples import Stamp, rows_of
 from collectors.source import SectionResult
-from lake.carried import Thinning
 from lake.errors import LakeError
 from lake.schema import Table
 from lake.store import Lake
 from lake.tables import TABLES
+from lake.thinning import Thinning
 
 log = logging.getLogger(__name__)
 

@@ -21,12 +21,17 @@ _SAMPLE = (
 # Of tables whose rows are left out while nothing changes; see lake.carried.
 _CARRIED = columns(
     run="string",  # the polls that belong together; null: the poll is complete by itself
-    mark="string",  # poll: it was read, gone: a series is no more; null: a sample
+    mark="string",  # poll: it was read; gone: a series is no more; null, whole: a sample
 )
 
 
 def _carried(
-    name: str, key: tuple[str, ...], /, volatile: tuple[str, ...] = (), **types: Type
+    name: str,
+    key: tuple[str, ...],
+    /,
+    volatile: tuple[str, ...] = (),
+    lasting: tuple[str, ...] = (),
+    **types: Type,
 ) -> Table:
     return Table(
         name,
@@ -36,6 +41,7 @@ def _carried(
         key=("cluster", "poll_id", *key),
         carried=True,
         volatile=volatile,
+        lasting=lasting,
     )
 
 
@@ -140,6 +146,7 @@ GROUP_OFFSETS = _carried(
     ("group", "topic", "partition"),
     # A consumer without messages still commits the same offset every few seconds.
     ("committed_at", "commits_per_second"),
+    ("member_id", "client_id", "host"),
     group="string",
     topic="string",
     partition="int",

@@ -4,16 +4,15 @@ Most partitions of a large cluster are idle. A collector writes a row of a ``car
 something of it changed, and anew after ``CARRIED_FOR`` at the latest. The rows of a collector
 form a run (column ``run``): its first poll is complete, and so is the first one of each date. Each
 poll of a run leaves one row with mark ``poll`` and no series: whatever was not written in it is as
-it was last. A row with mark ``gone`` says that its series is no more. Rows without a run are
-complete by themselves.
+it was last. A row with mark ``gone`` says that its series is no more. Columns that are ``lasting``
+stand in rows with mark ``whole`` only, of which each series has one in ``CARRIED_FOR``. Rows
+without a run are complete by themselves.
 
 A reader starts ``CARRIED_FOR`` before the time that it wants, and calls ``expanded``.
 """
 
 from __future__ import annotations
 
-import uuid
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -21,15 +20,17 @@ import polars as pl
 
 from lake.schema import Table
 
-CARRIED_FOR = timedelta(minutes=5)
+CARRIED_FOR = timedelta(minutes=15)
 """A row stands for no poll that is so much later, or later still."""
 
 POLL = "poll"
 GONE = "gone"
+WHOLE = "whole"
 NEEDED = ("cluster", "observed_at", "poll_id", "run", "mark")
 """Columns that ``expanded`` cannot do without, beside the table's series."""
 
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date", "run", "mark")
+_MOMENT = ("cluster", "run", "observed_at")
+_STRAND = ("_series", "_run")
 
 
 def series_ids(rows: pl.DataFrame, series: tuple[str, ...]) -> pl.Series:
@@ -66,20 +67,18 @@ def expanded(
     if of_runs.is_empty():
         return plain
     polls = _polls(of_runs, inside)
-    written = of_runs.filter(pl.col("mark").is_null() | (pl.col("mark") == GONE)).join(
-        polls.select("cluster", "run", "observed_at", "_poll", "_first", "_end"),
-        on=["cluster", "run", "observed_at"],
-    )
-    written = written.with_columns(series_ids(written, table.series)).sort("_series", "_poll")
     # A row ends with the next one of its series, or with its run, whose polls are neighbours.
     is_last = (pl.col("_series") != pl.col("_series").shift(-1)).fill_null(True)
     following = pl.when(is_last).then("_end").otherwise(pl.col("_poll").shift(-1))
-    stretches = written.with_columns(
-        pl.max_horizontal("_poll", "_first").alias("_from"),
-        pl.min_horizontal(following, "_end").alias("_until"),
-    ).filter(pl.col("mark").is_null(), pl.col("_until") > pl.col("_from"))
-    filled = _repeated(stretches, polls, rows.columns)
-    return pl.concat([plain, filled])
+    stretches = (
+        _places(table, of_runs, polls)
+        .with_columns(
+            pl.max_horizontal("_poll", "_first").alias("_from"),
+            pl.min_horizontal(following, "_end").alias("_until"),
+        )
+        .filter(~pl.col("_is_gone"), pl.col("_until") > pl.col("_from"))
+    )
+    return pl.concat([plain, _repeated(table, of_runs, stretches, polls)])
 
 
 def settled(table: Table, rows: pl.DataFrame, since: datetime) -> pl.DataFrame:
@@ -94,24 +93,27 @@ def settled(table: Table, rows: pl.DataFrame, since: datetime) -> pl.DataFrame:
         The rows since then, and of each run before it the polls and each series' last row.
     """
     time = pl.col("observed_at")
-    before = rows.filter(pl.col("run").is_not_null(), time < since, time >= since - CARRIED_FOR)
-    polls = before.filter(pl.col("mark") == POLL)
-    written = before.filter(pl.col("mark").is_null() | (pl.col("mark") == GONE)).join(
-        polls, on=["cluster", "run", "observed_at"], how="semi"
-    )
-    last = (
-        written.with_columns(series_ids(written, table.series))
-        .sort("observed_at")
-        .unique(["run", "_series"], keep="last")
-        .drop("_series")
-    )
-    return pl.concat([polls, last, rows.filter(time >= since)])
+    is_near = time >= since - CARRIED_FOR
+    before = rows.filter(pl.col("run").is_not_null(), time < since)
+    places = _places(table, before, _polls(before, is_near))
+    is_last = pl.any_horizontal(pl.col(name) != pl.col(name).shift(-1) for name in _STRAND)
+    last = places.filter(is_last.fill_null(True), pl.col("_poll") >= pl.col("_first"))
+    kept = _gathered(table, before, last["_row"], last["_whole"])
+    polls = before.filter(pl.col("mark") == POLL, is_near)
+    return pl.concat([polls, kept, rows.filter(time >= since)])
 
 
 def _polls(of_runs: pl.DataFrame, inside: pl.Expr) -> pl.DataFrame:
-    """Return the polls of all runs in order, numbered, with the first and the end of each run.
+    """Return the polls of all runs in order, numbered.
 
-    ``_first`` and ``_end`` are those of the polls inside; runs without any are left out.
+    Returns:
+        run, cluster, observed_at, those of poll_id and date that the rows have, and
+
+        - ``_moment``: a number for what is the same in all rows of a poll;
+        - ``_poll``: the poll's number, one more than that of its run's poll before;
+        - ``_run``: the number of its run's first poll;
+        - ``_first``, ``_end``: the polls of its run that are inside. Runs without any are left
+          out.
     """
     run = ["cluster", "run"]
     times = [name for name in ("poll_id", "date") if name in of_runs.columns]
@@ -125,129 +127,77 @@ def _polls(of_runs: pl.DataFrame, inside: pl.Expr) -> pl.DataFrame:
     number = pl.col("_poll").cast(pl.Int64)
     numbers = pl.when(inside).then(number)
     return polls.with_columns(
+        series_ids(polls, _MOMENT).alias("_moment"),
         number,
+        number.min().over(run).alias("_run"),
         numbers.min().over(run).alias("_first"),
         (numbers.max().over(run) + 1).alias("_end"),
     ).filter(pl.col("_first").is_not_null())
 
 
-def _repeated(stretches: pl.DataFrame, polls: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+def _places(table: Table, of_runs: pl.DataFrame, polls: pl.DataFrame) -> pl.DataFrame:
+    """Return which rows are there of each series: numbers alone, which sort fast.
+
+    Returns:
+        For each row of a series whose poll is known: ``_row``, its place in ``of_runs``;
+        ``_whole``, the place of the newest whole row of its series and run, or null; ``_series``,
+        ``_is_gone``; ``_poll``, ``_run``, ``_first`` and ``_end`` as in ``polls``. A series' rows
+        are together and in order.
+    """
+    mark = of_runs["mark"]
+    rows = pl.DataFrame(
+        [
+            pl.int_range(of_runs.height, dtype=pl.get_index_type(), eager=True).alias("_row"),
+            series_ids(of_runs, table.series),
+            series_ids(of_runs, _MOMENT).alias("_moment"),
+            mark.eq_missing(GONE).alias("_is_gone"),
+            mark.eq_missing(WHOLE).alias("_is_whole"),
+        ]
+    ).filter(mark.ne_missing(POLL))
+    numbers = polls.select("_moment", "_poll", "_run", "_first", "_end")
+    places = rows.join(numbers, on="_moment", maintain_order="left").sort(
+        "_series", maintain_order=True
+    )
+    is_same = pl.col("_series") == pl.col("_series").shift(1)
+    # Rows mostly come in the order of time, and sorting by one number is half the work.
+    if places.select((is_same & (pl.col("_poll") < pl.col("_poll").shift(1))).any()).item():
+        places = places.sort("_series", "_poll")
+    newest = pl.when("_is_whole").then(pl.int_range(pl.len())).forward_fill()
+    is_own = pl.all_horizontal(pl.col(name).gather(newest) == pl.col(name) for name in _STRAND)
+    return places.with_columns(pl.when(is_own).then(pl.col("_row").gather(newest)).alias("_whole"))
+
+
+def _gathered(
+    table: Table, rows: pl.DataFrame, places: pl.Series, whole: pl.Series
+) -> pl.DataFrame:
+    """Return the rows at these places, with what is lasting from the whole ones."""
+    lasting = [name for name in table.lasting if name in rows.columns]
+    found = rows.select(pl.all().gather(places))
+    if not lasting:
+        return found
+    return found.with_columns(
+        *(rows[name].gather(whole) for name in lasting),
+        pl.when(pl.col("mark").ne_missing(GONE))
+        .then(pl.lit(WHOLE))
+        .otherwise("mark")
+        .alias("mark"),
+    )
+
+
+def _repeated(
+    table: Table, rows: pl.DataFrame, stretches: pl.DataFrame, polls: pl.DataFrame
+) -> pl.DataFrame:
     """Return each row once for every poll that it stands for."""
     begin = stretches["_from"].to_numpy()
     counts = stretches["_until"].to_numpy() - begin
-    rows = np.repeat(np.arange(len(counts)), counts)
+    nth = np.repeat(np.arange(len(counts)), counts)
     ends = np.cumsum(counts)
-    within = np.arange(len(rows)) - np.repeat(ends - counts, counts)
+    within = np.arange(len(nth)) - np.repeat(ends - counts, counts)
     # Runs that are left out leave holes in the numbers.
-    place = np.searchsorted(polls["_poll"].to_numpy(), begin[rows] + within)
-    times = [name for name in ("observed_at", "poll_id", "date") if name in columns]
-    kept = stretches.select(name for name in columns if name not in times)
-    found = [kept.select(pl.all().gather(rows)), polls.select(pl.col(times).gather(place))]
-    return pl.concat(found, how="horizontal").select(columns)
-
-
-@dataclass(slots=True)
-class _Run:
-    """What a stream of polls has written.
-
-    Attributes:
-        name: The run.
-        at: The newest poll.
-        last: Each series that is there: ``_series``, ``_values``, ``_written_at``.
-        names: Their columns, and ``_series``. Apart, and from when they were first seen: most of
-            the memory is in them, and they do not change.
-    """
-
-    name: str
-    at: datetime
-    last: pl.DataFrame
-    names: pl.DataFrame
-
-
-class Thinning:
-    """Leaves out of the polls of one table what a reader can fill in.
-
-    A stream is what one source says of one cluster. A poll must be written before the next one of
-    its stream is thinned; if that fails, ``forget`` the stream.
-    """
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._names = [
-            column.name
-            for column in table.columns
-            if column.name not in (*_SAMPLE, *table.series, *table.volatile)
-        ]
-        self._runs: dict[str, _Run] = {}
-
-    def forget(self, stream: str) -> None:
-        """Begin a new run with the next poll of a stream: what it wrote last may be lost."""
-        self._runs.pop(stream, None)
-
-    def thinned(self, stream: str, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return what of a poll must be written.
-
-        Args:
-            stream: Whose poll it is.
-            rows: All rows of the poll, at least one, with cluster, observed_at and poll_id.
-        """
-        at: datetime = rows["observed_at"][0]
-        values = [name for name in self._names if name in rows.columns]
-        # Beside the rows, not in them: joins then move three columns instead of all.
-        found = pl.DataFrame(
-            [
-                series_ids(rows, self._table.series),
-                rows.select(values).hash_rows().alias("_values"),
-            ]
-        )
-        named = pl.concat(
-            [rows.select(self._table.series), found["_series"].to_frame()], how="horizontal"
-        )
-        run = self._runs.get(stream)
-        if run is None or run.at.date() != at.date() or at <= run.at:
-            run = _Run(uuid.uuid4().hex, at, found.head(0), named)
-            written = rows
-            # As if written before, each at another time: they are not all due at once again.
-            spread = pl.col("_series") % int(CARRIED_FOR.total_seconds())
-            found = found.with_columns(_stamp(at) - pl.duration(seconds=spread))
-            names, gone = named.unique("_series"), named.head(0)
-        else:
-            before = run.last.rename({"_values": "_before"})
-            found = found.join(before, on="_series", how="left", maintain_order="left")
-            is_due = found.select(
-                pl.col("_before").is_null()
-                | (pl.col("_before") != pl.col("_values"))
-                | (pl.col("_written_at") <= at - CARRIED_FOR)
-            ).to_series()
-            written = rows.filter(is_due)
-            names, gone = _renamed(run.names, named, found)
-            found = found.drop("_before").with_columns(
-                pl.when(is_due).then(_stamp(at)).otherwise("_written_at").alias("_written_at")
-            )
-        self._runs[stream] = _Run(run.name, at, found.unique("_series", keep="last"), names)
-        poll = rows.head(1).select("cluster", "observed_at", "poll_id")
-        parts = [
-            poll.with_columns(pl.lit(POLL).alias("mark")),
-            gone.select(self._table.series)
-            .drop("cluster")
-            .join(poll, how="cross")
-            .with_columns(pl.lit(GONE).alias("mark")),
-            written,
-        ]
-        return pl.concat(parts, how="diagonal").with_columns(pl.lit(run.name).alias("run"))
-
-
-def _renamed(
-    names: pl.DataFrame, named: pl.DataFrame, found: pl.DataFrame
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the names of the series of a poll, and of those that were there before it."""
-    gone = names.join(found, on="_series", how="anti")
-    new = named.filter(found["_before"].is_null())
-    if new.is_empty() and gone.is_empty():
-        return names, gone
-    stay = names.join(found, on="_series", how="semi")
-    return pl.concat([stay, new.unique("_series")]).rechunk(), gone
-
-
-def _stamp(at: datetime) -> pl.Expr:
-    return pl.lit(at).cast(pl.Datetime("us", "UTC")).alias("_written_at")
+    place = np.searchsorted(polls["_poll"].to_numpy(), begin[nth] + within)
+    times = [name for name in ("observed_at", "poll_id", "date") if name in rows.columns]
+    kept = _gathered(
+        table, rows.drop(times), stretches["_row"].gather(nth), stretches["_whole"].gather(nth)
+    ).with_columns(pl.lit(None, pl.String).alias("mark"))
+    found = [kept, polls.select(pl.col(times).gather(place))]
+    return pl.concat(found, how="horizontal").select(rows.columns)

@@ -85,6 +85,8 @@ class Table:
         carried: Whether rows that repeat the one before are left out; see ``lake.carried``.
         volatile: Columns of a carried table whose change alone writes no row: what is read of
             them may be as old as a row is carried.
+        lasting: Columns of a carried table that hardly ever change, and are long: a row leaves
+            them out while they are as they were.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Table:
     key: tuple[str, ...]
     carried: bool = False
     volatile: tuple[str, ...] = ()
+    lasting: tuple[str, ...] = ()
 
     @property
     def series(self) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 
 from config.scaling import ScalingSettings
 from config.settings import Settings
-from lake.carried import Thinning
 from lake.store import Lake
 from lake.tables import (
     CONNECTORS,
@@ -20,6 +19,7 @@ from lake.tables import (
     QUEUES,
     RECOMMENDATIONS,
 )
+from lake.thinning import Thinning
 from spark_metrics.derived.advice import recommend
 from spark_metrics.derived.tables import DerivedTables
 from tests.late_group import write_late_group

@@ -12,19 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.settings import LakeSettings
-from lake.carried import CARRIED_FOR, GONE, POLL, Thinning, expanded
+from lake.carried import CARRIED_FOR, GONE, POLL, WHOLE, expanded, settled
 from lake.store import Lake, conform
 from lake.tables import GROUP_OFFSETS, PARTITIONS
+from lake.thinning import Thinning
 
 START = datetime(2026, 1, 5, 23, 52, tzinfo=UTC)
 KEY = ["cluster", "observed_at", "poll_id", "group", "topic", "partition"]
 
 EMPTY = pl.DataFrame(schema=GROUP_OFFSETS.polars_schema)
 
-# A poll: seconds since the one before, then a value for each partition, None where there is no row.
+# A poll: seconds since the one before, who holds the partitions, and a value for each partition.
 POLLS = st.lists(
     st.tuples(
-        st.sampled_from([15, 15, 15, 60, 200, 301, 4000]),
+        st.sampled_from([15, 15, 15, 60, 200, 301, 901, 4000]),
+        st.sampled_from(["m1", "m1", "m2", None]),
         st.dictionaries(st.integers(0, 3), st.sampled_from([None, 1, 2]), max_size=4),
     ),
     min_size=1,
@@ -32,7 +34,9 @@ POLLS = st.lists(
 )
 
 
-def poll(at: datetime, lags: dict[int, int | None], cluster: str = "a") -> pl.DataFrame:
+def poll(
+    at: datetime, lags: dict[int, int | None], cluster: str = "a", member: str | None = "m1"
+) -> pl.DataFrame:
     rows = [
         {
             "cluster": cluster,
@@ -42,19 +46,23 @@ def poll(at: datetime, lags: dict[int, int | None], cluster: str = "a") -> pl.Da
             "topic": "t",
             "partition": partition,
             "lag": lag,
+            "member_id": member if partition < 2 else "other",
             "unknown_reason": "no leader" if lag is None else None,
         }
         for partition, lag in lags.items()
     ]
-    return conform(GROUP_OFFSETS, pl.DataFrame(rows, schema_overrides={"lag": pl.Int64}))
+    return conform(
+        GROUP_OFFSETS,
+        pl.DataFrame(rows, schema_overrides={"lag": pl.Int64, "member_id": pl.String}),
+    )
 
 
-def polls_of(drawn: list[tuple[int, dict[int, int | None]]]) -> list[pl.DataFrame]:
+def polls_of(drawn: list[tuple[int, str | None, dict[int, int | None]]]) -> list[pl.DataFrame]:
     at, found = START, []
-    for seconds, lags in drawn:
+    for seconds, member, lags in drawn:
         at += timedelta(seconds=seconds)
         if lags:
-            found.append(poll(at, lags))
+            found.append(poll(at, lags, member=member))
     return found
 
 
@@ -65,7 +73,10 @@ def same(found: pl.DataFrame, wanted: pl.DataFrame) -> bool:
 @settings(max_examples=150, deadline=None)
 @given(drawn=POLLS, lost=st.sets(st.integers(0, 29)), cut=st.integers(0, 4000), twice=st.booleans())
 def test_what_is_thinned_and_expanded_is_what_was_there(
-    drawn: list[tuple[int, dict[int, int | None]]], lost: set[int], cut: int, twice: bool
+    drawn: list[tuple[int, str | None, dict[int, int | None]]],
+    lost: set[int],
+    cut: int,
+    twice: bool,
 ) -> None:
     """Whatever changes, comes, goes, pauses, is lost on its way or appended twice; and a reader
     that begins in the middle sees the same."""
@@ -89,11 +100,11 @@ def test_what_is_thinned_and_expanded_is_what_was_there(
     assert same(expanded(GROUP_OFFSETS, before, until=since), wanted.filter(~later))
 
 
-def test_an_idle_partition_is_written_at_the_start_and_every_five_minutes() -> None:
+def test_an_idle_partition_is_written_at_the_start_and_every_quarter_of_an_hour() -> None:
     thinning = Thinning(GROUP_OFFSETS)
     times: dict[int, list[int]] = {0: [], 1: []}
     start = START.replace(hour=1)
-    for seconds in range(0, 3600, 15):
+    for seconds in range(0, 4 * 3600, 15):
         lags: dict[int, int | None] = {0: 7, 1: 7}
         rows = thinning.thinned("a", poll(start + timedelta(seconds=seconds), lags))
         assert rows.filter(pl.col("mark") == POLL).height == 1
@@ -101,7 +112,7 @@ def test_an_idle_partition_is_written_at_the_start_and_every_five_minutes() -> N
             times[partition].append(seconds)
     for written in times.values():
         assert written[0] == 0
-        assert len(written) <= 14
+        assert len(written) <= 18
         pairs = pairwise(written)
         assert max(after - before for before, after in pairs) <= CARRIED_FOR.total_seconds()
 
@@ -135,6 +146,33 @@ def test_a_commit_of_the_same_offset_writes_nothing() -> None:
         at = START + timedelta(seconds=seconds)
         committed = poll(at, {0: 1}).with_columns(pl.lit(at).alias("committed_at"))
         assert thinning.thinned("a", committed).height == rows
+
+
+def test_who_holds_a_partition_is_written_when_it_changed_and_every_quarter_of_an_hour() -> None:
+    thinning = Thinning(GROUP_OFFSETS)
+    start, members = START.replace(hour=1), {600: "m2"}
+    wanted, written, member = [], [], "m1"
+    for seconds in range(0, 2 * 3600, 15):
+        member = members.get(seconds, member)
+        rows = poll(start + timedelta(seconds=seconds), {0: seconds}, member=member)
+        wanted.append(rows)
+        written.append(conform(GROUP_OFFSETS, thinning.thinned("a", rows)))
+    everything = pl.concat(written)
+    named = everything.filter(pl.col("member_id").is_not_null())
+    assert named["mark"].unique().to_list() == [WHOLE]
+    assert named["observed_at"].is_in([start, start + timedelta(seconds=600)]).sum() == 2
+    assert named.height <= 2 + 8
+    assert same(expanded(GROUP_OFFSETS, everything), pl.concat(wanted))
+
+
+def test_what_is_kept_of_the_time_before_tells_who_holds_a_partition() -> None:
+    thinning = Thinning(GROUP_OFFSETS)
+    polls = [poll(START + timedelta(seconds=15 * n), {0: n, 1: 7}) for n in range(8)]
+    everything = pl.concat(conform(GROUP_OFFSETS, thinning.thinned("a", rows)) for rows in polls)
+    since = START + timedelta(seconds=60)
+    kept = settled(GROUP_OFFSETS, everything, since)
+    assert kept.height < everything.height
+    assert same(expanded(GROUP_OFFSETS, kept, since=since), pl.concat(polls[4:]))
 
 
 def test_lists_are_compared() -> None:

@@ -12,10 +12,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from lake.carried import Thinning
 from lake.schema import Table
 from lake.store import conform
 from lake.tables import CLUSTER_HISTORY, GROUP_HISTORY
+from lake.thinning import Thinning
 from spark_metrics.errors import HistoryError
 from spark_metrics.history import (
     CLUSTER_PARTS,
