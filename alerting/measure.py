@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
 
@@ -12,6 +12,7 @@ from alerting.growth import Growth, Point, age_of, growth_of, shrinks_since
 from alerting.learn import (
     REBALANCING,
     Absence,
+    Pauses,
     Waiting,
     absence_of,
     members_of,
@@ -19,7 +20,7 @@ from alerting.learn import (
     waiting_of,
 )
 from alerting.samples import PartitionWindow, Sample, StatusRules
-from alerting.trend import Trend, trend_of
+from alerting.trend import Trend, level_trend, trend_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +189,63 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
     """
     if not window.samples:
         return None
+    return (_standing_still if _stands_still(window.samples) else _measured)(window, rules)
+
+
+def _stands_still(samples: Sequence[Sample]) -> bool:
+    """Tell whether nothing moved and nothing waits in any sample, as in most partitions."""
+    first = samples[0]
+    if first.lag != 0 or first.committed is None or first.log_end is None:
+        return False
+    offsets = first[_OFFSETS]
+    return all(sample[_OFFSETS] == offsets for sample in samples)
+
+
+_OFFSETS = slice(Sample._fields.index("committed"), Sample._fields.index("lag") + 1)
+
+
+def _standing_still(window: PartitionWindow, rules: StatusRules) -> Measurement:
+    """Return what ``_measured`` finds of samples that stand still, in a fifth of the time."""
+    newest = window.samples[-1]
+    samples = _of_window(window.samples, rules)
+    poll_seconds = _usual_step(samples)
+    known = [sample.at for sample in samples]
+    middle = newest.at - max(rules.trend_seconds, (newest.at - known[0]) / 2)
+    return Measurement(
+        window=window,
+        newest=newest,
+        poll_seconds=poll_seconds,
+        span_seconds=newest.at - known[0],
+        log_restarted_at=None,
+        rewind=None,
+        waiting=Waiting(None, 0.0, None, False, False, Pauses()),
+        end_moved_while_frozen=False,
+        largest_commit=0,
+        overtaken=None,
+        absence=absence_of(window.samples, poll_seconds or 0.0, rules),
+        end_lag=rules.marker_messages,
+        reads_at_once=False,
+        members=members_of(newest),
+        is_rebalancing=is_rebalancing(newest),
+        recent=level_trend(known[bisect_left(known, middle) :], rules),
+        full=level_trend(known, rules),
+        lowest_at=newest.at,
+        highest_at=newest.at,
+        growth=None,
+        resumed_at=None,
+        shrinks_since=None,
+        age_seconds=None,
+    )
+
+
+def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
+    """Read off samples of any kind what can be read off."""
     of_window = _of_window(window.samples, rules)
     absence = absence_of(window.samples, _usual_step(of_window) or 0.0, rules)
     worked = window.samples
     if absence is not None and absence.commits_alone:
         # That it has no members says nothing about whether it works.
-        worked = tuple(replace(sample, members=None, state=None) for sample in worked)
+        worked = tuple(sample._replace(members=None, state=None) for sample in worked)
     present, restarted_at = _present_log(worked)
     newest = present[-1]
     recent_from = newest.at - rules.window_seconds

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Status(StrEnum):
@@ -37,9 +38,10 @@ THINNED_TO = 0.1
 """Of its age: the longest gap that thinning leaves after a sample of the past."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """One poll of one partition of a group; None is a value that could not be obtained.
+
+    A tuple, of which millions are made in a fifth of the time of a frozen dataclass.
 
     Attributes:
         at: When it was read, in Unix seconds.

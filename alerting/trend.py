@@ -81,3 +81,11 @@ def trend_of(points: Sequence[Point], period: float | None, rules: StatusRules) 
         2 * sqrt(max(0.0, scatter) / count),
     )
     return Trend(arrival, max(0.0, slope(steps)), growth, noise / span, span)
+
+
+def level_trend(times: Sequence[float], rules: StatusRules) -> Trend | None:
+    """Return what ``trend_of`` finds where nothing but the time changes."""
+    span = times[-1] - times[0] if times else 0.0
+    if len(times) < 3 or span < rules.trend_seconds:
+        return None
+    return Trend(0.0, 0.0, 0.0, rules.minimum_messages / span, span)

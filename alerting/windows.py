@@ -130,36 +130,10 @@ def build_windows(
     )
     unread = unread_since(recent, groups)
     windows: dict[GroupKey, list[PartitionWindow]] = {}
-    for (
-        cluster,
-        group,
-        topic,
-        partition,
-        at,
-        committed,
-        log_start,
-        log_end,
-        lag,
-        time_lag,
-        assigned,
-        members,
-        state,
-        unknown_reason,
-    ) in rows.drop("newest", "group_newest", "is_subscribed").iter_rows():
-        samples = tuple(
-            map(
-                Sample,
-                at,
-                committed,
-                log_start,
-                log_end,
-                lag,
-                time_lag,
-                assigned,
-                members,
-                state,
-            )
-        )
+    for cluster, group, topic, partition, unknown_reason, *values in rows.select(
+        *_KEY, "unknown_reason", "at", *_SERIES, "assigned", "members", "state"
+    ).iter_rows():
+        samples = tuple(map(Sample, *values))
         key = GroupKey(cluster, group)
         if key in unread:
             unread_at, unknown_reason = unread[key]

@@ -273,8 +273,12 @@ def _behaviour() -> dict[str, Any]:
     }
 
 
+# The same text from C, in a tenth of the time, where PyYAML was built with it.
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
 def _yaml(name: str, content: Mapping[str, Any], comment: str) -> Artefact:
-    body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    body = yaml.dump(content, Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
     return Artefact(name, "yaml", f"# {comment}\n{body}".rstrip())
 
 

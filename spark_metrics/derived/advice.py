@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from alerting.windows import WINDOW_SECONDS, GroupKey
 from config.scaling import ScalingSettings
-from lake.carried import CARRIED_FOR, POLL, expanded
 from lake.schema import Column
 from lake.store import Lake
 from lake.tables import (
@@ -44,8 +43,9 @@ from scaling.rows import (
 )
 from scaling.spark import query_facts
 from scaling.topic_facts import Reader, topic_readers
-from spark_metrics.derived.chunks import Frames, by_group
-from spark_metrics.derived.tables import DerivedTables
+from spark_metrics.derived.of_groups import groups_at_once
+from spark_metrics.derived.tables import DerivedTables, fields, names_of
+from spark_metrics.tasks import Share, spread
 
 KEPT = timedelta(days=90)
 """Advice that was last given so long ago is forgotten."""
@@ -54,6 +54,8 @@ _SETTINGS_AGE = timedelta(days=1)
 """Topics are written when they change, and hourly."""
 _OF_DAYS = timedelta(days=2)
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
+_MOMENT = timedelta(seconds=1)
+_STANDS = ("current", "proposed", "confirmed_at")
 _GIVEN = replace(
     RECOMMENDATIONS, name="given", columns=(*RECOMMENDATIONS.columns, Column("reader", "string"))
 )
@@ -72,26 +74,13 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
     Raises:
         LakeError: The lake cannot be read.
     """
-    since, soon = now - _WINDOW, now + timedelta(seconds=1)
-    groups = tables.read(GROUPS, since, soon)
-    number = groups.select("cluster", "group").distinct().count()
+    since = now - _WINDOW
     topics = newest(lake.read(TOPICS, since=now - _SETTINGS_AGE), "topic")
     partitions = lake.read(PARTITIONS, since=since)
-    before = tables.read(RECOMMENDATIONS, _EVER, soon).withColumn(
-        "number", F.coalesce("number", F.lit(0))
-    )
-    of_cluster = Window.partitionBy("cluster")
-    newest_round = F.max("confirmed_at").over(of_cluster)
-    standing = (
-        before.withColumn("_newest", newest_round)
-        .where("confirmed_at = _newest")
-        .drop("_newest")
-        .persist()
-    )
-    given = _on_groups(tables, lake, now, settings, (topics, partitions), standing, number)
-    given = given.persist()
+    standing = _standing(lake)
+    given = _on_groups(tables, now, settings, (topics, partitions), standing).persist()
     try:
-        others = _on_others(tables, lake, now, settings, (topics, partitions), standing, given)
+        others = _on_others(lake, now, settings, (topics, partitions), standing, given)
         rows = given.where("reader is null").drop("reader")
         if others:
             found = recommendation_frame(others).drop("date").to_arrow()
@@ -100,6 +89,9 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
         try:
             if rows.isEmpty():
                 return
+            before = tables.read(RECOMMENDATIONS, _EVER, now + _MOMENT).withColumn(
+                "number", F.coalesce("number", F.lit(0))
+            )
             left = before.join(
                 rows.select(*RECOMMENDATIONS.key), [*RECOMMENDATIONS.key], "left_anti"
             )
@@ -109,49 +101,58 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
             rows.unpersist()
     finally:
         given.unpersist()
-        standing.unpersist()
+
+
+def _standing(lake: Lake) -> pl.DataFrame:
+    """Return what tells the advice of each cluster's newest round apart."""
+    rows = lake.read(RECOMMENDATIONS, columns=[*RECOMMENDATIONS.key, *_STANDS])
+    newest_round = pl.col("confirmed_at").max().over("cluster")
+    return rows.filter(pl.col("confirmed_at") == newest_round)
 
 
 def _on_groups(
     tables: DerivedTables,
-    lake: Lake,
     now: datetime,
     settings: ScalingSettings,
     known: tuple[pl.DataFrame, pl.DataFrame],
-    standing: DataFrame,
-    number: int,
+    standing: pl.DataFrame,
 ) -> DataFrame:
     """Return the advice on all groups, and the readers of all topics, worked out by the workers."""
-    since, soon = now - _WINDOW, now + timedelta(seconds=1)
-    parts = {
-        "offsets": (
-            tables.read(GROUP_OFFSETS, since - CARRIED_FOR, soon).where(F.col("group").isNotNull()),
-            "group",
+    since, soon = now - _WINDOW, now + _MOMENT
+    sources = {
+        "offsets": tables.source(GROUP_OFFSETS, since, soon),
+        "groups": tables.source(GROUPS, since, soon),
+        "members": tables.source(GROUP_MEMBERS, since, soon),
+        "capacity": tables.source(CAPACITY, now - _OF_DAYS, soon),
+        "forecasts": tables.source(
+            FORECASTS, now - _OF_DAYS, soon, named="name", wanted=pl.col("subject") == "group"
         ),
-        "groups": (tables.read(GROUPS, since, soon), "group"),
-        "members": (tables.read(GROUP_MEMBERS, since, soon), "group"),
-        "capacity": (tables.read(CAPACITY, now - _OF_DAYS, soon), "group"),
-        "forecasts": (
-            tables.read(FORECASTS, now - _OF_DAYS, soon).where("subject = 'group'"),
-            "name",
-        ),
-        "standing": (standing.where("subject_kind = 'group'"), "subject"),
     }
     topics, partitions = known[0], of_newest_poll(known[1])
-    # Not those made meanwhile: what was read of the groups would be taken to stand in them, too.
-    polls = lake.scan(GROUP_OFFSETS, since=since - CARRIED_FOR, until=soon)
-    of_all_groups = polls.filter(pl.col("mark") == POLL).collect()
+    on_groups = standing.filter(pl.col("subject_kind") == "group")
+    topic = ["cluster", "topic"]
 
-    def advise(frames: Frames) -> pl.DataFrame:
-        last = frames.pop("standing").rows(named=True)
-        written = pl.concat([frames["offsets"], of_all_groups], how="diagonal_relaxed")
-        frames["offsets"] = expanded(GROUP_OFFSETS, written, since=since)
-        whole = GroupFrames(**frames, topics=topics, partitions=partitions)
-        facts = facts_of(whole, now=now, objective=settings.objective_seconds)
-        rows = recommendation_rows(advise_groups(facts), at=now, standing=last)
-        return pl.concat([recommendation_frame(rows), _reader_rows(facts)], how="diagonal")
+    def advise(share: Share) -> Iterator[pl.DataFrame]:
+        for frames in groups_at_once(sources, share):
+            read = frames["offsets"].select(topic).unique()
+            facts = facts_of(
+                GroupFrames(
+                    **frames,
+                    topics=topics.join(read, on=topic, how="semi"),
+                    partitions=partitions.join(read, on=topic, how="semi"),
+                ),
+                now=now,
+                objective=settings.objective_seconds,
+            )
+            names = [key.group for key in facts]
+            last = on_groups.filter(pl.col("subject").is_in(names)).rows(named=True)
+            rows = recommendation_rows(advise_groups(facts), at=now, standing=last)
+            found = pl.concat([recommendation_frame(rows), _reader_rows(facts)], how="diagonal")
+            yield found.select(names_of(_GIVEN))
 
-    return by_group(parts, number, advise, _GIVEN)
+    spark = tables.spark
+    shares = sources["offsets"].shares(spark.sparkContext.defaultParallelism)
+    return spread(spark, shares, advise, fields(_GIVEN))
 
 
 def _reader_rows(facts: Mapping[GroupKey, GroupFacts]) -> pl.DataFrame:
@@ -168,12 +169,11 @@ def _reader_rows(facts: Mapping[GroupKey, GroupFacts]) -> pl.DataFrame:
 
 
 def _on_others(
-    tables: DerivedTables,
     lake: Lake,
     now: datetime,
     settings: ScalingSettings,
     known: tuple[pl.DataFrame, pl.DataFrame],
-    standing: DataFrame,
+    standing: pl.DataFrame,
     given: DataFrame,
 ) -> list[Row]:
     """Return the advice on topics, connectors, connections, queues, queries: few."""
@@ -201,8 +201,8 @@ def _on_others(
         queues=lake.read(QUEUES, since=since),
         streaming=query_facts(settings.spark_queries, partitions),
     )
-    last = [row.asDict() for row in standing.where("subject_kind <> 'group'").collect()]
-    return recommendation_rows(found, at=now, standing=[_in_utc(row) for row in last])
+    last = standing.filter(pl.col("subject_kind") != "group").rows(named=True)
+    return recommendation_rows(found, at=now, standing=last)
 
 
 def _named(*frames: pl.DataFrame) -> list[str]:
@@ -229,8 +229,3 @@ def _facts_of_named(
         partitions=known[1],
     )
     return facts_of(frames, now=now, objective=settings.objective_seconds)
-
-
-def _in_utc(row: Row) -> Row:
-    """Give a row's time its zone: Spark hands it on as the time of this machine, without one."""
-    return {**row, "valid_from": row["valid_from"].astimezone(UTC)}

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from config.settings import LakeSettings
 from lake.schema import Table
 from lake.store import Lake
+from spark_metrics.bronze import BronzeTable
+from spark_metrics.derived.of_groups import Source
 from spark_metrics.files import TableFiles, for_spark
 from spark_metrics.gold import properties
 from spark_metrics.rollups.windows import PARTITIONED_BY
+from spark_metrics.sampling import begin
 
 HOUR = timedelta(hours=1)
 
@@ -69,6 +73,33 @@ class DerivedTables:
         dates = (F.col("date") >= since.date()) & (F.col("date") <= until.date())
         time = F.col(table.time)
         return _arranged(rows.where(dates & (time >= since) & (time < until)), table)
+
+    def source(
+        self,
+        table: Table,
+        since: datetime,
+        until: datetime,
+        *,
+        named: str = "group",
+        wanted: pl.Expr | None = None,
+    ) -> Source:
+        """Return a table's rows of a stretch of time, as workers read them of some groups.
+
+        Args:
+            table: Any table that is partitioned by date; one that does not exist has no rows.
+            since: First moment of its time column, inclusive.
+            until: Last moment, exclusive.
+            named: The column that names the group.
+            wanted: Which rows; None: all of them.
+
+        Raises:
+            HistoryError: The table cannot be read.
+        """
+        samples = BronzeTable(self._lake, self._settings, table)
+        samples.position()
+        first = begin(table, since)
+        files, rows = samples.files(first, until), samples.rows(first, until)
+        return Source(files, since, until, rows, named, wanted)
 
     def hours(self, table: Table, since: datetime, until: datetime) -> DataFrame:
         """Return the hours of a history table; see ``read``."""

@@ -80,4 +80,4 @@ def without(found: PartitionWindow, lost: Callable[[float], bool]) -> PartitionW
 def moved(sample: Sample, committed: int) -> Sample:
     """Return the sample with another committed offset, and the lag that follows from it."""
     assert sample.log_end is not None
-    return replace(sample, committed=committed, lag=max(0, sample.log_end - committed))
+    return sample._replace(committed=committed, lag=max(0, sample.log_end - committed))

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from alerting.lag_status import Sample, Status, group_status
@@ -88,7 +86,7 @@ def test_losing_data_is_worse_than_everything_else() -> None:
         window(partition=0, capacity=constant(0.0), backlog=100),
         changed(
             window(partition=1, capacity=constant(0.0), backlog=9000),
-            lambda t, s: replace(s, log_start=(s.committed or 0) + 7),
+            lambda t, s: s._replace(log_start=(s.committed or 0) + 7),
         ),
     ]
 
@@ -123,7 +121,7 @@ def test_unknown_does_not_hide_a_real_problem_and_is_still_said() -> None:
 def test_partition_never_committed_without_traffic_does_not_decide() -> None:
     untouched = changed(
         window(partition=1, arrival=constant(0.0)),
-        lambda t, s: replace(s, committed=None, lag=None),
+        lambda t, s: s._replace(committed=None, lag=None),
     )
 
     status = group_status([window(partition=0), untouched])
@@ -134,7 +132,7 @@ def test_partition_never_committed_without_traffic_does_not_decide() -> None:
 
 
 def test_partition_never_committed_with_traffic_is_unknown() -> None:
-    unread = changed(window(partition=1), lambda t, s: replace(s, committed=None, lag=None))
+    unread = changed(window(partition=1), lambda t, s: s._replace(committed=None, lag=None))
 
     assert group_status([window(partition=0), unread]).status is Status.UNKNOWN
 
@@ -142,7 +140,7 @@ def test_partition_never_committed_with_traffic_is_unknown() -> None:
 def test_topic_that_is_no_longer_subscribed_does_not_alarm() -> None:
     left = changed(
         window(topic="old", capacity=constant(0.0), backlog=900),
-        lambda t, s: replace(s, assigned=False),
+        lambda t, s: s._replace(assigned=False),
     )
 
     status = group_status([window(), left])
@@ -155,7 +153,7 @@ def test_topic_that_is_no_longer_subscribed_does_not_alarm() -> None:
 def test_partition_without_a_member_in_a_subscribed_topic_is_stalled() -> None:
     left = changed(
         window(partition=1, capacity=lambda t: 200.0 if t < 200 else 0.0),
-        lambda t, s: replace(s, assigned=t < 200),
+        lambda t, s: s._replace(assigned=t < 200),
     )
 
     status = group_status([window(), left])
@@ -174,7 +172,7 @@ def test_next_generation_group_is_judged_alike() -> None:
     parts = [
         changed(
             window(partition=p, capacity=constant(60.0)),
-            lambda t, s: replace(s, state="reconciling" if t == 300 else "stable"),
+            lambda t, s: s._replace(state="reconciling" if t == 300 else "stable"),
         )
         for p in range(2)
     ]

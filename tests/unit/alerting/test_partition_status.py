@@ -171,7 +171,7 @@ def test_stalled_is_told_within_a_minute_where_commits_were_regular() -> None:
 def test_stopped_since_the_members_left() -> None:
     found = changed(
         window(capacity=lambda t: 200.0 if t < 300 else 0.0),
-        lambda t, s: replace(s, members=0, state="empty", assigned=False) if t >= 300 else s,
+        lambda t, s: s._replace(members=0, state="empty", assigned=False) if t >= 300 else s,
     )
 
     status = partition_status(found)
@@ -186,7 +186,7 @@ def test_stopped_since_the_members_left() -> None:
 def test_short_absence_of_members_is_a_restart() -> None:
     found = changed(
         window(capacity=lambda t: 200.0 if t < 585 else 0.0, poll=5.0),
-        lambda t, s: replace(s, members=0, state="empty", assigned=False) if t >= 585 else s,
+        lambda t, s: s._replace(members=0, state="empty", assigned=False) if t >= 585 else s,
     )
 
     assert partition_status(found).status is Status.OK
@@ -196,7 +196,7 @@ def test_short_absence_of_members_is_a_restart() -> None:
 def test_rebalance_of_half_a_minute_is_no_alarm(state: str) -> None:
     found = changed(
         window(capacity=lambda t: 200.0 if t < 565 else 0.0, poll=5.0),
-        lambda t, s: replace(s, state=state, assigned=False) if t >= 565 else s,
+        lambda t, s: s._replace(state=state, assigned=False) if t >= 565 else s,
     )
 
     assert partition_status(found).status is Status.OK
@@ -205,7 +205,7 @@ def test_rebalance_of_half_a_minute_is_no_alarm(state: str) -> None:
 def test_rebalance_without_end_is_a_stall() -> None:
     found = changed(
         window(capacity=lambda t: 200.0 if t < 200 else 0.0),
-        lambda t, s: replace(s, state="preparing_rebalance", assigned=False) if t >= 200 else s,
+        lambda t, s: s._replace(state="preparing_rebalance", assigned=False) if t >= 200 else s,
     )
 
     assert partition_status(found).status is Status.STALLED
@@ -249,7 +249,7 @@ def test_lag_of_one_that_was_zero_before_is_no_marker() -> None:
 
 def test_a_marker_that_retention_deletes_is_no_lost_message() -> None:
     found = changed(
-        window(arrival=constant(0.0), markers=1), lambda _, s: replace(s, log_start=s.log_end)
+        window(arrival=constant(0.0), markers=1), lambda _, s: s._replace(log_start=s.log_end)
     )
 
     assert partition_status(found).status is Status.OK
@@ -311,7 +311,7 @@ def test_late_commit_of_a_former_owner_is_no_rewind() -> None:
 def test_losing_data_counts_what_was_lost() -> None:
     found = changed(
         window(capacity=constant(0.0), backlog=10_000, members=0, state="empty"),
-        lambda t, s: replace(s, log_start=(s.committed or 0) + 1204) if t >= 300 else s,
+        lambda t, s: s._replace(log_start=(s.committed or 0) + 1204) if t >= 300 else s,
     )
 
     status = partition_status(found)
@@ -324,7 +324,7 @@ def test_losing_data_counts_what_was_lost() -> None:
 
 def test_loss_that_the_next_commit_hides_still_counts() -> None:
     def overtaken(t: float, s: Sample) -> Sample:
-        return replace(s, log_start=(s.committed or 0) + (290 if t in (300, 400) else -50))
+        return s._replace(log_start=(s.committed or 0) + (290 if t in (300, 400) else -50))
 
     found = changed(window(capacity=constant(98.0), poll=5.0), overtaken)
 
@@ -340,7 +340,7 @@ def test_loss_that_the_next_commit_hides_still_counts() -> None:
 def test_recreated_topic_forgets_the_old_log() -> None:
     old = window(capacity=constant(50.0), seconds=300.0, poll=5.0)
     new = window(first_offset=0, seconds=300.0, poll=5.0, warm_up=0.0)
-    later = tuple(replace(s, at=s.at + 305) for s in new.samples)
+    later = tuple(s._replace(at=s.at + 305) for s in new.samples)
 
     status = partition_status(PartitionWindow("orders", 0, old.samples + later))
 
@@ -349,7 +349,7 @@ def test_recreated_topic_forgets_the_old_log() -> None:
 
 
 def test_commit_beyond_the_end_is_unknown() -> None:
-    found = changed(window(), lambda t, s: replace(s, log_end=20, lag=0) if t == 600 else s)
+    found = changed(window(), lambda t, s: s._replace(log_end=20, lag=0) if t == 600 else s)
 
     status = partition_status(found)
 
@@ -401,7 +401,7 @@ def test_peers_teach_the_commit_period() -> None:
     ],
 )
 def test_unknown_newest_value_is_unknown(change: dict[str, None], why: str) -> None:
-    found = changed(window(), lambda t, s: replace(s, **change) if t >= 585 else s)
+    found = changed(window(), lambda t, s: s._replace(**change) if t >= 585 else s)
 
     status = partition_status(found)
 
@@ -445,7 +445,7 @@ def windows(draw: st.DrawFn) -> PartitionWindow:
     at, placed = START, []
     for sample in drawn:
         at += draw(st.floats(0.001, 300))
-        placed.append(replace(sample, at=at))
+        placed.append(sample._replace(at=at))
     return PartitionWindow("orders", draw(st.integers(0, 3)), tuple(placed))
 
 
@@ -553,7 +553,7 @@ def leaving(**more: object) -> PartitionWindow:
         samples=tuple(
             sample
             if sample.at < START + 3000
-            else replace(sample, members=0, assigned=False, state="empty")
+            else sample._replace(members=0, assigned=False, state="empty")
             for sample in found.samples
         ),
     )
@@ -564,7 +564,7 @@ def at(found: PartitionWindow, second: float, **values: object) -> PartitionWind
     return replace(
         found,
         samples=tuple(
-            replace(sample, **values) if sample.at == START + second else sample  # type: ignore[arg-type]
+            sample._replace(**values) if sample.at == START + second else sample  # type: ignore[arg-type]
             for sample in found.samples
         ),
     )
@@ -597,7 +597,7 @@ def test_offsets_moved_while_nobody_consumes_do_not_end_a_stop() -> None:
     moved_on = replace(
         stopped,
         samples=tuple(
-            replace(s, committed=s.committed + 10_000, lag=s.lag - 10_000)
+            s._replace(committed=s.committed + 10_000, lag=s.lag - 10_000)
             if s.at >= START + 3300 and s.committed is not None and s.lag is not None
             else s
             for s in stopped.samples
