@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -84,6 +85,10 @@ def polls_of(
         yield float(of_poll["at"].item(0)), of_poll
 
 
+# Of values in the order of its fields; there may be millions.
+_sample = partial(tuple.__new__, Sample)
+
+
 def build_windows(
     offsets: pl.DataFrame,
     groups: pl.DataFrame | None = None,
@@ -117,7 +122,7 @@ def build_windows(
             (pl.col("observed_at").dt.epoch("us") / 1e6).alias("at"),
             newest.alias("group_newest"),
         )
-        .sort(*_KEY, "observed_at")
+        .sort("observed_at")
         .group_by(*_KEY, maintain_order=True)
         .agg(
             pl.col("at", *_SERIES, "assigned", "members", "state"),
@@ -127,13 +132,14 @@ def build_windows(
             pl.col("group_newest").last(),
         )
         .filter((pl.col("newest") == pl.col("group_newest")) & IN_TOTALS)
+        .sort(*_KEY)
     )
     unread = unread_since(recent, groups)
     windows: dict[GroupKey, list[PartitionWindow]] = {}
     for cluster, group, topic, partition, unknown_reason, *values in rows.select(
         *_KEY, "unknown_reason", "at", *_SERIES, "assigned", "members", "state"
     ).iter_rows():
-        samples = tuple(map(Sample, *values))
+        samples = tuple(map(_sample, zip(*values, strict=True)))
         key = GroupKey(cluster, group)
         if key in unread:
             unread_at, unknown_reason = unread[key]

@@ -274,10 +274,11 @@ def bytes_per_message(partitions: pl.DataFrame) -> dict[tuple[str, str, int], fl
 
 
 def _holders(offsets: pl.DataFrame) -> dict[tuple[str, str, str, int], str]:
+    key = ("cluster", "group", "topic", "partition")
     rows = (
-        newest(offsets, "group", "topic", "partition")
+        newest(offsets.select(*key, "observed_at", "member_id"), *key[1:])
         .filter(pl.col("member_id").is_not_null())
-        .select("cluster", "group", "topic", "partition", "member_id")
+        .select(*key, "member_id")
     )
     return {
         (cluster, group, topic, number): member

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -187,8 +187,13 @@ def _row(one: Recommendation) -> Row:
         "saving": one.saving,
         "reason": one.reason,
         "consequence": one.consequence,
-        "caveats": json.dumps([asdict(caveat) for caveat in one.caveats]),
-        "evidence": json.dumps([asdict(figure) for figure in one.evidence]),
-        "artefacts": json.dumps([asdict(artefact) for artefact in one.artefacts]),
-        "keda": json.dumps(asdict(one.keda)) if one.keda else None,
+        "caveats": json.dumps([_fields(caveat) for caveat in one.caveats]),
+        "evidence": json.dumps([_fields(figure) for figure in one.evidence]),
+        "artefacts": json.dumps([_fields(artefact) for artefact in one.artefacts]),
+        "keda": json.dumps(_fields(one.keda)) if one.keda else None,
     }
+
+
+def _fields(one: Caveat | Evidence | Artefact | KedaAnswer) -> dict[str, Any]:
+    """Return a flat dataclass's values by name: ``asdict``, which also copies, takes far longer."""
+    return {field.name: getattr(one, field.name) for field in fields(one)}

@@ -55,6 +55,11 @@ _SETTINGS_AGE = timedelta(days=1)
 _OF_DAYS = timedelta(days=2)
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = timedelta(seconds=1)
+_OF_PARTITIONS = [
+    *("cluster", "topic", "partition", "observed_at"),
+    *("log_start", "log_end", "size_bytes"),
+]
+"""What advice needs of partitions: ten minutes of all their columns are gigabytes."""
 _STANDS = ("current", "proposed", "confirmed_at")
 _GIVEN = replace(
     RECOMMENDATIONS, name="given", columns=(*RECOMMENDATIONS.columns, Column("reader", "string"))
@@ -76,7 +81,7 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
     """
     since = now - _WINDOW
     topics = newest(lake.read(TOPICS, since=now - _SETTINGS_AGE), "topic")
-    partitions = lake.read(PARTITIONS, since=since)
+    partitions = lake.read(PARTITIONS, since=since, columns=_OF_PARTITIONS)
     standing = _standing(lake)
     given = _on_groups(tables, now, settings, (topics, partitions), standing).persist()
     try:

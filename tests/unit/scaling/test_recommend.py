@@ -312,7 +312,7 @@ def test_half_used_retention_is_watched_though_the_group_keeps_up() -> None:
 
 def test_lost_data_is_reported_and_evaluation_goes_on() -> None:
     parts = six(members=0, state="empty", capacity=constant(0.0), backlog=5000)
-    parts[2] = changed(parts[2], lambda t, s: replace(s, log_start=(s.committed or 0) + 70))
+    parts[2] = changed(parts[2], lambda t, s: s._replace(log_start=(s.committed or 0) + 70))
     losing = facts(parts, holders=lambda p: None)
 
     found = recommend_group(losing)
@@ -327,7 +327,7 @@ def test_poison_partition_that_already_loses_data_is_still_blocked() -> None:
     parts = six()
     parts[4] = changed(
         window(partition=4, poll=5.0, capacity=lambda t: 200.0 if t < 200 else 0.0),
-        lambda t, s: replace(s, log_start=(s.committed or 0) + 7) if t > 400 else s,
+        lambda t, s: s._replace(log_start=(s.committed or 0) + 7) if t > 400 else s,
     )
 
     assert kinds(recommend_group(facts(parts))) == [Kind.DATA_LOST, Kind.BLOCKED_PARTITION]
@@ -443,7 +443,7 @@ def test_a_count_between_two_useful_ones_is_mentioned() -> None:
         pytest.param(facts([]), id="no offsets"),
         pytest.param(facts(six(), members=None), id="members unknown"),
         pytest.param(
-            facts([changed(w, lambda t, s: replace(s, lag=None)) for w in six()]), id="lag unknown"
+            facts([changed(w, lambda t, s: s._replace(lag=None)) for w in six()]), id="lag unknown"
         ),
     ],
 )
