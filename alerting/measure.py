@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import itemgetter
+from operator import attrgetter, itemgetter, sub
 
 from alerting.growth import Growth, Point, age_of, growth_of, shrinks_since
 from alerting.learn import (
@@ -197,11 +197,10 @@ def _stands_still(samples: Sequence[Sample]) -> bool:
     first = samples[0]
     if first.lag != 0 or first.committed is None or first.log_end is None:
         return False
-    offsets = first[_OFFSETS]
-    return all(sample[_OFFSETS] == offsets for sample in samples)
+    return len(set(map(_OFFSETS, samples))) == 1
 
 
-_OFFSETS = slice(Sample._fields.index("committed"), Sample._fields.index("lag") + 1)
+_OFFSETS = attrgetter("committed", "log_start", "log_end", "lag")
 
 
 def _standing_still(window: PartitionWindow, rules: StatusRules) -> Measurement:
@@ -302,8 +301,7 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
     )
 
 
-def _time(sample: Sample) -> float:
-    return sample.at
+_time = attrgetter("at")
 
 
 def _present_log(samples: Sequence[Sample]) -> tuple[Sequence[Sample], float | None]:
@@ -404,5 +402,6 @@ def _of_window(samples: Sequence[Sample], rules: StatusRules) -> Sequence[Sample
 
 
 def _usual_step(samples: Sequence[Sample]) -> float | None:
-    steps = sorted(after.at - before.at for before, after in pairwise(samples))
+    times = list(map(_time, samples))
+    steps = sorted(map(sub, times[1:], times))
     return steps[len(steps) // 2] if steps else None
