@@ -18,6 +18,9 @@ from alerting.samples import (
 from alerting.trend import Trend
 from alerting.words import count, duration, messages, rate
 
+_AWAY_AS_EVER = 2.0
+"""So many times its longest absence is no longer than a group that keeps coming back was away."""
+
 
 @dataclass(frozen=True, slots=True)
 class Peers:
@@ -183,6 +186,8 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
         return None
     if found.waiting.is_crashing and found.waiting.seconds >= rules.away_freeze_seconds:
         return None  # they come and go: that is no stop, and no restart
+    if found.waiting.keeps_coming_back and absent <= _AWAY_AS_EVER * absence.longest_seconds:
+        return None
     lag = found.newest.lag or 0
     if absent < max(rules.stop_seconds, found.poll_seconds or 0.0):
         if found.span_seconds < rules.trend_seconds and found.last_advance_at is None:
@@ -196,8 +201,11 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
             Status.OK, f"Just away: no members for {duration(absent)}; {messages(lag)} wait."
         )
     patience = rules.first_job_seconds
-    if absence.has_run:
+    if absence.runs:
         patience = max(rules.job_seconds, rules.job_absences * absence.longest_seconds)
+    if absence.runs >= rules.many_runs:
+        often = max(rules.often_job_seconds, rules.often_absences * absence.longest_seconds)
+        patience = min(patience, often)
     if absence.is_between_runs and absent < patience:
         return _Verdict(
             Status.OK,
@@ -252,7 +260,8 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
     material = max(rules.material_seconds, 2 * (found.commit_period_seconds or 0.0))
     trend = found.recent or found.full
     waiting = found.waiting
-    if waiting.was_away and waiting.since is not None and not waiting.is_crashing:
+    is_back = not waiting.is_crashing and not waiting.keeps_coming_back
+    if waiting.was_away and waiting.since is not None and is_back:
         return _Verdict(
             Status.CATCHING_UP,
             f"Members are back, no commit yet: {messages(lag)} wait.",

@@ -15,6 +15,8 @@ _LATE_POLLS = 2.0
 _OUTLIER = 3.0
 _COMMITS_ALONE = 3
 _RETURNS = 2
+_COMEBACKS = 3
+_COMEBACKS_SECONDS = 1800.0
 _COMMITS_ALONE_SECONDS = 600.0
 
 
@@ -65,7 +67,9 @@ class Waiting:
             time on it is no restart, and times without members count as well.
         pauses: How long such a wait usually is.
         resumed_at: First commit after the group was away, or after the longest of its pauses
-            where that is not usual; None: never.
+            where that is not usual; None: never. Of a group that keeps coming back, the first
+            commit after the first of these absences.
+        comebacks: How often of late it was away and committed again, and never read everything.
     """
 
     since: float | None
@@ -76,11 +80,17 @@ class Waiting:
     pauses: Pauses
     resumed_at: float | None = None
     returns: int = 0
+    comebacks: int = 0
 
     @property
     def is_crashing(self) -> bool:
         """Whether members come and go, and nothing is read."""
         return _is_crashing(self.returns)
+
+    @property
+    def keeps_coming_back(self) -> bool:
+        """Whether members come and go, and what is committed between is not all there is."""
+        return self.comebacks >= _COMEBACKS
 
 
 def _is_crashing(returns: int) -> bool:
@@ -107,6 +117,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
     waited_at: float | None = None
     longest, second, seen = 0.0, 0.0, 0
     resumed_at, longest_ended_at = None, None
+    comebacks: list[float] = []
     now = samples[-1].at
     gap = _GAP_POLLS * poll_seconds
     away = False
@@ -126,6 +137,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
                     seen += 1
                 if trail.was_away:
                     resumed_at = sample.at
+                    comebacks.append(sample.at)
                 last_advance = waited_at = pause_from = sample.at
                 trail = _Trail()
             committed = sample.committed
@@ -134,6 +146,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
             continue
         if sample.lag <= end_lag:
             trail = _Trail()
+            comebacks.clear()
             if last_advance != sample.at:
                 pause_from = waited_at = None
             continue
@@ -144,6 +157,9 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
     usual = longest if seen < 3 or longest <= _OUTLIER * second else second
     if usual < longest and longest_ended_at is not None:
         resumed_at = max(resumed_at or longest_ended_at, longest_ended_at)
+    comebacks = [at for at in comebacks if at >= now - _COMEBACKS_SECONDS]
+    if len(comebacks) >= _COMEBACKS:
+        resumed_at = comebacks[0]
     pauses = Pauses(usual if seen else None, seen)
     return Waiting(
         trail.since,
@@ -154,6 +170,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
         pauses,
         resumed_at,
         trail.returns,
+        len(comebacks),
     )
 
 
@@ -204,7 +221,7 @@ class Absence:
         since: First of the trailing samples without one.
         is_between_runs: Whether it has come, read everything and left before, or was seen first
             with everything read: a job that runs now and then.
-        has_run: Whether it was seen to do so.
+        runs: How often it was seen to do so.
         longest_seconds: The longest earlier absence that it came back from; 0 without one.
         commits_alone: Whether it has committed again and again without a member ever having been
             seen: its consumers assign their partitions themselves.
@@ -217,7 +234,7 @@ class Absence:
     is_between_runs: bool
     longest_seconds: float
     commits_alone: bool
-    has_run: bool
+    runs: int
     seen_at: float
     advances: int = 0
 
@@ -281,7 +298,7 @@ def absence_of(
     since: float | None = None
     left_at: float | None = None
     committed: int | None = None
-    is_job, has_run, longest, advances = False, False, 0.0, 0
+    is_job, runs, longest, advances = False, 0, 0.0, 0
     run: _Run | None = None
     commits: list[float] = []
     had_members = False
@@ -292,8 +309,8 @@ def absence_of(
         if members == 0:
             if run is not None:
                 run.leave(sample)
-                has_run = has_run or run.is_job(
-                    _one_poll(samples, index, poll_seconds, rules), was_awaited=is_job
+                runs += run.is_job(
+                    _one_poll(samples, index, poll_seconds, rules), was_awaited=is_job or runs > 0
                 )
                 run, left_at, committed = None, sample.at, None
             if since is None:
@@ -306,7 +323,8 @@ def absence_of(
                     advances += 1
                     if _read_all(samples[index - 1], sample):
                         # It came and left between two of the thinned samples.
-                        longest, since, has_run = max(longest, sample.at - since), sample.at, True
+                        longest = max(longest, samples[index - 1].at - since)
+                        since, runs = sample.at, runs + 1
             committed = sample.committed if sample.committed is not None else committed
         else:
             had_members = True
@@ -319,7 +337,7 @@ def absence_of(
     if since is None:
         return None
     commits_alone = not had_members and _are_close(commits)
-    return Absence(since, is_job or has_run, longest, commits_alone, has_run, newest.at, advances)
+    return Absence(since, is_job or runs > 0, longest, commits_alone, runs, newest.at, advances)
 
 
 def _was_read(samples: Sequence[Sample]) -> bool:

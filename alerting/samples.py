@@ -117,6 +117,9 @@ class StatusRules:
         stop_seconds: A group without members is stopped after this time, and not before.
         job_seconds: So long the next run of a job is waited for that comes, reads all and leaves;
         job_absences: or so many times its longest absence.
+        many_runs: Of a job with so many runs
+        often_job_seconds: not longer than this, however often it runs,
+        often_absences: or so many times its longest absence.
         first_job_seconds: The same, of a group that was never seen to run.
         stale_polls: A newest sample that is older than this many polls says nothing about now.
     """
@@ -148,6 +151,9 @@ class StatusRules:
     stop_seconds: float = 30.0
     job_seconds: float = 26 * 3600.0
     job_absences: float = 1.5
+    many_runs: int = 3
+    often_job_seconds: float = 3600.0
+    often_absences: float = 3.0
     first_job_seconds: float = 6 * 3600.0
     stale_polls: float = 4.0
 

@@ -633,3 +633,93 @@ def test_markers_that_lay_idle_do_not_make_new_messages_old() -> None:
     assert status.numbers.behind_seconds is not None
     assert status.numbers.behind_seconds < 60
     assert status.status is Status.OK
+
+
+def comes_and_goes(seconds: int, *, reads: float) -> PartitionWindow:
+    """A minute without members, half a minute in which a share of what came is read."""
+    samples, committed = [], 100_000
+    for t in range(0, seconds + 1, 15):
+        log_end = 100_000 + 100 * t
+        is_there = t < 600 or (t - 600) % 90 >= 60
+        if t < 600:
+            committed = log_end - 50
+        elif is_there:
+            committed += min(int(4_500 * reads), log_end - committed)
+        samples.append(
+            Sample(
+                at=START + t,
+                committed=committed,
+                log_start=0,
+                log_end=log_end,
+                lag=log_end - committed,
+                assigned=is_there,
+                members=3 if is_there else 0,
+                state="stable" if is_there else "empty",
+            )
+        )
+    return PartitionWindow("orders", 0, tuple(samples))
+
+
+def test_a_crash_loop_that_commits_a_little_is_falling_behind_in_each_of_its_rounds() -> None:
+    told = [partition_status(comes_and_goes(end, reads=0.4)) for end in range(2400, 3600, 15)]
+
+    assert {status.status for status in told} == {Status.FALLING_BEHIND}
+    assert all(status.is_lasting for status in told)
+
+
+def test_who_comes_back_again_and_again_and_reads_everything_is_not_falling_behind() -> None:
+    for end in range(2400, 3600, 15):
+        status = partition_status(comes_and_goes(end, reads=1.6))
+        assert status.status is not Status.FALLING_BEHIND, status.reason
+
+
+def test_a_crash_loop_that_ends_in_no_members_has_stopped() -> None:
+    found = comes_and_goes(3600, reads=0.4)
+    gone = replace(
+        found,
+        samples=tuple(
+            s._replace(members=0, state="empty", assigned=False) if s.at >= START + 3200 else s
+            for s in found.samples
+        ),
+    )
+    frozen = next(s for s in gone.samples if s.at >= START + 3200).committed
+    gone = replace(
+        gone,
+        samples=tuple(
+            s._replace(committed=frozen, lag=(s.log_end or 0) - (frozen or 0))
+            if s.at >= START + 3200
+            else s
+            for s in gone.samples
+        ),
+    )
+
+    assert partition_status(gone).status is Status.STOPPED
+
+
+def test_a_job_of_many_runs_is_waited_for_three_of_its_absences() -> None:
+    samples, committed = [], 0
+    for t in range(0, 5 * 3600 + 1, 60):
+        log_end = 10 * t
+        is_there = t <= 2 * 3600 and t % 1200 >= 960
+        if is_there:
+            committed = log_end
+        samples.append(
+            Sample(
+                at=START + t,
+                committed=committed,
+                log_start=0,
+                log_end=log_end,
+                lag=log_end - committed,
+                assigned=is_there,
+                members=1 if is_there else 0,
+                state="stable" if is_there else "empty",
+            )
+        )
+
+    def after(seconds: int) -> Status:
+        seen = tuple(s for s in samples if s.at <= START + 2 * 3600 + seconds)
+        return partition_status(PartitionWindow("orders", 0, seen)).status
+
+    assert after(1800) is Status.OK
+    assert after(3000) is Status.OK
+    assert after(2 * 3600) is Status.STOPPED

@@ -1,0 +1,24 @@
+"""A job that runs every few minutes, reads what has come together, and one time does not come."""
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; after the last run nobody reads any more."""
+    group = setting("frequent job gone", variant, slowest=30.0)
+    every = group.draw.between(900.0, 600.0, 1800.0)
+    lasts = group.draw.between(240.0, 200.0, 300.0)
+    runs = group.draw.one_of(6, 4, 10)
+    events = [Event(0.0, lambda run: run.scale(0))]
+    for number in range(1, runs + 1):
+        events += [
+            Event(number * every, lambda run: run.scale(group.members)),
+            Event(number * every + lasts, lambda run: run.scale(0)),
+        ]
+    missed = (runs + 1) * every
+    end = missed + 4 * HOUR
+    per_second = 4 * group.arrival * every / lasts / group.members
+    truth = [Truth(0.0, missed, "OK", False), Truth(missed, end, "STOPPED", True)]
+    return group.scenario(group.workload(None, events, rate_per_second=per_second), end, truth)
