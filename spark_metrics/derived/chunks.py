@@ -15,13 +15,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from lake.schema import Table
+from spark_metrics.derived.of_groups import GROUPS_AT_ONCE, Frames
 from spark_metrics.derived.tables import fields
 
-GROUPS_AT_ONCE = 250
-"""So many groups, about, are one piece of work: their samples must fit into a worker's memory."""
 _CHUNK, _PART = "_chunk", "_part"
-
-Frames = dict[str, pl.DataFrame]
 
 
 def by_group(

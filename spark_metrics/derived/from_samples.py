@@ -14,8 +14,9 @@ from lake.carried import CARRIED_FOR, expanded
 from lake.tables import CAPACITY, CAPACITY_INTERVALS, GROUP_OFFSETS
 from scaling.capacity import Capacity, Estimate, estimate_capacity
 from scaling.intervals import Intervals
-from spark_metrics.derived.chunks import Frames, by_group
+from spark_metrics.derived.chunks import by_group
 from spark_metrics.derived.intervals import gains, member_intervals
+from spark_metrics.derived.of_groups import Frames
 
 _PARTITION = ("cluster", "group", "topic", "partition")
 

@@ -635,6 +635,20 @@ def test_markers_that_lay_idle_do_not_make_new_messages_old() -> None:
     assert status.status is Status.OK
 
 
+def polled(t: float, log_end: int, committed: int, members: int) -> Sample:
+    """Return a poll of a group that has members, or none."""
+    return Sample(
+        at=START + t,
+        committed=committed,
+        log_start=0,
+        log_end=log_end,
+        lag=log_end - committed,
+        assigned=members > 0,
+        members=members,
+        state="stable" if members else "empty",
+    )
+
+
 def comes_and_goes(seconds: int, *, reads: float) -> PartitionWindow:
     """A minute without members, half a minute in which a share of what came is read."""
     samples, committed = [], 100_000
@@ -645,18 +659,7 @@ def comes_and_goes(seconds: int, *, reads: float) -> PartitionWindow:
             committed = log_end - 50
         elif is_there:
             committed += min(int(4_500 * reads), log_end - committed)
-        samples.append(
-            Sample(
-                at=START + t,
-                committed=committed,
-                log_start=0,
-                log_end=log_end,
-                lag=log_end - committed,
-                assigned=is_there,
-                members=3 if is_there else 0,
-                state="stable" if is_there else "empty",
-            )
-        )
+        samples.append(polled(t, log_end, committed, 3 if is_there else 0))
     return PartitionWindow("orders", 0, tuple(samples))
 
 
@@ -675,21 +678,12 @@ def test_who_comes_back_again_and_again_and_reads_everything_is_not_falling_behi
 
 def test_a_crash_loop_that_ends_in_no_members_has_stopped() -> None:
     found = comes_and_goes(3600, reads=0.4)
-    gone = replace(
+    frozen = next(s.committed for s in found.samples if s.at >= START + 3200)
+    assert frozen is not None
+    gone = changed(
         found,
-        samples=tuple(
-            s._replace(members=0, state="empty", assigned=False) if s.at >= START + 3200 else s
-            for s in found.samples
-        ),
-    )
-    frozen = next(s for s in gone.samples if s.at >= START + 3200).committed
-    gone = replace(
-        gone,
-        samples=tuple(
-            s._replace(committed=frozen, lag=(s.log_end or 0) - (frozen or 0))
-            if s.at >= START + 3200
-            else s
-            for s in gone.samples
+        lambda t, s: (
+            moved(s._replace(members=0, state="empty", assigned=False), frozen) if t >= 3200 else s
         ),
     )
 
@@ -703,18 +697,7 @@ def test_a_job_of_many_runs_is_waited_for_three_of_its_absences() -> None:
         is_there = t <= 2 * 3600 and t % 1200 >= 960
         if is_there:
             committed = log_end
-        samples.append(
-            Sample(
-                at=START + t,
-                committed=committed,
-                log_start=0,
-                log_end=log_end,
-                lag=log_end - committed,
-                assigned=is_there,
-                members=1 if is_there else 0,
-                state="stable" if is_there else "empty",
-            )
-        )
+        samples.append(polled(t, log_end, committed, 1 if is_there else 0))
 
     def after(seconds: int) -> Status:
         seen = tuple(s for s in samples if s.at <= START + 2 * 3600 + seconds)
