@@ -6,10 +6,13 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from alerting.frames import KAFKA, Frames, unix
+from alerting.frames import KAFKA, STALE_INTERVALS, Frames, unix
 from alerting.rules import Observation
 from alerting.words import duration
 from lake.tables import COLLECTIONS
+
+STARTING_SECONDS = 60.0
+"""What has not worked yet has this long from the monitor's start: it may be starting itself."""
 
 
 def section_states(frames: Frames) -> pl.DataFrame:
@@ -29,14 +32,14 @@ def section_states(frames: Frames) -> pl.DataFrame:
 
 def monitor_observations(frames: Frames) -> Iterable[Observation]:
     """Return what there is to say of the collection of one cluster's samples."""
-    ages: list[float] = []
+    ages: list[float | None] = []
     states = section_states(frames)
     for row in states.iter_rows(named=True):
         if row["status"] == "skipped" or row["interval_seconds"] is None:
             continue
         success = unix(row["last_success_at"])
-        age = frames.now - max(success or 0.0, frames.watched_since)
-        ages.append(age / row["interval_seconds"])
+        age = _intervals_without(success, frames, row["interval_seconds"])
+        ages.append(age)
         labels = {
             "cluster": frames.cluster,
             "source": row["source"],
@@ -64,8 +67,10 @@ def monitor_observations(frames: Frames) -> Iterable[Observation]:
         yield Observation(
             "data_stale",
             labels,
-            age / row["interval_seconds"],
-            f"{name} is {duration(age)} old",
+            age,
+            f"{name} is {duration(frames.now - success)} old"
+            if success
+            else f"{name} was never collected",
             f"{said}{old}",
             success,
             row["error"] or "The collectors are stopped, or slower than their cadence.",
@@ -74,7 +79,10 @@ def monitor_observations(frames: Frames) -> Iterable[Observation]:
         )
     if "collections" in frames.errors:
         return
-    youngest = min(ages) if ages else (frames.now - frames.watched_since) / frames.interval_seconds
+    known = [age for age in ages if age is not None]
+    youngest = min(known, default=None)
+    if not ages:
+        youngest = _intervals_without(None, frames, frames.interval_seconds)
     successes = [at for at in states["last_success_at"].to_list() if at is not None]
     newest = unix(max(successes)) if successes else None
     age_words = (
@@ -93,6 +101,20 @@ def monitor_observations(frames: Frames) -> Iterable[Observation]:
         "Check that the collectors run and reach the cluster: python -m collectors check.",
         "health",
     )
+
+
+def _intervals_without(success: float | None, frames: Frames, interval: float) -> float | None:
+    """Return how many intervals ago something worked, or how long it was waited for in vain.
+
+    None while the monitor has not run for long enough to expect a success of its own time.
+    """
+    watched = frames.now - frames.watched_since
+    if success is None:
+        patience = max(STARTING_SECONDS, STALE_INTERVALS * interval)
+        return watched / interval if watched > patience else None
+    age = frames.now - success
+    is_explained = watched <= STALE_INTERVALS * interval < age
+    return None if is_explained else age / interval
 
 
 def is_blind(frames: Frames, observations: Iterable[Observation]) -> bool:

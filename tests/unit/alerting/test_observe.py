@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -43,13 +44,15 @@ def rows(table: Table, *given: dict[str, Any], seconds_ago: float = 0.0) -> pl.D
     return pl.DataFrame(full, schema=table.polars_schema)
 
 
-def collected(*, seconds_ago: float = 0.0, status: str = "ok", source: str = "kafka") -> Any:
+def collected(
+    *, seconds_ago: float = 0.0, status: str = "ok", source: str = "kafka", interval: float = 15.0
+) -> Any:
     sections = [
         {
             "source": source,
             "section": name,
             "status": status,
-            "interval_seconds": 15.0,
+            "interval_seconds": interval,
             "error": None if status == "ok" else "not authorised",
         }
         for name in SECTIONS
@@ -197,6 +200,24 @@ def test_a_monitor_that_has_just_started_gives_the_collectors_time() -> None:
     tables = {"collections": collected(seconds_ago=900)}
     just_started = Frames("c", NOW.timestamp(), tables, {}, NOW.timestamp() - 30)
     assert found(observe(just_started)) == {}
+    still_late = dataclasses.replace(just_started, watched_since=NOW.timestamp() - 61)
+    assert {"DataStale", "NothingCollected"} <= found(observe(still_late)).keys()
+
+
+def test_a_restart_during_an_outage_leaves_its_alerts_as_they_are() -> None:
+    tables = {"collections": collected(seconds_ago=900)}
+    seen = observe(Frames("c", NOW.timestamp(), tables, {}, NOW.timestamp() - 30))
+    values = {one.check: one.value for one in seen.observations}
+    assert values["nothing_collected"] is None
+    assert values["data_stale"] is None
+
+
+@pytest.mark.parametrize(("watched", "expected"), [(59.0, False), (61.0, True)])
+def test_what_never_worked_is_given_a_minute_to_start(watched: float, expected: bool) -> None:
+    tables = {"collections": collected(status="failed", interval=5.0)}
+    seen = observe(Frames("c", NOW.timestamp(), tables, {}, NOW.timestamp() - watched))
+    assert ("NothingCollected" in found(seen)) is expected
+    assert ("DataStale" in found(seen)) is expected
 
 
 def test_rows_that_are_missing_make_their_checks_unknown() -> None:
