@@ -38,6 +38,8 @@ def commit(
     """
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 (the way to Delta's classes)
     session = spark._jsparkSession  # noqa: SLF001 (the same session there)
+    # Delta asks the thread for its session once it reads a checkpoint; a new thread has none.
+    jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session)
     delta = jvm.org.apache.spark.sql.delta
     transaction = delta.DeltaLog.forTable(session, for_spark(uri)).startTransaction()
     version = transaction.snapshot().version()

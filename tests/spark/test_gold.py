@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -107,3 +109,18 @@ def test_what_was_changed_meanwhile_is_not_replaced(
     log = Path(lake.uri(GROUP_HISTORY), "_delta_log", f"{3:020}.json").read_text()
     kinds = [next(iter(json.loads(line))) for line in log.splitlines()]
     assert sorted(kinds) == ["add", "commitInfo", "remove"]
+
+
+def test_a_thread_of_its_own_commits_to_a_table_with_a_checkpoint(
+    spark: SparkSession, lake: Lake, gold: GoldTable
+) -> None:
+    """Given a table whose log has a checkpoint, as it has after upkeep or fifty commits,
+    then a thread that has not used Spark before commits to it."""
+    append(spark, gold, (minutes(2, 0, 1),))
+    DeltaTable(lake.uri(GROUP_HISTORY)).create_checkpoint()
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 (the way to Delta's classes)
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    with ThreadPoolExecutor(1) as pool:
+        for minute in (1, 2):
+            pool.submit(append, spark, gold, (minutes(2, minute, minute + 1),)).result()
+    assert lake.read(GROUP_HISTORY).height == 6
