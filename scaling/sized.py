@@ -117,6 +117,12 @@ def _more(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendation
         Binding.FORECAST: f"{_arriving(asked)} arrive, and the trend needs more soon",
         Binding.RETENTION: "retention reaches what waits before fewer have read it",
     }[sizing.binding]
+    opening = f"With {sizing.consumers} the need is met ({sizing.binding.value}): {why}"
+    if sizing.binding is Binding.RETENTION and sizing.is_too_late:
+        opening = (
+            "Retention takes some of what waits whatever is done, and fewer than "
+            f"{sizing.consumers} lose more"
+        )
     return _advice(
         facts,
         asked,
@@ -125,8 +131,7 @@ def _more(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendation
         Severity.ACT_NOW
         if sizing.is_late or sizing.binding is Binding.RETENTION
         else Severity.WATCH,
-        f"With {sizing.consumers} the need is met ({sizing.binding.value}): {why}. One consumer "
-        f"processes {_capacity(asked.capacity)}.",
+        f"{opening}. One consumer processes {_capacity(asked.capacity)}.",
         proposed=sizing.consumers,
         caveats=(*of_other_members(facts), QUOTAS),
     )

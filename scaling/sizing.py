@@ -8,12 +8,12 @@ difference, never the mean. A need is the smallest such number that meets it:
 * catch-up: what waits, and what comes while consumers start and partitions move, is worked off
   in time;
 * forecast: steady, at what is expected at the end of the lead time and at the next peak;
-* retention: what waits is read before it is deleted.
+* retention: what waits is read before it is deleted, or as little of it is deleted as can be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
@@ -127,6 +127,7 @@ class Sizing:
             None where the capacity is unknown.
         allowed_utilisation: What was allowed.
         is_late: Whether the backlog endangers the objective; waiting for agreement would cost it.
+        is_too_late: Whether retention deletes part of what waits with any number of consumers.
         hopeless: Partitions, by position, that exceed a consumer of their own.
         reason: In a sentence.
         utilisations: Load of the busiest member with each useful number; empty where the capacity
@@ -140,6 +141,7 @@ class Sizing:
     utilisation: float | None
     allowed_utilisation: float
     is_late: bool
+    is_too_late: bool
     hopeless: tuple[int, ...]
     reason: str
     utilisations: Mapping[int, float] = field(default_factory=dict)
@@ -218,8 +220,11 @@ class _Sizer:
             Need(Binding.CATCH_UP, self._catch_up(contradicted) if late else self.counts[0]),
             Need(Binding.FORECAST, self._forecast()),
         ]
+        is_too_late = False
         if self.now.deadline_seconds is not None:
-            needs.append(Need(Binding.RETENTION, self._drained_in(self.now.deadline_seconds / 2)))
+            in_time = self._drained_in(self.now.deadline_seconds / 2)
+            is_too_late = in_time is None
+            needs.append(Need(Binding.RETENTION, in_time or self._nearly_fastest(self.counts)))
         most = self.counts[-1]
         binding = max(needs, key=lambda need: need.consumers or most + 1)
         wanted = binding.consumers or most
@@ -227,7 +232,7 @@ class _Sizer:
         limit = self.now.capacity.helpful_members
         if limit is not None and wanted > limit:
             verdict, wanted = Verdict.DOWNSTREAM, min(wanted, self._useful(limit))
-        return self._sizing(verdict, wanted, binding.binding, tuple(needs), late)
+        return self._sizing(verdict, wanted, binding.binding, tuple(needs), late, is_too_late)
 
     def _lateness(self) -> tuple[bool, bool]:
         """Tell whether the backlog endangers the objective, and whether it does so regardless."""
@@ -303,14 +308,27 @@ class _Sizer:
         its consumers is wrong: then the present number does not do.
         """
         least = self.now.consumers if contradicted else 0
-        needed = {n: self._drain_seconds(n) for n in self.counts if n > least}
-        if not needed:
-            return None
-        fastest = min(needed.values())
+        return self._nearly_fastest(
+            [number for number in self.counts if number > least],
+            _CATCH_UP_OBJECTIVES * self.now.objective_seconds,
+        )
+
+    def _nearly_fastest(self, numbers: Sequence[int], enough: float = 0.0) -> int | None:
+        """Return the smallest of some numbers that drains about as fast as any of them, or enough.
+
+        Args:
+            numbers: Numbers of consumers.
+            enough: Seconds within which draining is fast enough.
+
+        Returns:
+            None where none of them ever drains.
+        """
+        needed = {number: self._drain_seconds(number) for number in numbers}
+        fastest = min(needed.values(), default=inf)
         if fastest == inf:
             return None
-        most = max(_CATCH_UP_OBJECTIVES * self.now.objective_seconds, fastest * _NEARLY)
-        return next(n for n, seconds in needed.items() if seconds <= most)
+        most = max(enough, fastest * _NEARLY)
+        return next(number for number, seconds in needed.items() if seconds <= most)
 
     def _useful(self, limit: int) -> int:
         """Return the smallest useful number that is no less than one."""
@@ -344,6 +362,7 @@ class _Sizer:
         binding: Binding,
         needs: tuple[Need, ...],
         late: bool,
+        is_too_late: bool = False,
     ) -> Sizing:
         return Sizing(
             verdict,
@@ -353,6 +372,7 @@ class _Sizer:
             self._utilisation(consumers, self.arrival) if self.rate else None,
             self.allowed,
             late,
+            is_too_late,
             tuple(int(number) for number in np.flatnonzero(self.hopeless)),
             _REASONS[verdict],
             self.utilisations,

@@ -15,7 +15,9 @@ RULES = Rules(agree=3, of=4, down_window_seconds=600.0, cooldown_seconds=120.0, 
 
 
 def sizing(consumers: int, **more: Any) -> Sizing:
-    base = Sizing(Verdict.SIZED, consumers, Binding.STEADY, (), 0.5, 0.9, False, (), "because")
+    base = Sizing(
+        Verdict.SIZED, consumers, Binding.STEADY, (), 0.5, 0.9, False, False, (), "because"
+    )
     return replace(base, **more)
 
 

@@ -161,6 +161,17 @@ def test_retention_deadline_binds_where_it_comes_first() -> None:
     assert size(pressed).consumers > size(patient).consumers
 
 
+def test_where_retention_cannot_be_forestalled_as_little_as_can_be_is_lost() -> None:
+    late = situation(8, lag=600.0, time_lag_seconds=20.0)
+    found = size(replace(late, deadline_seconds=1.0))
+    swamped = size(replace(situation(24, each=98.0, lag=600.0), deadline_seconds=1.0))
+
+    assert found.is_too_late and not size(replace(late, deadline_seconds=60.0)).is_too_late
+    assert (found.verdict, found.binding) == (Verdict.SIZED, Binding.RETENTION)
+    assert found.consumers > size(late).consumers
+    assert swamped.verdict is Verdict.PARTITION_BOUND
+
+
 def test_partition_above_a_consumers_capacity_is_named_and_does_not_make_the_number_larger() -> (
     None
 ):
