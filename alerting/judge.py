@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from alerting.freeze import freeze_limit
@@ -11,15 +10,19 @@ from alerting.samples import (
     LagNumbers,
     PartitionStatus,
     PartitionWindow,
-    Sample,
     Status,
     StatusRules,
 )
 from alerting.trend import Trend
+from alerting.unreadable import unreadable
+from alerting.verdict import Verdict
 from alerting.words import count, duration, messages, rate
 
 _AWAY_AS_EVER = 2.0
 """So many times its longest absence is no longer than a group that keeps coming back was away."""
+
+_MUCH_LESS = 0.75
+"""A group that reads less than this share of what arrives was not made for such a peak."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +40,6 @@ class Peers:
     advances_alone: int = 0
     commit_period_seconds: float | None = None
     are_draining: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Verdict:
-    status: Status
-    reason: str
-    since: float | None = None
-    decides: bool = True
-    is_lasting: bool = False
 
 
 def judge(
@@ -76,7 +70,7 @@ def judge(
             LagNumbers(),
         )
     verdict = (
-        _unreadable(window, found, now, rules)
+        unreadable(window, found, now, rules)
         or _lost(found)
         or _at_end(found)
         or _rewound(found)
@@ -97,40 +91,7 @@ def judge(
     )
 
 
-def _unreadable(
-    window: PartitionWindow, found: Measurement, now: float | None, rules: StatusRules
-) -> _Verdict | None:
-    newest = found.newest
-    if now is not None:
-        age = now - newest.at
-        if age > rules.stale_polls * (found.poll_seconds or rules.trend_seconds):
-            return _Verdict(
-                Status.UNKNOWN, f"Unknown: the newest sample is {duration(age)} old.", newest.at
-            )
-    if newest.lag is None:
-        since = _unknown_since(window.samples)
-        if window.unknown_reason:
-            why = window.unknown_reason
-        elif newest.committed is None:
-            why = "no committed offset was found"
-        elif newest.log_end is None:
-            why = "the log end could not be read"
-        else:
-            why = "the lag could not be told"
-        return _Verdict(Status.UNKNOWN, f"Unknown: {why}.", since, decides=not _untouched(window))
-    if newest.committed is None:
-        return _Verdict(Status.UNKNOWN, "Unknown: no committed offset was found.")
-    if newest.log_end is not None and newest.committed > newest.log_end:
-        return _Verdict(
-            Status.UNKNOWN,
-            f"Unknown: the committed offset {count(newest.committed)} lies beyond the log end "
-            f"{count(newest.log_end)}; the topic was recreated or truncated.",
-            found.log_restarted_at,
-        )
-    return None
-
-
-def _lost(found: Measurement) -> _Verdict | None:
+def _lost(found: Measurement) -> Verdict | None:
     lost, overtaken = found.lost_messages, found.overtaken
     if not lost:
         return None
@@ -138,33 +99,33 @@ def _lost(found: Measurement) -> _Verdict | None:
     if overtaken is not None and overtaken.times > 1:
         text += f", the most of {overtaken.times} times in the last {duration(found.span_seconds)}"
     before_window = overtaken is None or overtaken.messages < lost
-    return _Verdict(
+    return Verdict(
         Status.LOSING_DATA,
         f"{text}.",
         found.first_at if overtaken is None or before_window else overtaken.since,
     )
 
 
-def _at_end(found: Measurement) -> _Verdict | None:
+def _at_end(found: Measurement) -> Verdict | None:
     if not found.at_end:
         return None
     lag = found.newest.lag or 0
     arrival = found.recent.arrival_per_second if found.recent else None
     flow = "" if arrival is None else f", {rate(arrival)} arrive" if arrival > 0 else ", idle"
     if lag == 0:
-        return _Verdict(Status.OK, f"Everything is read{flow}.")
-    return _Verdict(
+        return Verdict(Status.OK, f"Everything is read{flow}.")
+    return Verdict(
         Status.OK,
         f"At the end: a lag of {lag} that never reaches zero is what transaction markers "
         f"leave{flow}.",
     )
 
 
-def _rewound(found: Measurement) -> _Verdict | None:
+def _rewound(found: Measurement) -> Verdict | None:
     rewind = found.rewind
     if rewind is None or rewind.was_meant:
         return None
-    return _Verdict(
+    return Verdict(
         Status.REWOUND,
         f"Rewound by {messages(rewind.before - rewind.after)}, from offset {count(rewind.before)} "
         f"to {count(rewind.after)}; {messages(found.newest.lag or 0)} wait.",
@@ -172,7 +133,7 @@ def _rewound(found: Measurement) -> _Verdict | None:
     )
 
 
-def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | None:
+def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict | None:
     """Judge a group without members; one that still commits assigns its partitions itself."""
     absence = found.absence
     if found.members or absence is None:
@@ -191,13 +152,13 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
     lag = found.newest.lag or 0
     if absent < max(rules.stop_seconds, found.poll_seconds or 0.0):
         if found.span_seconds < rules.trend_seconds and found.last_advance_at is None:
-            return _Verdict(
+            return Verdict(
                 Status.UNKNOWN,
                 f"Unknown: first seen {duration(absent)} ago, without members; "
                 f"{messages(lag)} wait.",
                 absence.since,
             )
-        return _Verdict(
+        return Verdict(
             Status.OK, f"Just away: no members for {duration(absent)}; {messages(lag)} wait."
         )
     patience = rules.first_job_seconds
@@ -207,7 +168,7 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
         often = max(rules.often_job_seconds, rules.often_absences * absence.longest_seconds)
         patience = min(patience, often)
     if absence.is_between_runs and absent < patience:
-        return _Verdict(
+        return Verdict(
             Status.OK,
             f"Between runs: everything was read when it left {duration(absent)} ago; "
             f"{messages(lag)} wait for the next.",
@@ -215,14 +176,14 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
         )
     arrival = found.recent.arrival_per_second if found.recent else None
     flow = f" and {rate(arrival)} more arrive" if arrival else ""
-    return _Verdict(
+    return Verdict(
         Status.STOPPED,
         f"Stopped: nobody consumes, {messages(lag)} wait{flow}.",
         absence.since,
     )
 
 
-def _frozen(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | None:
+def _frozen(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict | None:
     since, waiting = found.waiting.since, found.waiting.seconds
     if since is None:
         return None
@@ -247,14 +208,14 @@ def _frozen(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict | 
         while_ = "messages keep arriving"
     else:
         while_ = "nothing arrives"
-    return _Verdict(
+    return Verdict(
         Status.STALLED,
         f"Stalled: no commit for {duration(waiting)} with {lag} waiting, while {while_}.",
         since,
     )
 
 
-def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
+def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict:
     lag = found.newest.lag or 0
     behind = found.behind_seconds
     material = max(rules.material_seconds, 2 * (found.commit_period_seconds or 0.0))
@@ -262,23 +223,23 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
     waiting = found.waiting
     is_back = not waiting.is_crashing and not waiting.keeps_coming_back
     if waiting.was_away and waiting.since is not None and is_back:
-        return _Verdict(
+        return Verdict(
             Status.CATCHING_UP,
             f"Members are back, no commit yet: {messages(lag)} wait.",
             waiting.since,
         )
     is_small = lag <= rules.minimum_messages or (behind is not None and behind < material)
     if is_small and (found.last_advance_at is not None or trend is not None):
-        return _Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
+        return Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
     if trend is None and found.resumed_at is not None:
-        return _Verdict(
+        return Verdict(
             Status.CATCHING_UP,
             f"Consuming again for {duration(found.newest.at - found.resumed_at)}: "
             f"{messages(lag)} wait.",
             found.resumed_at,
         )
     if trend is None:
-        return _Verdict(
+        return Verdict(
             Status.UNKNOWN,
             f"Unknown: seen for {duration(found.span_seconds)} only, {messages(lag)} wait; "
             f"a direction takes {duration(rules.trend_seconds)}.",
@@ -286,7 +247,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
         )
     direction = trend.direction or (found.full.direction if found.full else 0)
     if found.commit_period_seconds is None and found.resumed_at is None and direction >= 0:
-        return _Verdict(
+        return Verdict(
             Status.UNKNOWN,
             f"Unknown: no two commits were seen while messages waited; {messages(lag)} wait.",
             waiting.since,
@@ -295,7 +256,8 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
     growth = found.growth
     too_late = rules.late_seconds
     if growth is not None and growth.is_swinging:
-        too_late = rules.late_swing_seconds
+        is_peak = trend.consumption_per_second >= _MUCH_LESS * trend.arrival_per_second
+        too_late = rules.late_swing_seconds if is_peak else rules.late_overload_seconds
     is_lasting = (
         growth is not None
         and growth.is_lasting
@@ -310,7 +272,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
             and at_highest
             and found.newest.at - found.working_since >= rules.steady_seconds
         )
-        return _Verdict(
+        return Verdict(
             Status.FALLING_BEHIND,
             f"Falling behind: {_flow(trend)}{_waits(lag, behind)}.",
             growth.since if growth is not None else found.lowest_at,
@@ -319,20 +281,20 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
     if direction < 0:
         drain = _drain_seconds(lag, trend)
         left = "" if drain is None else f", drained in {duration(drain)}"
-        return _Verdict(
+        return Verdict(
             Status.CATCHING_UP,
             f"Catching up: {_flow(trend)}{_waits(lag, behind)}{left}.",
             found.highest_at,
         )
     if found.shrinks_since is not None:
-        return _Verdict(
+        return Verdict(
             Status.CATCHING_UP,
             f"Catching up slowly: {_flow(trend)}{_waits(lag, behind)}, less than before for "
             f"{duration(found.newest.at - found.shrinks_since)}.",
             found.shrinks_since,
         )
     if growth is not None and is_lasting:
-        return _Verdict(
+        return Verdict(
             Status.FALLING_BEHIND,
             f"Falling behind slowly, by {messages(growth.messages)} in "
             f"{duration(growth.seconds)}: {_flow(trend)}{_waits(lag, behind)}.",
@@ -341,14 +303,14 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> _Verdict:
         )
     steady = max(rules.steady_seconds, 3 * (found.commit_period_seconds or 0.0))
     if behind is not None and behind >= steady and direction == 0:
-        return _Verdict(
+        return Verdict(
             Status.FALLING_BEHIND,
             f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
             found.first_at,
             is_lasting=found.newest.at - found.working_since >= rules.lasting_seconds
             and (growth is None or not growth.is_swinging or behind >= too_late),
         )
-    return _Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
+    return Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
 
 
 def _flow(trend: Trend | None) -> str:
@@ -385,23 +347,4 @@ def numbers_of(found: Measurement) -> LagNumbers:
         members=found.members,
         span_seconds=found.span_seconds,
         samples=len(found.window.samples),
-    )
-
-
-def _unknown_since(samples: Sequence[Sample]) -> float | None:
-    since: float | None = None
-    for sample in reversed(samples):
-        if sample.lag is not None:
-            break
-        since = sample.at
-    return since
-
-
-def _untouched(window: PartitionWindow) -> bool:
-    """Tell whether nothing was committed and nothing arrived: there may be nothing to read."""
-    ends = [sample.log_end for sample in window.samples if sample.log_end is not None]
-    return (
-        all(sample.committed is None for sample in window.samples)
-        and window.samples[-1].log_end is not None
-        and ends[0] == ends[-1]
     )

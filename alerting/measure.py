@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from operator import attrgetter, itemgetter, sub
 
 from alerting.growth import Growth, Point, age_of, growth_of, shrinks_since
@@ -19,40 +18,19 @@ from alerting.learn import (
     plain_state,
     waiting_of,
 )
+from alerting.offsets import (
+    Overtaken,
+    Rewind,
+    came_to_new_log_at,
+    grew_since,
+    largest_commit,
+    overtaken,
+    present_log,
+    reads_to_end,
+    rewind,
+)
 from alerting.samples import PartitionWindow, Sample, StatusRules
 from alerting.trend import Trend, level_trend, trend_of
-
-
-@dataclass(frozen=True, slots=True)
-class Rewind:
-    """The committed offset went backwards.
-
-    Attributes:
-        at: When, in Unix seconds.
-        before: The offset before.
-        after: The offset after.
-        was_meant: Whether the group had no members then: offsets are reset by hand only so.
-    """
-
-    at: float
-    before: int
-    after: int
-    was_meant: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Overtaken:
-    """Retention deleted messages that the group had not committed.
-
-    Attributes:
-        since: The first time in the window, in Unix seconds.
-        messages: The most at one time.
-        times: How often.
-    """
-
-    since: float
-    messages: int
-    times: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +103,10 @@ class Measurement:
     def commit_period_seconds(self) -> float | None:
         """The usual longest pause between two commits while messages waited."""
         return self.waiting.pauses.usual_seconds
+
+    def grew_since(self, since: float) -> bool:
+        """Tell whether messages arrived since a moment."""
+        return grew_since(self.window.samples, since)
 
     @property
     def working_since(self) -> float:
@@ -245,15 +227,15 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
     if absence is not None and absence.commits_alone:
         # That it has no members says nothing about whether it works.
         worked = tuple(sample._replace(members=None, state=None) for sample in worked)
-    present, restarted_at = _present_log(worked)
+    present, restarted_at = present_log(worked)
     newest = present[-1]
     recent_from = newest.at - rules.window_seconds
     samples = _of_window(present, rules)
     poll_seconds = _usual_step(samples)
-    end_lag = 0 if _reads_to_end(present) else rules.marker_messages
-    rewind = _rewind(samples, rules)
+    end_lag = 0 if reads_to_end(present) else rules.marker_messages
+    rewound = rewind(samples, rules)
     since_rewind = (
-        present if rewind is None else [sample for sample in present if sample.at >= rewind.at]
+        present if rewound is None else [sample for sample in present if sample.at >= rewound.at]
     )
     waiting = waiting_of(worked, end_lag, poll_seconds or 0.0)
     points: list[Point] = [
@@ -263,7 +245,7 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
     ]
     known = points[bisect_left(points, recent_from, key=itemgetter(0)) :]
     period = waiting.pauses.usual_seconds
-    resumed_at = waiting.resumed_at
+    resumed_at = max(filter(None, (waiting.resumed_at, came_to_new_log_at(present))), default=None)
     if resumed_at is not None:
         # What it did before it was away or stood still says nothing about where it goes.
         known = [point for point in known if point[0] >= resumed_at]
@@ -280,14 +262,14 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
         poll_seconds=poll_seconds,
         span_seconds=newest.at - samples[0].at,
         log_restarted_at=restarted_at,
-        rewind=rewind,
+        rewind=rewound,
         waiting=waiting,
-        end_moved_while_frozen=_grew_since(samples, waiting.since),
-        largest_commit=_largest_commit(samples),
-        overtaken=_overtaken(samples),
+        end_moved_while_frozen=grew_since(samples, waiting.since),
+        largest_commit=largest_commit(samples),
+        overtaken=overtaken(samples),
         absence=absence,
         end_lag=end_lag,
-        reads_at_once=_reads_to_end(present, from_end=True),
+        reads_at_once=reads_to_end(present, from_end=True),
         members=members_of(window.samples[-1]),
         is_rebalancing=is_rebalancing(newest),
         recent=recent,
@@ -302,98 +284,6 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
 
 
 _time = attrgetter("at")
-
-
-def _present_log(samples: Sequence[Sample]) -> tuple[Sequence[Sample], float | None]:
-    """Cut off what was before the log end last went backwards: those offsets mean nothing now."""
-    highest: int | None = None
-    start, restarted_at = 0, None
-    for index, sample in enumerate(samples):
-        if sample.log_end is None:
-            continue
-        if highest is not None and sample.log_end < highest:
-            start, restarted_at = index, sample.at
-        highest = sample.log_end
-    return samples[start:], restarted_at
-
-
-def _rewind(samples: Sequence[Sample], rules: StatusRules) -> Rewind | None:
-    """Find the last step backwards that still stands.
-
-    A member that loses a partition may commit after its successor did; such a step back is no
-    larger than what is consumed between two samples, and it is not called a rewind. Nor is one
-    from beyond the log end: the log was cut, and the group had to follow.
-    """
-    known = [(s, s.committed) for s in samples if s.committed is not None]
-    rewind: Rewind | None = None
-    largest_step = rules.minimum_messages
-    for (earlier, before), (sample, after) in pairwise(known):
-        if rewind is not None and after >= rewind.before:
-            rewind = None
-        cut = earlier.log_end is not None and before > earlier.log_end
-        if before - after > largest_step and not cut:
-            was_meant = members_of(sample) == 0 or members_of(earlier) == 0
-            if rewind is None:
-                rewind = Rewind(sample.at, before, after, was_meant)
-            else:
-                meant = was_meant and rewind.was_meant
-                rewind = Rewind(sample.at, max(before, rewind.before), after, meant)
-        largest_step = max(largest_step, after - before)
-    return rewind
-
-
-def _reads_to_end(samples: Sequence[Sample], *, from_end: bool = False) -> bool:
-    """Tell whether the group has read up to the very end of a log in which messages arrive.
-
-    Markers of transactions keep it from that, except before the first of them.
-
-    Args:
-        samples: In order of time.
-        from_end: Whether it must have been there in the sample before, too.
-    """
-    return any(
-        after.lag == 0
-        and (before.lag == 0 or not from_end)
-        and after.log_end is not None
-        and before.log_end is not None
-        and after.log_end > before.log_end
-        for before, after in pairwise(samples)
-    )
-
-
-def _largest_commit(samples: Sequence[Sample]) -> int:
-    known = [sample.committed for sample in samples if sample.committed is not None]
-    return max((after - before for before, after in pairwise(known)), default=0)
-
-
-def _grew_since(samples: Sequence[Sample], since: float | None) -> bool:
-    if since is None:
-        return False
-    ends = [s.log_end for s in samples if s.at >= since and s.log_end is not None]
-    return len(ends) > 1 and ends[-1] > ends[0]
-
-
-def _overtaken(samples: Sequence[Sample]) -> Overtaken | None:
-    """Find where the log start passed the committed offset.
-
-    What a consumer had fetched already it still handles, and commits later; what it had not is
-    gone, and it goes on behind it. Both hide from the newest sample what was seen before it, and
-    adding the times up would count the same messages again: the largest one counts.
-    """
-    found: Overtaken | None = None
-    before: int | None = None
-    for sample in samples:
-        if sample.log_start is None or sample.committed is None:
-            continue
-        lost = max(0, sample.log_start - sample.committed)
-        if before is not None and lost > before:
-            found = Overtaken(
-                found.since if found else sample.at,
-                max(found.messages if found else 0, lost - before),
-                (found.times if found else 0) + 1,
-            )
-        before = lost
-    return found
 
 
 def _of_window(samples: Sequence[Sample], rules: StatusRules) -> Sequence[Sample]:

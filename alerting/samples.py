@@ -102,7 +102,8 @@ class StatusRules:
         lasting_peak_seconds: one with more arrivals than before only after this time;
         long_seconds: one that has grown for so long will in any case,
         late_seconds: and one that grows and is so old is too late to wait for,
-        late_swing_seconds: or so old, where arrivals swing and will swing back.
+        late_swing_seconds: or so old, where arrivals swing and will swing back,
+        late_overload_seconds: but so old where the group reads far less than arrives.
         freeze_polls: Commits are frozen only after this many polls without one,
         freeze_seconds: after this time,
         freeze_periods: and after this many of the partition's own commit periods,
@@ -112,6 +113,7 @@ class StatusRules:
         unlearnt_freeze_seconds: The same, where no commit was seen from which to learn a period,
         unlearnt_age_seconds: and what waits, or the sight of it, is as old as this.
         idle_freeze_seconds: The same, where nothing arrives and no other partition advances.
+        beyond_freeze_seconds: The same, where the committed offset lies beyond the log end.
         rebalance_freeze_seconds: The same, in the middle of a rebalance.
         away_freeze_seconds: The same, where members have just come back.
         stop_seconds: A group without members is stopped after this time, and not before.
@@ -137,6 +139,7 @@ class StatusRules:
     long_seconds: float = 2700.0
     late_seconds: float = 900.0
     late_swing_seconds: float = 3600.0
+    late_overload_seconds: float = 1800.0
     freeze_polls: int = 3
     freeze_seconds: float = 45.0
     freeze_periods: float = 2.5
@@ -146,6 +149,7 @@ class StatusRules:
     unlearnt_freeze_seconds: float = 600.0
     unlearnt_age_seconds: float = 1800.0
     idle_freeze_seconds: float = 300.0
+    beyond_freeze_seconds: float = 600.0
     rebalance_freeze_seconds: float = 150.0
     away_freeze_seconds: float = 120.0
     stop_seconds: float = 30.0

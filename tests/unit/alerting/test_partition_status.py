@@ -357,6 +357,50 @@ def test_commit_beyond_the_end_is_unknown() -> None:
     assert "recreated or truncated" in status.reason
 
 
+@pytest.mark.parametrize(("beyond", "expected"), [(590.0, Status.UNKNOWN), (600.0, Status.STALLED)])
+def test_nobody_commits_into_a_new_log_in_which_messages_arrive(
+    beyond: float, expected: Status
+) -> None:
+    """Given a topic made anew while its only consumer hangs,
+    then that is told once a consumer that works would have committed."""
+    old = window(seconds=300.0, poll=5.0)
+    committed = old.samples[-1].committed
+    new = window(first_offset=0, seconds=beyond, poll=5.0, warm_up=0.0)
+    later = tuple(s._replace(at=s.at + 305, committed=committed, lag=0) for s in new.samples)
+    quiet = tuple(s._replace(log_end=later[0].log_end) for s in later)
+
+    status = partition_status(PartitionWindow("orders", 0, old.samples + later))
+    of_quiet = partition_status(PartitionWindow("orders", 0, old.samples + quiet))
+
+    assert status.status is expected
+    assert "recreated or truncated" in status.reason
+    assert of_quiet.status is Status.UNKNOWN
+
+
+def test_what_was_committed_in_the_old_log_is_no_past_of_the_new_one() -> None:
+    """Given a consumer that comes to a new log in which much waits, then it catches up."""
+    old = window(seconds=300.0, poll=5.0)
+    committed = old.samples[-1].committed
+    new = window(
+        first_offset=0,
+        seconds=1200.0,
+        poll=5.0,
+        warm_up=0.0,
+        capacity=lambda t: 400.0 if t > 900 else 0.0,
+    )
+    later = tuple(
+        s._replace(at=s.at + 305, committed=committed, lag=0)
+        if s.at < START + 900
+        else s._replace(at=s.at + 305)
+        for s in new.samples
+    )
+    seen = tuple(s for s in later if s.at < START + 305 + 960)
+
+    status = partition_status(PartitionWindow("orders", 0, old.samples + seen))
+
+    assert status.status is Status.CATCHING_UP
+
+
 def test_outage_of_the_monitor_leaves_the_rates_right() -> None:
     found = without(window(capacity=constant(50.0)), lambda t: 150 < t < 500)
 

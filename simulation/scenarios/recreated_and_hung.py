@@ -1,0 +1,38 @@
+"""The topic is made anew while all consumers hang: their offsets lie beyond its end."""
+
+from dataclasses import replace
+
+from simulation.model import Event
+from simulation.scenarios.model import Scenario, ScenarioSample, Truth
+from simulation.scenarios.record import HOUR, setting
+
+
+def scenario(variant: int) -> Scenario:
+    """Return the scenario; the group is stalled until it works again."""
+    group = setting("recreated and hung", variant)
+    at = group.begins(3600.0)
+    back = at + group.draw.between(2400.0, 1800.0, 3600.0)
+    events = [
+        Event(at, lambda run: run.freeze(*range(group.partitions))),
+        Event(at, lambda run: run.recreate_topics()),
+        Event(back, lambda run: run.thaw(*range(group.partitions))),
+    ]
+    last: dict[int, int | None] = {}
+
+    def as_before(_: str, partition: int, sample: ScenarioSample) -> ScenarioSample:
+        if at <= sample.t <= back:
+            return replace(sample, committed=last[partition])
+        last[partition] = sample.committed
+        return sample
+
+    end = back + HOUR
+    return group.scenario(
+        group.workload(None, events),
+        end,
+        [
+            Truth(0.0, at, "OK", False),
+            Truth(at, back, "STALLED", True),
+            Truth(back, end, "CATCHING_UP", False),
+        ],
+        changes=[as_before],
+    )
