@@ -18,6 +18,8 @@ _RETURNS = 2
 _COMEBACKS = 3
 _COMEBACKS_SECONDS = 1800.0
 _COMMITS_ALONE_SECONDS = 600.0
+_LONGEST_THINNED_SECONDS = 300.0
+"""A longer wait of long ago was a stall rather than a habit."""
 
 
 @lru_cache(maxsize=256)
@@ -127,10 +129,16 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
             away = members == 0
         if sample.committed is not None:
             if committed is not None and sample.committed > committed:
-                # Of thinned samples each has a commit: they say nothing of the time between two.
-                is_seen = waited_at is not None and sample.at - waited_at <= gap
-                if pause_from is not None and waited_at is not None and is_seen:
-                    pause = waited_at - pause_from + poll_seconds
+                pause = None
+                if pause_from is not None and waited_at is not None:
+                    # Of thinned samples each may have a commit: what passed between two is no
+                    # pause. What passed between two of the same offset is.
+                    pause = waited_at - pause_from
+                    if sample.at - waited_at <= gap:
+                        pause += poll_seconds
+                    elif not 0 < pause <= _LONGEST_THINNED_SECONDS:
+                        pause = None
+                if pause is not None:
                     if pause >= longest:
                         longest_ended_at = sample.at
                     longest, second = max(longest, pause), max(second, min(longest, pause))

@@ -401,6 +401,25 @@ def test_what_was_committed_in_the_old_log_is_no_past_of_the_new_one() -> None:
     assert status.status is Status.CATCHING_UP
 
 
+def test_pauses_of_long_ago_are_known_though_their_samples_are_thinned() -> None:
+    """Given a group that pauses for four minutes every fifteen, with the samples that are kept of
+    five hours, then another of these pauses is none to tell, and a longer one is."""
+
+    def capacity(at: float) -> float:
+        return 300.0 if at % 900 >= 240 and at < 18_000 else 0.0
+
+    samples: tuple[Sample, ...] = ()
+    statuses = {}
+    for sample in window(capacity=capacity, seconds=18_600.0).samples:
+        samples = thinned((*samples, sample))
+        if sample.at >= START + 17_100:
+            of_now = partition_status(PartitionWindow("orders", 0, samples))
+            statuses[sample.at - START] = of_now.status
+
+    assert Status.STALLED not in {one for at, one in statuses.items() if at <= 18_240}
+    assert statuses[18_600.0] is Status.STALLED
+
+
 def test_outage_of_the_monitor_leaves_the_rates_right() -> None:
     found = without(window(capacity=constant(50.0)), lambda t: 150 < t < 500)
 
