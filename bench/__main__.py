@@ -108,8 +108,8 @@ def upkeep_of_a_month(
 
 @app.command("workers")
 def two_workers(
-    rows: Annotated[int, typer.Option(min=1, help="Samples.")] = 3_000_000,
-    groups: Annotated[int, typer.Option(min=1, help="How many groups of 15 partitions.")] = _SMALL,
+    rows: Annotated[int, typer.Option(min=1, help="Samples.")] = 6_000_000,
+    groups: Annotated[int, typer.Option(min=1, help="How many groups of 15 partitions.")] = _LARGE,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two workers of a Spark cluster with one; 4 GB of memory needed."""
@@ -140,7 +140,7 @@ def everything(as_json: JsonOption = False) -> None:
             *_forecasts(None),
             *_history(_LARGE, 24),
             *_upkeep(30, 3),
-            *_workers(3_000_000, _SMALL),
+            *_workers(6_000_000, _LARGE),
         ],
         as_json,
     )
