@@ -129,20 +129,18 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
             away = members == 0
         if sample.committed is not None:
             if committed is not None and sample.committed > committed:
-                pause = None
                 if pause_from is not None and waited_at is not None:
                     # Of thinned samples each may have a commit: what passed between two is no
-                    # pause. What passed between two of the same offset is.
+                    # pause. What passed between two of the same offset is part of one.
                     pause = waited_at - pause_from
-                    if sample.at - waited_at <= gap:
+                    is_seen = sample.at - waited_at <= gap
+                    if is_seen:
                         pause += poll_seconds
-                    elif not 0 < pause <= _LONGEST_THINNED_SECONDS:
-                        pause = None
-                if pause is not None:
-                    if pause >= longest:
-                        longest_ended_at = sample.at
-                    longest, second = max(longest, pause), max(second, min(longest, pause))
-                    seen += 1
+                        seen += 1
+                    if is_seen or pause <= _LONGEST_THINNED_SECONDS:
+                        if pause >= longest:
+                            longest_ended_at = sample.at
+                        longest, second = max(longest, pause), max(second, min(longest, pause))
                 if trail.was_away:
                     resumed_at = sample.at
                     comebacks.append(sample.at)

@@ -245,7 +245,8 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
     ]
     known = points[bisect_left(points, recent_from, key=itemgetter(0)) :]
     period = waiting.pauses.usual_seconds
-    resumed_at = max(filter(None, (waiting.resumed_at, came_to_new_log_at(present))), default=None)
+    came_at = came_to_new_log_at(present, rules)
+    resumed_at = max(filter(None, (waiting.resumed_at, came_at)), default=None)
     if resumed_at is not None:
         # What it did before it was away or stood still says nothing about where it goes.
         known = [point for point in known if point[0] >= resumed_at]

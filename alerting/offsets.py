@@ -80,16 +80,21 @@ def rewind(samples: Sequence[Sample], rules: StatusRules) -> Rewind | None:
     return rewind
 
 
-def came_to_new_log_at(samples: Sequence[Sample]) -> float | None:
-    """Return when the group first committed an offset of the present log, instead of the last."""
-    was_beyond, came_at = False, None
+def came_to_new_log_at(samples: Sequence[Sample], rules: StatusRules) -> float | None:
+    """Return when the group first committed an offset of the present log, having hung on the last.
+
+    One that follows soon has not been away.
+    """
+    beyond_since, came_at = None, None
     for sample in samples:
         if sample.committed is None or sample.log_end is None:
             continue
-        is_beyond = sample.committed > sample.log_end
-        if was_beyond and not is_beyond:
+        if sample.committed > sample.log_end:
+            beyond_since = sample.at if beyond_since is None else beyond_since
+            continue
+        if beyond_since is not None and sample.at - beyond_since >= rules.beyond_freeze_seconds:
             came_at = sample.at
-        was_beyond = is_beyond
+        beyond_since = None
     return came_at
 
 
