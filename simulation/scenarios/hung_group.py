@@ -1,8 +1,8 @@
 """All consumers hang in a call: members are there, nothing is committed."""
 
 from simulation.model import Event
-from simulation.scenarios.model import Scenario, Truth
-from simulation.scenarios.record import HOUR, setting
+from simulation.scenarios.model import Scenario
+from simulation.scenarios.record import HOUR, setting, stalled
 
 
 def scenario(variant: int) -> Scenario:
@@ -18,9 +18,5 @@ def scenario(variant: int) -> Scenario:
     return group.scenario(
         group.workload(None, events),
         end,
-        [
-            Truth(0.0, at, "OK", False),
-            Truth(at, back, "STALLED", True),
-            Truth(back, end, "CATCHING_UP", False),
-        ],
+        stalled(at, back, end),
     )

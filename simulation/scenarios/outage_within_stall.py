@@ -1,8 +1,8 @@
 """The monitor is away for ten minutes in the middle of a stall."""
 
 from simulation.model import Event
-from simulation.scenarios.model import Scenario, ScenarioSample, Truth
-from simulation.scenarios.record import HOUR, setting
+from simulation.scenarios.model import Scenario, ScenarioSample
+from simulation.scenarios.record import HOUR, setting, stalled
 
 
 def scenario(variant: int) -> Scenario:
@@ -24,10 +24,6 @@ def scenario(variant: int) -> Scenario:
     return group.scenario(
         group.workload(None, events),
         end,
-        [
-            Truth(0.0, at, "OK", False),
-            Truth(at, back, "STALLED", True),
-            Truth(back, end, "CATCHING_UP", False),
-        ],
+        stalled(at, back, end),
         changes=[missing],
     )

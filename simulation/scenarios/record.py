@@ -150,6 +150,21 @@ def setting(name: str, variant: int, *, slowest: float = 8.0, poll: float | None
     )
 
 
+def stalled(at: float, back: float, end: float) -> list[Truth]:
+    """Return the truth of a group that stands still for a time and then catches up.
+
+    Args:
+        at: When it stops committing, in seconds.
+        back: When it works again.
+        end: The scenario's end.
+    """
+    return [
+        Truth(0.0, at, "OK", False),
+        Truth(at, back, "STALLED", True),
+        Truth(back, end, "CATCHING_UP", False),
+    ]
+
+
 def flat(per_second: float) -> Rate:
     """Return arrivals that do not change."""
     return lambda times: np.full(times.shape, per_second)
