@@ -11,13 +11,15 @@ CONFIG ?= headroom.yaml
 ARGS ?=
 
 RUN := $(VENV)/bin/python
+# Tests without servers share no state: three at a time, since some wait for time-outs.
+PARALLEL := -n 3 --dist worksteal
 export PYTHONPATH := $(CURDIR)
 
 # What the tests need from Debian beyond what the set-up installs.
 DEBIAN_PACKAGES := chromium docker-compose rabbitmq-server prometheus prometheus-alertmanager
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo run test test-quick bench lint requirements debian python-version clean
+.PHONY: help setup setup-dev demo run test test-all test-quick bench lint requirements debian python-version clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,12 +39,16 @@ demo: setup ## a real three-broker Kafka with workloads, collectors, Spark and t
 run: setup ## the same services on your own clusters: make run CONFIG=headroom.yaml
 	@exec $(RUN) -m runtime run --config $(CONFIG) $(ARGS)
 
-test: setup-dev debian ## all checks and all tests, with what they need
+test: setup-dev debian ## all checks, all tests, of the exhaustive ones today's: half an hour
 	@$(MAKE) --no-print-directory lint
-	@$(RUN) -m pytest --durations=25 $(ARGS)
+	@$(RUN) -m pytest tests/unit tests/app $(PARALLEL) --durations=25 $(ARGS)
+	@$(RUN) -m pytest --ignore=tests/unit --ignore=tests/app --durations=25 $(ARGS)
 
-test-quick: setup-dev ## the tests that need no server, under two minutes
-	@$(RUN) -m pytest tests/unit $(ARGS)
+test-all: ## the same with every exhaustive test
+	@$(MAKE) --no-print-directory test ARGS="--all $(ARGS)"
+
+test-quick: setup-dev ## the tests that need no server, in a minute and a half
+	@$(RUN) -m pytest tests/unit $(PARALLEL) -m "not exhaustive" $(ARGS)
 
 bench: setup-dev ## the benchmarks, on brokers that they start (4 GB of memory, three quarters of an hour)
 	@$(RUN) -m bench all $(ARGS)

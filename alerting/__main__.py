@@ -25,13 +25,15 @@ from alerting.commands import (
 from alerting.errors import AlertingError
 from alerting.messages import moment
 from alerting.prometheus_rules import prometheus_rules
+from alerting.reading import clusters_of
 from alerting.rulefile import load_rules, parse_duration
 from alerting.service import AlertingService
-from alerting.statusreport import print_status, status_as_object
+from alerting.statusreport import print_status, status_as_object, written_clusters
 from alerting.store import AlertStore
 from config.errors import ConfigError
 from config.load import load
 from config.settings import Settings
+from lake.current_store import CurrentStore
 
 BAD_CONFIGURATION = 2
 
@@ -78,7 +80,8 @@ def status(config: ConfigOption, as_json: JsonOption = False) -> None:
     """
     settings = _settings(config)
     with _one_line(), _store(settings) as store:
-        found = status_as_object(store, load_rules(settings.alerting.rules), time.time())
+        found = status_as_object(store, settings.alerting.rules, time.time())
+        found["clusters"] = written_clusters(CurrentStore(settings.lake), clusters_of(settings))
     if as_json:
         print(json.dumps(found, indent=2))
     else:
@@ -114,6 +117,7 @@ def silence(
                 {
                     "id": one.id,
                     "matchers": [str(matcher) for matcher in one.matchers],
+                    "problem": f"cannot be read: {one.problem}" if one.problem else None,
                     "starts_at": one.starts_at,
                     "ends_at": one.ends_at,
                     "author": one.author,
@@ -138,11 +142,11 @@ def silence(
 
 
 def _silence_lines(rows: list[dict[str, Any]]) -> str:
-    lines = [
-        f"{row['id']}  {' '.join(row['matchers'])}  until {moment(row['ends_at'])}  "
-        f"{row['author']}: {row['comment']}"
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        what = " ".join(row["matchers"]) or row["problem"]
+        until = f"until {moment(row['ends_at'])}"
+        lines.append(f"{row['id']}  {what}  {until}  {row['author']}: {row['comment']}")
     return "\n".join(lines) or "no silence is on or to come"
 
 
@@ -278,7 +282,7 @@ def _one_line() -> Iterator[None]:
         yield
     except ConfigError as error:
         _end(str(error), BAD_CONFIGURATION)
-    except (AlertingError, ValueError) as error:
+    except (AlertingError, ValueError, OverflowError) as error:  # a number beyond SQLite's
         _end(str(error), 1)
 
 

@@ -10,7 +10,7 @@ from alerting.causes import held_back
 from alerting.defaults import DEFAULT_RULES
 from alerting.lag_status import GroupStatus, PartitionWindow, Sample, group_status
 from alerting.lifecycle import Alert, State, advance
-from alerting.observe_groups import group_observations
+from alerting.observe import group_observations
 from alerting.rules import evaluate
 from alerting.windows import GroupKey, thinned
 from simulation.scenarios.model import Scenario, ScenarioPartition, ScenarioSample

@@ -1,15 +1,22 @@
-"""Alerts and notices as JSON, for the alert store and for webhooks."""
+"""Alerts, notices and matchers as JSON, for the alert store and for webhooks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
-from alerting.lifecycle import Alert, State
-from alerting.notices import Kind, Notice, Told
-from alerting.rules import Severity
+from pydantic import TypeAdapter, ValidationError
+
+from alerting.lifecycle import Alert
+from alerting.matching import Matcher, parse_matcher
+from alerting.notices import Notice, Told
+
+T = TypeVar("T")
+_ALERT, _NOTICE, _TOLD = TypeAdapter(Alert), TypeAdapter(Notice), TypeAdapter(Told)
+_FACT = TypeAdapter(dict[str, object])
+_MATCHERS = TypeAdapter(list[tuple[str, str, str]])
 
 
 def alert_to_dict(alert: Alert) -> dict[str, Any]:
@@ -17,16 +24,13 @@ def alert_to_dict(alert: Alert) -> dict[str, Any]:
     return {"id": alert.id, **asdict(alert)}
 
 
-def alert_from_dict(found: Mapping[str, Any]) -> Alert:
-    """Return the alert of ``alert_to_dict``."""
-    values = {key: value for key, value in found.items() if key != "id"}
-    return Alert(
-        **{
-            **values,
-            "severity": Severity(values["severity"]),
-            "state": State(values["state"]),
-        }
-    )
+def alert_from_json(text: str) -> Alert:
+    """Read an alert that ``alert_to_dict`` gave.
+
+    Raises:
+        ValueError: It is none.
+    """
+    return _read(_ALERT, text)
 
 
 def notice_to_json(notice: Notice) -> str:
@@ -46,22 +50,12 @@ def notice_to_json(notice: Notice) -> str:
 
 
 def notice_from_json(text: str) -> Notice:
-    """Read what ``notice_to_json`` wrote."""
-    found = json.loads(text)
-    firing, resolved, held = (
-        tuple(alert_from_dict(one) for one in found[name])
-        for name in ("firing", "resolved", "held_back")
-    )
-    return Notice(
-        found["key"],
-        found["group"],
-        Kind(found["kind"]),
-        found["at"],
-        Severity(found["severity"]),
-        firing,
-        resolved,
-        held,
-    )
+    """Read what ``notice_to_json`` wrote.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    return _read(_NOTICE, text)
 
 
 def told_to_json(told: Told) -> str:
@@ -70,7 +64,47 @@ def told_to_json(told: Told) -> str:
 
 
 def told_from_json(text: str) -> Told:
-    """Read what ``told_to_json`` wrote."""
-    found = json.loads(text)
-    firing = {id_: Severity(severity) for id_, severity in found["firing"].items()}
-    return Told(found["at"], found["number"], firing)
+    """Read what ``told_to_json`` wrote.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    return _read(_TOLD, text)
+
+
+def fact_from_json(text: str) -> dict[str, object]:
+    """Read a JSON object.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    return _read(_FACT, text)
+
+
+def matchers_to_json(matchers: Sequence[Matcher]) -> str:
+    """Write matchers as lists of label, operator and value."""
+    return json.dumps([[one.label, one.operator, one.value] for one in matchers])
+
+
+def matchers_from_json(text: str) -> tuple[Matcher, ...]:
+    """Read what ``matchers_to_json`` wrote.
+
+    Raises:
+        ValueError: It is something else, or a matcher that cannot be used.
+    """
+    found = tuple(Matcher(*one) for one in _read(_MATCHERS, text))
+    if not found:
+        raise ValueError("it has no matcher")
+    for one in found:
+        if parse_matcher(str(one)) != one:
+            raise ValueError(f"{one}: is no matcher")
+    return found
+
+
+def _read(adapter: TypeAdapter[T], text: str) -> T:
+    try:
+        return adapter.validate_json(text)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        where = "".join(f"{part}: " for part in problem["loc"])
+        raise ValueError(f"{where}{problem['msg']}") from None

@@ -82,6 +82,26 @@ class Retention:
     unknown_reason: str | None = None
 
 
+def retention_of(
+    seconds: float | None,
+    bytes_per_partition: int | None,
+    cleanup_policy: str | None,
+    unknown_reason: str | None,
+) -> Retention:
+    """Return what a row of ``topics`` says about how long messages are kept.
+
+    Kafka's -1 stands for no limit.
+    """
+    return Retention(
+        seconds=None if seconds is None or seconds < 0 else seconds,
+        bytes_per_partition=(
+            None if bytes_per_partition is None or bytes_per_partition < 0 else bytes_per_partition
+        ),
+        deletes="delete" in (cleanup_policy or "delete"),
+        unknown_reason=unknown_reason,
+    )
+
+
 def data_loss_deadline(backlog: Backlog, retention: Retention) -> Deadline:
     """Return the earlier of the deadlines by time and by size.
 

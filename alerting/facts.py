@@ -2,65 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
 
-from alerting.attention_facts import (
-    ClusterFact,
-    CollectionFact,
-    DeadLetterFact,
-    GroupFact,
-    MissingBroker,
-)
-from alerting.samples import GroupStatus
-
 RATE_SECONDS = 300.0
 """Over how much of the past a present rate is taken."""
-
-
-def group_facts(
-    cluster: str, statuses: Mapping[str, GroupStatus], groups: pl.DataFrame
-) -> tuple[GroupFact, ...]:
-    """Return every group with its status, its coordinator and its kind."""
-    known = {row[0]: row[1:] for row in groups.select("group", "coordinator", "kind").iter_rows()}
-    return tuple(
-        GroupFact(cluster, group, status, *known.get(group, ()))
-        for group, status in statuses.items()
-    )
-
-
-def cluster_fact(cluster: str, brokers: pl.DataFrame, partitions: pl.DataFrame) -> ClusterFact:
-    """Return the state of brokers and replication.
-
-    Args:
-        cluster: The cluster's name.
-        brokers: Rows of ``brokers`` of the last minutes.
-        partitions: Rows of ``partitions`` of the last minutes.
-    """
-    newest = at_newest_poll(brokers)
-    missing = newest.filter(pl.col("is_alive").eq(False)).sort("broker_id")
-    replication = with_replication(partitions)
-    bad = pl.any_horizontal("is_under_replicated", "is_under_min_isr", "is_offline")
-    now = at_newest_poll(replication)
-    return ClusterFact(
-        cluster,
-        brokers=newest.height or None,
-        missing=tuple(
-            MissingBroker(
-                broker_id,
-                _unix(since_when(brokers.filter(pl.col("broker_id") == broker_id), is_missing)),
-            )
-            for broker_id in missing["broker_id"].to_list()
-        ),
-        has_controller=None if newest.is_empty() else bool(newest["is_controller"].any()),
-        under_replicated=_count(now, "is_under_replicated"),
-        under_min_isr=_count(now, "is_under_min_isr"),
-        offline=_count(now, "is_offline"),
-        since=_unix(since_when(replication, bad)),
-    )
 
 
 is_missing = pl.col("is_alive").eq(False)
@@ -173,28 +122,6 @@ def short_class(name: str) -> str:
     return name.rsplit(".", 1)[-1]
 
 
-def dead_letter_facts(cluster: str, rows: pl.DataFrame) -> tuple[DeadLetterFact, ...]:
-    """Return the dead-letter topics; see ``dead_letter_rows`` for the rows."""
-    return tuple(
-        DeadLetterFact(
-            cluster,
-            row["source"],
-            row["name"],
-            origin=row["origin"],
-            redrive_group=row["redrive_group"],
-            unprocessed=row["unprocessed"],
-            retained=row["retained"],
-            arrivals_per_second=row["arrival_per_second"],
-            deleted_at=_unix(row["deleted_at"]),
-            top_reason=(
-                f"{row['top_reason']} ({row['top_share']:.0%})" if row["top_reason"] else None
-            ),
-            unknown_reason=row["unknown_reason"],
-        )
-        for row in rows.iter_rows(named=True)
-    )
-
-
 def section_rows(collections: pl.DataFrame) -> pl.DataFrame:
     """Return each section's newest attempt and its newest success.
 
@@ -220,45 +147,8 @@ def section_rows(collections: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def collection_facts(cluster: str, sections: pl.DataFrame) -> tuple[CollectionFact, ...]:
-    """Return the sections; see ``section_rows`` for the rows."""
-    return tuple(
-        CollectionFact(
-            cluster,
-            row["section"],
-            row["status"],
-            last_success_at=_unix(row["last_success_at"]),
-            interval_seconds=row["interval_seconds"],
-            error=row["error"],
-        )
-        for row in sections.iter_rows(named=True)
-    )
-
-
-def _count(rows: pl.DataFrame, column: str) -> int | None:
+def count_where(rows: pl.DataFrame, column: str) -> int | None:
     """Return how many rows are so; None where there is no row or one of them does not tell."""
     if rows.is_empty() or rows[column].null_count():
         return None
     return int(rows[column].sum())
-
-
-def _unix(moment: datetime | None) -> float | None:
-    return moment.timestamp() if moment is not None else None
-
-
-def with_replication(partitions: pl.DataFrame) -> pl.DataFrame:
-    """Add what is wrong with a partition's replicas, as DESIGN's terms define it.
-
-    Args:
-        partitions: Rows of ``partitions``.
-
-    Returns:
-        The rows with ``is_under_replicated`` (in-sync replicas < replicas), ``is_under_min_isr``
-        (< min.insync.replicas; null where that setting is unknown) and ``is_offline`` (no leader).
-    """
-    in_sync = pl.col("in_sync_replicas").list.len()
-    return partitions.with_columns(
-        (in_sync < pl.col("replicas").list.len()).alias("is_under_replicated"),
-        (in_sync < pl.col("min_in_sync_replicas")).alias("is_under_min_isr"),
-        pl.col("leader").is_null().alias("is_offline"),
-    )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from alerting.facts import at_newest_poll
 from lake.schema import Table
+from lake.tables import WRITTEN_EVERY_SECONDS
 
 STALE_INTERVALS = 4.0
 """Rows that are older than this many polls say nothing about now."""
@@ -43,16 +43,30 @@ class Frames:
         return pl.DataFrame(schema=table.polars_schema) if found is None else found
 
     def newest(self, table: Table) -> pl.DataFrame:
-        """Return the rows of a table's newest poll where it is fresh; none otherwise."""
-        rows = at_newest_poll(self.rows(table))
-        return rows if self.is_fresh(rows) else rows.clear()
+        """Return the rows of each source's newest poll of a table that are fresh."""
+        rows = self.rows(table)
+        newest = pl.col("observed_at").max()
+        if "connect" in rows.columns:  # Connect clusters are polled at moments of their own
+            newest = newest.over("connect")
+        every_seconds = WRITTEN_EVERY_SECONDS.get(table.name, 0.0)
+        oldest = self.at - timedelta(seconds=self._stale_seconds + every_seconds)
+        return rows.filter(pl.col("observed_at") == newest, pl.col("observed_at") >= oldest)
 
-    def is_fresh(self, rows: pl.DataFrame) -> bool:
-        """Tell whether rows are of a poll that is not older than a few intervals."""
+    def is_fresh(self, rows: pl.DataFrame, every_seconds: float = 0.0) -> bool:
+        """Tell whether rows are of a poll that is not older than a few intervals.
+
+        Args:
+            rows: The rows.
+            every_seconds: How often they are written where that is not at each poll.
+        """
         end = rows["observed_at"].max()
         if not isinstance(end, datetime):
             return False
-        return self.now - end.timestamp() <= STALE_INTERVALS * self.interval_seconds
+        return self.now - end.timestamp() <= self._stale_seconds + every_seconds
+
+    @property
+    def _stale_seconds(self) -> float:
+        return STALE_INTERVALS * self.interval_seconds
 
     @property
     def at(self) -> datetime:
@@ -60,19 +74,25 @@ class Frames:
         return datetime.fromtimestamp(self.now, UTC)
 
     @property
+    def sampled_at(self) -> float:
+        """The moment of the newest samples, where they are fresh; else the present.
+
+        It is the same in each instance that reads the same lake.
+        """
+        collections = self.tables.get("collections")
+        if collections is None:
+            return self.now
+        newest = collections["observed_at"].max()
+        if isinstance(newest, datetime) and self.is_fresh(collections):
+            return newest.timestamp()
+        return self.now
+
+    @property
     def interval_seconds(self) -> float:
         """The longest cadence of its sources; 15 s where none is known."""
         found = self.tables.get("collections")
         longest = None if found is None else found["interval_seconds"].max()
         return float(longest) if isinstance(longest, int | float) else 15.0
-
-    def is_configured(self, sources: Iterable[str]) -> bool:
-        """Tell whether a source of one of these kinds was polled, or tried, of late."""
-        found = self.tables.get("collections")
-        if found is None:
-            return False
-        kinds = found["source"].fill_null(KAFKA).unique().str.split("/").list.first()
-        return bool(kinds.is_in(list(sources)).any())
 
 
 def unix(moment: object) -> float | None:

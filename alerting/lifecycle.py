@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from alerting.checks import CHECKS
 from alerting.rules import Evaluation, Finding, Severity
 
 FLAP_SECONDS = 3600.0
@@ -51,6 +50,7 @@ class Alert:
         last_true_at: When it was last seen to be true.
         fired_at: When it began to fire; None while it is pending.
         resolved_at: When it was resolved.
+        no_data_since: Since when nothing is known of the thing; None: it is seen.
         keep_firing_for_seconds: How long it must be untrue, flapping included.
         flaps: How often it came back soon after a resolution.
         held_by: Fingerprint of the cause that it is held back under; None: it stands for itself.
@@ -77,6 +77,7 @@ class Alert:
     extra_labels: Mapping[str, str] = field(default_factory=dict)
     fired_at: float | None = None
     resolved_at: float | None = None
+    no_data_since: float | None = None
     keep_firing_for_seconds: float = 0.0
     flaps: int = 0
     held_by: str | None = None
@@ -174,6 +175,7 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
         state=State.FIRING if fires else State.PENDING,
         fired_at=alert.fired_at if alert.fired_at is not None else now if fires else None,
         last_true_at=now,
+        no_data_since=None,
         keep_firing_for_seconds=_damped(rule.keep_firing_for_seconds, alert.flaps),
         value=seen.value,
         status=seen.status,
@@ -199,14 +201,10 @@ def _unseen(alert: Alert, evaluation: Evaluation, now: float) -> Alert | None:
     if alert.state is State.RESOLVED:
         resolved_at = alert.resolved_at or alert.last_true_at
         return alert if now - resolved_at <= FLAP_SECONDS else None
-    cluster = alert.labels.get("cluster", "")
-    blind = cluster in evaluation.blind and not CHECKS[alert.check].watches_monitor
-    if (
-        blind
-        or alert.fingerprint in evaluation.unknown
-        or (cluster, alert.check) in evaluation.blind_checks
-    ):
-        return alert  # what cannot be told is neither true nor untrue
+    if evaluation.is_unknown(alert.check, alert.labels, alert.last_true_at):
+        # What cannot be told is neither true nor untrue.
+        return alert if alert.no_data_since else replace(alert, no_data_since=now)
+    alert = replace(alert, no_data_since=None)
     if alert.state is State.PENDING:
         return None
     if now - alert.last_true_at < alert.keep_firing_for_seconds:

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 
 from alerting.lifecycle import Alert
 from alerting.rules import matches
+from config.patterns import PatternError, check_pattern, matches_whole
 
-_MATCHER = re.compile(r"\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*(=~|!~|!=|=)\s*(.*?)\s*", re.DOTALL)
+_MATCHER = re.compile(r"([a-zA-Z_][a-zA-Z0-9_]*)\s*(=~|!~|!=|=)\s*(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,12 @@ class Matcher:
         found = labels.get(self.label, "")
         if self.operator in ("=", "!="):
             return (found == self.value) == (self.operator == "=")
-        return (re.fullmatch(self.value, found) is not None) == (self.operator == "=~")
+        return matches_whole(self.value, found) == (self.operator == "=~")
 
     def __str__(self) -> str:
-        return f"{self.label}{self.operator}{self.value}"
+        # What begins with a quote or has blanks at its ends is quoted: it is read back as it is.
+        as_is = self.value == self.value.strip() and not self.value.startswith('"')
+        return f"{self.label}{self.operator}" + (self.value if as_is else f'"{self.value}"')
 
 
 def parse_matcher(text: str) -> Matcher:
@@ -44,7 +47,7 @@ def parse_matcher(text: str) -> Matcher:
     Raises:
         ValueError: It is none.
     """
-    found = _MATCHER.fullmatch(text)
+    found = _MATCHER.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r}: a matcher reads label=value, label!=value, =~ or !~")
     label, operator, value = found.groups()
@@ -52,9 +55,9 @@ def parse_matcher(text: str) -> Matcher:
         value = value[1:-1]
     if operator in ("=~", "!~"):
         try:
-            re.compile(value)
-        except re.error as error:
-            raise ValueError(f"{text!r}: not a regular expression: {error}") from None
+            check_pattern(value)
+        except PatternError as error:
+            raise ValueError(f"{text!r}: {error}") from None
     return Matcher(label, operator, value)
 
 
@@ -70,6 +73,7 @@ class Silence:
         author: Who made it.
         comment: Why.
         created_at: When it was made.
+        problem: Why its matchers cannot be read, so that it silences nothing; else empty.
     """
 
     id: int
@@ -79,13 +83,19 @@ class Silence:
     author: str
     comment: str
     created_at: float
+    problem: str = ""
 
     def covers(self, alert: Alert, now: float) -> bool:
         """Tell whether it silences an alert at a moment."""
+        if not self.matchers or not self.starts_at <= now < self.ends_at:
+            return False
         labels = labels_of(alert)
-        return self.starts_at <= now < self.ends_at and all(
-            matcher.accepts(labels) for matcher in self.matchers
-        )
+        return all(matcher.accepts(labels) for matcher in self.matchers)
+
+    def __str__(self) -> str:
+        if self.problem:
+            return f"cannot be read: {self.problem}"
+        return "  ".join(map(str, self.matchers))
 
 
 @dataclass(frozen=True, slots=True)

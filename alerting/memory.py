@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import polars as pl
 
@@ -12,6 +12,7 @@ from alerting.facts import same_polls
 from alerting.frames import Frames
 from alerting.lag_status import group_status
 from alerting.observe import unread_groups
+from alerting.polls import PARTITION_LAG
 from alerting.samples import GroupStatus
 from alerting.watch import LagWatch
 from alerting.windows import HISTORY_SECONDS, GroupKey, kept_of
@@ -19,12 +20,17 @@ from lake.errors import LakeError
 from lake.store import Lake
 from lake.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 
-OVERLAP_SECONDS = 120.0
-"""Polls of this time are read again at each evaluation: sections are written one by one."""
-
 RECALL_SECONDS = 20.0
 """The past is read for no longer than this: the first evaluation waits for it."""
 
+MOST_RECALLED_ROWS = 2_000_000
+"""No more rows of the past are held at once."""
+
+_OFFSETS = (
+    *("cluster", "observed_at", "poll_id", "group", "topic", "partition", "committed"),
+    *("log_start", "log_end", "lag", "time_lag_seconds", "is_subscribed", "unknown_reason"),
+    "member_id",
+)
 _log = logging.getLogger(__name__)
 
 
@@ -49,39 +55,37 @@ class GroupMemory:
         watch = self._watches.get(cluster)
         return None if watch is None else watch.newest_at
 
-    def offsets_since(self, cluster: str) -> float | None:
-        """Return from when on offsets need to be read, in Unix seconds; None: all of them."""
-        watch = self._watches.get(cluster)
-        if watch is None or watch.newest_at is None:
-            return None
-        return watch.newest_at - OVERLAP_SECONDS
-
     def statuses(self, frames: Frames) -> dict[GroupKey, GroupStatus]:
         """Take over the newest polls and return what each group is doing."""
         watch = self._watches.get(frames.cluster)
-        if watch is None:
-            watch = LagWatch(frames.cluster)
-            self._recall(watch, frames)
-            self._watches[frames.cluster] = watch
         offsets, groups = same_polls(
             (frames.rows(GROUP_OFFSETS), frames.rows(GROUPS)),
             timedelta(seconds=2 * frames.interval_seconds),
         )
+        if watch is None:
+            watch = self._watches[frames.cluster] = LagWatch(frames.cluster)
+            before = self._recalled(frames)
+            offsets = pl.concat([*before[0], offsets.select(_OFFSETS)])
+            groups = pl.concat([*before[1], groups])
         watch.add(offsets, groups)
         found = watch.statuses(frames.now)
         for key in unread_groups(frames):
             found.setdefault(key, group_status((), now=frames.now))
         return found
 
-    def _recall(self, watch: LagWatch, frames: Frames) -> None:
-        """Read the past; what cannot be read, or not in time, is not remembered and learnt anew.
+    def clear_partitions(self, cluster: str) -> pl.DataFrame:
+        """Return the partitions of groups that are OK; see ``LagWatch.clear_partitions``."""
+        watch = self._watches.get(cluster)
+        return pl.DataFrame(schema=PARTITION_LAG) if watch is None else watch.clear_partitions()
+
+    def _recalled(self, frames: Frames) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
+        """Return offsets and groups of the past; what cannot be read in time is learnt anew.
 
         The newest poll is read first. A poll of the past is read by itself: all between them would
         be far more than what is kept.
         """
         first = frames.at - timedelta(seconds=HISTORY_SECONDS)
-        known = frames.rows(GROUP_OFFSETS)["observed_at"].min()
-        until = known if isinstance(known, datetime) else frames.at
+        known = set(frames.rows(GROUP_OFFSETS)["observed_at"].unique().to_list())
         offsets: list[pl.DataFrame] = []
         groups: list[pl.DataFrame] = []
         ends_at = time.monotonic() + RECALL_SECONDS
@@ -90,21 +94,29 @@ class GroupMemory:
                 COLLECTIONS,
                 pl.col("section") == GROUP_OFFSETS.name,
                 since=first,
-                until=until,
+                until=frames.at,
                 cluster=frames.cluster,
                 columns=["observed_at"],
             )
-            times = [at.timestamp() for at in polls["observed_at"].unique().sort().to_list()]
-            for index in reversed(kept_of([*times, frames.now])[:-1]):
-                if time.monotonic() > ends_at:
+            times = polls["observed_at"].unique().sort().to_list()
+            kept = kept_of([*(at.timestamp() for at in times), frames.now])[:-1]
+            wanted = [times[index] for index in kept if times[index] not in known]
+            rows = 0
+            for at in reversed(wanted):
+                if time.monotonic() > ends_at or rows > MOST_RECALLED_ROWS:
                     break
-                at = datetime.fromtimestamp(times[index], UTC)
                 after = at + timedelta(microseconds=1)
-                for table, found in ((GROUP_OFFSETS, offsets), (GROUPS, groups)):
+                for table, found, columns in (
+                    (GROUP_OFFSETS, offsets, list(_OFFSETS)),
+                    (GROUPS, groups, list(GROUPS.polars_schema)),
+                ):
                     found.insert(
-                        0, self._lake.read(table, since=at, until=after, cluster=frames.cluster)
+                        0,
+                        self._lake.read(
+                            table, since=at, until=after, cluster=frames.cluster, columns=columns
+                        ),
                     )
+                rows += offsets[0].height
         except LakeError as error:
             _log.warning("%s: the past cannot be read: %s", frames.cluster, error)
-        if offsets:
-            watch.add(pl.concat(offsets), pl.concat(groups[-len(offsets) :]))
+        return offsets, groups[-len(offsets) :] if offsets else []

@@ -77,6 +77,8 @@ def _alert(alert: Alert, dashboard_url: str, now: float) -> str:
         f"Since: {moment(alert.began_at)} ({duration(now - alert.began_at)} ago)",
         f"How bad: {alert.severity.value}. {alert.detail}".rstrip(),
     ]
+    if alert.no_data_since is not None:
+        lines.append(f"No data since: {moment(alert.no_data_since)}; it may be over")
     if alert.cause:
         lines.append(f"Likely cause: {alert.cause}")
     if alert.step:

@@ -2,91 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 import polars as pl
 
+from alerting.check_model import Check, CheckInput, Observation, PartialData
+from alerting.checks import CHECKS
 from alerting.facts import same_polls
-from alerting.frames import Frames
+from alerting.frames import STALE_INTERVALS, Frames
 from alerting.lag_status import group_status
-from alerting.observe_cluster import cluster_observations
-from alerting.observe_groups import group_extras, group_observations
-from alerting.observe_monitor import is_blind, monitor_observations, section_states
-from alerting.observe_neighbours import (
-    connect_observations,
-    dead_letter_observations,
-    queue_observations,
-)
-from alerting.rules import Evaluation, Observation, Rule, evaluate
+from alerting.observe_groups import FROM_STATUS
+from alerting.rules import Evaluation, Rule, evaluate
 from alerting.samples import GroupStatus
+from alerting.sources import NoData, no_data
 from alerting.windows import GroupKey, build_windows
 from lake.schema import Table
-from lake.tables import (
-    BROKERS,
-    CONNECTORS,
-    DEAD_LETTERS,
-    GROUP_OFFSETS,
-    GROUPS,
-    PARTITIONS,
-    QUEUES,
-    TOPICS,
-)
-
-_GROUP_CHECKS = (
-    "losing_data",
-    "stopped",
-    "stalled",
-    "falling_behind",
-    "rewound",
-    "unknown",
-    "time_lag",
-    "lag",
-    "idle_consumers",
-    "data_loss_deadline",
-)
-_DEPENDS: tuple[tuple[Table, tuple[str, ...], tuple[str, ...]], ...] = (
-    (GROUP_OFFSETS, ("kafka",), _GROUP_CHECKS),
-    (GROUPS, ("kafka",), _GROUP_CHECKS),
-    (BROKERS, ("kafka",), ("broker_missing", "no_controller", "disk_free")),
-    (
-        PARTITIONS,
-        ("kafka",),
-        ("partitions_offline", "under_min_isr", "under_replicated", "leader_imbalance"),
-    ),
-    (
-        DEAD_LETTERS,
-        ("kafka", "rabbitmq"),
-        ("dead_letter_ratio", "dead_letter_age", "dead_letter_new_reason", "redrive_stopped"),
-    ),
-    (CONNECTORS, ("connect",), ("connector_failed", "tasks_failed")),
-    (
-        QUEUES,
-        ("rabbitmq",),
-        ("queue_backlog", "queue_no_consumers", "queue_target_missing"),
-    ),
-)
-"""Tables, which kinds of source write them, and the checks that see nothing without them."""
-
+from lake.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 
 Judge = Callable[[Frames], Mapping[GroupKey, GroupStatus]]
 """Rows of one cluster to what each of its groups is doing."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """What checks see of one cluster at one moment.
 
     Attributes:
-        observations: What they see.
+        observations: What they see; without a value where nothing is known.
+        partial: What was read in part.
         is_blind: Whether nothing is known of the cluster.
-        blind_checks: Checks whose rows are missing or too old.
     """
 
     observations: tuple[Observation, ...]
-    is_blind: bool
-    blind_checks: frozenset[str]
+    partial: tuple[PartialData, ...] = ()
+    is_blind: bool = False
 
 
 def group_statuses(frames: Frames) -> dict[GroupKey, GroupStatus]:
@@ -109,6 +60,20 @@ def unread_groups(frames: Frames) -> list[GroupKey]:
     return [GroupKey(frames.cluster, group) for group in unread["group"].to_list()]
 
 
+def group_observations(
+    statuses: Mapping[GroupKey, GroupStatus], *, now: float
+) -> list[Observation]:
+    """Return what checks see of groups by their samples alone.
+
+    Args:
+        statuses: What each group is doing.
+        now: The moment that the samples are of, in Unix seconds.
+    """
+    given = CheckInput(frames=Frames("", now, {}), judge=lambda _: statuses)
+    names = (*FROM_STATUS, "time_lag", "lag")
+    return [seen for name in names for seen in CHECKS[name].evaluate(given)]
+
+
 def observe(
     frames: Frames,
     only: str | None = None,
@@ -118,61 +83,60 @@ def observe(
 
     Args:
         frames: Its rows.
-        only: The one check that is of interest; what only others need is passed over.
+        only: The one check that is of interest; the others are passed over.
         judge: Who tells what groups are doing; by default the rows of the frames alone.
     """
-    monitor = list(monitor_observations(frames))
-    if is_blind(frames, monitor):
-        return Seen(tuple(monitor), True, frozenset())
-    needs_groups = only is None or only in (*_GROUP_CHECKS, "redrive_stopped")
-    statuses: Mapping[GroupKey, GroupStatus] = {}
-    if needs_groups:
-        statuses = judge(frames)
-    topics = frames.rows(TOPICS).sort("observed_at").unique(["cluster", "topic"], keep="last")
-    extras = group_extras(
-        frames.rows(GROUPS).sort("observed_at").unique(["cluster", "group"], keep="last"),
-        topics,
-        frames.newest(PARTITIONS),
+    given = CheckInput(frames=frames, judge=judge)
+    is_blind = any(
+        (seen.value or 0.0) > STALE_INTERVALS
+        for seen in CHECKS["nothing_collected"].evaluate(given)
     )
-    found: Sequence[Observation] = [
-        *monitor,
-        *group_observations(statuses, extras, now=frames.now),
-        *cluster_observations(frames),
-        *dead_letter_observations(frames, statuses),
-        *connect_observations(frames),
-        *queue_observations(frames),
-    ]
-    return Seen(tuple(found), False, frozenset(_unseen(frames)))
+    checks = [check for check in CHECKS.values() if only in (None, check.name)]
+    missing: dict[str, list[NoData]] = {}
+    found: list[Observation] = []
+    partial: list[PartialData] = []
+    for check in checks:
+        if not is_blind or COLLECTIONS in check.sources:
+            found += check.evaluate(given)
+        if is_blind and check.name != "nothing_collected":
+            found.append(Observation(check=check.name, labels=given.labels(), value=None))
+            continue
+        for table in check.sources:
+            if table.name not in missing:
+                missing[table.name] = list(no_data(frames, table, given.sections))
+            for one in missing[table.name]:
+                labels = _labels(given, check, one)
+                if one.since is None:
+                    found.append(Observation(check=check.name, labels=labels, value=None))
+                elif check.labels and _columns(check).keys() <= table.polars_schema.keys():
+                    partial.append(
+                        PartialData(
+                            check=check.name,
+                            labels=labels,
+                            since=one.since,
+                            present=frozenset(_things(given, check, table)),
+                        )
+                    )
+    return Seen(observations=tuple(found), partial=tuple(partial), is_blind=is_blind)
 
 
-def _unseen(frames: Frames) -> set[str]:
-    """Return the checks whose rows are missing or too old."""
-    unseen: set[str] = set()
-    for table, sources, checks in _DEPENDS:
-        rows = frames.rows(table)
-        if table.name in frames.errors or (
-            frames.is_configured(sources)
-            and not frames.is_fresh(rows)
-            and not (rows.is_empty() and _may_be_empty(frames, table))
-        ):
-            unseen.update(checks)
-    return unseen
+def _labels(given: CheckInput, check: Check, missing: NoData) -> dict[str, str]:
+    """Return the labels of the things of a check whose rows are missing."""
+    of_source = {name: value for name, value in missing.source.items() if name in check.labels}
+    return given.labels(**of_source)
 
 
-def _may_be_empty(frames: Frames, table: Table) -> bool:
-    """Tell whether the section that writes the table worked, and had nothing to write."""
-    states = section_states(frames)
-    worked = states.filter(
-        (pl.col("section") == table.name) & pl.col("status").is_in(["ok", "partial"])
-    )
-    return not worked.is_empty()
+def _columns(check: Check) -> dict[str, str]:
+    """Return the columns that name a check's things, with their labels."""
+    return {"broker_id" if label == "broker" else label: label for label in check.labels}
+
+
+def _things(given: CheckInput, check: Check, table: Table) -> Iterator[tuple[str, ...]]:
+    """Return the things whose rows a table has."""
+    columns = pl.col(list(_columns(check))).cast(pl.String).fill_null("")
+    return given.frames.newest(table).select(columns).unique().iter_rows()
 
 
 def evaluate_cluster(rules: Sequence[Rule], seen: Seen, cluster: str) -> Evaluation:
     """Compare what is seen of one cluster with the rules."""
-    return evaluate(
-        rules,
-        seen.observations,
-        blind=frozenset({cluster}) if seen.is_blind else frozenset(),
-        blind_checks=frozenset((cluster, check) for check in seen.blind_checks),
-    )
+    return evaluate(rules, seen.observations, partial=seen.partial)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-import polars as pl
-
+from alerting.check_model import CheckInput, Observation
 from alerting.frames import KAFKA, STALE_INTERVALS, Frames, unix
-from alerting.rules import Observation
 from alerting.words import duration
 from lake.tables import COLLECTIONS
 
@@ -15,92 +14,92 @@ STARTING_SECONDS = 60.0
 """What has not worked yet has this long from the monitor's start: it may be starting itself."""
 
 
-def section_states(frames: Frames) -> pl.DataFrame:
-    """Return each section's newest attempt with ``last_success_at``; a partial success counts."""
-    worked = pl.col("status").is_in(["ok", "partial"])
-    return (
-        frames.rows(COLLECTIONS)
-        .with_columns(pl.col("source").fill_null(KAFKA))
-        .sort("observed_at")
-        .group_by("source", "section", maintain_order=True)
-        .agg(
-            pl.all().last(),
-            pl.col("observed_at").filter(worked).max().alias("last_success_at"),
-        )
-    )
-
-
-def monitor_observations(frames: Frames) -> Iterable[Observation]:
-    """Return what there is to say of the collection of one cluster's samples."""
-    ages: list[float | None] = []
-    states = section_states(frames)
-    for row in states.iter_rows(named=True):
-        if row["status"] == "skipped" or row["interval_seconds"] is None:
+def collection_failed(given: CheckInput) -> Iterable[Observation]:
+    """Return the sections whose newest attempt failed."""
+    for row in _attempts(given):
+        if row["status"] != "failed":
             continue
-        success = unix(row["last_success_at"])
-        age = _intervals_without(success, frames, row["interval_seconds"])
-        ages.append(age)
-        labels = {
-            "cluster": frames.cluster,
-            "source": row["source"],
-            "section": row["section"],
-        }
-        name = row["section"] if row["source"] == KAFKA else f"{row['source']}: {row['section']}"
-        said = f"{row['error'].rstrip('.')}; " if row["error"] else ""
-        old = (
-            f"last success {duration(frames.now - success)} ago."
-            if success
-            else "it has not worked yet."
-        )
-        if row["status"] == "failed":
-            yield Observation(
-                "collection_failed",
-                labels,
-                1.0,
-                f"Collecting {name} fails",
-                f"{said}{old}",
-                success,
-                row["error"] or "",
-                "See Collection health; figures of this section are old or missing.",
-                "health",
-            )
         yield Observation(
-            "data_stale",
-            labels,
-            age,
-            f"{name} is {duration(frames.now - success)} old"
-            if success
-            else f"{name} was never collected",
-            f"{said}{old}",
-            success,
-            row["error"] or "The collectors are stopped, or slower than their cadence.",
-            "Check that the collectors run and reach it: python -m collectors check.",
-            "health",
+            check="collection_failed",
+            labels=_labels(given, row),
+            value=1.0,
+            what=f"Collecting {_name(row)} fails",
+            detail=_detail(given, row),
+            since=unix(row["last_success_at"]),
+            cause=row["error"] or "",
+            step="See Collection health; figures of this section are old or missing.",
+            page="health",
         )
-    if "collections" in frames.errors:
+
+
+def data_stale(given: CheckInput) -> Iterable[Observation]:
+    """Return how old the newest success of each section is."""
+    for row in _attempts(given):
+        success = unix(row["last_success_at"])
+        yield Observation(
+            check="data_stale",
+            labels=_labels(given, row),
+            value=_intervals_without(success, given.frames, row["interval_seconds"]),
+            what=f"{_name(row)} is {duration(given.frames.now - success)} old"
+            if success
+            else f"{_name(row)} was never collected",
+            detail=_detail(given, row),
+            since=success,
+            cause=row["error"] or "The collectors are stopped, or slower than their cadence.",
+            step="Check that the collectors run and reach it: python -m collectors check.",
+            page="health",
+        )
+
+
+def nothing_collected(given: CheckInput) -> Iterable[Observation]:
+    """Return how old the newest success of any section is."""
+    frames = given.frames
+    if COLLECTIONS.name in frames.errors:
         return
-    known = [age for age in ages if age is not None]
-    youngest = min(known, default=None)
-    if not ages:
-        youngest = _intervals_without(None, frames, frames.interval_seconds)
-    successes = [at for at in states["last_success_at"].to_list() if at is not None]
-    newest = unix(max(successes)) if successes else None
-    age_words = (
+    ages = [
+        _intervals_without(unix(row["last_success_at"]), frames, row["interval_seconds"])
+        for row in _attempts(given)
+    ] or [_intervals_without(None, frames, frames.interval_seconds)]
+    newest = unix(given.sections["last_success_at"].max())
+    age = (
         f"The newest data is {duration(frames.now - newest)} old."
         if newest
         else "Nothing was collected in the last hour."
     )
     yield Observation(
-        "nothing_collected",
-        {"cluster": frames.cluster},
-        youngest,
-        "Nothing is being collected",
-        f"{age_words} What else is wrong there is not known.",
-        newest,
-        "The collectors are stopped, cannot reach the cluster, or cannot write to the lake.",
-        "Check that the collectors run and reach the cluster: python -m collectors check.",
-        "health",
+        check="nothing_collected",
+        labels=given.labels(),
+        value=min((age for age in ages if age is not None), default=None),
+        what="Nothing is being collected",
+        detail=f"{age} What else is wrong there is not known.",
+        since=newest,
+        cause="The collectors are stopped, cannot reach the cluster, or cannot write to the lake.",
+        step="Check that the collectors run and reach the cluster: python -m collectors check.",
+        page="health",
     )
+
+
+def _attempts(given: CheckInput) -> Iterable[Mapping[str, Any]]:
+    """Return the newest attempt of each section that is polled at a cadence."""
+    for row in given.sections.iter_rows(named=True):
+        if row["status"] != "skipped" and row["interval_seconds"] is not None:
+            yield row
+
+
+def _labels(given: CheckInput, row: Mapping[str, Any]) -> dict[str, str]:
+    return given.labels(source=row["source"], section=row["section"])
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return row["section"] if row["source"] == KAFKA else f"{row['source']}: {row['section']}"
+
+
+def _detail(given: CheckInput, row: Mapping[str, Any]) -> str:
+    success = unix(row["last_success_at"])
+    said = f"{row['error'].rstrip('.')}; " if row["error"] else ""
+    if success is None:
+        return f"{said}it has not worked yet."
+    return f"{said}last success {duration(given.frames.now - success)} ago."
 
 
 def _intervals_without(success: float | None, frames: Frames, interval: float) -> float | None:
@@ -115,10 +114,3 @@ def _intervals_without(success: float | None, frames: Frames, interval: float) -
     age = frames.now - success
     is_explained = watched <= STALE_INTERVALS * interval < age
     return None if is_explained else age / interval
-
-
-def is_blind(frames: Frames, observations: Iterable[Observation]) -> bool:
-    """Tell whether nothing is known of the cluster now."""
-    return any(
-        seen.check == "nothing_collected" and (seen.value or 0.0) > 4.0 for seen in observations
-    )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from typing import Any
 
 import polars as pl
 
+from alerting.check_model import CheckInput, Observation
 from alerting.facts import dead_letter_rows, short_class
-from alerting.frames import Frames, unix
-from alerting.rules import Observation
-from alerting.samples import GroupStatus, Status
+from alerting.frames import KAFKA, Frames, unix
+from alerting.samples import Status
 from alerting.windows import GroupKey
 from alerting.words import duration, messages, plural, rate
 from lake.tables import CONNECTOR_TASKS, CONNECTORS, DEAD_LETTERS, QUEUES, TOPICS
@@ -24,130 +25,160 @@ _NEW_SECONDS = 900.0
 _NOT_WORKING = frozenset({Status.STOPPED, Status.STALLED})
 
 
-def dead_letter_observations(
-    frames: Frames, statuses: Mapping[GroupKey, GroupStatus]
-) -> Iterable[Observation]:
-    """Return what there is to say of dead-letter topics and queues."""
-    recent = frames.rows(DEAD_LETTERS)
+def dead_letter_ratio(given: CheckInput) -> Iterable[Observation]:
+    """Return how many messages of each origin fail, of those that arrive."""
+    frames = given.frames
     if frames.newest(DEAD_LETTERS).is_empty():
         return
-    topics = frames.rows(TOPICS).sort("observed_at").unique("topic", keep="last")
-    ratios = _ratios(frames, recent)
-    new = _new_reasons(frames, recent)
-    for row in dead_letter_rows(recent, topics).iter_rows(named=True):
-        key = (row["source"], row["name"])
-        labels = {"cluster": frames.cluster, "source": row["source"], "name": row["name"]}
+    ratios = _ratios(frames)
+    no_topics = pl.DataFrame(schema=TOPICS.polars_schema)
+    for row in dead_letter_rows(frames.rows(DEAD_LETTERS), no_topics).iter_rows(named=True):
         origin = f" of {row['origin']}" if row["origin"] else ""
         mostly = f", mostly {row['top_reason']}" if row["top_reason"] else ""
-        arriving = row["arrival_per_second"]
-        related = {"group": row["redrive_group"]} if row["redrive_group"] else {}
-        ratio = ratios.get(key)
+        arriving, ratio = row["arrival_per_second"], ratios.get((row["source"], row["name"]))
         share = f"{ratio:.2%}{origin} fail" if ratio is not None else f"Messages{origin} fail"
         yield Observation(
-            "dead_letter_ratio",
-            labels,
-            ratio,
-            f"Dead letters arrive in {row['name']}",
-            f"{share}{mostly}"
+            check="dead_letter_ratio",
+            labels=_labels(given, row),
+            value=ratio,
+            what=f"Dead letters arrive in {row['name']}",
+            detail=f"{share}{mostly}"
             + (f"; {rate(arriving)} arrive" if arriving else "")
             + ("." if row["redrive_group"] else "; nobody redrives them."),
-            None,
-            row["top_reason"] or "",
-            "Look at the reasons, fix the cause, then redrive."
+            cause=row["top_reason"] or "",
+            step="Look at the reasons, fix the cause, then redrive."
             if row["redrive_group"]
             else "Look at the reasons and decide who redrives them.",
-            "dead_letters",
-            related=related,
+            page="dead_letters",
+            related=_related(row),
         )
-        if key in new:
-            classes = ", ".join(short_class(name) for name in new[key])
-            yield Observation(
-                "dead_letter_new_reason",
-                labels,
-                float(len(new[key])),
-                f"{row['name']} has a new reason: {classes}",
-                f"{plural(len(new[key]), 'exception class', 'exception classes')} not seen in the "
-                "day before.",
-                None,
-                "A deploy, or a message of a new shape.",
-                "Look at the newest dead letters, and at what was deployed.",
-                "dead_letters",
-                related=related,
-            )
-        yield from _redrive(frames, labels, row, statuses, related)
-        if row["retention_seconds"] is not None:
-            kept = row["retention_seconds"]
-            yield Observation(
-                "dead_letter_retention",
-                labels,
-                kept,
-                f"{row['name']} keeps dead letters for {duration(kept)} only",
-                "What nobody has looked at by then is gone.",
-                None,
-                "The topic has the retention of an ordinary one.",
-                "Raise retention.ms above the longest time until somebody looks.",
-                "dead_letters",
-                related=related,
-            )
 
 
-def _redrive(
-    frames: Frames,
-    labels: Mapping[str, str],
-    row: Mapping[str, object],
-    statuses: Mapping[GroupKey, GroupStatus],
-    related: Mapping[str, str],
-) -> Iterable[Observation]:
-    group, waiting = row["redrive_group"], row["unprocessed"]
-    if group is None:
-        return
-    oldest = unix(row["oldest_unprocessed_at"])
-    age = 0.0 if waiting == 0 else None if oldest is None else max(0.0, frames.now - oldest)
-    number = messages(waiting) if isinstance(waiting, int) else "an unknown number of messages"
-    yield Observation(
-        "dead_letter_age",
-        labels,
-        age,
-        f"The oldest dead letter in {row['name']} is {duration(age or 0.0)} old",
-        f"{number} wait for {group}.",
-        oldest,
-        "Its redrive group is slow, stopped, or fails on them again.",
-        f"See what {group} does.",
-        "dead_letters",
-        related=related,
-    )
-    status = statuses.get(GroupKey(frames.cluster, str(group)))
-    if status is not None and (status.status in _NOT_WORKING or waiting is None):
+def dead_letter_new_reason(given: CheckInput) -> Iterable[Observation]:
+    """Return where exception classes are new; unknown where no headers could be read."""
+    new = _new_reasons(given.frames)
+    for row in _dead_letters(given):
+        found = new.get((row["source"], row["name"]), [])
+        if not found and row["reasons"] is not None:
+            continue
+        classes = ", ".join(short_class(name) for name in found)
         yield Observation(
-            "redrive_stopped",
-            labels,
-            float(waiting) if isinstance(waiting, int) else None,
-            f"Nobody redrives {row['name']}",
-            f"{number} wait; {group}: {status.reason}",
-            status.since,
-            "The redrive group's consumers are gone or stuck.",
-            f"Start {group}, or look at its log.",
-            "dead_letters",
-            status=status.status.value,
-            related=related,
+            check="dead_letter_new_reason",
+            labels=_labels(given, row),
+            value=float(len(found)) if found else None,
+            what=f"{row['name']} has a new reason: {classes}",
+            detail=f"{plural(len(found), 'exception class', 'exception classes')} not seen in the "
+            "day before.",
+            cause="A deploy, or a message of a new shape.",
+            step="Look at the newest dead letters, and at what was deployed.",
+            page="dead_letters",
+            related=_related(row),
         )
 
 
-def _ratios(frames: Frames, recent: pl.DataFrame) -> dict[tuple[str, str], float | None]:
+def dead_letter_retention(given: CheckInput) -> Iterable[Observation]:
+    """Return how long each dead-letter topic keeps a message."""
+    for row in _dead_letters(given):
+        if row["source"] != KAFKA:
+            continue
+        topic = given.topics.get(row["name"])
+        kept = None if topic is None else topic["retention_seconds"]
+        if topic is not None and kept is None and topic["unknown_reason"] is None:
+            continue  # it keeps everything
+        yield Observation(
+            check="dead_letter_retention",
+            labels=_labels(given, row),
+            value=kept,
+            what=f"{row['name']} keeps dead letters for {duration(kept or 0.0)} only",
+            detail="What nobody has looked at by then is gone.",
+            cause="The topic has the retention of an ordinary one.",
+            step="Raise retention.ms above the longest time until somebody looks.",
+            page="dead_letters",
+            related=_related(row),
+        )
+
+
+def dead_letter_age(given: CheckInput) -> Iterable[Observation]:
+    """Return how old the oldest dead letter is that its redrive group has not read."""
+    for row in _dead_letters(given):
+        group, waiting = row["redrive_group"], row["unprocessed"]
+        if group is None:
+            continue
+        oldest = unix(row["oldest_unprocessed_at"])
+        age = None if oldest is None else max(0.0, given.frames.now - oldest)
+        yield Observation(
+            check="dead_letter_age",
+            labels=_labels(given, row),
+            value=0.0 if waiting == 0 else age,
+            what=f"The oldest dead letter in {row['name']} is {duration(age or 0.0)} old",
+            detail=f"{_number(waiting)} wait for {group}.",
+            since=oldest,
+            cause="Its redrive group is slow, stopped, or fails on them again.",
+            step=f"See what {group} does.",
+            page="dead_letters",
+            related=_related(row),
+        )
+
+
+def redrive_stopped(given: CheckInput) -> Iterable[Observation]:
+    """Return where dead letters wait for a redrive group that does not work."""
+    for row in _dead_letters(given):
+        group, waiting = row["redrive_group"], row["unprocessed"]
+        if group is None or waiting == 0:
+            continue
+        labels = _labels(given, row)
+        status = given.statuses.get(GroupKey(given.frames.cluster, group))
+        if status is None or status.status is Status.UNKNOWN:
+            yield Observation(check="redrive_stopped", labels=labels, value=None)
+        elif status.status in _NOT_WORKING or waiting is None:
+            yield Observation(
+                check="redrive_stopped",
+                labels=labels,
+                value=None if waiting is None else float(waiting),
+                what=f"Nobody redrives {row['name']}",
+                detail=f"{_number(waiting)} wait; {group}: {status.reason}",
+                since=status.since,
+                cause="The redrive group's consumers are gone or stuck.",
+                step=f"Start {group}, or look at its log.",
+                page="dead_letters",
+                status=status.status.value,
+                related=_related(row),
+            )
+
+
+def _dead_letters(given: CheckInput) -> Iterable[Mapping[str, Any]]:
+    """Return the newest row of each dead-letter topic and queue."""
+    return given.frames.newest(DEAD_LETTERS).iter_rows(named=True)
+
+
+def _labels(given: CheckInput, row: Mapping[str, Any]) -> dict[str, str]:
+    return given.labels(source=row["source"], name=row["name"])
+
+
+def _related(row: Mapping[str, Any]) -> dict[str, str]:
+    return {"group": row["redrive_group"]} if row["redrive_group"] else {}
+
+
+def _number(waiting: int | None) -> str:
+    return "an unknown number of messages" if waiting is None else messages(waiting)
+
+
+def _ratios(frames: Frames) -> dict[tuple[str, str], float | None]:
     """Return the share of messages that fail, over the last polls.
 
     Where the origin is unknown and dead letters arrive, all of the unknown share is taken: nobody
     can say that they are few.
     """
     length = max(_RATIO_SECONDS, 4 * frames.interval_seconds)
-    window = recent.filter(pl.col("observed_at") >= frames.at - timedelta(seconds=length))
+    since = frames.at - timedelta(seconds=length)
+    window = frames.rows(DEAD_LETTERS).filter(pl.col("observed_at") >= since)
     held = pl.coalesce("log_end", "retained")
     found = (
         window.sort("observed_at")
         .group_by("source", "name")
         .agg(
             pl.col("arrival_ratio").mean().alias("ratio"),
-            held.diff().clip(lower_bound=0).sum().alias("arrived"),
+            held.drop_nulls().diff().clip(lower_bound=0).sum().alias("arrived"),
             held.drop_nulls().len().alias("known"),
         )
     )
@@ -159,8 +190,9 @@ def _ratios(frames: Frames, recent: pl.DataFrame) -> dict[tuple[str, str], float
     return ratios
 
 
-def _new_reasons(frames: Frames, recent: pl.DataFrame) -> dict[tuple[str, str], list[str]]:
+def _new_reasons(frames: Frames) -> dict[tuple[str, str], list[str]]:
     """Return exception classes that were first seen of late, where there is an earlier time."""
+    recent = frames.rows(DEAD_LETTERS)
     reasons = (
         recent.filter(pl.col("reasons").is_not_null())
         .explode("reasons")
@@ -181,103 +213,122 @@ def _new_reasons(frames: Frames, recent: pl.DataFrame) -> dict[tuple[str, str], 
     return found
 
 
-def connect_observations(frames: Frames) -> Iterable[Observation]:
-    """Return what there is to say of connectors and their tasks."""
-    rows = frames.rows(CONNECTORS)
-    # Connect clusters are polled at moments of their own.
-    newest = rows.filter(pl.col("observed_at") == pl.col("observed_at").max().over("connect"))
-    tasks = frames.rows(CONNECTOR_TASKS)
-    for row in newest.iter_rows(named=True):
-        labels = {
-            "cluster": frames.cluster,
-            "connect": row["connect"],
-            "connector": row["connector"],
-        }
-        related = {"group": row["group"]} if row["group"] else {}
-        failed = tasks.filter(
-            (pl.col("connect") == row["connect"])
-            & (pl.col("connector") == row["connector"])
-            & (pl.col("poll_id") == row["poll_id"])
-            & (pl.col("state") == "FAILED")
+def connector_failed(given: CheckInput) -> Iterable[Observation]:
+    """Return the connectors that failed, or of which nothing is known."""
+    for row, error in _connectors(given):
+        if row["state"] not in (None, "FAILED"):
+            continue
+        yield Observation(
+            check="connector_failed",
+            labels=given.labels(connect=row["connect"], connector=row["connector"]),
+            value=None if row["state"] is None else 1.0,
+            what=f"Connector {row['connector']} failed",
+            detail=_why(error),
+            cause=error or "",
+            step="Mend what it says, then restart it; the Connect page has the command.",
+            page="connect",
+            related=_group(row),
         )
-        error = row["error"] or next(iter(failed["error"].drop_nulls()), None)
-        why = f"{error.rstrip('.')}." if error else "The worker gave no reason."
-        if row["state"] is None or row["state"] == "FAILED":
-            yield Observation(
-                "connector_failed",
-                labels,
-                None if row["state"] is None else 1.0,
-                f"Connector {row['connector']} failed",
-                why,
-                None,
-                error or "",
-                "Mend what it says, then restart it; the Connect page has the command.",
-                "connect",
-                related=related,
-            )
+
+
+def tasks_failed(given: CheckInput) -> Iterable[Observation]:
+    """Return how many tasks of each connector failed."""
+    for row, error in _connectors(given):
         count = row["tasks_failed"]
         yield Observation(
-            "tasks_failed",
-            labels,
-            None if count is None else float(count),
-            f"{plural(count or 0, 'task')} of {row['connector']} failed",
-            why,
-            None,
-            error or "",
-            "Mend what it says, then restart the failed tasks; the Connect page has the command.",
-            "connect",
-            related=related,
+            check="tasks_failed",
+            labels=given.labels(connect=row["connect"], connector=row["connector"]),
+            value=None if count is None else float(count),
+            what=f"{plural(count or 0, 'task')} of {row['connector']} failed",
+            detail=_why(error),
+            cause=error or "",
+            step="Mend what it says, then restart the failed tasks; the Connect page has the "
+            "command.",
+            page="connect",
+            related=_group(row),
         )
 
 
-def queue_observations(frames: Frames) -> Iterable[Observation]:
-    """Return what there is to say of RabbitMQ's queues."""
-    for row in frames.newest(QUEUES).iter_rows(named=True):
-        labels = {
-            "cluster": frames.cluster,
-            "vhost": row["vhost"] or "",
-            "queue": row["queue"],
-        }
-        name = row["queue"]
-        if row["dead_letter_target_missing"]:
-            yield Observation(
-                "queue_target_missing",
-                labels,
-                1.0,
-                f"{name} loses its dead letters",
-                f"Its dead-letter exchange {row['dead_letter_exchange'] or '(default)'} leads to "
-                "no queue: what dies is lost without a trace.",
-                None,
-                "The dead-letter queue or its binding was never made, or deleted.",
-                "Create the queue and bind it to the exchange.",
-                "queues",
-            )
-        if row["kind"] != "plain":
+def _connectors(given: CheckInput) -> Iterable[tuple[Mapping[str, Any], str | None]]:
+    """Return the newest row of each connector, and the error of it or of its first failed task."""
+    key = ("connect", "connector", "poll_id")
+    tasks = given.frames.rows(CONNECTOR_TASKS).filter(pl.col("state") == "FAILED")
+    failed = tasks.drop_nulls("error").reverse()
+    errors = {tuple(found[:3]): found[3] for found in failed.select(*key, "error").iter_rows()}
+    for row in given.frames.newest(CONNECTORS).iter_rows(named=True):
+        yield row, row["error"] or errors.get(tuple(row[name] for name in key))
+
+
+def _why(error: str | None) -> str:
+    return f"{error.rstrip('.')}." if error else "The worker gave no reason."
+
+
+def _group(row: Mapping[str, Any]) -> dict[str, str]:
+    return {"group": row["group"]} if row["group"] else {}
+
+
+def queue_target_missing(given: CheckInput) -> Iterable[Observation]:
+    """Return the queues whose dead letters go nowhere."""
+    for row in given.frames.newest(QUEUES).iter_rows(named=True):
+        is_missing, exchange = row["dead_letter_target_missing"], row["dead_letter_exchange"]
+        may_be = is_missing is None and bool(exchange is not None or row["unknown_reason"])
+        if not is_missing and not may_be:
             continue
+        yield Observation(
+            check="queue_target_missing",
+            labels=_queue(given, row),
+            value=1.0 if is_missing else None,
+            what=f"{row['queue']} loses its dead letters",
+            detail=f"Its dead-letter exchange {exchange or '(default)'} leads to no queue: what "
+            "dies is lost without a trace.",
+            cause="The dead-letter queue or its binding was never made, or deleted.",
+            step="Create the queue and bind it to the exchange.",
+            page="queues",
+        )
+
+
+def queue_backlog(given: CheckInput) -> Iterable[Observation]:
+    """Return how many messages wait in each queue that is read."""
+    for row in _plain_queues(given):
         ready = row["ready"]
         yield Observation(
-            "queue_backlog",
-            labels,
-            None if ready is None else float(ready),
-            f"{messages(ready or 0)} wait in {name}",
-            f"{rate(row['publish_per_second'] or 0.0)} are published, "
+            check="queue_backlog",
+            labels=_queue(given, row),
+            value=None if ready is None else float(ready),
+            what=f"{messages(ready or 0)} wait in {row['queue']}",
+            detail=f"{rate(row['publish_per_second'] or 0.0)} are published, "
             f"{rate(row['deliver_per_second'] or 0.0)} delivered.",
-            None,
-            "Its consumers are too slow or too few.",
-            "See consumers and their capacity on the Queues page.",
-            "queues",
+            cause="Its consumers are too slow or too few.",
+            step="See consumers and their capacity on the Queues page.",
+            page="queues",
         )
-        taken = (row["deliver_per_second"] or 0.0) > 0
-        waiting = None if ready is None else ready + (row["unacknowledged"] or 0)
-        if row["consumers"] == 0 and not taken:
-            yield Observation(
-                "queue_no_consumers",
-                labels,
-                None if waiting is None else float(waiting),
-                f"Nobody consumes {name}",
-                f"{messages(waiting or 0)} wait.",
-                None,
-                "Its consumers are stopped or cannot connect.",
-                "Start its consumers.",
-                "queues",
-            )
+
+
+def queue_no_consumers(given: CheckInput) -> Iterable[Observation]:
+    """Return what waits in queues without a consumer."""
+    for row in _plain_queues(given):
+        consumers, ready, taken = row["consumers"], row["ready"], row["unacknowledged"]
+        if consumers or (row["deliver_per_second"] or 0.0) > 0:
+            continue
+        waiting = None if ready is None or consumers is None else ready + (taken or 0)
+        yield Observation(
+            check="queue_no_consumers",
+            labels=_queue(given, row),
+            value=None if waiting is None else float(waiting),
+            may_be_worse=taken is None,
+            what=f"Nobody consumes {row['queue']}",
+            detail=f"{messages(waiting or 0)} wait.",
+            cause="Its consumers are stopped or cannot connect.",
+            step="Start its consumers.",
+            page="queues",
+        )
+
+
+def _plain_queues(given: CheckInput) -> Iterable[Mapping[str, Any]]:
+    """Return the queues that are neither dead-letter, retry nor stream."""
+    plain = pl.col("kind").fill_null("plain") == "plain"
+    return given.frames.newest(QUEUES).filter(plain).iter_rows(named=True)
+
+
+def _queue(given: CheckInput, row: Mapping[str, Any]) -> dict[str, str]:
+    return given.labels(vhost=row["vhost"] or "", queue=row["queue"])

@@ -27,7 +27,7 @@ from lake.tables import (
 )
 
 _MINUTES = timedelta(minutes=10)
-_LOOK_BACK: tuple[tuple[Table, timedelta], ...] = (
+LOOK_BACK: tuple[tuple[Table, timedelta], ...] = (
     # A minute more than the window, so that the oldest sample of a slow poll is in it.
     (GROUP_OFFSETS, timedelta(seconds=WINDOW_SECONDS + 60)),
     (GROUPS, timedelta(seconds=WINDOW_SECONDS + 60)),
@@ -55,45 +55,32 @@ def clusters_of(settings: Settings) -> list[str]:
     return names
 
 
-def read_frames(
-    lake: Lake,
-    cluster: str,
-    now: float,
-    watched_since: float = 0.0,
-    offsets_since: float | None = None,
-) -> Frames:
-    """Read the rows of one cluster up to a moment; a table that cannot be read is an error of it.
-
-    Args:
-        lake: The lake.
-        cluster: The cluster.
-        now: The moment, in Unix seconds.
-        watched_since: Since when somebody evaluates.
-        offsets_since: Rows of ``group_offsets`` that are older are known already.
-    """
-    return read_span(lake, cluster, now, now, watched_since, offsets_since)
-
-
 def read_span(
     lake: Lake,
     cluster: str,
     first: float,
     last: float,
     watched_since: float = 0.0,
-    offsets_since: float | None = None,
 ) -> Frames:
-    """Read the rows that evaluations between two moments look at."""
+    """Read the rows of a cluster that evaluations between two moments look at.
+
+    A table that cannot be read is an error of the frames.
+
+    Args:
+        lake: The lake.
+        cluster: The cluster.
+        first: The first moment, in Unix seconds.
+        last: The last moment.
+        watched_since: Since when somebody evaluates.
+    """
     start, end = datetime.fromtimestamp(first, UTC), datetime.fromtimestamp(last, UTC)
     tables: dict[str, pl.DataFrame] = {}
     errors: dict[str, str] = {}
-    for table, length in _LOOK_BACK:
-        since = start - length
-        if table is GROUP_OFFSETS and offsets_since is not None:
-            since = max(since, datetime.fromtimestamp(offsets_since, UTC))
+    for table, length in LOOK_BACK:
         try:
             tables[table.name] = lake.read(
                 table,
-                since=since,
+                since=start - length,
                 until=end + timedelta(microseconds=1),
                 cluster=cluster,
             )
@@ -105,7 +92,7 @@ def read_span(
 def at(frames: Frames, now: float) -> Frames:
     """Return the rows of ``read_span`` as an evaluation at a moment within it would read them."""
     end = datetime.fromtimestamp(now, UTC)
-    lengths = {table.name: length for table, length in _LOOK_BACK}
+    lengths = {table.name: length for table, length in LOOK_BACK}
     tables = {
         name: rows.filter(pl.col("observed_at").is_between(end - lengths[name], end))
         for name, rows in frames.tables.items()

@@ -19,7 +19,8 @@ from config.load import problem_lines, read_yaml
 from config.parts import Pattern, Section
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
+_LONGEST_SECONDS = 3650 * 86400.0
+_PART = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)(ms|s|m|h|d|w)")
 
 
 def parse_duration(value: Any) -> float:
@@ -28,12 +29,16 @@ def parse_duration(value: Any) -> float:
     Raises:
         ValueError: It is neither.
     """
-    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-        return float(value)
-    text = str(value).strip()
-    if not text or _PART.sub("", text):
-        raise ValueError("must be a duration such as 30s, 5m, 1h30m or 2d")
-    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    text = value.strip() if isinstance(value, str) else ""
+    if text and not _PART.sub("", text):
+        seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        seconds = value
+    else:
+        seconds = -1.0
+    if not 0 <= seconds <= _LONGEST_SECONDS:
+        raise ValueError("must be a duration such as 30s, 5m, 1h30m or 2d, at most ten years")
+    return float(seconds)
 
 
 Duration = Annotated[float, BeforeValidator(parse_duration)]
@@ -63,14 +68,14 @@ class _OverrideModel(_Settable):
 
     def override(self) -> Override:
         return Override(
-            self.match,
-            self.enabled,
-            self.threshold,
-            self.for_,
-            self.keep_firing_for,
-            self.severity,
-            self.labels,
-            self.runbook,
+            match=self.match,
+            enabled=self.enabled,
+            threshold=self.threshold,
+            for_seconds=self.for_,
+            keep_firing_for_seconds=self.keep_firing_for,
+            severity=self.severity,
+            labels=self.labels,
+            runbook=self.runbook,
         )
 
 
@@ -143,20 +148,8 @@ class _MaintenanceModel(Section):
 
 
 class _FileModel(Section):
-    rules: dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")], _RuleModel] = Field(
-        default={}
-    )
+    rules: dict[RuleName, _RuleModel] = Field(default={})
     maintenance: list[_MaintenanceModel] = Field(default=[])
-
-    @model_validator(mode="after")
-    def _own_rules_are_whole(self) -> Self:
-        known = {rule.name for rule in DEFAULT_RULES}
-        for name, rule in self.rules.items():
-            if name not in known and rule.check is None:
-                raise ValueError(f"rules.{name}: a rule of one's own needs a check")
-            if name not in known and rule.severity is None:
-                raise ValueError(f"rules.{name}: a rule of one's own needs a severity")
-        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +159,12 @@ class RuleSet:
     Attributes:
         rules: All rules.
         maintenance: Windows in which nobody is told.
+        problems: What of the file could not be used and was left out, a line each.
     """
 
     rules: tuple[Rule, ...] = DEFAULT_RULES
     maintenance: tuple[Maintenance, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 def load_rules(path: Path | None) -> RuleSet:
@@ -178,9 +173,18 @@ def load_rules(path: Path | None) -> RuleSet:
     Raises:
         ConfigError: The file cannot be read or says something that cannot be used.
     """
-    if path is None:
-        return RuleSet()
-    return rules_from(read_yaml(path), path)
+    return RuleSet() if path is None else rules_from(read_yaml(path), path)
+
+
+def usable_rules(path: Path | None) -> RuleSet:
+    """Read what can be used of a file: its problems tell what was left out.
+
+    One bad rule leaves the others; of a file that cannot be read at all nothing is used.
+    """
+    try:
+        return RuleSet() if path is None else _usable(read_yaml(path), path)
+    except (ConfigError, ValueError) as error:
+        return RuleSet(problems=(f"{error}; only the default rules are used",))
 
 
 def rules_from(content: Any, path: Path) -> RuleSet:
@@ -193,20 +197,52 @@ def rules_from(content: Any, path: Path) -> RuleSet:
     Raises:
         ConfigError: It says something that cannot be used.
     """
-    if not isinstance(content or {}, Mapping):
+    found = _usable(content, path)
+    if found.problems:
+        raise ConfigError("\n".join(found.problems))
+    return found
+
+
+def _usable(content: Any, path: Path) -> RuleSet:
+    content = content or {}
+    if not isinstance(content, Mapping):
         raise ConfigError(f"{path}: must be a mapping with the key rules")
+    problems: list[str] = []
     try:
-        model = _FileModel.model_validate(content or {})
+        model = _FileModel.model_validate(content)
     except ValidationError as error:
-        raise ConfigError("\n".join(problem_lines(path, error))) from None
+        problems += problem_lines(path, error)
+        model = _FileModel.model_validate(_without(content, error))
+    known = {rule.name for rule in DEFAULT_RULES}
+    own = []
+    for name, one in model.rules.items():
+        if name in known:
+            continue
+        if one.check is None or one.severity is None:
+            needed = "check" if one.check is None else "severity"
+            problems.append(f"{path}: rules.{name}: a rule of one's own needs a {needed}")
+            continue
+        own.append(one.applied_to(Rule(name, one.check, one.severity, 0.0)))
     changed = [
         model.rules[rule.name].applied_to(rule) if rule.name in model.rules else rule
         for rule in DEFAULT_RULES
     ]
-    known = {rule.name for rule in DEFAULT_RULES}
-    own = [
-        one.applied_to(Rule(name, one.check or "", one.severity or Severity.WARNING, 0.0))
-        for name, one in model.rules.items()
-        if name not in known
-    ]
-    return RuleSet((*changed, *own), tuple(one.window() for one in model.maintenance))
+    return RuleSet(
+        (*changed, *own),
+        tuple(one.window() for one in model.maintenance),
+        tuple(problems),
+    )
+
+
+def _without(content: Mapping[str, Any], error: ValidationError) -> dict[str, Any]:
+    """Return a file's content without the rules, windows and keys that an error names."""
+    bad = {problem["loc"][:2] for problem in error.errors(include_url=False, include_input=False)}
+    kept: dict[str, Any] = {}
+    for key, value in content.items():
+        if any(len(loc) == 1 and loc[0] == key for loc in bad):
+            continue
+        if isinstance(value, Mapping):
+            kept[key] = {name: one for name, one in value.items() if (key, name) not in bad}
+        elif isinstance(value, list):
+            kept[key] = [one for index, one in enumerate(value) if (key, index) not in bad]
+    return kept

@@ -8,13 +8,13 @@ Evaluating is pure: ``evaluate(rules, observations)`` gives the findings of one 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Literal
 
+from alerting.check_model import Observation, PartialData
 from alerting.checks import CHECKS
+from config.patterns import matches_whole
 
 
 class Severity(StrEnum):
@@ -128,44 +128,7 @@ def _first(value: float | None, otherwise: float | None) -> float | None:
 
 def matches(patterns: Mapping[str, str], labels: Mapping[str, str]) -> bool:
     """Tell whether each pattern matches the whole value of its label; a missing label is empty."""
-    return all(
-        re.fullmatch(pattern, labels.get(label, "")) is not None
-        for label, pattern in patterns.items()
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """What a check saw of one thing at one moment.
-
-    Attributes:
-        check: The check.
-        labels: Which thing: always ``cluster``, then what the check names.
-        value: In the unit of the check; None: it could not be told, which is neither true nor
-            untrue.
-        what: The thing and its state in a few words: ``payments stalled``.
-        detail: How bad it is: a sentence with numbers.
-        since: Since when in Unix seconds, where known.
-        cause: What is most likely behind it.
-        step: What to do next.
-        page: Page of the dashboard that shows it; its parameters are among the labels.
-        status: Status of the group, where it is one.
-        related: Further labels that tell causes from symptoms; no part of its identity.
-    """
-
-    check: str
-    labels: Mapping[str, str]
-    value: float | None
-    what: str = ""
-    detail: str = ""
-    since: float | None = None
-    cause: str = ""
-    step: str = ""
-    page: Literal[
-        "overview", "group", "brokers", "topic", "dead_letters", "connect", "queues", "health"
-    ] = "overview"
-    status: str | None = None
-    related: Mapping[str, str] = field(default_factory=dict)
+    return all(matches_whole(pattern, labels.get(label, "")) for label, pattern in patterns.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,21 +146,41 @@ class Finding:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
     """What rules say at one moment.
 
     Attributes:
         findings: What is true.
-        unknown: Fingerprints of what could not be told: such alerts stay as they are.
-        blind: Clusters of which nothing is known now: their alerts stay as they are.
-        blind_checks: Cluster and check of which nothing is known, the same.
+        unknown: Check, and labels of the things of which nothing can be told: their alerts stay
+            as they are.
+        partial: Sources that were read in part: alerts of things that may be hidden stay, too.
     """
 
     findings: tuple[Finding, ...] = ()
-    unknown: frozenset[str] = frozenset()
-    blind: frozenset[str] = frozenset()
-    blind_checks: frozenset[tuple[str, str]] = frozenset()
+    unknown: frozenset[tuple[str, frozenset[tuple[str, str]]]] = frozenset()
+    partial: tuple[PartialData, ...] = ()
+
+    def is_unknown(self, check: str, labels: Mapping[str, str], last_true_at: float) -> bool:
+        """Tell whether a thing that is not among the findings may be as it was.
+
+        Args:
+            check: Name of the check.
+            labels: The thing.
+            last_true_at: When it was last seen to be so, in Unix seconds.
+        """
+        names = CHECKS[check].labels if check in CHECKS else ()
+        own = [(name, labels.get(name, "")) for name in ("cluster", *names)]
+        if any((check, frozenset(own[:count])) in self.unknown for count in range(1, len(own) + 1)):
+            return True
+        thing = tuple(value for _, value in own[1:])
+        return any(
+            one.check == check
+            and one.labels.items() <= labels.items()
+            and last_true_at < one.since
+            and thing not in one.present
+            for one in self.partial
+        )
 
 
 def fingerprint(rule: str, labels: Mapping[str, str]) -> str:
@@ -210,28 +193,30 @@ def evaluate(
     rules: Sequence[Rule],
     observations: Iterable[Observation],
     *,
-    blind: frozenset[str] = frozenset(),
-    blind_checks: frozenset[tuple[str, str]] = frozenset(),
+    partial: Sequence[PartialData] = (),
 ) -> Evaluation:
     """Compare observations with rules.
 
     Args:
         rules: All rules.
         observations: What was seen.
-        blind: Clusters of which nothing is known now.
-        blind_checks: Cluster and check of which nothing is known now.
+        partial: What was read in part.
     """
     by_check: dict[str, list[Rule]] = {}
     for rule in rules:
         by_check.setdefault(rule.check, []).append(rule)
     findings: list[Finding] = []
-    unknown: set[str] = set()
+    unknown: set[tuple[str, frozenset[tuple[str, str]]]] = set()
     for seen in observations:
+        if seen.value is None:
+            unknown.add((seen.check, frozenset(seen.labels.items())))
+            continue
         for rule in by_check.get(seen.check, ()):
-            if seen.value is None:
-                unknown.add(fingerprint(rule.name, seen.labels))
-                continue
             applied = rule.applied_to(seen.labels)
-            if applied is not None and applied.is_true_of(seen.value):
+            if applied is None:
+                continue
+            if applied.is_true_of(seen.value):
                 findings.append(Finding(applied, seen, fingerprint(rule.name, seen.labels)))
-    return Evaluation(tuple(findings), frozenset(unknown), blind, blind_checks)
+            elif seen.may_be_worse:
+                unknown.add((seen.check, frozenset(seen.labels.items())))
+    return Evaluation(findings=tuple(findings), unknown=frozenset(unknown), partial=tuple(partial))

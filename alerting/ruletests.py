@@ -14,15 +14,16 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator
 
+from alerting.check_model import Observation
 from alerting.checks import CHECKS
 from alerting.errors import RuleTestError
 from alerting.lag_status import group_status
 from alerting.lifecycle import Alert, State
 from alerting.notices import Pace
-from alerting.observe_groups import group_observations
+from alerting.observe import group_observations
 from alerting.replay import Recorder
 from alerting.rulefile import Duration, load_rules
-from alerting.rules import Observation, Rule, Severity, evaluate
+from alerting.rules import Rule, Severity, evaluate
 from alerting.samples import PartitionWindow, Sample
 from alerting.windows import GroupKey, thinned
 from config.errors import ConfigError
@@ -220,7 +221,12 @@ def _observations(case: _Case) -> list[list[Observation]]:
                 labels = {"cluster": case.cluster, **one.labels}
                 thing = ", ".join(one.labels.values()) or case.cluster
                 seen.append(
-                    Observation(one.check, labels, values[index], f"{one.check} of {thing}")
+                    Observation(
+                        check=one.check,
+                        labels=labels,
+                        value=values[index],
+                        what=f"{one.check} of {thing}",
+                    )
                 )
         frames.append(seen)
     return frames

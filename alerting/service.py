@@ -9,25 +9,25 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
-from alerting.causes import held_back
+from alerting.current_state import Present
 from alerting.errors import AlertingError, StoreBusyError, StoreError
-from alerting.frames import Frames
-from alerting.lifecycle import Alert, active, advance
+from alerting.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
+from alerting.lifecycle import Alert, active
 from alerting.matching import Maintenance, Silence
-from alerting.memory import GroupMemory
 from alerting.notices import Notice, Pace, plan
 from alerting.notify.sender import Sender
 from alerting.notify.targets import make_target
-from alerting.observe import Judge, evaluate_cluster, group_statuses, observe
-from alerting.reading import clusters_of, read_frames
-from alerting.rulefile import RuleSet, load_rules
+from alerting.problems import SHOWN_SECONDS, limited, silence_problems
+from alerting.reading import clusters_of
+from alerting.rulefile import RuleSet, load_rules, usable_rules
 from alerting.store import AlertStore
 from config.alerting import TargetSettings
 from config.errors import ConfigError
 from config.settings import Settings
+from lake.current_store import CurrentStore
+from lake.errors import LakeError
 from lake.store import Lake
 
 SERVICE = "service"
@@ -57,45 +57,27 @@ def dashboard_url(settings: Settings) -> str:
     return settings.alerting.dashboard_url or f"http://localhost:{settings.app.port}"
 
 
-def sample_time(frames: Frames) -> float:
-    """Return the moment of the newest samples, where they are fresh; else the present.
-
-    It is the same in each instance that reads the same lake.
-    """
-    collections = frames.tables.get("collections")
-    if collections is None:
-        return frames.now
-    newest = collections["observed_at"].max()
-    if isinstance(newest, datetime) and frames.is_fresh(collections):
-        return newest.timestamp()
-    return frames.now
-
-
 def evaluate_once(
-    frames: Frames,
+    found: ClusterEvaluation,
     rules: RuleSet,
     store: AlertStore,
     pace: Pace,
     targets: Sequence[TargetSettings],
-    judge: Judge = group_statuses,
 ) -> Outcome:
-    """Evaluate one cluster, and write its alerts and the messages that follow into the store.
+    """Write the alerts of one evaluation, and the messages that follow from it, into the store.
 
     Args:
-        frames: Its rows.
+        found: What was found of a cluster.
         rules: All rules.
         store: Where alerts are kept.
         pace: How often something is told.
         targets: Who is told.
-        judge: Who tells what groups are doing; by default the rows of the frames alone.
 
     Raises:
         StoreError: The store cannot be read or written; nothing of it was written.
     """
-    cluster, now = frames.cluster, sample_time(frames)
-    seen = observe(frames, judge=judge)
-    evaluation = evaluate_cluster(rules.rules, seen, cluster)
-    alerts = advance(store.alerts(cluster), evaluation, held_back(evaluation.findings), now)
+    cluster, now = found.frames.cluster, found.frames.sampled_at
+    alerts = advanced(store.alerts(cluster), found, rules.rules)
     silences = store.silences(now)
     acknowledged = store.acknowledgements()
     notices, told = plan(
@@ -110,7 +92,7 @@ def evaluate_once(
     told_now = [n for n in notices if n.kind != "repeat" or not store.has_open(n.group)]
     addressed = [(notice, addressees(notice, targets)) for notice in told_now]
     store.save(cluster, alerts, told, addressed, now)
-    return Outcome(alerts, tuple(told_now), seen.is_blind)
+    return Outcome(alerts, tuple(told_now), found.seen.is_blind)
 
 
 def is_quiet(
@@ -131,20 +113,22 @@ class AlertingService:
     """Evaluates at a cadence; senders work beside it and never hold it up."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
-        """Read the rules and open the store.
+        """Read the rules and open the store; a rule that cannot be used is left out and said.
 
         Args:
             settings: All settings.
             clock: Unix seconds.
 
         Raises:
-            ConfigError: The rules cannot be used.
             StoreError: The store cannot be opened, or another service works on it.
         """
         own = settings.alerting
         self._settings = settings
         self._clock = clock
-        self._rules = load_rules(own.rules)
+        self._rules = usable_rules(own.rules)
+        self._rule_problems = [f"left out: {line}" for line in self._rules.problems]
+        for line in self._rule_problems:
+            _log.error("%s", line)
         self._rules_stamp = _stamp(own.rules)
         self._started_at = clock()
         self._forgot_at = clock()
@@ -152,8 +136,11 @@ class AlertingService:
         self._pace = Pace(own.group_interval_seconds, own.repeat_interval_seconds)
         self._exit = ExitStack()
         path = Path(own.state)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = self._exit.enter_context(Path(f"{path}.lock").open("a"))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = self._exit.enter_context(Path(f"{path}.lock").open("a"))
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -161,13 +148,18 @@ class AlertingService:
             raise StoreBusyError(f"{path}: another alerting service works on this store") from None
         self.store = AlertStore(path)
         self._exit.callback(self.store.close)
-        self._lake = Lake(settings.lake)
-        self._memory = GroupMemory(self._lake)
+        self._evaluator = ClusterEvaluator(Lake(settings.lake), watched_since=self._started_at)
+        self._present = Present(CurrentStore(settings.lake))
         url = dashboard_url(settings)
         self._senders = [
             Sender(target, make_target(target, url), self.store, self._firing_for(target))
             for target in own.targets
         ]
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules that are evaluated now."""
+        return self._rules
 
     @property
     def interval_seconds(self) -> float:
@@ -214,22 +206,16 @@ class AlertingService:
         failures: dict[str, str] = {}
         for cluster in clusters_of(self._settings):
             try:
-                frames = read_frames(
-                    self._lake,
-                    cluster,
-                    self._clock(),
-                    self._started_at,
-                    self._memory.offsets_since(cluster),
-                )
-                evaluate_once(
-                    frames,
+                found = self._evaluator.evaluate(cluster, self._clock())
+                outcome = evaluate_once(
+                    found,
                     self._rules,
                     self.store,
                     self._pace,
                     self._settings.alerting.targets,
-                    self._memory.statuses,
                 )
-            except AlertingError as error:
+                self._present.write(found, outcome.alerts)
+            except (AlertingError, LakeError) as error:
                 failures[cluster] = str(error)
             except Exception as error:  # a fault of ours in one cluster must not stop the others
                 _log.exception("evaluating %s failed", cluster)
@@ -243,6 +229,11 @@ class AlertingService:
     def _note(self, seconds: float, failures: dict[str, str]) -> None:
         now = self._clock()
         try:
+            problems = [
+                *self._rule_problems,
+                *silence_problems(self.store.silences(now), now),
+                *self.store.unreadable(now - SHOWN_SECONDS),
+            ]
             self.store.note(
                 SERVICE,
                 {
@@ -252,13 +243,16 @@ class AlertingService:
                     "started_at": self._started_at,
                     "rules": len(self._rules.rules),
                     "failures": failures,
+                    "problems": limited(problems),
                 },
             )
             if now - self._forgot_at >= _FORGET_EVERY_SECONDS:
                 self._forgot_at = now
                 self.store.forget(now - self._settings.alerting.keep_days * 86400.0)
-        except StoreError as error:
+        except AlertingError as error:
             _log.error("%s", error)
+        except Exception:  # a fault of ours must not end the service
+            _log.exception("the service could not write about itself")
 
     def _reload(self) -> None:
         """Read rules again that were changed; those that cannot be used change nothing."""
@@ -269,9 +263,16 @@ class AlertingService:
         self._rules_stamp = stamp
         try:
             self._rules = load_rules(path)
+            self._rule_problems = []
             _log.info("%d rules read from %s", len(self._rules.rules), path)
-        except ConfigError as error:
-            _log.error("the rules stay as they were: %s", error)
+        except Exception as error:  # whatever the file says, evaluation goes on
+            # A fault of ours is told with its kind: its text alone may say nothing.
+            said = str(error) if isinstance(error, ConfigError) else f"{path}: {error!r}"
+            self._rule_problems = [
+                f"the rules stay as they were: {line}" for line in said.splitlines()
+            ]
+            for line in self._rule_problems:
+                _log.error("%s", line)
 
     def _firing_for(self, target: TargetSettings) -> Callable[[], Sequence[Alert]]:
         """Return what fires, was told to a target, and is to be kept alive there."""
@@ -298,6 +299,6 @@ def _stamp(path: Path | None) -> tuple[float, int] | None:
         return None
     try:
         found = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a path with a zero byte
         return None
     return found.st_mtime, found.st_size

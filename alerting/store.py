@@ -13,10 +13,14 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from alerting.codec import (
-    alert_from_dict,
+    alert_from_json,
     alert_to_dict,
+    fact_from_json,
+    matchers_from_json,
+    matchers_to_json,
     notice_from_json,
     notice_to_json,
     told_from_json,
@@ -27,6 +31,7 @@ from alerting.lifecycle import Alert, State
 from alerting.matching import Acknowledgement, Silence, parse_matcher
 from alerting.notices import Notice, Told
 from alerting.outbox import Delivery, DeliveryState, TargetHealth
+from alerting.rows import RowReader, silence_of
 from alerting.store_schema import connect
 
 
@@ -41,6 +46,7 @@ class AlertStore:
         """
         self._path = path
         self._lock = threading.RLock()
+        self._reader = RowReader()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = connect(path)
@@ -66,41 +72,52 @@ class AlertStore:
             except sqlite3.Error as error:
                 raise StoreError(f"{self._path}: the alert store failed: {error}") from error
 
-    def _rows(self, query: str, *values: object) -> list[tuple[object, ...]]:
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with self._lock:
             try:
                 return list(self._connection.execute(query, values))
             except sqlite3.Error as error:
                 raise StoreError(f"{self._path}: the alert store failed: {error}") from error
 
+    def unreadable(self, since: float) -> list[str]:
+        """Return which rows were left out since a moment as they cannot be read, a line each."""
+        return self._reader.unreadable(since)
+
     # Alerts -------------------------------------------------------------------------------------
 
     def alerts(self, cluster: str | None = None) -> dict[str, Alert]:
         """Return the alerts that live, and those resolved not long ago, by fingerprint."""
         rows = self._rows(
-            "SELECT body FROM alerts WHERE is_current = 1 AND (? IS NULL OR cluster = ?)",
+            "SELECT id, body FROM alerts WHERE is_current = 1 AND (? IS NULL OR cluster = ?)",
             cluster,
             cluster,
         )
-        found = [alert_from_dict(json.loads(str(body))) for (body,) in rows]
-        return {alert.fingerprint: alert for alert in found}
+        return {alert.fingerprint: alert for alert in self._alerts(rows)}
+
+    def _alerts(self, rows: Iterable[tuple[Any, ...]]) -> list[Alert]:
+        found = [self._reader.read(f"alert {id_}", alert_from_json, body) for id_, body in rows]
+        return [alert for alert in found if alert is not None]
 
     def history(self, since: float, cluster: str | None = None, limit: int = 1000) -> list[Alert]:
         """Return the alerts that fired since a moment, the newest first."""
         rows = self._rows(
-            "SELECT body FROM alerts WHERE state != 'pending' AND (? IS NULL OR cluster = ?) "
+            "SELECT id, body FROM alerts WHERE state != 'pending' AND (? IS NULL OR cluster = ?) "
             "AND (resolved_at IS NULL OR resolved_at >= ?) ORDER BY started_at DESC LIMIT ?",
             cluster,
             cluster,
             since,
             limit,
         )
-        return [alert_from_dict(json.loads(str(body))) for (body,) in rows]
+        return self._alerts(rows)
 
     def told(self, cluster: str) -> dict[str, Told]:
         """Return what was told of a cluster's groups of alerts."""
         rows = self._rows("SELECT name, body FROM told WHERE cluster = ?", cluster)
-        return {str(name): told_from_json(str(body)) for name, body in rows}
+        found = {
+            name: self._reader.read(f"what was told of {name}", told_from_json, body)
+            for name, body in rows
+        }
+        return {name: told for name, told in found.items() if told is not None}
 
     def save(
         self,
@@ -128,13 +145,15 @@ class AlertStore:
             for id_, state in before:
                 if id_ not in kept:
                     query = (
-                        "DELETE FROM alerts WHERE id = ?"
+                        "DELETE FROM alerts WHERE id = :id"
                         if state == State.PENDING
-                        else "UPDATE alerts SET is_current = 0 WHERE id = ?"
+                        else "UPDATE alerts SET is_current = 0, "
+                        "resolved_at = coalesce(resolved_at, :now) WHERE id = :id"
                     )
-                    connection.execute(query, (id_,))
+                    connection.execute(query, {"id": id_, "now": now})
             connection.executemany(
-                "INSERT INTO alerts VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT (id) DO UPDATE SET "
+                "INSERT INTO alerts (id, fingerprint, cluster, state, started_at, resolved_at, "
+                "is_current, body) VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT (id) DO UPDATE SET "
                 "state = excluded.state, resolved_at = excluded.resolved_at, is_current = 1, "
                 "body = excluded.body",
                 [
@@ -152,7 +171,7 @@ class AlertStore:
             )
             connection.execute("DELETE FROM told WHERE cluster = ?", (cluster,))
             connection.executemany(
-                "INSERT INTO told VALUES (?, ?, ?)",
+                "INSERT OR REPLACE INTO told (name, cluster, body) VALUES (?, ?, ?)",
                 [(name, cluster, told_to_json(one)) for name, one in told.items()],
             )
             for notice, targets in notices:
@@ -193,31 +212,29 @@ class AlertStore:
         it. Others pass a message that the target does not take.
         """
         rows = self._rows(
-            "SELECT number, queued_at, next_at, attempts, body, "
-            "json_extract(body, '$.group') FROM deliveries d JOIN notices n ON n.key = d.key "
+            "SELECT number, queued_at, next_at, attempts, alert_group, body "
+            "FROM deliveries d JOIN notices n ON n.key = d.key "
             "WHERE target = ? AND state = 'queued' ORDER BY number LIMIT 200",
             target,
         )
         waiting: set[str] = set()
-        for number, queued_at, next_at, attempts, body, group in rows:
-            if float(str(next_at)) <= now and str(group) not in waiting:
-                return Delivery(
-                    int(str(number)),
-                    target,
-                    notice_from_json(str(body)),
-                    float(str(queued_at)),
-                    int(str(attempts)),
-                )
-            waiting.add(str(group))
+        for number, queued_at, next_at, attempts, group, body in rows:
+            if next_at > now or group in waiting:
+                waiting.add(group)
+                continue
+            notice = self._reader.read(f"message {number}", notice_from_json, body)
+            if notice is not None:
+                return Delivery(number, target, notice, queued_at, attempts)
+            self._finish(number, DeliveryState.FAILED, "it cannot be read", now, attempts)
         return None
 
     def sent(self, delivery: Delivery, answer: str, now: float) -> None:
         """Mark a message as taken by its target."""
-        self._finish(delivery, DeliveryState.SENT, answer, now, delivery.attempts + 1)
+        self._finish(delivery.number, DeliveryState.SENT, answer, now, delivery.attempts + 1)
 
     def failed(self, delivery: Delivery, answer: str, now: float) -> None:
         """Give a message up."""
-        self._finish(delivery, DeliveryState.FAILED, answer, now, delivery.attempts + 1)
+        self._finish(delivery.number, DeliveryState.FAILED, answer, now, delivery.attempts + 1)
 
     def again(self, delivery: Delivery, answer: str, next_at: float) -> None:
         """Try a message again later."""
@@ -229,13 +246,13 @@ class AlertStore:
             )
 
     def _finish(
-        self, delivery: Delivery, state: DeliveryState, answer: str, now: float, attempts: int
+        self, number: int, state: DeliveryState, answer: str, now: float, attempts: int
     ) -> None:
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE deliveries SET state = ?, answer = ?, finished_at = ?, attempts = ? "
                 "WHERE number = ?",
-                (state.value, answer, now, attempts, delivery.number),
+                (state.value, answer, now, attempts, number),
             )
 
     def sent_since(self, target: str, since: float) -> list[float]:
@@ -246,13 +263,13 @@ class AlertStore:
             target,
             since,
         )
-        return [float(str(at)) for (at,) in rows]
+        return [at for (at,) in rows]
 
     def has_open(self, group: str) -> bool:
         """Tell whether a message about a group of alerts still waits for one of its targets."""
         rows = self._rows(
             "SELECT 1 FROM deliveries d JOIN notices n ON n.key = d.key WHERE state = 'queued' "
-            "AND json_extract(n.body, '$.group') = ? LIMIT 1",
+            "AND alert_group = ? LIMIT 1",
             group,
         )
         return bool(rows)
@@ -268,29 +285,21 @@ class AlertStore:
             " ORDER BY state = 'queued' DESC, number DESC LIMIT 1) "
             "FROM deliveries d GROUP BY target ORDER BY target"
         )
-        return [TargetHealth(*row) for row in rows]  # type: ignore[arg-type]  # rows have no types
+        return [TargetHealth(*row) for row in rows]
 
     # Silences and acknowledgements --------------------------------------------------------------
 
     def silences(self, since: float = 0.0) -> list[Silence]:
-        """Return the silences that end after a moment, the newest first."""
+        """Return the silences that end after a moment, the newest first.
+
+        One that cannot be read is among them with its problem: it can be ended.
+        """
         rows = self._rows(
             "SELECT id, matchers, starts_at, ends_at, author, comment, created_at FROM silences "
             "WHERE ends_at > ? ORDER BY id DESC",
             since,
         )
-        return [
-            Silence(
-                int(str(id_)),
-                tuple(parse_matcher(text) for text in json.loads(str(matchers))),
-                float(str(starts_at)),
-                float(str(ends_at)),
-                str(author),
-                str(comment),
-                float(str(created_at)),
-            )
-            for id_, matchers, starts_at, ends_at, author, comment, created_at in rows
-        ]
+        return [silence_of(row) for row in rows]
 
     def silence(
         self,
@@ -314,7 +323,9 @@ class AlertStore:
             raise ValueError("a silence must end after it starts, and in the future")
         if not author.strip() or not comment.strip():
             raise ValueError("a silence needs an author and a comment")
-        texts = json.dumps([str(matcher) for matcher in parsed])
+        texts = matchers_to_json(parsed)
+        if matchers_from_json(texts) != tuple(parsed):
+            raise ValueError("these matchers cannot be kept")
         with self._transaction() as connection:
             cursor = connection.execute(
                 "INSERT INTO silences (matchers, starts_at, ends_at, author, comment, created_at) "
@@ -343,15 +354,16 @@ class AlertStore:
             raise ValueError("an acknowledgement needs an author")
         with self._transaction() as connection:
             connection.execute(
-                "INSERT INTO acknowledgements VALUES (?, ?, ?, ?) ON CONFLICT (alert) DO UPDATE "
-                "SET author = excluded.author, comment = excluded.comment, at = excluded.at",
+                "INSERT INTO acknowledgements (alert, author, comment, at) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (alert) DO UPDATE SET author = excluded.author, "
+                "comment = excluded.comment, at = excluded.at",
                 (alert, author.strip(), comment.strip(), now),
             )
 
     def acknowledgements(self) -> dict[str, Acknowledgement]:
         """Return who looks after which alert, by its id."""
         rows = self._rows("SELECT alert, author, comment, at FROM acknowledgements")
-        found = [Acknowledgement(*row) for row in rows]  # type: ignore[arg-type]  # nor here
+        found = [Acknowledgement(*row) for row in rows]
         return {one.alert: one for one in found}
 
     # Facts on the service -----------------------------------------------------------------------
@@ -360,7 +372,7 @@ class AlertStore:
         """Keep a fact on the service, for the dashboard."""
         with self._transaction() as connection:
             connection.execute(
-                "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET "
+                "INSERT INTO facts (name, body) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET "
                 "body = excluded.body",
                 (name, json.dumps(body)),
             )
@@ -368,8 +380,7 @@ class AlertStore:
     def noted(self, name: str) -> dict[str, object] | None:
         """Return a fact on the service; None where there is none."""
         rows = self._rows("SELECT body FROM facts WHERE name = ?", name)
-        found: dict[str, object] | None = json.loads(str(rows[0][0])) if rows else None
-        return found
+        return self._reader.read(f"fact {name}", fact_from_json, rows[0][0]) if rows else None
 
 
 def _queue(
@@ -378,8 +389,8 @@ def _queue(
     if not targets:
         return
     connection.execute(
-        "INSERT OR IGNORE INTO notices VALUES (?, ?, ?)",
-        (notice.key, notice.at, notice_to_json(notice)),
+        "INSERT OR IGNORE INTO notices (key, at, alert_group, body) VALUES (?, ?, ?, ?)",
+        (notice.key, notice.at, notice.group, notice_to_json(notice)),
     )
     connection.executemany(
         "INSERT OR IGNORE INTO deliveries (key, target, state, queued_at, next_at) "

@@ -6,6 +6,11 @@ import sqlite3
 import time
 from pathlib import Path
 
+from alerting.errors import StoreError
+
+VERSION = 1
+"""Of the tables below; SQLite's ``user_version``. Raise it with every change of them."""
+
 _BUSY_SECONDS = 30.0
 
 SCHEMA = """
@@ -19,7 +24,7 @@ CREATE TABLE IF NOT EXISTS told (
     name TEXT PRIMARY KEY, cluster TEXT NOT NULL, body TEXT NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS notices (
-    key TEXT PRIMARY KEY, at REAL NOT NULL, body TEXT NOT NULL
+    key TEXT PRIMARY KEY, at REAL NOT NULL, alert_group TEXT NOT NULL, body TEXT NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS deliveries (
     number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL REFERENCES notices (key),
@@ -43,14 +48,44 @@ def connect(path: Path) -> sqlite3.Connection:
 
     Raises:
         sqlite3.Error: It cannot be opened.
+        StoreError: Another version of this program made it.
     """
     connection = sqlite3.connect(
         path, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level=None
     )
-    _write_ahead(connection)
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.executescript(f"BEGIN IMMEDIATE;{SCHEMA}COMMIT;")
+    # Bytes that are no text damage one value, not every reading of its table.
+    connection.text_factory = lambda found: found.decode(errors="replace")
+    try:
+        is_new = _is_new(connection, path)
+        _write_ahead(connection)
+        connection.execute("PRAGMA synchronous=FULL")
+        if is_new:
+            connection.executescript(
+                f"BEGIN IMMEDIATE;{SCHEMA}PRAGMA user_version={VERSION};COMMIT;"
+            )
+    except BaseException:
+        connection.close()
+        raise
     return connection
+
+
+def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
+    """Tell whether a file has no tables yet.
+
+    Raises:
+        StoreError: It has those of another version.
+    """
+    # One statement: another process may be making the tables at this moment.
+    version, tables = connection.execute(
+        "SELECT (SELECT user_version FROM pragma_user_version), count(*) FROM sqlite_master"
+    ).fetchone()
+    if tables and version != VERSION:
+        raise StoreError(
+            f"{path}: this alert store has version {version}, and this program needs version "
+            f"{VERSION}: start the program that made it, or move the file away and start again "
+            "(silences and acknowledgements go with it, and what fires is notified anew)"
+        )
+    return not tables
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

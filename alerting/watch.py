@@ -8,16 +8,28 @@ in full, on the samples that are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import overload
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from alerting.judged_later import PartitionsJudgedLater
 from alerting.lag_status import group_status
 from alerting.learn import is_empty
+from alerting.polls import (
+    NONE,
+    PARTITION_LAG,
+    Booleans,
+    Floats,
+    Integers,
+    Poll,
+    Rates,
+    known,
+    rates_of,
+    told,
+)
 from alerting.samples import (
     DEFAULT_RULES,
     GroupStatus,
@@ -32,48 +44,8 @@ from alerting.windows import GroupKey, kept_of, polls_of, unread_since
 from alerting.words import duration, messages
 
 _KEY = ("group", "topic", "partition")
-_NONE = -1
-
-Integers = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class _Poll:
-    """One poll; arrays over partitions, or over groups for the last two; -1 and NaN are unknown."""
-
-    at: float
-    present: Booleans
-    committed: Integers
-    log_start: Integers
-    log_end: Integers
-    lag: Integers
-    time_lag: NDArray[np.float64]
-    assigned: Integers
-    members: Integers
-    states: tuple[str | None, ...]
-
-    def has_any(self, partitions: Sequence[int]) -> bool:
-        """Tell whether one of some partitions was there."""
-        return any(one < len(self.present) and self.present[one] for one in partitions)
-
-    def sample(self, partition: int, group: int) -> Sample | None:
-        """Return what was seen of a partition; None where it was not there."""
-        if partition >= len(self.present) or not self.present[partition]:
-            return None
-        time_lag = float(self.time_lag[partition])
-        assigned = int(self.assigned[partition])
-        return Sample(
-            self.at,
-            _known(self.committed[partition]),
-            _known(self.log_start[partition]),
-            _known(self.log_end[partition]),
-            _known(self.lag[partition]),
-            None if np.isnan(time_lag) else time_lag,
-            None if assigned == _NONE else bool(assigned),
-            _known(self.members[group]),
-            self.states[group],
-        )
+_MOST_POLLS = 40
+"""Rates are taken from no more polls than this."""
 
 
 class LagWatch:
@@ -94,14 +66,18 @@ class LagWatch:
         self._groups: dict[str, int] = {}
         self._group_of: Integers = np.zeros(0, dtype=np.int64)
         self._members_of: list[list[int]] = []
-        self._polls: list[_Poll] = []
+        self._polls: list[Poll] = []
         self._unread: dict[int, tuple[float, str]] = {}
         self._reasons: dict[int, str] = {}
         self._seen_at: dict[int, float] = {}
+        self._read_at: dict[str, int] = {}
         self._dirty_at = np.zeros(0)
         self._advanced_at = np.zeros(0)
         self._first_end: Integers = np.zeros(0, dtype=np.int64)
         self._ever_committed: Booleans = np.zeros(0, dtype=np.bool_)
+        self._clear: _Clear | None = None
+        # Of the partitions that are judged in full, poll after poll.
+        self._samples: dict[int, dict[float, Sample | None]] = {}
 
     @property
     def newest_at(self) -> float | None:
@@ -115,13 +91,31 @@ class LagWatch:
             offsets: Rows of ``group_offsets`` of the cluster, in any order.
             groups: Rows of ``groups`` of the same polls.
         """
-        for at, rows in polls_of(offsets, groups, self.newest_at):
+        before = self.newest_at
+        for at, rows in polls_of(offsets, groups, before):
             self._add_poll(at, rows)
+        self._note_reads(offsets, before)
+        read = pl.DataFrame(
+            list(self._read_at.items()), schema={"group": pl.String, "at": pl.Int64}, orient="row"
+        ).select(
+            pl.lit(self._cluster).alias("cluster"),
+            "group",
+            pl.col("at").cast(pl.Datetime("us", "UTC")).alias("read_at"),
+        )
         self._unread = {
             self._groups[key.group]: found
-            for key, found in unread_since(offsets, groups).items()
+            for key, found in unread_since(read, groups).items()
             if key.group in self._groups
         }
+
+    def _note_reads(self, offsets: pl.DataFrame, after: float | None) -> None:
+        """Note when the offsets of each group were last read."""
+        new = offsets
+        if after is not None:
+            new = offsets.filter(pl.col("observed_at").dt.epoch("us") > round(after * 1e6))
+        self._read_at.update(
+            new.group_by("group").agg(pl.col("observed_at").max().dt.epoch("us")).iter_rows()
+        )
 
     def statuses(self, now: float | None = None) -> dict[GroupKey, GroupStatus]:
         """Return what every group of the last ten minutes is doing.
@@ -135,19 +129,23 @@ class LagWatch:
         step = newest.at - self._polls[-2].at if len(self._polls) > 1 else self._rules.trend_seconds
         age = 0.0 if now is None else now - newest.at
         included = newest.present
-        settled, behind = self._first_pass(newest)
-        undecided = included & ~settled & self._untouched(newest)
+        clear, behind = self._first_pass(newest)
+        clear &= included
+        undecided = included & ~clear & self._untouched(newest)
         count = len(self._groups)
         every = np.bincount(self._group_of[included], minlength=count)
-        fine = np.bincount(self._group_of[settled & included], minlength=count)
+        fine = np.bincount(self._group_of[clear], minlength=count)
         quiet = np.bincount(self._group_of[undecided], minlength=count)
-        lags = np.bincount(
-            self._group_of[settled & included],
-            weights=newest.lag[settled & included],
-            minlength=count,
-        )
         worst = np.zeros(count)
-        np.maximum.at(worst, self._group_of[settled & included], behind[settled & included])
+        np.maximum.at(worst, self._group_of[clear], behind[clear])
+        rates = self._rates()
+
+        def summed(values: Floats) -> Floats:
+            sums = np.bincount(self._group_of[clear], weights=values[clear], minlength=count)
+            return sums.astype(np.float64, copy=False)
+
+        lags, arrival = summed(newest.lag.astype(np.float64)), summed(rates.arrival)
+        consumption, growth = summed(rates.consumption), summed(rates.growth)
         is_ok = (fine > 0) & (fine + quiet == every)
         found: dict[GroupKey, GroupStatus] = {}
         for group, index in self._groups.items():
@@ -155,14 +153,54 @@ class LagWatch:
                 continue
             key = GroupKey(self._cluster, group)
             if age > self._rules.stale_polls * step:
+                is_ok[index] = False
                 found[key] = _stale(age, newest.at)
             elif is_ok[index] and index not in self._unread:
-                found[key] = self._ok(
-                    index, int(lags[index]), float(worst[index]), int(quiet[index]), now
+                numbers = LagNumbers(
+                    lag=int(lags[index]),
+                    behind_seconds=told(worst[index]),
+                    arrival_per_second=told(arrival[index]),
+                    consumption_per_second=told(consumption[index]),
+                    growth_per_second=told(growth[index]),
+                    lost_messages=0,
+                    members=known(newest.members[index]),
+                    samples=len(self._polls),
                 )
+                parts = PartitionsJudgedLater(partial(self.judge, group, now))
+                found[key] = _keeps_up(numbers, int(quiet[index]), parts)
             else:
+                is_ok[index] = False
                 found[key] = self.judge(group, now)
+        settled = is_ok[self._group_of]
+        self._samples = {one: made for one, made in self._samples.items() if not settled[one]}
+        self._clear = _Clear(settled & included, behind)
         return found
+
+    def clear_partitions(self) -> pl.DataFrame:
+        """Return the partitions of the groups that the first pass last found to be OK.
+
+        Returns:
+            Rows of ``PARTITION_LAG``.
+        """
+        if self._clear is None:
+            return pl.DataFrame(schema=PARTITION_LAG)
+        where = np.flatnonzero(self._clear.which)
+        lags, behind = self._polls[-1].lag[where], self._clear.behind[where]
+        return self._keys[where].with_columns(
+            pl.Series("lag", lags).replace(NONE, None),
+            pl.Series("time_lag_seconds", behind).fill_nan(None),
+        )
+
+    def _rates(self) -> Rates:
+        """Return each partition's rates over the recent half of the window, as ``measure`` does."""
+        rules, newest = self._rules, self._polls[-1].at
+        recent = [poll for poll in self._polls if poll.at >= newest - rules.window_seconds]
+        middle = newest - max(rules.trend_seconds, (newest - recent[0].at) / 2)
+        return rates_of(
+            [poll for poll in recent if poll.at >= middle],
+            shortest_seconds=rules.trend_seconds,
+            most_polls=_MOST_POLLS,
+        )
 
     def judge(self, group: str, now: float | None = None) -> GroupStatus:
         """Return what a group is doing, by the rules in full.
@@ -184,10 +222,7 @@ class LagWatch:
         for partition in mine:
             if not newest.has_any([partition]):
                 continue
-            seen = (
-                poll.sample(partition, index) for poll in self._polls if index < len(poll.members)
-            )
-            samples = tuple(sample for sample in seen if sample is not None)
+            samples = self._samples_of(partition, index)
             reason = self._reasons.get(partition)
             if index in self._unread:
                 unread_at, reason = self._unread[index]
@@ -195,6 +230,18 @@ class LagWatch:
             _, topic, number = self._keys.row(partition)
             windows.append(PartitionWindow(topic, number, samples, reason))
         return tuple(sorted(windows, key=lambda window: (window.topic, window.partition)))
+
+    def _samples_of(self, partition: int, group: int) -> tuple[Sample, ...]:
+        """Return a partition's samples; those that were asked for before are not made again."""
+        made = self._samples.setdefault(partition, {})
+        for poll in self._polls:
+            if poll.at not in made:
+                is_known = group < len(poll.members)
+                made[poll.at] = poll.sample(partition, group) if is_known else None
+        if len(made) > 2 * len(self._polls):
+            made = {poll.at: made[poll.at] for poll in self._polls}
+            self._samples[partition] = made
+        return tuple(seen for poll in self._polls if (seen := made[poll.at]) is not None)
 
     # --- a poll is added
 
@@ -205,8 +252,8 @@ class LagWatch:
         partitions, groups = len(self._group_of), len(self._groups)
 
         def column(name: str) -> Integers:
-            values = np.full(partitions, _NONE, dtype=np.int64)
-            values[where] = placed[name].cast(pl.Int64).fill_null(_NONE).to_numpy()
+            values = np.full(partitions, NONE, dtype=np.int64)
+            values[where] = placed[name].cast(pl.Int64).fill_null(NONE).to_numpy()
             return values
 
         present = np.zeros(partitions, dtype=np.bool_)
@@ -214,23 +261,23 @@ class LagWatch:
         time_lag = np.full(partitions, np.nan)
         time_lag[where] = placed["time_lag_seconds"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         facts = rows.group_by("group").agg(pl.col("members", "state").first())
-        members = np.full(groups, _NONE, dtype=np.int64)
+        members = np.full(groups, NONE, dtype=np.int64)
         states: list[str | None] = [None] * groups
         for group, count, state in facts.iter_rows():
             self._seen_at[self._groups[group]] = at
-            members[self._groups[group]] = _NONE if count is None else count
+            members[self._groups[group]] = NONE if count is None else count
             states[self._groups[group]] = state
-        poll = _Poll(
-            at,
-            present,
-            column("committed"),
-            column("log_start"),
-            column("log_end"),
-            column("lag"),
-            time_lag,
-            column("assigned"),
-            members,
-            tuple(states),
+        poll = Poll(
+            at=at,
+            present=present,
+            committed=column("committed"),
+            log_start=column("log_start"),
+            log_end=column("log_end"),
+            lag=column("lag"),
+            time_lag=time_lag,
+            assigned=column("assigned").astype(np.int8),
+            members=members,
+            states=tuple(states),
         )
         unknown = placed.filter(pl.col("unknown_reason").is_not_null())
         self._reasons = dict(unknown.select("index", "unknown_reason").iter_rows())
@@ -256,16 +303,16 @@ class LagWatch:
         self._group_of = np.append(self._group_of, np.array(owners, dtype=np.int64))
         self._dirty_at = np.append(self._dirty_at, np.full(more, -np.inf))
         self._advanced_at = np.append(self._advanced_at, np.full(more, -np.inf))
-        self._first_end = np.append(self._first_end, np.full(more, _NONE, dtype=np.int64))
+        self._first_end = np.append(self._first_end, np.full(more, NONE, dtype=np.int64))
         self._ever_committed = np.append(self._ever_committed, np.zeros(more, dtype=np.bool_))
 
-    def _note_changes(self, poll: _Poll) -> None:
+    def _note_changes(self, poll: Poll) -> None:
         """Note since when nothing odd was seen of a partition, and when it advanced last."""
         is_odd = poll.present & (
-            (poll.committed == _NONE)
-            | (poll.log_end == _NONE)
-            | (poll.log_start == _NONE)
-            | (poll.lag == _NONE)
+            (poll.committed == NONE)
+            | (poll.log_end == NONE)
+            | (poll.log_start == NONE)
+            | (poll.lag == NONE)
             | (poll.committed > poll.log_end)
             | (poll.log_start > poll.committed)
         )
@@ -278,27 +325,27 @@ class LagWatch:
             )
             is_odd[:size] |= before.present != poll.present[:size]
             advanced = (
-                both & (before.committed != _NONE) & (poll.committed[:size] > before.committed)
+                both & (before.committed != NONE) & (poll.committed[:size] > before.committed)
             )
             self._advanced_at[:size][advanced] = poll.at
         self._dirty_at[is_odd] = poll.at
-        self._ever_committed |= poll.committed != _NONE
-        first = (self._first_end == _NONE) & (poll.log_end != _NONE)
+        self._ever_committed |= poll.committed != NONE
+        first = (self._first_end == NONE) & (poll.log_end != NONE)
         self._first_end[first] = poll.log_end[first]
 
     # --- what is evident
 
-    def _untouched(self, newest: _Poll) -> Booleans:
+    def _untouched(self, newest: Poll) -> Booleans:
         """Find partitions of which nothing was ever committed and nothing arrived."""
         untouched: Booleans = (
             ~self._ever_committed
-            & (newest.log_end != _NONE)
+            & (newest.log_end != NONE)
             & (newest.log_end == self._first_end)
-            & (newest.lag == _NONE)
+            & (newest.lag == NONE)
         )
         return untouched
 
-    def _first_pass(self, newest: _Poll) -> tuple[Booleans, NDArray[np.float64]]:
+    def _first_pass(self, newest: Poll) -> tuple[Booleans, Floats]:
         """Return which partitions are OK without a doubt, and how far behind those are, seconds.
 
         Nothing odd was seen within the window, and either everything is read, or the committed
@@ -325,7 +372,7 @@ class LagWatch:
         behind[untold] = (step * (1 - share))[untold]
         members = newest.members[self._group_of]
         away = np.array([is_empty(state) for state in newest.states], dtype=np.bool_)
-        someone = (members != 0) & ~((members == _NONE) & away[self._group_of])
+        someone = (members != 0) & ~((members == NONE) & away[self._group_of])
         moves = (self._advanced_at == newest.at) | (
             was_read & (newest.at - self._advanced_at < rules.window_seconds)
         )
@@ -334,59 +381,12 @@ class LagWatch:
         held = newest.assigned != 0
         return clean & ((newest.lag == 0) | (moves & someone & little & held)), behind
 
-    def _ok(
-        self, index: int, lag: int, behind: float, unknown: int, now: float | None
-    ) -> GroupStatus:
-        group = self._keys.row(self._members_of[index][0])[0]
-        members = _known(self._polls[-1].members[index])
-        is_behind_known = not np.isnan(behind)
-        return GroupStatus(
-            Status.OK,
-            f"Keeps up: {messages(lag)} wait{'s' if lag == 1 else ''}.",
-            None,
-            False,
-            LagNumbers(
-                lag=lag,
-                behind_seconds=behind if is_behind_known else None,
-                lost_messages=0,
-                members=members,
-                samples=len(self._polls),
-            ),
-            None,
-            unknown,
-            _Partitions(self, group, now),
-        )
 
+class _Clear(NamedTuple):
+    """Partitions of groups that are OK without a doubt, and how far behind each one is."""
 
-class _Partitions(Sequence[PartitionStatus]):
-    """The partitions of a group that is OK, judged only where somebody looks at them."""
-
-    def __init__(self, watch: LagWatch, group: str, now: float | None) -> None:
-        self._windows = watch.windows
-        self._judge = watch.judge
-        self._group = group
-        self._now = now
-        self._judged: Sequence[PartitionStatus] | None = None
-
-    def _found(self) -> Sequence[PartitionStatus]:
-        if self._judged is None:
-            self._judged = self._judge(self._group, self._now).partitions
-        return self._judged
-
-    @overload
-    def __getitem__(self, index: int) -> PartitionStatus: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[PartitionStatus]: ...
-
-    def __getitem__(self, index: int | slice) -> PartitionStatus | Sequence[PartitionStatus]:
-        return self._found()[index]
-
-    def __len__(self) -> int:
-        return len(self._found())
-
-    def __iter__(self) -> Iterator[PartitionStatus]:
-        return iter(self._found())
+    which: Booleans
+    behind: Floats
 
 
 def _stale(age: float, at: float) -> GroupStatus:
@@ -394,5 +394,7 @@ def _stale(age: float, at: float) -> GroupStatus:
     return GroupStatus(Status.UNKNOWN, reason, at, False, LagNumbers(), None, 0, ())
 
 
-def _known(value: np.int64) -> int | None:
-    return None if value == _NONE else int(value)
+def _keeps_up(numbers: LagNumbers, unknown: int, parts: Sequence[PartitionStatus]) -> GroupStatus:
+    waits = f"{messages(numbers.lag or 0)} wait{'s' if numbers.lag == 1 else ''}"
+    reason = f"Keeps up: {waits}."
+    return GroupStatus(Status.OK, reason, None, False, numbers, None, unknown, parts)

@@ -134,7 +134,8 @@ def build_windows(
         .filter((pl.col("newest") == pl.col("group_newest")) & IN_TOTALS)
         .sort(*_KEY)
     )
-    unread = unread_since(recent, groups)
+    read = recent.group_by("cluster", "group").agg(pl.col("observed_at").max().alias("read_at"))
+    unread = unread_since(read, groups)
     windows: dict[GroupKey, list[PartitionWindow]] = {}
     for cluster, group, topic, partition, unknown_reason, *values in rows.select(
         *_KEY, "unknown_reason", "at", *_SERIES, "assigned", "members", "state"
@@ -175,12 +176,16 @@ def _join_groups(offsets: pl.DataFrame, groups: pl.DataFrame | None) -> pl.DataF
 
 
 def unread_since(
-    offsets: pl.DataFrame, groups: pl.DataFrame | None
+    read: pl.DataFrame, groups: pl.DataFrame | None
 ) -> dict[GroupKey, tuple[float, str]]:
-    """Return the groups whose newest poll has no offsets, with its time and the reason."""
+    """Return the groups whose newest poll has no offsets, with its time and the reason.
+
+    Args:
+        read: ``cluster``, ``group`` and ``read_at``, when its offsets were last read.
+        groups: Rows of ``groups``.
+    """
     if groups is None or groups.is_empty():
         return {}
-    read = offsets.group_by("cluster", "group").agg(pl.col("observed_at").max().alias("read_at"))
     newest = (
         groups.sort("observed_at")
         .group_by("cluster", "group")

@@ -68,17 +68,29 @@ def headline(advice: Recommendation) -> str:
     return f"{advice.subject}: {WORDS[advice.kind]}"
 
 
-def summary(found: list[Recommendation]) -> str:
-    """Return how many changes are advised, as the headline of the page of advice."""
-    changes = [one for one in found if is_change(one)]
-    urgent = sum(one.severity is Severity.ACT_NOW for one in changes)
-    ahead = sum(one.binding == "forecast" and one.severity is Severity.WATCH for one in changes)
-    saved = sum(one.saving for one in changes)
-    unknown = sum(one.kind is Kind.UNKNOWN for one in found)
-    if not changes:
+IS_CHANGE = ~pl.col("kind").is_in([Kind.KEEP.value, Kind.UNKNOWN.value]) & (
+    pl.col("severity") != Severity.UNKNOWN
+)
+"""Whether following the advice of a row of ``recommendations`` changes something."""
+
+
+def summary(rows: pl.DataFrame) -> str:
+    """Return how many changes are advised, as the headline of the page of advice.
+
+    Args:
+        rows: Rows of ``recommendations``.
+    """
+    changes = rows.filter(IS_CHANGE)
+    urgent = changes.filter(pl.col("severity") == Severity.ACT_NOW).height
+    ahead = changes.filter(
+        pl.col("binding") == "forecast", pl.col("severity") == Severity.WATCH
+    ).height
+    saved = int(changes["saving"].sum())
+    unknown = rows.filter(pl.col("kind") == Kind.UNKNOWN).height
+    if changes.is_empty():
         title = "No change is advised"
     else:
-        title = f"{count(len(changes), 'change')} advised"
+        title = f"{count(changes.height, 'change')} advised"
         parts = [
             *([f"{urgent} urgent"] if urgent else []),
             *([f"{ahead} before the next peak"] if ahead else []),
@@ -88,11 +100,6 @@ def summary(found: list[Recommendation]) -> str:
     if unknown:
         title += f", {unknown} cannot be judged"
     return title
-
-
-def is_change(advice: Recommendation) -> bool:
-    """Tell whether following the advice changes something."""
-    return advice.kind not in (Kind.KEEP, Kind.UNKNOWN) and advice.severity is not Severity.UNKNOWN
 
 
 def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:

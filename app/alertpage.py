@@ -114,9 +114,11 @@ def alert_rows(
     rows = []
     for alert in alerts:
         by = (acknowledged or {}).get(alert.id)
+        unseen = now.timestamp() - (alert.no_data_since or 0.0)
         notes = [
             text
             for text, is_so in (
+                (f"no data for {duration(unseen)}", alert.no_data_since is not None),
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", alert.id in quiet),
                 (f"under: {(causes or {}).get(alert.held_by or '', '')}", alert.is_held),
@@ -192,7 +194,7 @@ def silence_rows(silences: Sequence[Silence], now: datetime) -> pl.DataFrame:
         [
             {
                 "id": one.id,
-                "matchers": "  ".join(str(matcher) for matcher in one.matchers),
+                "matchers": str(one),
                 "state": "ended"
                 if one.ends_at <= at
                 else "to come"

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from alerting.rulefile import RuleSet, load_rules
+from alerting.problems import SHOWN_SECONDS, all_problems, silence_problems
+from alerting.rulefile import RuleSet, usable_rules
+from alerting.service import SERVICE
 from alerting.store import AlertStore
 from app.view import View
 
@@ -36,9 +38,23 @@ def _open(path: str, stamp: int) -> AlertStore:
 
 
 def rules(view: View) -> RuleSet:
-    """Return the rules that the service evaluates.
+    """Return what can be used of the file of rules: its problems tell the rest."""
+    return usable_rules(view.settings.alerting.rules)
+
+
+def problems(view: View, store: AlertStore | None, found: RuleSet) -> list[str]:
+    """Return which rules, silences and rows of the store are left out, a line each.
+
+    Args:
+        view: The frame of the page.
+        store: The store; None where no service has made one.
+        found: The rules of the file.
 
     Raises:
-        ConfigError: Their file cannot be used.
+        StoreError: The store cannot be read.
     """
-    return load_rules(view.settings.alerting.rules)
+    now = view.now.timestamp()
+    service = store.noted(SERVICE) if store else None
+    others = [] if store is None else silence_problems(store.silences(now), now)
+    others += [] if store is None else store.unreadable(now - SHOWN_SECONDS)
+    return all_problems(service, view.settings.alerting.rules, found.problems, others)

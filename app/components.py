@@ -52,6 +52,13 @@ def show_broken(error: LakeError) -> None:
     )
 
 
+def show_left_out(problems: Sequence[str]) -> None:
+    """Say what was left out so that everything else goes on; nothing where nothing was."""
+    if problems:
+        lines = [f"- {escape(problem)}" for problem in problems]
+        st.error("\n".join(lines), icon=":material/rule:")
+
+
 @contextmanager
 def section(
     title: str, *, help_text: str | None = None, log_key: str | None = None

@@ -146,14 +146,20 @@ def listing(names: list[str], *, limit: int = 3) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+_SHOWN = 500
 _SPECIAL = set("\\`*_{}[]()#+-!|<>$:~^")
 
 
 def escape(text: str) -> str:
-    """Take the meaning from every character that Markdown would interpret."""
-    return "".join(
-        f"\\{letter}" if letter in _SPECIAL else letter for letter in re.sub(r"\s*\n\s*", " ", text)
-    )
+    """Take the meaning from every character that Markdown would interpret, and from line ends.
+
+    Of more than 1,000 characters the first and the last 500 are shown: names have any length, and
+    what is said of them may follow them.
+    """
+    if len(text) > 2 * _SHOWN:
+        text = f"{text[:_SHOWN]} … {text[-_SHOWN:]}"
+    line = " ".join(part.strip() for part in text.splitlines()) if "\n" in text else text
+    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in line)
 
 
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")

@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 import polars as pl
 
-from app.format import listing, thin
+from alerting.samples import Status
+from app.format import listing
 from app.groups import LOOKS
 from app.history import TIME
 from lake.bronze import IN_TOTALS
-from scaling.facts import GroupFacts
 
 HEATMAP_ROWS = 60
 """Most partitions of one heatmap: those with the highest lag."""
 
 
-def partition_rows(facts: GroupFacts, offsets: pl.DataFrame, now: datetime) -> pl.DataFrame:
+def partition_rows(status: pl.DataFrame, offsets: pl.DataFrame, now: datetime) -> pl.DataFrame:
     """Return one row a partition with its status, offsets and why something is unknown.
 
     Args:
-        facts: What is known of the group.
+        status: The group's rows of ``group_partition_status``; none of a group that is OK.
         offsets: Its rows of ``group_offsets`` of the newest poll.
         now: The present.
     """
-    order = list(LOOKS)
-    decided = pl.DataFrame(
-        [
-            {
-                "topic": part.topic,
-                "partition": part.partition,
-                "order": order.index(part.status),
-                "label": [LOOKS[part.status].label],
-                "behind_seconds": part.numbers.behind_seconds,
-                "arrival": part.numbers.arrival_per_second,
-                "consumption": part.numbers.consumption_per_second,
-                "why": thin(part.reason),
-            }
-            for part in facts.status.partitions
-        ],
-        schema=_PARTITION_SCHEMA,
-    )
-    read = offsets.select(
+    order = [one.value for one in LOOKS]
+    labels = [look.label for look in LOOKS.values()]
+    read = offsets.filter(IN_TOTALS).select(
         "topic",
-        pl.col("partition").cast(pl.Int64),
+        "partition",
         "committed",
         "log_end",
         "lag",
@@ -54,9 +38,21 @@ def partition_rows(facts: GroupFacts, offsets: pl.DataFrame, now: datetime) -> p
         .clip(lower_bound=0)
         .alias("commit_age_seconds"),
         "unknown_reason",
+        pl.col("time_lag_seconds").alias("read_time_lag_seconds"),
     )
+    decided = status.select("topic", "partition", "status", "reason", "time_lag_seconds")
+    is_ok = pl.when(pl.col("lag").is_not_null()).then(pl.lit(Status.OK.value))
+    state = pl.coalesce("status", is_ok if status.is_empty() else pl.lit(None, pl.String))
     return (
-        decided.join(read, on=["topic", "partition"], how="left")
+        read.join(decided, on=["topic", "partition"], how="left")
+        .with_columns(state.fill_null(Status.UNKNOWN.value).alias("status"))
+        .with_columns(
+            pl.col("status").replace_strict(order, range(len(order)), default=0).alias("order"),
+            pl.concat_list(pl.col("status").replace_strict(order, labels, default="unknown")).alias(
+                "label"
+            ),
+            pl.coalesce("time_lag_seconds", "read_time_lag_seconds").alias("time_lag_seconds"),
+        )
         .sort("order", "lag", "topic", "partition", descending=[False, True, False, False])
         .drop("order")
     )
@@ -78,42 +74,27 @@ def left_over(offsets: pl.DataFrame) -> str | None:
     )
 
 
-_PARTITION_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
-    "topic": pl.String,
-    "partition": pl.Int64,
-    "order": pl.Int64,
-    "label": pl.List(pl.String),
-    "behind_seconds": pl.Float64,
-    "arrival": pl.Float64,
-    "consumption": pl.Float64,
-    "why": pl.String,
-}
-
-
-def member_rows(facts: GroupFacts, members: pl.DataFrame) -> pl.DataFrame:
+def member_rows(
+    members: pl.DataFrame, offsets: pl.DataFrame, status: pl.DataFrame, rates: pl.DataFrame
+) -> pl.DataFrame:
     """Return one row a member with what it holds and reads; the idle ones come last.
 
     Args:
-        facts: What is known of the group.
-        members: Its rows of ``group_members`` of the newest poll.
+        members: The group's rows of ``group_members`` of the newest poll.
+        offsets: Its rows of ``group_offsets`` of the newest poll.
+        status: Its rows of ``group_partition_status``.
+        rates: ``topic``, ``partition`` and ``consumption_per_second``.
     """
-    held = pl.DataFrame(
-        [
-            {
-                "member_id": part.member_id,
-                "consumption": part.status.numbers.consumption_per_second,
-                "lag": part.status.numbers.lag,
-                "behind_seconds": part.status.numbers.behind_seconds,
-            }
-            for part in facts.partitions
-            if part.member_id is not None
-        ],
-        schema={
-            "member_id": pl.String,
-            "consumption": pl.Float64,
-            "lag": pl.Int64,
-            "behind_seconds": pl.Float64,
-        },
+    key = ["topic", "partition"]
+    held = (
+        offsets.filter(IN_TOTALS, pl.col("member_id").is_not_null())
+        .select("member_id", *key, "lag", "time_lag_seconds")
+        .join(rates, on=key, how="left")
+        .join(
+            status.select(*key, pl.col("time_lag_seconds").alias("told_seconds")),
+            on=key,
+            how="left",
+        )
     )
 
     def complete(column: str) -> pl.Expr:
@@ -121,17 +102,20 @@ def member_rows(facts: GroupFacts, members: pl.DataFrame) -> pl.DataFrame:
         return pl.when(pl.col(column).null_count() == 0).then(pl.col(column).sum()).alias(column)
 
     sums = held.group_by("member_id").agg(
-        complete("consumption"), complete("lag"), pl.col("behind_seconds").max()
+        complete("consumption_per_second"),
+        complete("lag"),
+        pl.coalesce("told_seconds", "time_lag_seconds").max().alias("time_lag_seconds"),
     )
     rows = members.join(sums, on="member_id", how="left")
     idle = pl.col("assigned_partitions") == 0
+    consumption = pl.col("consumption_per_second")
     return (
         rows.with_columns(
-            pl.when(idle).then(0.0).otherwise(pl.col("consumption")).alias("consumption"),
+            pl.when(idle).then(0.0).otherwise(consumption).alias("consumption_per_second"),
             pl.when(idle).then(0).otherwise(pl.col("lag")).alias("lag"),
             pl.when(idle).then(pl.lit("idle")).otherwise(pl.lit("works")).alias("does"),
         )
-        .with_columns((pl.col("consumption") / pl.col("consumption").sum()).alias("load"))
+        .with_columns((consumption / consumption.sum()).alias("load"))
         .sort("assigned_partitions", "client_id", "member_id", descending=[True, False, False])
     )
 
@@ -154,11 +138,6 @@ def heat_rows(history: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     ordered = kept.sort("topic", "partition").with_row_index("order").drop("peak")
     rows = history.join(ordered, on=["topic", "partition"]).with_columns(label.alias("label"))
     return rows.select(TIME, "label", "order", "lag", "time_lag_seconds"), partitions.height
-
-
-def topics_of(facts: GroupFacts) -> Sequence[str]:
-    """Return the topics that the group reads, in order."""
-    return sorted({part.topic for part in facts.status.partitions})
 
 
 def with_whole_delays(history: pl.DataFrame, partitions: pl.DataFrame) -> pl.DataFrame:
@@ -184,10 +163,10 @@ def _lacks_delay(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter((pl.col("lag") > 0) & pl.col("time_lag_seconds").is_null())
 
 
-def neutral_lag(facts: GroupFacts, seconds: float, least: float = 10.0) -> float:
+def neutral_lag(
+    arrival_per_second: float | None, partitions: int, seconds: float, least: float = 10.0
+) -> float:
     """Return how many messages arrive on one partition in that time, on average."""
-    arrival = facts.status.numbers.arrival_per_second
-    number = len(facts.status.partitions)
-    if arrival is None or not number:
+    if arrival_per_second is None or not partitions:
         return least
-    return max(least, arrival * seconds / number)
+    return max(least, arrival_per_second * seconds / partitions)

@@ -12,7 +12,7 @@ if _ROOT not in sys.path:  # Streamlit puts this file's folder there, not the pr
 
 import streamlit as st  # noqa: E402 (the path comes first, here and below)
 
-from app import components, pages, queries, states, strip  # noqa: E402
+from app import components, pages, present, queries, states, strip  # noqa: E402
 from app.format import duration  # noqa: E402
 from app.ranges import DEFAULT_RANGE, RANGES  # noqa: E402
 from app.view import open_view  # noqa: E402
@@ -71,6 +71,8 @@ view = open_view(
 newest_poll = strip.draw(view)
 if newest_poll is not None and newest_poll.at is None:
     states.no_samples(view)
+elif pages.shows_the_present(page) and not present.is_known(view):
+    states.not_evaluated(view)
 else:
     page.run()
 

@@ -92,6 +92,14 @@ def all_pages() -> dict[str, list[st.Page]]:
     }
 
 
+_PRESENT = frozenset({OVERVIEW, GROUPS, GROUP, TOPICS, TOPIC, BROKERS})
+
+
+def shows_the_present(page: st.Page) -> bool:
+    """Tell whether a page shows what the newest evaluation found."""
+    return page.url_path.replace("-", "_") in _PRESENT | {""}
+
+
 def path(name: str) -> str:
     """Return a page's script, as ``st.switch_page`` and ``st.page_link`` take it."""
     return str(_VIEWS / f"{name}.py")

@@ -6,14 +6,15 @@ lakes in one process never mix.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import polars as pl
 import streamlit as st
 
-from app import healthpage, samples
+from alerting.facts import dead_letter_rows
+from app import healthpage, present, samples
 from app.history import (
     CLUSTER,
     DEAD_LETTER,
@@ -27,6 +28,7 @@ from app.history import (
 from app.ranges import TimeRange
 from app.view import View
 from config.settings import LakeSettings
+from lake.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.errors import LakeError
 from lake.schema import Table
 from lake.store import Lake
@@ -50,8 +52,9 @@ from lake.tables import (
 SAMPLES_LENGTH = timedelta(minutes=15)
 """How far back raw samples are read where history has nothing yet."""
 
-_STATUS_ROWS = 150_000
-"""Most rows of offsets that the status of groups is decided from; beyond it polls are skipped."""
+_SMALL_PARTITIONS = 3000
+"""Beyond so many partitions of groups and topics, charts end in history and the present point."""
+
 
 _LOOK_BACK = (timedelta(minutes=15), timedelta(hours=26), timedelta(days=8))
 
@@ -102,64 +105,59 @@ def _recent(
     return _lake.read(TABLES[table], since=_now - length, cluster=cluster)
 
 
-def status_rows(view: View, length: timedelta) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows of ``group_offsets`` and ``groups`` that a status is decided from.
-
-    Raises:
-        LakeError: One of the tables cannot be read.
-    """
-    return _status_rows(view.lake_uri, view.cluster, length, view.lake, view.now)
-
-
-@st.cache_data(ttl=4, max_entries=16, show_spinner=False)
-def _status_rows(
-    uri: str, cluster: str, length: timedelta, _lake: Lake, _now: datetime
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    offsets = _lake.read(GROUP_OFFSETS, since=_now - length, cluster=cluster)
-    groups = _lake.read(GROUPS, since=_now - length, cluster=cluster)
-    return thin_out(offsets, _STATUS_ROWS), groups
-
-
-def thin_out(rows: pl.DataFrame, limit: int) -> pl.DataFrame:
-    """Keep every n-th poll, the newest among them, so that at most about ``limit`` rows stay."""
-    every = -(-rows.height // limit)
-    if every <= 1:
-        return rows
-    polls = rows.select(pl.col("observed_at").unique().sort(descending=True))
-    return rows.join(polls.gather_every(every), on="observed_at", how="semi")
-
-
-def topics(view: View) -> pl.DataFrame:
-    """Return the newest row of each topic: its kind, retention and settings.
-
-    Collectors write a topic when it changes and once an hour, so the newest poll lacks most.
+def topic_settings(view: View, topic: str) -> pl.DataFrame:
+    """Return the newest row of ``topics`` of a topic: collectors write it on change and hourly.
 
     Raises:
         LakeError: The table cannot be read.
     """
-    return _topics(view.lake_uri, view.cluster, view.lake, view.now)
+    return _topic_settings(view.lake_uri, view.cluster, topic, view.lake, view.now)
 
 
 @st.cache_data(ttl=10, max_entries=16, show_spinner=False)
-def _topics(uri: str, cluster: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
-    rows = _lake.read(TOPICS, since=_now - timedelta(hours=26), cluster=cluster)
-    return rows.sort("observed_at").unique("topic", keep="last", maintain_order=True)
+def _topic_settings(
+    uri: str, cluster: str, topic: str, _lake: Lake, _now: datetime
+) -> pl.DataFrame:
+    since = _now - timedelta(hours=26)
+    rows = _lake.read(TOPICS, pl.col("topic") == topic, since=since, cluster=cluster)
+    return rows.sort("observed_at").tail(1)
 
 
-def history(view: View, table: Table, *, series: tuple[str, str] | None = None) -> pl.DataFrame:
+def recent_of(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
+    """Return the rows of one series of a bronze table of the last minutes.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    return _recent_of(view.lake_uri, table.name, view.cluster, key, name, view.lake, view.now)
+
+
+@st.cache_data(ttl=4, max_entries=64, show_spinner=False)
+def _recent_of(
+    uri: str, table: str, cluster: str, key: str, name: str, _lake: Lake, _now: datetime
+) -> pl.DataFrame:
+    since = _now - SAMPLES_LENGTH
+    return _lake.read(TABLES[table], pl.col(key) == name, since=since, cluster=cluster)
+
+
+def history(
+    view: View, table: Table, key: str | None = None, names: Sequence[str] = ()
+) -> pl.DataFrame:
     """Return a gold table's rows of the chosen range at the range's grain.
 
     Args:
         view: The frame of the page.
         table: A gold table.
-        series: A column and its value, to read one group or topic only.
+        key: The column that tells its series apart; None where it has one series.
+        names: Whose rows are wanted.
 
     Raises:
         LakeError: The table cannot be read.
     """
     start = view.range.start(view.now)
+    wanted = tuple(sorted(names))
     return _history(
-        view.lake_uri, table.name, view.cluster, view.range, series, start, view.lake
+        view.lake_uri, table.name, view.cluster, view.range, key, wanted, start, view.lake
     ).filter(pl.col("window_start") >= start)
 
 
@@ -169,13 +167,14 @@ def _history(
     table: str,
     cluster: str,
     chosen: TimeRange,
-    series: tuple[str, str] | None,
+    key: str | None,
+    names: tuple[str, ...],
     _start: datetime,
     _lake: Lake,
 ) -> pl.DataFrame:
     predicates = [pl.col("grain_seconds") == chosen.grain_seconds]
-    if series is not None:
-        predicates.append(pl.col(series[0]) == series[1])
+    if key is not None:
+        predicates.append(pl.col(key).is_in(names))
     return _lake.read(TABLES[table], *predicates, since=_start, cluster=cluster)
 
 
@@ -194,23 +193,35 @@ def cluster_history(view: View) -> History:
             recent(view, BROKERS),
         )
 
-    return _merged(view, CLUSTER_HISTORY, raw, (), CLUSTER)
+    def present_point() -> pl.DataFrame:
+        status = present.rows(view, CLUSTER_STATUS).with_columns(
+            pl.col("brokers").alias("brokers_known"),
+            (pl.col("brokers") - pl.col("missing_brokers").list.len()).alias("brokers_alive"),
+        )
+        return samples.point(status, CLUSTER)
+
+    gold = history(view, CLUSTER_HISTORY)
+    return _merged(view, gold, raw if _is_small(view) else present_point, (), CLUSTER)
 
 
-def group_history(view: View, group: str | None = None) -> History:
-    """Return the history of one group or of all; see ``app.history.GROUP``.
+def group_history(view: View, groups: Sequence[str]) -> History:
+    """Return the history of some groups; see ``app.history.GROUP``.
 
     Raises:
         LakeError: The history cannot be read, or there is none and the samples cannot.
     """
+    wanted = pl.col("group").is_in(list(groups))
 
     def raw() -> pl.DataFrame:
         return samples.of_groups(
-            _only(recent(view, GROUP_OFFSETS), "group", group),
-            _only(recent(view, GROUPS), "group", group),
+            recent(view, GROUP_OFFSETS).filter(wanted), recent(view, GROUPS).filter(wanted)
         )
 
-    return _merged(view, GROUP_HISTORY, raw, ("group",), GROUP, group)
+    def present_point() -> pl.DataFrame:
+        return samples.point(present.rows(view, GROUP_STATUS).filter(wanted), GROUP, "group")
+
+    gold = history(view, GROUP_HISTORY, "group", groups)
+    return _merged(view, gold, raw if _is_small(view) else present_point, ("group",), GROUP)
 
 
 def partition_history(view: View, group: str) -> History:
@@ -221,23 +232,29 @@ def partition_history(view: View, group: str) -> History:
     """
 
     def raw() -> pl.DataFrame:
-        return samples.of_partitions(_only(recent(view, GROUP_OFFSETS), "group", group))
+        return samples.of_partitions(recent_of(view, GROUP_OFFSETS, "group", group))
 
     keys = ("group", "topic", "partition")
-    return _merged(view, GROUP_PARTITION_HISTORY, raw, keys, PARTITION, group)
+    gold = history(view, GROUP_PARTITION_HISTORY, "group", [group])
+    return _merged(view, gold, raw, keys, PARTITION)
 
 
-def topic_history(view: View, topic: str | None = None) -> History:
-    """Return the history of one topic or of all; see ``app.history.TOPIC``.
+def topic_history(view: View, topics: Sequence[str]) -> History:
+    """Return the history of some topics; see ``app.history.TOPIC``.
 
     Raises:
         LakeError: The history cannot be read, or there is none and the samples cannot.
     """
+    wanted = pl.col("topic").is_in(list(topics))
 
     def raw() -> pl.DataFrame:
-        return samples.of_topics(_only(recent(view, PARTITIONS), "topic", topic))
+        return samples.of_topics(recent(view, PARTITIONS).filter(wanted))
 
-    return _merged(view, TOPIC_HISTORY, raw, ("topic",), TOPIC, topic)
+    def present_point() -> pl.DataFrame:
+        return samples.point(present.rows(view, TOPIC_STATUS).filter(wanted), TOPIC, "topic")
+
+    gold = history(view, TOPIC_HISTORY, "topic", topics)
+    return _merged(view, gold, raw if _is_small(view) else present_point, ("topic",), TOPIC)
 
 
 def dead_letter_history(view: View) -> History:
@@ -250,25 +267,36 @@ def dead_letter_history(view: View) -> History:
     def raw() -> pl.DataFrame:
         return samples.of_dead_letters(recent(view, DEAD_LETTERS))
 
-    return _merged(view, DEAD_LETTER_HISTORY, raw, ("source", "name"), DEAD_LETTER)
+    gold = history(view, DEAD_LETTER_HISTORY)
+    return _merged(view, gold, raw, ("source", "name"), DEAD_LETTER)
 
 
-def _only(rows: pl.DataFrame, column: str, value: str | None) -> pl.DataFrame:
-    return rows if value is None else rows.filter(pl.col(column) == value)
+def _is_small(view: View) -> bool:
+    """Tell whether all samples of the last minutes can be read in a moment."""
+    of_groups = present.rows(view, GROUP_STATUS)["partitions"].to_list()
+    of_topics = present.rows(view, CLUSTER_STATUS)["partitions"].to_list()
+    return sum(one or 0 for one in (*of_groups, *of_topics)) <= _SMALL_PARTITIONS
 
 
 def _merged(
     view: View,
-    table: Table,
-    raw: Callable[[], pl.DataFrame],
+    gold: pl.DataFrame,
+    newest: Callable[[], pl.DataFrame],
     keys: tuple[str, ...],
     measures: tuple[Measure, ...],
-    name: str | None = None,
 ) -> History:
-    gold = history(view, table, series=(keys[0], name) if name is not None else None)
+    """Put history and what came after it together.
+
+    Args:
+        view: The frame of the page.
+        gold: Rows of the history table.
+        newest: Returns the samples of the last minutes, or the present point alone.
+        keys: Columns that tell series apart.
+        measures: The values.
+    """
     unreadable = None
     try:
-        newest_samples = raw()
+        newest_samples = newest()
     except LakeError as error:
         if gold.is_empty():
             raise
@@ -287,6 +315,15 @@ def _merged(
     return replace(found, note="The newest samples cannot be read: this is the history alone.")
 
 
+def dead_letters(view: View) -> pl.DataFrame:
+    """Return the newest row of each dead-letter topic; see ``alerting.facts.dead_letter_rows``.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+    return dead_letter_rows(recent(view, DEAD_LETTERS), present.rows(view, TOPIC_STATUS))
+
+
 def newest_collections(view: View) -> pl.DataFrame:
     """Return what the newest poll of each source around the cluster and of itself said.
 
@@ -298,7 +335,7 @@ def newest_collections(view: View) -> pl.DataFrame:
         LakeError: The table cannot be read.
     """
     own = _newest(view.lake_uri, COLLECTIONS.name, view.cluster, view.lake, view.now)
-    rows = collections(view).filter(pl.col("source") != KAFKA)
+    rows = _named(recent(view, COLLECTIONS)).filter(pl.col("source") != KAFKA)
     others = rows.filter(pl.col("observed_at") == pl.col("observed_at").max().over("source"))
     return pl.concat([_named(own), others])
 

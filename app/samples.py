@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from alerting.facts import with_replication
-from app.history import TIME
+from app.history import TIME, Measure
 from lake.bronze import IN_TOTALS
+from lake.replication import IS_OFFLINE, IS_UNDER_MIN_ISR, IS_UNDER_REPLICATED, number_of
 
 
 def of_groups(offsets: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
@@ -73,24 +73,10 @@ def of_cluster(
         .group_by(TIME)
         .agg(known_sum("arrival_per_second"), pl.col("topic").n_unique().alias("topics"))
     )
-    under_least = pl.col("is_under_min_isr")
-    replication = (
-        with_replication(partitions)
-        .group_by(pl.col("observed_at").alias(TIME))
-        .agg(
-            pl.col("is_under_replicated", "is_offline").sum(),
-            # Where that setting is not permitted to be read, none found does not mean none.
-            pl.when(under_least.any() | (under_least.null_count() == 0))
-            .then(under_least.sum())
-            .alias("is_under_min_isr"),
-        )
-        .rename(
-            {
-                "is_under_replicated": "under_replicated",
-                "is_under_min_isr": "under_min_isr",
-                "is_offline": "offline",
-            }
-        )
+    replication = partitions.group_by(pl.col("observed_at").alias(TIME)).agg(
+        IS_UNDER_REPLICATED.sum().alias("under_replicated"),
+        number_of(IS_UNDER_MIN_ISR).alias("under_min_isr"),
+        IS_OFFLINE.sum().alias("offline"),
     )
     alive = brokers.group_by(pl.col("observed_at").alias(TIME)).agg(
         pl.col("is_alive").sum().alias("brokers_alive"), pl.len().alias("brokers_known")
@@ -118,28 +104,49 @@ def of_dead_letters(dead_letters: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def latest_rates(partitions: pl.DataFrame) -> pl.DataFrame:
-    """Return what each partition receives, from the ends of the newest polls.
+def point(status: pl.DataFrame, measures: tuple[Measure, ...], *keys: str) -> pl.DataFrame:
+    """Return the present as a point of a history.
 
     Args:
-        partitions: Rows of ``partitions`` of at least two polls.
+        status: Rows of a table of ``lake.current``.
+        measures: The values of the history; those that the table lacks are null.
+        keys: Columns that tell series apart.
+    """
+    at = "observed_at" if "observed_at" in status.columns else "evaluated_at"
+    return status.select(
+        pl.col(at).alias(TIME),
+        *keys,
+        *(
+            pl.col(one.name) if one.name in status.columns else pl.lit(None).alias(one.name)
+            for one in measures
+        ),
+    )
+
+
+def latest_rates(
+    rows: pl.DataFrame,
+    counter_column: str = "log_end",
+    name: str = "arrival_per_second",
+) -> pl.DataFrame:
+    """Return how fast a counter of each partition grows, from its values at the newest polls.
+
+    Args:
+        rows: Samples of partitions of at least two polls.
+        counter_column: The counter: log end or committed offset.
+        name: How to call its rate.
 
     Returns:
-        ``topic``, ``partition`` and ``arrival_per_second`` over the time that the rows cover;
-        null where there is one sample only or the log's end went backwards.
+        ``topic``, ``partition`` and the rate over the time that the rows cover; null where there
+        is one sample only or the counter went backwards.
     """
-    counter, at = pl.col("log_end").drop_nulls(), pl.col("observed_at")
-    seen = at.filter(pl.col("log_end").is_not_null())
+    counter, at = pl.col(counter_column).drop_nulls(), pl.col("observed_at")
+    seen = at.filter(pl.col(counter_column).is_not_null())
     grown = counter.last() - counter.first()
     passed = (seen.last() - seen.first()).dt.total_microseconds() / 1e6
     return (
-        partitions.sort("observed_at")
+        rows.sort("observed_at")
         .group_by("topic", "partition")
-        .agg(
-            pl.when((counter.diff().min() >= 0) & (passed > 0))
-            .then(grown / passed)
-            .alias("arrival_per_second")
-        )
+        .agg(pl.when((counter.diff().min() >= 0) & (passed > 0)).then(grown / passed).alias(name))
         .sort("topic", "partition")
     )
 

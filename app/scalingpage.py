@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import polars as pl
 import streamlit as st
@@ -19,7 +17,7 @@ from app.format import clock, count, exact, rate
 from app.view import View
 from scaling.consumers import hot_partitions
 from scaling.facts import GroupFacts
-from scaling.model import Kind, Recommendation, Subject
+from scaling.model import Kind, Subject
 from scaling.sized import situation
 from scaling.sizing import Situation
 
@@ -135,7 +133,8 @@ def history(view: View) -> None:
     rows = advicehistory.given(view)
     if rows.is_empty():
         components.nothing(
-            "No advice was written down yet: Spark does so hourly.", icon=":material/history:"
+            "No advice was written down yet: the history service does so every ten minutes.",
+            icon=":material/history:",
         )
         return
     shown = rows.head(_MOST_ROWS)
@@ -161,13 +160,24 @@ def history(view: View) -> None:
         st.caption(f"{shown.height} of {exact(rows.height)} shown, the newest first")
 
 
-def first_of(found: Iterable[Recommendation]) -> dict[str, Recommendation]:
-    """Return the first piece of advice on consumers for each group, in the order given."""
-    first: dict[str, Recommendation] = {}
-    for one in found:
-        if one.subject_kind is Subject.GROUP and one.quantity == "consumers":
-            first.setdefault(one.subject, one)
-    return first
+def first_of(rows: pl.DataFrame) -> dict[str, tuple[str, int | None]]:
+    """Return the reason and the number of the first advice on the consumers of each group.
+
+    Args:
+        rows: Rows of ``recommendations``, in the order in which they are shown.
+    """
+    on_groups = rows.filter(pl.col("subject_kind") == Subject.GROUP)
+    # Of a group without advice on its consumers the first piece of any kind.
+    counted = pl.col("quantity") != "consumers"
+    first = on_groups.sort(counted, maintain_order=True).unique(
+        "subject", keep="first", maintain_order=True
+    )
+    return {
+        subject: (reason, proposed if quantity == "consumers" else None)
+        for subject, reason, proposed, quantity in first.select(
+            "subject", "reason", "proposed", "quantity"
+        ).iter_rows()
+    }
 
 
 def _forecast(view: View, facts: GroupFacts, asked: Situation | None, proposed: int | None) -> None:

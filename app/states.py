@@ -47,3 +47,20 @@ def no_samples(view: View) -> None:
         st.markdown("and start them, if they are not running:")
         st.code("python -m collectors run --config headroom.yaml", language="bash")
         st.caption(f"Both must use this lake: {view.settings.lake.uri}", wrap=True)
+
+
+def not_evaluated(view: View) -> None:
+    """Say that the first evaluation of this cluster is under way, and what it needs."""
+    st.title("The first evaluation is under way", anchor=False)
+    st.markdown(
+        f"There are samples of the cluster **{escape(view.cluster)}**, and nobody has evaluated "
+        f"them yet: what its groups do now is unknown. This page shows it by itself, and looks "
+        f"again every {duration(view.settings.app.refresh_seconds)}."
+    )
+    with st.container(border=True):
+        st.markdown(
+            "**The alerting service evaluates each poll**  \n"
+            "Where it does not run, the dashboard evaluates in the background and nobody is "
+            "notified. This starts it:"
+        )
+        st.code("python -m alerting run --config headroom.yaml", language="bash")

@@ -8,7 +8,7 @@ from datetime import datetime
 import polars as pl
 import streamlit as st
 
-from app import components, queries
+from app import components, present, queries
 from app.format import age, clock, escape, listing, utc
 from app.view import View
 
@@ -74,6 +74,8 @@ def _row(view: View, found: Collected) -> None:
     if found.failing:
         names = listing([section.replace("_", " ") for section in found.failing], limit=3)
         parts.append(f":red-badge[:material/sync_problem: not collected: {escape(names)}]")
+    if not present.runs(view):
+        parts.append(":red-badge[:material/notifications_off: the alerting service does not run]")
     st.markdown(
         "&nbsp;&nbsp;".join(parts),
         help=_help(view, found),
@@ -87,5 +89,15 @@ def _help(view: View, found: Collected) -> str:
         f"Polls come every {view.interval_seconds:g} s; the page reads the lake again every "
         f"{view.settings.app.refresh_seconds:g} s."
     )
+    if not present.runs(view):
+        evaluated = present.evaluated_at(view)
+        lines.append(
+            "Nobody is notified: python -m alerting run --config headroom.yaml starts the service. "
+            + (
+                f"Statuses were evaluated here, at {utc(evaluated)}."
+                if evaluated is not None
+                else "Statuses are being evaluated here; they appear in a moment."
+            )
+        )
     lines += [f"{escape(section)}: {escape(error)}" for section, error in found.failing.items()]
     return "  \n".join(lines)

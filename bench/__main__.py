@@ -13,9 +13,11 @@ from bench import (
     advice,
     collect,
     commits,
+    evaluation,
     figures,
     forecasts,
     history,
+    pages,
     scaling,
     status,
     upkeep,
@@ -67,6 +69,16 @@ def group_status(
     _show(_status(groups, polls), as_json)
 
 
+@app.command("evaluation")
+def evaluation_of_clusters(
+    groups: Annotated[int, typer.Option(min=1, help="How many groups of 15 partitions.")] = _LARGE,
+    polls: PollsOption = 10,
+    as_json: JsonOption = False,
+) -> None:
+    """Time whole evaluations, lake to written tables, of 15 groups and of many; 4 GB of memory."""
+    _show(_evaluation(groups, polls), as_json)
+
+
 @app.command("scaling")
 def group_sizing(
     groups: Annotated[int, typer.Option(min=1, help="How many groups of 15 partitions.")] = _LARGE,
@@ -83,6 +95,15 @@ def advice_on_all(
 ) -> None:
     """Time the advice job in Spark on all groups, lake to table; ten minutes, 4 GB of memory."""
     _show(_advice(groups), as_json)
+
+
+@app.command("pages")
+def server_time_of_pages(
+    groups: Annotated[int, typer.Option(min=10, help="How many groups of 15 partitions.")] = _LARGE,
+    as_json: JsonOption = False,
+) -> None:
+    """Time the server's work for each page on a large cluster; some minutes, 4 GB of memory."""
+    _show(_pages(groups), as_json)
 
 
 @app.command("forecasts")
@@ -134,8 +155,10 @@ def everything(as_json: JsonOption = False) -> None:
             *_poll(_SMALL, 30),
             *_poll(_LARGE, 100),
             *_status(_LARGE, 10),
+            *_evaluation(_LARGE, 10),
             *_scaling(_LARGE),
             *_advice(_LARGE),
+            *_pages(_LARGE),
             *_commits(),
             *_forecasts(None),
             *_history(_LARGE, 24),
@@ -179,11 +202,21 @@ def _status(groups: int, polls: int) -> list[Figure]:
         return status.measure(groups, polls, _STATUS_SECONDS if groups == _LARGE else None)
 
 
+def _evaluation(groups: int, polls: int) -> list[Figure]:
+    with Console(stderr=True).status("Evaluating") as status:
+        return evaluation.measure(groups, polls, status.update)
+
+
 def _scaling(groups: int) -> list[Figure]:
     with Console(stderr=True).status("Sizing groups") as status:
         return scaling.measure(
             groups, _LARGE, lambda done: status.update(f"{done:,} of {groups:,} groups sized")
         )
+
+
+def _pages(groups: int) -> list[Figure]:
+    with Console(stderr=True).status(f"Pages of {groups:,} groups") as status:
+        return pages.measure(groups, status.update)
 
 
 def _advice(groups: int) -> list[Figure]:

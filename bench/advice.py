@@ -53,7 +53,7 @@ def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
         settings = LakeSettings(uri=str(Path(folder) / "lake"))
         lake = Lake(settings)
         notice("writing ten minutes of polls")
-        now = _fill(lake, groups)
+        now = fill(lake, groups)
         spark = spark_session(SparkSettings(master=f"local[{CORES}]", driver_memory="2g"))
         try:
             tables = derived_tables(spark, lake, settings)
@@ -76,7 +76,7 @@ def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
     ]
 
 
-def _fill(lake: Lake, groups: int) -> datetime:
+def fill(lake: Lake, groups: int) -> datetime:
     """Append polls as collectors do; return the moment of the last one."""
     now = datetime.now(UTC).replace(microsecond=0)
     start = now - timedelta(seconds=INTERVAL_SECONDS) * (_POLLS - 1)

@@ -25,10 +25,12 @@ from bench.collect import resident_bytes
 from bench.figures import Figure
 from bench.samples import CLUSTER, INTERVAL_SECONDS, START, Collector, Workload
 from config.settings import ClusterSettings, LakeSettings, Settings, SparkSettings
+from config.storage import RetentionSettings
 from lake.schema import Table
 from lake.store import Lake, conform
 from lake.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUP_PARTITION_HISTORY, TABLES
 from lake.thinning import Thinning
+from lake.upkeep import keep_up
 from spark_metrics.gold import GoldTable
 from spark_metrics.minutes import write_minutes
 from spark_metrics.session import spark_session
@@ -93,7 +95,7 @@ def measure(groups: int, polls: int) -> list[Figure]:
         spark = spark_session(settings.spark)
         try:
             figures = batch(spark, Path(folder) / "batch", groups, polls)
-            figures += keep_up(spark, Path(folder) / "stream", groups, polls // 4)
+            figures += follow(spark, Path(folder) / "stream", groups, polls // 4)
             figures += page_query(spark, Path(folder) / "page", groups)
         finally:
             spark.stop()
@@ -156,7 +158,7 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
     ]
 
 
-def keep_up(spark: SparkSession, folder: Path, groups: int, minutes: int) -> list[Figure]:
+def follow(spark: SparkSession, folder: Path, groups: int, minutes: int) -> list[Figure]:
     """Let the job follow a cluster minute by minute; 80 % of its partitions are idle."""
     settings = _settings(folder)
     lake = Lake(settings.lake)
@@ -205,7 +207,7 @@ def idle_bytes(folder: Path, groups: int) -> list[Figure]:
         memory.append(resident_bytes())
     sizes = {name: _bytes(lake) for name, lake in lakes.items()}
     for lake in lakes.values():
-        lake.compact(GROUP_OFFSETS, since=START)
+        keep_up(GROUP_OFFSETS, lake.uri(GROUP_OFFSETS), None, RetentionSettings(raw_days=None))
     samples = 240.0 * idle.rows
     hour = "an hour with 80 % idle partitions"
     return [

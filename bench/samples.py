@@ -31,6 +31,8 @@ class Workload:
         idle_ratio: Share of the partitions that are idle, in [0, 1].
         seed: Seed of everything drawn.
         start: The first poll.
+        delay_seconds: The most that consumers follow behind.
+        late_every: Every so many groups follow at up to four polls; 0: none does.
     """
 
     groups: int
@@ -38,6 +40,8 @@ class Workload:
     idle_ratio: float = 0.0
     seed: int = 1
     start: datetime = START
+    delay_seconds: float = 4 * INTERVAL_SECONDS
+    late_every: int = 0
     _polls: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -52,6 +56,9 @@ class Workload:
         self._committed = self._end.copy()
         number = np.repeat(np.arange(self.groups), self.partitions)
         partition = np.tile(np.arange(self.partitions, dtype=np.int32), self.groups)
+        self._delays = np.full(rows, self.delay_seconds)
+        if self.late_every:
+            self._delays[number % self.late_every == 0] = 4 * INTERVAL_SECONDS
         names = pl.DataFrame({"number": number, "partition": partition}).select(
             pl.format("team-{}.service-{}", pl.col("number") // 50, "number").alias("group"),
             pl.format("events.domain-{}.v1", "number").alias("topic"),
@@ -91,7 +98,7 @@ class Workload:
         self._polls += 1
         self._end = self._end + self._random.poisson(self._rates * INTERVAL_SECONDS)
         behind = np.where(self._random.random(self.rows) < 0.3, 0, self._random.random(self.rows))
-        wanted = self._end - (behind * self._rates * 4 * INTERVAL_SECONDS).astype(np.int64)
+        wanted = self._end - (behind * self._rates * self._delays).astype(np.int64)
         self._committed = np.maximum(self._committed, wanted)
         lag = self._end - self._committed
         late = lag / np.maximum(self._rates, 1e-9)

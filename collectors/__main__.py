@@ -20,6 +20,8 @@ from collectors.errors import CollectorError, SettingsError
 from collectors.exporter.exporter import make_exporter
 from collectors.exporter.server import ServeError
 from collectors.exporter.snapshot import POLL, Snapshots
+from collectors.maintenance import maintaining
+from collectors.maintenance import once as maintain_once
 from collectors.prometheus.command import backfill_command
 from collectors.report import (
     KAFKA,
@@ -37,6 +39,7 @@ from collectors.terminal import print_checks, print_report
 from config.errors import ConfigError
 from config.load import load
 from config.settings import Settings
+from lake.errors import LakeError
 from lake.store import Lake
 
 BAD_CONFIGURATION = 2
@@ -72,9 +75,7 @@ def run(config: ConfigOption) -> None:
     sources = _sources(settings)
     exporter = settings.collectors.exporter
     snapshots = None if exporter.port is None else Snapshots(sources)
-    service = Service(
-        sources, Lake(settings.lake), settings.collectors.compact_every_polls, snapshots
-    )
+    service = Service(sources, Lake(settings.lake), snapshots)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: service.stop())
     try:
@@ -85,8 +86,23 @@ def run(config: ConfigOption) -> None:
         )
     except ServeError as error:
         _end(str(error))
-    with serving:
+    with serving, maintaining(config):
         service.run()
+
+
+@app.command()
+def maintain(config: ConfigOption) -> None:
+    """Compact and expire what collectors have written, and exit; ``run`` does it by itself.
+
+    Of several at once on one lake, one does it and the others skip it.
+    """
+    settings = _settings(config)
+    try:
+        with _status("Maintaining"):
+            done = maintain_once(settings.lake)
+    except LakeError as error:
+        _end(str(error))
+    print(f"maintenance: {done}", file=sys.stderr)
 
 
 @app.command()

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 import polars as pl
 
 from collectors.source import Check, SectionResult
+from lake.replication import IS_OFFLINE, IS_UNDER_MIN_ISR, IS_UNDER_REPLICATED, number_of
 from lake.tables import TABLES
 
 KAFKA = "kafka"
@@ -115,17 +116,14 @@ class PollReport:
         if self.failed("partitions"):
             return dict.fromkeys(COUNTS)
         partitions = self.table("partitions")
-        in_sync = pl.col("in_sync_replicas").list.len()
-        least = pl.col("min_in_sync_replicas")
-        under_least: int | None = partitions.filter(in_sync < least).height
-        if partitions["min_in_sync_replicas"].null_count() and not under_least:
-            under_least = None
         counts = (
             partitions["topic"].n_unique(),
             partitions.height,
-            partitions.filter(in_sync < pl.col("replicas").list.len()).height,
-            under_least,
-            partitions["leader"].null_count(),
+            *partitions.select(
+                number_of(IS_UNDER_REPLICATED).alias("under_replicated"),
+                number_of(IS_UNDER_MIN_ISR).alias("under_min_isr"),
+                number_of(IS_OFFLINE).alias("offline"),
+            ).row(0),
         )
         return dict(zip(COUNTS, counts, strict=True))
 

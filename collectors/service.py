@@ -38,7 +38,6 @@ class Service:
         self,
         sources: Sequence[Source],
         lake: Lake,
-        compact_every_polls: int,
         snapshots: Snapshots | None = None,
     ) -> None:
         """Prepare the service.
@@ -46,13 +45,11 @@ class Service:
         Args:
             sources: What to poll.
             lake: Where samples go.
-            compact_every_polls: After so many polls of a source, small files are put together.
             snapshots: What is told the newest rows as well; None where nobody wants them.
         """
         self._sources = sources
         self._lake = lake
         self._writer = LakeWriter(lake)
-        self._compact_every_polls = compact_every_polls
         self._snapshots = snapshots
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -107,8 +104,6 @@ class Service:
         log.info("cluster=%s source=%s polling every %gs", source.cluster, source.name, interval)
         while not self._stop.is_set():
             self._poll(source)
-            if (turn + 1) % self._compact_every_polls == 0:
-                self._writer.compact()
             took = time.monotonic() - (begin + turn * interval)
             following = turn + max(1, math.ceil(took / interval))
             for late in range(turn + 1, following):

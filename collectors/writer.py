@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import Enum, auto
 
 import polars as pl
@@ -37,7 +37,6 @@ WAITING_BYTES = 256 * 1024 * 1024
 FAULTS = (Exception, pl.exceptions.PanicException)
 """What a fault of ours raises: Polars' panics are no ``Exception``, and would end a thread."""
 
-_COMPACTED_DAYS = 1
 _TABLES_AT_ONCE = 2
 _LARGE_BYTES = 8 * 1024 * 1024
 """A table's rows that take more are appended by themselves: two at once would take the double."""
@@ -94,7 +93,7 @@ class _Signal(Enum):
 
 
 class LakeWriter:
-    """A thread that appends what it is given, in order, and compacts when asked to."""
+    """A thread that appends what it is given, in order."""
 
     def __init__(self, lake: Lake, waiting_bytes: int = WAITING_BYTES) -> None:
         """Prepare.
@@ -107,7 +106,6 @@ class LakeWriter:
         self._waiting_limit = waiting_bytes
         self._waiting: queue.Queue[_Item | _Signal] = queue.Queue(WAITING_FRAMES)
         self._thread = threading.Thread(target=self._run, name="lake-writer", daemon=True)
-        self._compaction: threading.Thread | None = None
         self._lock = threading.Lock()  # of what follows
         self._waiting_bytes = 0
         self._written_rows = 0
@@ -152,14 +150,6 @@ class LakeWriter:
         with suppress(queue.Full):
             self._waiting.put_nowait(_Signal.FLUSH)
 
-    def compact(self) -> None:
-        """Begin to put small files together, unless that is still going on; never waits."""
-        if self._compaction is None or not self._compaction.is_alive():
-            self._compaction = threading.Thread(
-                target=self._compact, name="lake-compaction", daemon=True
-            )
-            self._compaction.start()
-
     def stop(self, timeout_seconds: float) -> bool:
         """Append what waits and end.
 
@@ -172,8 +162,6 @@ class LakeWriter:
         except queue.Full:
             return False
         self._thread.join(max(0.0, until - time.monotonic()))
-        if self._compaction is not None:
-            self._compaction.join(max(0.0, until - time.monotonic()))
         return not self._thread.is_alive()
 
     def _queued(self, item: _Item) -> bool:
@@ -286,18 +274,6 @@ class LakeWriter:
         except LakeError:
             with self._lock:
                 self._add((cluster, source), loss)
-
-    def _compact(self) -> None:
-        since = datetime.now(UTC) - timedelta(days=_COMPACTED_DAYS)
-        start = time.monotonic()
-        for table in TABLES.values():
-            if table.layer != "bronze":
-                continue
-            try:
-                self._lake.compact(table, since=since)
-            except LakeError as error:
-                log.warning("table=%s not compacted: %s", table.name, error)
-        log.info("compacted duration=%.2fs", time.monotonic() - start)
 
 
 def _size(items: Sequence[_Item]) -> int:

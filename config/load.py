@@ -16,20 +16,76 @@ from config.settings import Settings
 CONFIG_VARIABLE = "HEADROOM_CONFIG"
 """Names the configuration file for programs that take no ``--config``, such as the dashboard."""
 
+_TOO_DEEP = "is nested too deeply"
 _OTHER_VARIABLES = frozenset({CONFIG_VARIABLE, "HEADROOM_CACHE", "HEADROOM_IVY_SETTINGS"})
 
 
+_KEY_TAGS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge")
+_LONGEST_KEY = 60
+_MOST_REPEATED = 100_000
+
+# What PyYAML lets through where a number, a date or a tag is none.
+_NOT_YAML = (ValueError, TypeError, KeyError, AttributeError, IndexError)
+
+
 class _Loader(yaml.SafeLoader):
-    """YAML in which a key may stand once only; the standard takes the last one silently."""
+    """YAML whose keys are texts that stand once; each problem names its line."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise ConfigError(f"{_line(key)}: a key must be a text, not a list or a mapping")
+            shown = key.value[:_LONGEST_KEY]
+            if key.tag not in _KEY_TAGS:
+                raise ConfigError(f'{_line(key)}: a key must be a text: write "{shown}" in quotes')
             if key.value in seen:
-                line = key.start_mark.line + 1
-                raise ConfigError(f"line {line}: the key {key.value} stands there twice")
+                raise ConfigError(f"{_line(key)}: the key {shown} stands there twice")
             seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            found = super().construct_object(node, deep)
+            if isinstance(found, str):
+                found.encode()  # half of a surrogate pair could never be printed
+        except _NOT_YAML:
+            # PyYAML's constructors of numbers and dates: their texts hold the value itself.
+            kind = node.tag.rpartition(":")[2]
+            raise ConfigError(f"{_line(node)}: cannot be read as {kind}") from None
+        return found
+
+    def construct_document(self, node: yaml.Node) -> Any:
+        sizes: dict[int, int] = {}
+        if _size(node, sizes) - len(sizes) > _MOST_REPEATED:
+            raise ConfigError("its aliases repeat too much")
+        return super().construct_document(node)
+
+
+def _line(node: yaml.Node) -> str:
+    return f"line {node.start_mark.line + 1}"
+
+
+def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
+    """Return how many nodes there are once every alias is written out.
+
+    Args:
+        node: Where to begin.
+        sizes: What is known already, by the node's id; 0: on the way down to here.
+
+    Raises:
+        ConfigError: A node contains itself.
+    """
+    if id(node) in sizes:
+        if not sizes[id(node)]:
+            raise ConfigError(f"{_line(node)}: contains itself")
+        return sizes[id(node)]
+    sizes[id(node)] = 0
+    children = [] if isinstance(node, yaml.ScalarNode) else node.value
+    if isinstance(node, yaml.MappingNode):
+        children = [one for pair in children for one in pair]
+    sizes[id(node)] = 1 + sum(_size(child, sizes) for child in children)
+    return sizes[id(node)]
 
 
 def load(path: Path) -> Settings:
@@ -54,8 +110,11 @@ def load(path: Path) -> Settings:
         return Settings(**content).relative_to(path.resolve().parent)
     except ValidationError as error:
         raise ConfigError("\n".join(problem_lines(path, error))) from None
-    except (TypeError, ValueError) as error:  # an override that is not the JSON it should be
+    except (TypeError, ValueError, OverflowError) as error:
+        # An override that is not the JSON it should be, a number beyond every limit.
         raise ConfigError(f"{path}: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: {_TOO_DEEP}") from None
 
 
 def read_yaml(path: Path) -> Any:
@@ -66,13 +125,14 @@ def read_yaml(path: Path) -> Any:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(
-            f"{path}: cannot be read ({error.strerror}); --config names the configuration file, "
-            "config/example.yaml shows one"
-        ) from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: is not UTF-8 text") from None
+    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(
+            f"{path}: cannot be read ({reason}); --config names the configuration file, "
+            "config/example.yaml shows one"
+        ) from None
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader with one more check)
     except ConfigError as error:
@@ -82,6 +142,10 @@ def read_yaml(path: Path) -> Any:
         where = f"line {mark.line + 1}: " if mark is not None else ""
         problem = getattr(error, "problem", None) or "is not YAML"
         raise ConfigError(f"{path}: {where}{problem}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: {_TOO_DEEP}") from None
+    except _NOT_YAML as error:  # its text may hold a value
+        raise ConfigError(f"{path}: is not YAML ({type(error).__name__})") from None
 
 
 def load_from_environment() -> Settings:

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from config.patterns import check_pattern, matches_whole
 
-def _regular_expression(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"not a regular expression: {error}") from None
-    return pattern
-
-
-Pattern = Annotated[str, AfterValidator(_regular_expression)]
-"""A regular expression."""
+Pattern = Annotated[str, AfterValidator(check_pattern)]
+"""A regular expression in RE2's syntax."""
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 """What a cluster or another source is called."""
@@ -39,6 +31,6 @@ class Selection(Section):
 
     def selects(self, name: str) -> bool:
         """Tell whether ``name`` is watched; an expression must match the whole name."""
-        return any(re.fullmatch(pattern, name) for pattern in self.include) and not any(
-            re.fullmatch(pattern, name) for pattern in self.exclude
+        return any(matches_whole(pattern, name) for pattern in self.include) and not any(
+            matches_whole(pattern, name) for pattern in self.exclude
         )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from pydantic import Field
 
 from config.parts import Pattern, Section
+from config.patterns import matches_whole
 
 
 class ObjectiveSettings(Section):
@@ -48,6 +47,6 @@ class ScalingSettings(Section):
     def objective_seconds(self, group: str) -> float:
         """Return the time lag that a group is not to exceed."""
         for one in self.objectives:
-            if re.fullmatch(one.groups, group):
+            if matches_whole(one.groups, group):
                 return one.time_lag_seconds
         return self.time_lag_seconds

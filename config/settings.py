@@ -109,13 +109,10 @@ class ClusterSettings(Section):
     @field_validator("bootstrap_servers", mode="before")
     @classmethod
     def _host_and_port(cls, value: Any) -> Any:
-        servers = value if isinstance(value, list) else str(value).split(",")
-        servers = [str(server).strip() for server in servers]
-        for server in servers:
-            match = _HOST_PORT.match(server)
-            if match is None or not 0 < int(match.group(2)) < 65536:
-                raise ValueError("each server must read host:port, for example kafka-1:9092")
-        return ",".join(servers)
+        servers = value.split(",") if isinstance(value, str) else value
+        if not isinstance(servers, list) or not all(map(_is_host_and_port, servers)):
+            raise ValueError("each server must read host:port, for example kafka-1:9092")
+        return ",".join(server.strip() for server in servers)
 
     @field_validator("properties", mode="before")
     @classmethod
@@ -134,6 +131,12 @@ class ClusterSettings(Section):
             for key, item in self.properties.items()
         }
         return {"client.id": "headroom", **plain, "bootstrap.servers": self.bootstrap_servers}
+
+
+def _is_host_and_port(server: Any) -> bool:
+    # Only texts are looked at: writing out a list of lists of aliases may never end.
+    match = _HOST_PORT.match(server.strip()) if isinstance(server, str) else None
+    return match is not None and 0 < int(match.group(2)) < 65536
 
 
 def _property(key: str, value: Any) -> str | SecretStr:
@@ -202,9 +205,6 @@ class CollectorSettings(Section):
     """The polling service."""
 
     poll_interval_seconds: float = Field(default=15.0, ge=1, le=3600)
-    compact_every_polls: int = Field(
-        default=120, ge=10, description="polls after which bronze files are put together"
-    )
     exporter: ExporterSettings = ExporterSettings()
 
 

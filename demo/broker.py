@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -131,8 +130,9 @@ def read_property(path: Path, key: str) -> str | None:
         content = path.read_text(encoding="utf-8")
     except OSError:
         return None
-    match = re.search(rf"^{re.escape(key)}=(.*)$", content, re.MULTILINE)
-    return match[1].strip() if match else None
+    beginning = f"{key}="
+    lines = (line for line in content.splitlines() if line.startswith(beginning))
+    return next((line.removeprefix(beginning).strip() for line in lines), None)
 
 
 def admin_settings(bootstrap_servers: str) -> dict[str, str | int | float | bool]:

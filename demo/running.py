@@ -256,11 +256,7 @@ class RunningDemo:
         return total
 
     def look_after(self) -> None:
-        """Answer requests, restart services, report brokers that died; call it often.
-
-        Raises:
-            ProcessError: A service does not stay alive.
-        """
+        """Answer requests, restart services, report brokers that died; call it often."""
         for name, request in self._folder.requests():
             self._folder.reply(name, self._carry_out(request))
         self._supervisor.check()

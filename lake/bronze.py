@@ -6,6 +6,8 @@ obtained, never zero; ``unknown_reason`` says why where a row can tell.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from lake.schema import DATE, Column, Table, Type, columns
@@ -360,3 +362,6 @@ COLLECTIONS = _bronze(
     error="string",
     rows="long",
 )
+
+WRITTEN_EVERY_SECONDS: Mapping[str, float] = {TOPICS.name: 3600.0, LOG_DIRECTORIES.name: 60.0}
+"""Tables of which not every poll writes rows: how long one may stand for the polls after it."""

@@ -62,7 +62,7 @@ def expanded(
         inside &= pl.col("observed_at") >= since
     if until is not None:
         inside &= pl.col("observed_at") < until
-    plain = rows.filter(pl.col("run").is_null(), inside)
+    plain = table.distinct(rows.filter(pl.col("run").is_null(), inside))
     of_runs = rows.filter(pl.col("run").is_not_null())
     if of_runs.is_empty():
         return plain
@@ -79,6 +79,40 @@ def expanded(
         .filter(~pl.col("_is_gone"), pl.col("_until") > pl.col("_from"))
     )
     return pl.concat([plain, _repeated(table, of_runs, stretches, polls)])
+
+
+def followed(table: Table, before: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return a poll whole, from the whole poll before it in its run: ``expanded`` in a tenth.
+
+    Args:
+        table: A carried table.
+        before: All rows of the run's poll before, whole.
+        rows: The rows that were written of the poll.
+    """
+    sample = [name for name in ("observed_at", "poll_id", "date") if name in rows.columns]
+    written = rows.filter(pl.col("mark").ne_missing(POLL))
+    there, new = series_ids(before, table.series), series_ids(written, table.series)
+    kept = before.filter(~there.is_in(new.implode())).with_columns(
+        pl.lit(rows[name][0], rows.schema[name]).alias(name) for name in sample
+    )
+    lasting = [name for name in table.lasting if name in rows.columns]
+    if lasting:
+        known = before.select(there, *(pl.col(name).alias(f"_{name}") for name in lasting))
+        written = (
+            written.with_columns(new)
+            .join(known, on="_series", how="left", maintain_order="left")
+            .with_columns(
+                pl.when(pl.col("mark").eq_missing(WHOLE))
+                .then(name)
+                .otherwise(f"_{name}")
+                .alias(name)
+                for name in lasting
+            )
+        )
+    changed = written.filter(pl.col("mark").ne_missing(GONE)).with_columns(
+        pl.lit(None, pl.String).alias("mark")
+    )
+    return pl.concat([kept, changed.select(kept.columns)])
 
 
 def settled(table: Table, rows: pl.DataFrame, since: datetime) -> pl.DataFrame:

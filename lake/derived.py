@@ -187,6 +187,7 @@ CAPACITY = Table(
             episodes="int",
             limit_per_second="double",  # of the whole group, where it meets a limit downstream
             helpful_members="int",  # beyond which none helps
+            variability_seconds="double",  # variance of the work done a second, in seconds
         ),
         _AS_OF,
         DATE,

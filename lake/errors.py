@@ -17,6 +17,14 @@ class SchemaError(LakeError):
     """A frame does not fit the table it is meant for."""
 
 
+class BusyError(LakeError):
+    """Another process does the same job on the same lake."""
+
+
+class LeaseLostError(LakeError):
+    """Another process has taken over: this one must not write any more."""
+
+
 def one_line(error: BaseException) -> str:
     """Return what an error says as one plain line of at most 500 characters.
 

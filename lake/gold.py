@@ -231,5 +231,20 @@ RECOMMENDATIONS = Table(
 )
 """Advice with the time in which it stood; the newest confirmed_at of a cluster is what stands."""
 
+ADVICE_STATE = Table(
+    "advice_state",
+    "gold",
+    (
+        Column("cluster", "string", required=True),
+        Column("group", "string", required=True),
+        Column("state", "string", required=True),  # JSON; see scaling.advice_state
+        Column("evaluated_at", "timestamp", required=True),
+        DATE,
+    ),
+    time="evaluated_at",
+    key=("cluster", "group"),
+)
+"""What advice remembers of a group between two rounds: votes, trials, slow members."""
+
 GRAINS_SECONDS: tuple[Literal[60], Literal[3600], Literal[86400]] = (60, 3600, 86400)
 """The grains of every history table: a minute, an hour, a day."""

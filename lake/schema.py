@@ -78,8 +78,9 @@ class Table:
 
     Attributes:
         name: Its name, also its folder's.
-        layer: ``bronze`` is appended by collectors (delta-rs), ``gold`` is written by Spark.
-        columns: All columns, the partition column ``date`` last.
+        layer: ``bronze`` is appended by collectors (delta-rs), ``gold`` is written by Spark,
+            ``current`` is replaced by the alerting service (``lake.current_store``).
+        columns: All columns, the partition column ``date`` last; tables of the present have none.
         time: The column that ``date`` is taken from.
         key: The columns that tell one row from another.
         carried: Whether rows that repeat the one before are left out; see ``lake.carried``.
@@ -90,7 +91,7 @@ class Table:
     """
 
     name: str
-    layer: Literal["bronze", "gold"]
+    layer: Literal["bronze", "gold", "current"]
     columns: tuple[Column, ...]
     time: str
     key: tuple[str, ...]
@@ -107,6 +108,22 @@ class Table:
     def polars_schema(self) -> pl.Schema:
         """The columns as Polars knows them."""
         return pl.Schema({column.name: _POLARS[column.type] for column in self.columns})
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The columns by which two rows are the same one."""
+        return tuple(dict.fromkeys((*self.key, self.time)))
+
+    def distinct(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return rows without those that are stored twice.
+
+        Args:
+            rows: Rows with all columns of ``identity``.
+        """
+        # Numbers are compared first, which is several times as fast as comparing names.
+        if rows.select(self.identity).hash_rows().n_unique() == rows.height:
+            return rows
+        return rows.unique(self.identity, keep="first", maintain_order=True)
 
     @property
     def spark_ddl(self) -> str:

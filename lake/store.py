@@ -8,18 +8,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from config.settings import LakeSettings
 from lake.carried import CARRIED_FOR, NEEDED, POLL, expanded
-from lake.encoding import COMPACTED, appended
+from lake.current_store import CurrentStore
+from lake.encoding import appended, stream
 from lake.errors import LakeError, SchemaError, UnreadableTableError, one_line
 from lake.schema import Table
 from lake.upkeep import Kept
 
-_SLICE_ROWS = 10_000
 _APPENDS_A_HANDLE = 20
 
 _TABLE_PROPERTIES: dict[str, str | None] = {
@@ -27,7 +26,9 @@ _TABLE_PROPERTIES: dict[str, str | None] = {
     "delta.checkpointInterval": "20",
     **Kept().properties(),
 }
-_ATTEMPTS = 4
+_ATTEMPTS = 8
+_CLOCKS_DIFFER = timedelta(minutes=1)
+"""Between who polls and who reads."""
 _PATIENT = {"max_retries": "200", "retry_timeout": "600s"}
 """Rows that wait in memory can wait for an object store that is away for some minutes."""
 
@@ -62,11 +63,15 @@ class Lake:
 
     Threads may share an instance. A handle on each table is kept, so that a read costs only what
     was committed since the last one.
+
+    Attributes:
+        current: The tables of the present.
     """
 
     def __init__(self, settings: LakeSettings) -> None:
+        self.current = CurrentStore(settings)
         self._root = settings.uri.rstrip("/")
-        self._is_local = settings.is_local
+        self.is_local = settings.is_local
         self._options = settings.plain_storage_options() or None
         self._append_options = None if self._options is None else _PATIENT | self._options
         self._handles: dict[str, DeltaTable] = {}
@@ -95,6 +100,14 @@ class Lake:
         """
         return self._open(table) is not None
 
+    def handle(self, table: Table) -> DeltaTable | None:
+        """Return a handle of the table's newest version; None if the table does not exist.
+
+        Raises:
+            UnreadableTableError: There is something, but it is not a readable table.
+        """
+        return self._open(table)
+
     def append(self, table: Table, frame: pl.DataFrame) -> int:
         """Append rows in one atomic commit.
 
@@ -118,7 +131,7 @@ class Lake:
                 self._append(table, rows)
             except (DeltaError, OSError) as error:
                 self._appending.pop(table.name, None)
-                # Upkeep changed the table's properties meanwhile: nothing was written.
+                # Maintenance changed the table's properties meanwhile: nothing was written.
                 if attempts_left and isinstance(error, CommitFailedError):
                     continue
                 raise LakeError(
@@ -128,11 +141,11 @@ class Lake:
         return rows.height
 
     def _append(self, table: Table, rows: pl.DataFrame) -> None:
-        if self._is_local:
+        if self.is_local:
             Path(self.uri(table)).mkdir(parents=True, exist_ok=True)
         write_deltalake(
             self._to_append_to(table),
-            _stream(rows),
+            stream(rows),
             mode="append",
             partition_by=["date"],
             schema_mode="merge",
@@ -147,7 +160,7 @@ class Lake:
         A commit onto a table that was deleted meanwhile would leave one without a beginning: on an
         object store, where looking is not cheaper than opening, the table is opened each time.
         """
-        if not self._is_local:
+        if not self.is_local:
             return self.uri(table)
         kept = self._appending.get(table.name)
         if kept is None or not kept.appends_left or not self._is_there(table, kept.handle):
@@ -163,7 +176,12 @@ class Lake:
     def _is_there(self, table: Table, handle: DeltaTable) -> bool:
         """Tell whether the version that a handle knows is still in the table's folder."""
         commit = Path(self.uri(table), "_delta_log", f"{handle.version():020}.json")
-        return not self._is_local or commit.exists()
+        return not self.is_local or commit.exists()
+
+    def _is_newest(self, table: Table, handle: DeltaTable) -> bool:
+        """Tell whether no version follows, where looking is cheap: in a folder."""
+        following = Path(self.uri(table), "_delta_log", f"{handle.version() + 1:020}.json")
+        return self.is_local and not following.exists()
 
     def scan(
         self,
@@ -183,8 +201,9 @@ class Lake:
 
         Returns:
             All columns of the definition; those that the files lack yet are null. A table that
-            does not exist has no rows. Files outside the dates are not opened. Of a carried
-            table these are the rows as they were written: see ``lake.carried``.
+            does not exist has no rows. Files outside the dates are not opened. Rows are as
+            they lie in the files: those of a carried table want ``lake.carried``, all others
+            ``Table.distinct``.
 
         Raises:
             UnreadableTableError: The table's log cannot be read. Collecting a frame whose files
@@ -217,7 +236,8 @@ class Lake:
     ) -> pl.DataFrame:
         """Read rows; see ``scan`` for what the arguments mean.
 
-        Rows that a carried table leaves out while nothing changes are filled in.
+        Rows that a carried table leaves out while nothing changes are filled in. A sample that is
+        stored twice is read once.
 
         Raises:
             UnreadableTableError: The table or one of its files cannot be read.
@@ -227,9 +247,11 @@ class Lake:
         frame = self.scan(table, since=since, until=until, cluster=cluster)
         if predicates:
             frame = frame.filter(*predicates)
-        if columns is not None:
-            frame = frame.select(columns)
-        return self._collect(table, frame)
+        wanted = list(table.polars_schema) if columns is None else columns
+        if table.layer != "bronze":
+            return self._collect(table, frame.select(wanted))
+        rows = self._collect(table, frame.select(list(dict.fromkeys([*wanted, *table.identity]))))
+        return table.distinct(rows).select(wanted)
 
     def _read_carried(
         self,
@@ -271,40 +293,23 @@ class Lake:
 
         Returns:
             The rows whose ``observed_at`` is the newest; none if there was no poll in that time.
+            A poll of the future, by a clock that was wrong, is none of them.
 
         Raises:
             UnreadableTableError: The table or one of its files cannot be read.
         """
-        since = now - within
+        since, until = now - within, now + _CLOCKS_DIFFER
         if table.carried and predicates:
             found = self.read(
-                table, *predicates, since=since, cluster=cluster, columns=[table.time]
+                table, *predicates, since=since, until=until, cluster=cluster, columns=[table.time]
             ).lazy()
         else:
-            found = self.scan(table, since=since, cluster=cluster).filter(*predicates)
+            found = self.scan(table, since=since, until=until, cluster=cluster).filter(*predicates)
         newest = self._collect(table, found.select(pl.col(table.time).max())).item()
         if newest is None:
             return pl.DataFrame(schema=table.polars_schema)
         at = pl.col(table.time) == newest
-        return self.read(table, at, *predicates, since=newest, cluster=cluster)
-
-    def compact(self, table: Table, *, since: datetime) -> None:
-        """Put the small files of the days from ``since`` on together; readers notice nothing.
-
-        Raises:
-            LakeError: Another writer changed the same files, or the store failed; try later.
-        """
-        handle = self._open(table)
-        if handle is None:
-            return
-        try:
-            handle.optimize.compact(
-                partition_filters=[("date", ">=", since.date().isoformat())],
-                writer_properties=COMPACTED,
-            )
-            handle.create_checkpoint()
-        except (DeltaError, OSError) as error:
-            raise LakeError(f"{table.name}: cannot compact: {one_line(error)}") from error
+        return self.read(table, at, *predicates, since=newest, until=until, cluster=cluster)
 
     def statistics(self, table: Table) -> TableStatistics | None:
         """Return what the table's newest version consists of; None if it does not exist.
@@ -346,7 +351,7 @@ class Lake:
                 if handle is None or not self._is_there(table, handle):
                     handle = DeltaTable(self.uri(table), storage_options=self._options)
                     self._handles[table.name] = handle
-                else:
+                elif not self._is_newest(table, handle):
                     handle.update_incremental()
             except TableNotFoundError:
                 self._handles.pop(table.name, None)
@@ -357,15 +362,6 @@ class Lake:
                     f"{table.name}: {self.uri(table)} cannot be read: {one_line(error)}"
                 ) from error
             return handle
-
-
-def _stream(rows: pl.DataFrame) -> pa.RecordBatchReader:
-    """Hand rows over in slices: as one, 150,000 of them take 100 MB more while they are written."""
-    schema = rows.clear().to_arrow().schema
-    batches = (
-        batch for part in rows.iter_slices(_SLICE_ROWS) for batch in part.to_arrow().to_batches()
-    )
-    return pa.RecordBatchReader.from_batches(schema, batches)
 
 
 def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:

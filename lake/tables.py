@@ -20,6 +20,7 @@ from lake.bronze import (
     QUEUES,
     QUORUM,
     TOPICS,
+    WRITTEN_EVERY_SECONDS,
 )
 from lake.derived import (
     CAPACITY,
@@ -33,6 +34,7 @@ from lake.derived import (
     SKEW,
 )
 from lake.gold import (
+    ADVICE_STATE,
     CLUSTER_HISTORY,
     DEAD_LETTER_HISTORY,
     GRAINS_SECONDS,
@@ -45,6 +47,7 @@ from lake.gold import (
 from lake.schema import Table
 
 __all__ = [
+    "ADVICE_STATE",
     "BROKERS",
     "BROKER_METRICS",
     "CAPACITY",
@@ -80,6 +83,7 @@ __all__ = [
     "TABLES",
     "TOPICS",
     "TOPIC_HISTORY",
+    "WRITTEN_EVERY_SECONDS",
 ]
 
 TABLES: dict[str, Table] = {
@@ -118,6 +122,7 @@ TABLES: dict[str, Table] = {
         CAPACITY_INTERVALS,
         CAPACITY,
         RECOMMENDATIONS,
+        ADVICE_STATE,
     )
 }
 """All of them by name."""

@@ -3,10 +3,16 @@
 Every step is one commit, or deletes only what no version needs any more, so that it can be cut
 short anywhere and done again, beside writers and readers. Files and commits that are gone for a
 reader are kept for a while: see ``Kept``.
+
+delta-rs finds no conflict between two compactions of the same files: both succeed, and every row
+is there twice. So each compaction is preceded by a commit that changes a property of the table
+(``_fence``). A compaction that was planned before another one's fence is refused for the changed
+metadata, however late it comes; one that was planned after it reads what the other one wrote.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -30,6 +36,7 @@ _NEARLY_FULL = 0.8
 _MOST_FILES_A_DAY = 2
 _TASKS = 1  # of the two cores that are shared with what is watched
 _CONFLICTS = 5  # with other writers, after which a table is left for the next time
+_FENCE = "headroom.compaction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +105,11 @@ def keep_up(
     *,
     now: datetime | None = None,
     kept: Kept | None = None,
+    confirm: Callable[[], None] = lambda: None,
 ) -> Upkept | None:
     """Delete what is too old, put small files together, shorten the log, delete dead files.
+
+    ``lake.maintenance`` calls it for all tables, in one process at a time.
 
     Args:
         table: The table.
@@ -108,6 +118,7 @@ def keep_up(
         retention: How long rows are kept.
         now: The present moment.
         kept: How long what is gone for readers is kept.
+        confirm: Called before each commit; raises if this process may not make it.
 
     Returns:
         What was done; None if the table does not exist or is written by another engine.
@@ -121,9 +132,11 @@ def keep_up(
         handle = DeltaTable(uri, storage_options=None if options is None else dict(options))
         if not written_by_delta_rs(handle):
             return None
-        _set_properties(handle, kept.properties())
-        expired = _delete_before(handle, oldest_kept(days_kept(table, retention), now))
-        compacted = sum(_compact(handle, day) for day in _scattered_days(handle))
+        commits = _Commits(handle, confirm)
+        _set_properties(commits, kept.properties())
+        expired = _delete_before(commits, oldest_kept(days_kept(table, retention), now))
+        compacted = sum(_compact(commits, day) for day in _scattered_days(handle))
+        confirm()
         handle.create_checkpoint()
         handle.cleanup_metadata()
         deleted = handle.vacuum(
@@ -139,19 +152,38 @@ def keep_up(
     return Upkept(table.name, expired, compacted, len(deleted))
 
 
-def _set_properties(handle: DeltaTable, wanted: Mapping[str, str]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Commits:
+    """A handle that commits are made through, and what must hold before each of them."""
+
+    handle: DeltaTable
+    confirm: Callable[[], None]
+
+    def make(self, commit: Callable[[DeltaTable], _T]) -> _T:
+        """Make a commit, and once more on the newest version where another writer was quicker."""
+        for _ in range(_CONFLICTS):
+            self.confirm()
+            try:
+                return commit(self.handle)
+            except CommitFailedError:
+                self.handle.update_incremental()
+        self.confirm()
+        return commit(self.handle)
+
+
+def _set_properties(commits: _Commits, wanted: Mapping[str, str]) -> None:
     """Bring a table's properties up to date: they were set when it was made."""
-    found = handle.metadata().configuration
+    found = commits.handle.metadata().configuration
     if any(found.get(name) != value for name, value in wanted.items()):
-        _again(handle, lambda: handle.alter.set_table_properties(dict(wanted)))
+        commits.make(lambda handle: handle.alter.set_table_properties(dict(wanted)))
 
 
-def _delete_before(handle: DeltaTable, first: date | None) -> int:
+def _delete_before(commits: _Commits, first: date | None) -> int:
     """Delete the rows of all dates before one; whole partitions, of which no file is read."""
-    days = {date.fromisoformat(partition["date"]) for partition in handle.partitions()}
+    days = {date.fromisoformat(partition["date"]) for partition in commits.handle.partitions()}
     old = sorted(day for day in days if first is not None and day < first)
     if old:
-        _again(handle, lambda: handle.delete(f"date < '{first}'"))
+        commits.make(lambda handle: handle.delete(f"date < '{first}'"))
     return len(old)
 
 
@@ -164,10 +196,12 @@ def _scattered_days(handle: DeltaTable) -> list[str]:
     return sorted(scattered["partition.date"], reverse=True)
 
 
-def _compact(handle: DeltaTable, day: str) -> int:
+def _compact(commits: _Commits, day: str) -> int:
     """Put the small files of a date together in one commit; return how many there were."""
 
-    def compact() -> int:
+    def compact(handle: DeltaTable) -> int:
+        _fence(handle)
+        commits.confirm()
         done = handle.optimize.compact(
             partition_filters=[("date", "=", day)],
             target_size=FULL_FILE_BYTES,
@@ -176,17 +210,20 @@ def _compact(handle: DeltaTable, day: str) -> int:
         )
         return int(done["numFilesRemoved"])
 
-    return _again(handle, compact)
+    return commits.make(compact)
 
 
-def _again(handle: DeltaTable, work: Callable[[], _T]) -> _T:
-    """Do one commit, and once more on the newest version where another writer was quicker."""
-    for _ in range(_CONFLICTS):
-        try:
-            return work()
-        except CommitFailedError:
-            handle.update_incremental()
-    return work()
+def _fence(handle: DeltaTable) -> None:
+    """Refuse every compaction that was planned before: see above.
+
+    Raises:
+        CommitFailedError: Another process put its fence at the same time.
+    """
+    mine = uuid.uuid4().hex
+    handle.alter.set_table_properties({_FENCE: mine}, raise_if_not_exists=False)
+    # What is planned now must not lie behind a fence that came after this one.
+    if handle.metadata().configuration.get(_FENCE) != mine:
+        raise CommitFailedError("another compaction began")
 
 
 def _interval(duration: timedelta) -> str:

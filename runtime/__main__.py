@@ -16,7 +16,7 @@ from runtime.jars import IvyResolver, ensure_all
 from runtime.jarsets import DELTA, KAFKA, S3, JarSet
 from runtime.java import Java, find_java
 from runtime.processes import ProcessGroup, require_port
-from runtime.services import Supervisor, services, wait_for_dashboard
+from runtime.services import Supervisor, dashboard_answers, services
 
 cli = typer.Typer(
     help="Sets up what Headroom needs from this machine, and runs its services.",
@@ -60,7 +60,11 @@ def run(
     ] = None,
     no_dashboard: Annotated[bool, typer.Option("--no-dashboard", help="collect only")] = False,
 ) -> None:
-    """Run collectors, Spark rollups and dashboard until Ctrl-C or SIGTERM."""
+    """Run collectors, alerting, Spark rollups and dashboard until Ctrl-C or SIGTERM.
+
+    A service that ends is started again, for as long as it takes; the others go on. Exit status:
+    0 after a signal, 1 something that is needed is missing, 2 the configuration is wrong.
+    """
     # Here and not above: the set-up also runs where the configuration's packages are not yet.
     from config.errors import ConfigError
     from config.load import load
@@ -83,12 +87,12 @@ def run(
             wanted = services(config, java, port=port, address=address, dashboard=not no_dashboard)
             supervisor.start_all(wanted)
             _out.print(f"collecting from {len(settings.clusters)} cluster(s); logs in {folder}")
-            if not no_dashboard:
-                with _out.status("starting the dashboard"):
-                    wait_for_dashboard(supervisor.child("dashboard"), port)
-                _out.print(f"dashboard: http://localhost:{port}   (Ctrl-C ends everything)")
+            announced = no_dashboard
             while not ended.wait(1.0):
                 supervisor.check()
+                if not announced and dashboard_answers(port):
+                    _out.print(f"dashboard: http://localhost:{port}   (Ctrl-C ends everything)")
+                    announced = True
             _out.print("stopping")
     except (RuntimeSetupError, ConfigError) as error:
         _fail(error)

@@ -78,7 +78,7 @@ def spark_jars(
 
 def artifact_of(file_name: str) -> str:
     """Return a jar's artifact name without its version: ``zstd-jni`` for zstd-jni-1.5.7-7.jar."""
-    return re.sub(r"-\d[^-]*(-.*)?$", "", file_name.removesuffix(".jar"))
+    return re.split(r"-\d", file_name.removesuffix(".jar"), maxsplit=1)[0]
 
 
 def ensure(
@@ -302,7 +302,7 @@ def first_complaint(log: Path) -> str:
     for sign in ("Exception", "Host ", "unresolved dependency", "FAILED", "ERROR", "Error"):
         for line in lines:
             if sign in line:
-                return re.sub(r"\s+", " ", line)[:200]
+                return " ".join(line.split())[:200]
     return lines[-1][:200] if lines else "Ivy said nothing"
 
 

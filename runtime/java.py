@@ -146,7 +146,7 @@ def _probe(executable: Path) -> _Probe | None:
     major = parse_major(said)
     if major is None:
         return None
-    home = re.search(r"^\s*java\.home = (.+?)\s*$", said, re.MULTILINE)
+    home = re.search(r"^[ \t]*java\.home = (.*\S)", said, re.MULTILINE)
     return _Probe(Path(home[1]) if home else None, major)
 
 

@@ -155,10 +155,14 @@ class ProcessGroup:
             The running child.
 
         Raises:
-            ProcessError: The program could not be started.
+            ProcessError: The program could not be started, or its log cannot be written.
         """
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with self._lock, log.open("ab") as output:
+        try:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            opened = log.open("ab")
+        except OSError as error:
+            raise ProcessError(f"{name} could not be started: {log}: {error.strerror}") from None
+        with self._lock, opened as output:
             self._tell_guardian("")  # raises while nothing has started yet
             try:
                 process = subprocess.Popen(

@@ -19,7 +19,6 @@ ROOT = Path(__file__).resolve().parent.parent
 
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 30.0
-_GIVE_UP_AFTER = 5
 _HEALTHY_AFTER_SECONDS = 120.0
 
 
@@ -108,7 +107,7 @@ class _Watched:
 
 
 class Supervisor:
-    """Starts services and starts them again when they end, but not for ever."""
+    """Starts services, and starts each again whenever it ends: one never ends the others."""
 
     def __init__(
         self,
@@ -153,31 +152,34 @@ class Supervisor:
     def check(self) -> None:
         """Look after every service once; call it about once a second.
 
-        A service that ended is started again after 1 s, then 2 s, 4 s … at most 30 s.
-
-        Raises:
-            ProcessError: A service ended five times without two healthy minutes in between.
+        A service that ended is started again after 1 s, then 2 s, 4 s … at most 30 s, for as long
+        as it takes; two healthy minutes begin the pauses anew.
         """
         now = self._clock()
         for watched in self._watched.values():
-            if watched.start_again_at is not None:
-                if now >= watched.start_again_at:
-                    watched.child = self._launch(watched.service)
-                    watched.started_at = now
-                    watched.start_again_at = None
-                continue
-            if watched.child.alive:
-                continue
+            try:
+                self._look_after(watched, now)
+            except (ProcessError, OSError) as error:
+                self._start_later(watched, now, str(error))
+
+    def _look_after(self, watched: _Watched, now: float) -> None:
+        if watched.start_again_at is not None:
+            if now >= watched.start_again_at:
+                watched.child = self._launch(watched.service)
+                watched.started_at = now
+                watched.start_again_at = None
+        elif not watched.child.alive:
             if now - watched.started_at >= _HEALTHY_AFTER_SECONDS:
                 watched.deaths = 0
-            watched.deaths += 1
             obituary = watched.child.obituary()
             self._processes.stop(watched.child, grace_seconds=0)  # what it may have left behind
-            if watched.deaths >= _GIVE_UP_AFTER:
-                raise ProcessError(f"given up after {watched.deaths} attempts: {obituary}")
-            pause = min(_FIRST_PAUSE_SECONDS * 2 ** (watched.deaths - 1), _LONGEST_PAUSE_SECONDS)
-            watched.start_again_at = now + pause
-            self._notice(f"{obituary}\n{watched.service.name} starts again in {pause:.0f} s")
+            self._start_later(watched, now, obituary)
+
+    def _start_later(self, watched: _Watched, now: float, why: str) -> None:
+        watched.deaths += 1
+        pause = pause_seconds(watched.deaths)
+        watched.start_again_at = now + pause
+        self._notice(f"{why}\n{watched.service.name} starts again in {pause:.0f} s")
 
     def _launch(self, service: Service) -> Child:
         return self._processes.start(
@@ -187,6 +189,26 @@ class Supervisor:
             environment=service.environment,
             folder=ROOT,
         )
+
+
+def pause_seconds(deaths: int) -> float:
+    """Return how long to wait before a service that has ended so often is started again."""
+    doublings = min(deaths - 1, 10)  # thousands of them would be beyond every float
+    return min(_FIRST_PAUSE_SECONDS * 2.0**doublings, _LONGEST_PAUSE_SECONDS)
+
+
+def dashboard_answers(port: int) -> bool:
+    """Tell whether a dashboard on this machine says that it is healthy.
+
+    Args:
+        port: Its port.
+    """
+    url = f"http://127.0.0.1:{port}/_stcore/health"
+    try:
+        with urllib.request.urlopen(url, timeout=2) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
 
 
 def wait_for_dashboard(child: Child, port: int, timeout_seconds: float = 60.0) -> None:
@@ -200,17 +222,8 @@ def wait_for_dashboard(child: Child, port: int, timeout_seconds: float = 60.0) -
     Raises:
         ProcessError: It ended or did not answer in time.
     """
-    url = f"http://127.0.0.1:{port}/_stcore/health"
-
-    def healthy() -> bool:
-        try:
-            with urllib.request.urlopen(url, timeout=2) as answer:
-                return bool(answer.status == 200)
-        except (urllib.error.URLError, OSError):
-            return False
-
     wait_until(
-        healthy,
+        lambda: dashboard_answers(port),
         timeout_seconds=timeout_seconds,
         waiting_for="answer of the dashboard",
         children=[child],

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, NoReturn
 
+import polars as pl
 import typer
 from rich.console import Console
 from rich.table import Table as Grid
@@ -19,9 +20,11 @@ from config.settings import Settings
 from lake.errors import LakeError
 from lake.store import Lake
 from scaling.backtest_command import run_backtest
-from scaling.model import Kind, Recommendation, Severity, by_urgency
-from scaling.reading import read_advice
+from scaling.evaluate import evaluate
+from scaling.model import Kind, Recommendation, Severity, Subject, by_urgency
+from scaling.rows import from_row
 from scaling.simulate_command import simulate
+from scaling.standing import standing
 
 BAD_CONFIGURATION = 2
 
@@ -57,10 +60,11 @@ def recommend(
         ),
     ] = False,
 ) -> None:
-    """Print advice on groups, topics, connectors and queues, from the lake's last ten minutes.
+    """Print the advice on groups, topics, connectors and queues that the history service gave last.
 
-    Nothing is changed. Exit status: 1 the lake holds no recent sample or not this group, 2 the
-    configuration is wrong.
+    Where it gave none in the last half hour, the lake's last ten minutes are evaluated here, by
+    the same rules. Nothing is changed. Exit status: 1 the lake holds no recent sample or not this
+    group, 2 the configuration is wrong.
     """
     try:
         settings = load(config)
@@ -73,7 +77,7 @@ def recommend(
     try:
         with console.status("Reading the lake"):
             for name in names:
-                advice[name] = read_advice(store, name, datetime.now(UTC), settings.scaling, group)
+                advice[name] = _advice(store, name, settings, group)
     except LakeError as error:
         _fail(str(error))
     found = [one for of_cluster in advice.values() for one in of_cluster]
@@ -101,6 +105,33 @@ def recommend(
             _print_details(Console(highlight=False), one)
     else:
         _print_table(Console(highlight=False), found)
+
+
+def _advice(
+    store: Lake, cluster: str, settings: Settings, group: str | None
+) -> list[Recommendation]:
+    """Return the advice that stands; else evaluate it, and say so."""
+    now = datetime.now(UTC)
+    last = "none"
+    try:
+        given = standing(store, cluster, now)
+    except LakeError as error:
+        given, last = None, f"none that can be read ({error})"
+    if given is not None and given.is_current(now):
+        print(f"{cluster}: advice as of {given.as_of:%Y-%m-%d %H:%M:%S} UTC", file=sys.stderr)
+        rows = given.rows
+        if group is not None:
+            rows = rows.filter(pl.col("subject_kind") == Subject.GROUP, pl.col("subject") == group)
+        return [from_row(row) for row in rows.iter_rows(named=True)]
+    found = evaluate(store, cluster, now, settings.scaling, group)
+    if found:
+        if given is not None and given.as_of is not None:
+            last = f"none since {given.as_of:%Y-%m-%d %H:%M} UTC"
+        print(
+            f"{cluster}: the history service gave {last}: evaluated now from the last ten minutes",
+            file=sys.stderr,
+        )
+    return found
 
 
 def _clusters(settings: Settings, cluster: str | None) -> list[str]:

@@ -1,22 +1,70 @@
-"""What is advised beside groups: topics, Connect, Ditto, RabbitMQ, Spark. Pure."""
+"""What is advised on groups, topics, Connect, Ditto, RabbitMQ and Spark, by their facts. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from alerting.windows import GroupKey
+from scaling.advice_state import AdviceStateError, from_text, to_text
 from scaling.connect import connector_advice, connector_facts
+from scaling.decide import History
 from scaling.ditto import connection_advice
 from scaling.facts import GroupFacts
-from scaling.model import Kind, Recommendation
+from scaling.model import Caveat, CaveatLevel, Kind, Recommendation
 from scaling.queues import queue_advice, queue_facts
-from scaling.recommend import recommend_topic
+from scaling.recommend import recommend_group, recommend_topic
 from scaling.spark import QueryFacts, min_partitions_advice
 from scaling.topic_facts import Reader, topic_facts
 
+STATE_LOST = Caveat(
+    CaveatLevel.LOW,
+    "What was remembered of earlier advice on this group could not be read: votes begin anew.",
+)
 _ON_CONSUMERS = frozenset({Kind.ADD_CONSUMERS, Kind.REMOVE_CONSUMERS})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsAdvice:
+    """What is advised on groups.
+
+    Attributes:
+        advice: The advice on all of them.
+        states: What to hand in next time, by group; none where there is nothing to remember.
+    """
+
+    advice: list[Recommendation]
+    states: dict[GroupKey, str]
+
+
+def advise_groups(
+    facts: Mapping[GroupKey, GroupFacts], states: Mapping[GroupKey, str]
+) -> GroupsAdvice:
+    """Return the advice on groups.
+
+    Args:
+        facts: What is known of them.
+        states: What the last round remembered, as text; see ``scaling.advice_state``. A group whose
+            text cannot be read begins anew, and its advice says so.
+    """
+    advice: list[Recommendation] = []
+    kept: dict[GroupKey, str] = {}
+    for key, one in facts.items():
+        lost = False
+        history = History()
+        if key in states:
+            try:
+                history = from_text(states[key])
+            except AdviceStateError:
+                lost = True
+        found = recommend_group(one, history)
+        first, *others = found.advice
+        advice += [replace(first, caveats=(*first.caveats, STATE_LOST)) if lost else first, *others]
+        if found.history != History():
+            kept[key] = to_text(found.history)
+    return GroupsAdvice(advice=advice, states=kept)
 
 
 def advise_topics(

@@ -7,12 +7,12 @@ blocked, a hot partition, the bound of the partitions, more consumers, keep.
 from __future__ import annotations
 
 from alerting.lag_status import PartitionStatus, Status
+from alerting.skew import Skew, skew
 from alerting.words import duration, messages, plural, rate
 from scaling.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members
 from scaling.connect import workers_advice
 from scaling.facts import GroupFacts, PartitionFacts
 from scaling.model import Confidence, Evidence, Kind, Recommendation, Severity
-from scaling.skew import Skew, skew
 from simulation.assignors import Assignor, most_members, useful_group_counts, worst_partitions
 
 NO_CAPACITY = (

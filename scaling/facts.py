@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
 
-from alerting.deadline import Backlog, Retention
-from alerting.lag_status import DEFAULT_RULES, GroupStatus, PartitionStatus, group_status
+from alerting.deadline import Backlog, Retention, retention_of
+from alerting.lag_status import (
+    DEFAULT_RULES,
+    GroupStatus,
+    PartitionStatus,
+    PartitionWindow,
+    Status,
+    group_status,
+)
 from alerting.windows import GroupKey, build_windows
 from scaling.capacity import Capacity, CapacityStatus
 
@@ -89,6 +97,25 @@ class Expected:
     generated: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownStatus:
+    """What a group is doing, by somebody who has watched it for longer than these ten minutes.
+
+    Attributes:
+        status: The verdict.
+        reason: One sentence with its numbers.
+        since: When it began, Unix seconds; None where that cannot be told.
+    """
+
+    status: Status
+    reason: str
+    since: float | None = None
+
+
+Statuses = Mapping[GroupKey, KnownStatus]
+"""The status of groups, where it is known; the others are classified by these ten minutes."""
+
+
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
     """What is known of a consumer group.
@@ -109,6 +136,8 @@ class GroupFacts:
         expected: The next peak of what arrives.
         at_most_once: Whether it is known to commit before it handles.
         objective_seconds: The time lag that is not to be exceeded.
+        windows: The samples behind it, a window a partition.
+        subscribed: Partitions of each topic that the group still reads.
     """
 
     cluster: str
@@ -126,10 +155,14 @@ class GroupFacts:
     expected: Expected = field(default_factory=Expected)
     at_most_once: bool = False
     objective_seconds: float = OBJECTIVE_SECONDS
+    windows: tuple[PartitionWindow, ...] = field(default=(), repr=False)
+    subscribed: Mapping[str, int] = field(init=False)
 
-    @property
-    def subscribed(self) -> dict[str, int]:
-        """Partitions of each topic that the group still reads."""
+    def __post_init__(self) -> None:
+        """Count the partitions once: every piece of advice asks for them."""
+        object.__setattr__(self, "subscribed", self._subscribed())
+
+    def _subscribed(self) -> dict[str, int]:
         read = {part.status.topic for part in self.partitions if part.status.subscribed}
         seen: dict[str, int] = {}
         for part in self.partitions:
@@ -152,6 +185,7 @@ def group_facts(
     capacity: pl.DataFrame | None = None,
     forecasts: pl.DataFrame | None = None,
     objective: Callable[[str], float] | None = None,
+    statuses: Statuses = MappingProxyType({}),
 ) -> dict[GroupKey, GroupFacts]:
     """Gather what is known of every group.
 
@@ -165,6 +199,7 @@ def group_facts(
         capacity: Rows of ``capacity``.
         forecasts: Rows of ``forecasts`` of the groups' arrival.
         objective: The time lag that a group is not to exceed, seconds, by its name.
+        statuses: What is known of the groups' status already.
 
     Returns:
         The facts of each group of the newest polls.
@@ -179,7 +214,11 @@ def group_facts(
     facts = {}
     for row in of_newest_poll(groups).iter_rows(named=True):
         key = GroupKey(row["cluster"], row["group"])
-        status = group_status(windows.get(key, ()), now=now, rules=_OF_TEN_MINUTES)
+        of_group = windows.get(key, ())
+        status = group_status(of_group, now=now, rules=_OF_TEN_MINUTES)
+        known = statuses.get(key)
+        if known is not None:
+            status = replace(status, status=known.status, reason=known.reason, since=known.since)
         read = {part.topic for part in status.partitions}
         idle_members, static_members = _of_members(row, idle)
         facts[key] = GroupFacts(
@@ -209,6 +248,7 @@ def group_facts(
             capacity=capacities.get(key),
             expected=expected.get(key, Expected()),
             objective_seconds=OBJECTIVE_SECONDS if objective is None else objective(key.group),
+            windows=of_group,
         )
     return facts
 
@@ -225,17 +265,12 @@ def of_newest_poll(rows: pl.DataFrame) -> pl.DataFrame:
 
 def retention(row: Mapping[str, Any]) -> Retention:
     """Return what a row of ``topics`` says about how long messages are kept."""
-    return Retention(
-        seconds=_limit(row["retention_seconds"]),
-        bytes_per_partition=_limit(row["retention_bytes"]),
-        deletes="delete" in (row["cleanup_policy"] or "delete"),
-        unknown_reason=row["unknown_reason"],
+    return retention_of(
+        row["retention_seconds"],
+        row["retention_bytes"],
+        row["cleanup_policy"],
+        row["unknown_reason"],
     )
-
-
-def _limit(value: Any) -> Any:
-    """Return a limit; Kafka's -1 stands for none."""
-    return None if value is None or value < 0 else value
 
 
 def _limits(topics: pl.DataFrame, partitions: pl.DataFrame) -> dict[tuple[str, str], TopicLimits]:
@@ -328,6 +363,7 @@ def _capacities(rows: pl.DataFrame) -> dict[GroupKey, Capacity]:
             episodes=row["episodes"] or 0,
             limit_per_second=row["limit_per_second"],
             helpful_members=row["helpful_members"],
+            variability_seconds=row["variability_seconds"],
         )
         for row in rows.filter(pl.col("member").is_null()).iter_rows(named=True)
     }

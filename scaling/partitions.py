@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from math import ceil
 
+from alerting.skew import Skew, skew
 from alerting.words import plural, rate
 from scaling.artefacts import add_partitions, kafka_topic, terraform_topic
 from scaling.caveats import of_topic_partitions
@@ -24,7 +25,6 @@ from scaling.model import (
     Severity,
     Subject,
 )
-from scaling.skew import Skew, skew
 from scaling.topic_facts import Reader, TopicFacts
 
 UTILISATION = 0.7

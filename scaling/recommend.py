@@ -7,10 +7,11 @@ missing.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from scaling.consequence import consequence
 from scaling.consumers import hot_partitions, idle_advice, main_advice
+from scaling.decide import History
 from scaling.facts import GroupFacts
 from scaling.group_artefacts import group_artefacts
 from scaling.keda_answer import keda_answer
@@ -21,21 +22,34 @@ from scaling.retention import ACT_WITHIN_SECONDS, group_deadline, retention_advi
 from scaling.sized import sized_advice
 from scaling.topic_facts import TopicFacts
 
-__all__ = ["Recommendation", "recommend_group", "recommend_topic"]
-
 _MAY_BE_SIZED = frozenset({Kind.ADD_CONSUMERS, Kind.PARTITION_BOUND, Kind.KEEP})
 _MAY_BE_URGENT = frozenset({Kind.ADD_CONSUMERS, Kind.PARTITION_BOUND, Kind.HOT_PARTITION})
 
 
-def recommend_group(facts: GroupFacts) -> tuple[Recommendation, ...]:
-    """Return the advice on a consumer group, most urgent first; at least one piece.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupAdvice:
+    """What is advised on a group.
+
+    Attributes:
+        advice: The advice, most urgent first; at least one piece.
+        history: What to hand in next time.
+    """
+
+    advice: tuple[Recommendation, ...]
+    history: History
+
+
+def recommend_group(facts: GroupFacts, history: History) -> GroupAdvice:
+    """Return the advice on a consumer group.
 
     Args:
         facts: What is known of it.
+        history: What is remembered of earlier advice on it; an empty one at first.
     """
     main = main_advice(facts)
     if main.kind in _MAY_BE_SIZED:
-        main = sized_advice(facts) or main
+        sized, history = sized_advice(facts, history)
+        main = sized or main
     deadline = group_deadline(facts)
     if deadline is not None:
         left = deadline[1].seconds or 0.0
@@ -52,7 +66,8 @@ def recommend_group(facts: GroupFacts) -> tuple[Recommendation, ...]:
         found.append(main)
     if main.kind is not Kind.HOT_PARTITION:
         found.extend(_skewed(facts))
-    return tuple(sorted((_completed(facts, one) for one in found), key=by_urgency))
+    advice = sorted((_completed(facts, one) for one in found), key=by_urgency)
+    return GroupAdvice(advice=tuple(advice), history=history)
 
 
 def _completed(facts: GroupFacts, advice: Recommendation) -> Recommendation:

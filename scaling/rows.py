@@ -1,13 +1,6 @@
-"""Recommendations as rows of gold ``recommendations``, and back; advice on rows of the lake.
+"""Recommendations as rows of gold ``recommendations``, and back.
 
-A job that is distributed by group calls, for any set of whole groups::
-
-    facts = facts_of(frames, now=now)               # frames: GroupFrames of those groups
-    rows = recommendation_rows(advise_groups(facts), at=now, standing=rows_of_these_groups)
-
-and once ``advise_topics`` with the readers of the topics, ``advise_sources`` with the connectors,
-connections and queues. ``standing`` are the
-rows of the table that were confirmed by the job's last round; advice that is unchanged keeps their
+``standing`` are the rows that the job's last round confirmed. Advice that is unchanged keeps their
 ``valid_from``, so that merging by the table's key leaves one row for each time advice stood.
 """
 
@@ -15,25 +8,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
 import polars as pl
 
-from alerting.windows import GroupKey
-from lake.tables import (
-    CAPACITY,
-    FORECASTS,
-    GROUP_MEMBERS,
-    GROUP_OFFSETS,
-    GROUPS,
-    PARTITIONS,
-    RECOMMENDATIONS,
-    TOPICS,
-)
-from scaling.facts import GroupFacts, group_facts
+from lake.tables import RECOMMENDATIONS
 from scaling.model import (
     Artefact,
     Caveat,
@@ -46,66 +28,10 @@ from scaling.model import (
     Severity,
     Subject,
 )
-from scaling.recommend import recommend_group
 
 Row = dict[str, Any]
 
 _ABOUT = ("cluster", "subject_kind", "subject", "kind", "quantity")
-
-
-def _empty(table: Any) -> pl.DataFrame:
-    return pl.DataFrame(schema=table.polars_schema)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupFrames:
-    """Rows of the lake about a set of whole groups, of one or more clusters.
-
-    Attributes:
-        offsets: ``group_offsets`` of the last ten minutes.
-        groups: ``groups`` of the same time.
-        members: ``group_members`` of the same time.
-        topics: The newest row of each topic of the clusters, or at least of those that are read.
-        partitions: ``partitions`` of the newest poll, the same topics.
-        capacity: ``capacity`` of these groups; may be empty.
-        forecasts: ``forecasts`` of these groups' arrival_per_second; may be empty.
-    """
-
-    offsets: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_OFFSETS))
-    groups: pl.DataFrame = field(default_factory=lambda: _empty(GROUPS))
-    members: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_MEMBERS))
-    topics: pl.DataFrame = field(default_factory=lambda: _empty(TOPICS))
-    partitions: pl.DataFrame = field(default_factory=lambda: _empty(PARTITIONS))
-    capacity: pl.DataFrame = field(default_factory=lambda: _empty(CAPACITY))
-    forecasts: pl.DataFrame = field(default_factory=lambda: _empty(FORECASTS))
-
-
-def facts_of(
-    frames: GroupFrames, *, now: datetime, objective: Callable[[str], float] | None = None
-) -> dict[GroupKey, GroupFacts]:
-    """Return the facts of every group of the newest polls.
-
-    Args:
-        frames: What the lake holds about them.
-        now: The present, UTC.
-        objective: The time lag that a group is not to exceed, seconds, by its name.
-    """
-    return group_facts(
-        frames.offsets,
-        frames.groups,
-        frames.members,
-        frames.topics,
-        frames.partitions,
-        now=now.timestamp(),
-        capacity=frames.capacity,
-        forecasts=frames.forecasts,
-        objective=objective,
-    )
-
-
-def advise_groups(facts: Mapping[GroupKey, GroupFacts]) -> list[Recommendation]:
-    """Return the advice on groups."""
-    return [advice for one in facts.values() for advice in recommend_group(one)]
 
 
 def recommendation_rows(

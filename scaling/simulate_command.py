@@ -18,7 +18,7 @@ from config.errors import ConfigError
 from config.load import load
 from lake.errors import LakeError
 from lake.store import Lake
-from scaling.reading import read_cluster
+from scaling.reader import read_group
 from scaling.simulate import (
     Campaign,
     Change,
@@ -151,8 +151,7 @@ def _of_group(
     found = [
         facts
         for name in names
-        for key, facts in read_cluster(store, name, now, settings.scaling).groups.items()
-        if key.group == group
+        if (facts := read_group(store, name, group, now, settings.scaling)) is not None
     ]
     if not found:
         _fail(f"no group {group} in the last ten minutes of {', '.join(names)}")

@@ -1,22 +1,28 @@
 """Advice on the number of consumers where the capacity of one was measured: the size as advice.
 
-The size itself is ``scaling.sizing``'s, the same as in the backtest. Here the facts of a group
-become its question, and its answer becomes a recommendation.
+The number is ``scaling.decide``'s, the same as in the backtest. Here the facts of a group become
+its question, and its answer becomes a recommendation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import blake2b
 
 import numpy as np
 
-from alerting.lag_status import Status
+from alerting.lag_status import PartitionWindow, Status
+from alerting.learn import REBALANCING, plain_state
 from alerting.words import plural, rate
 from scaling.capacity import Capacity, CapacityStatus
 from scaling.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members, worst_first
-from scaling.facts import GroupFacts
+from scaling.decide import Decision, History, SizingFacts, decide
+from scaling.facts import GroupFacts, PartitionFacts
+from scaling.intervals import Integers
 from scaling.model import Caveat, CaveatLevel, Confidence, Evidence, Kind, Recommendation, Severity
+from scaling.polls import polls_of
 from scaling.retention import group_deadline
 from scaling.shape import Shape
 from scaling.sizing import Binding, Situation, Sizing, Verdict, size
@@ -31,8 +37,8 @@ NO_HISTORY = Caveat(
 )
 
 
-def situation(facts: GroupFacts) -> Situation | None:
-    """Return the question that a group's size answers; None where a part of it is unknown.
+def sizing_facts(facts: GroupFacts) -> SizingFacts | None:
+    """Return what a group's size is decided from; None where a part of it is unknown.
 
     Known must be: what one consumer can process, the group's members, and what arrives and waits
     in each partition that it reads.
@@ -42,61 +48,116 @@ def situation(facts: GroupFacts) -> Situation | None:
         return None
     if not facts.members or facts.type == "share" or not subscribed:
         return None
-    parts = {(p.status.topic, p.status.partition): p for p in facts.partitions}
     names = [(topic, number) for topic in sorted(subscribed) for number in range(subscribed[topic])]
-    if any(name not in parts for name in names):
+    parts = {(p.status.topic, p.status.partition): p for p in facts.partitions}
+    windows = {(one.topic, one.partition): one for one in facts.windows}
+    if any(name not in parts or name not in windows for name in names):
         return None
-    held = [parts[name].status for name in names]
-    arrival = [one.numbers.arrival_per_second for one in held]
-    lag = [one.numbers.lag for one in held]
-    if any(value is None for value in (*arrival, *lag)):
+    held = [parts[name] for name in names]
+    numbers = [one.status.numbers for one in held]
+    if any(one.lag is None or one.arrival_per_second is None for one in numbers):
         return None
-    now = np.maximum(np.array(arrival, dtype=np.float64), 0.0)
-    total, expected = float(now.sum()), facts.expected.per_second
-    blocked = np.array([one.status is Status.STALLED for one in held])
-    ages = [
-        one.numbers.behind_seconds
-        for one, is_blocked in zip(held, blocked, strict=True)
-        if not is_blocked and one.numbers.behind_seconds is not None
-    ]
-    deadline = group_deadline(facts)
-    return Situation(
-        shape=Shape(
-            tuple(sorted(subscribed.items())), Assignor.of(facts.assignor) or Assignor.ROUNDROBIN
-        ),
+    samples = [windows[name] for name in names]
+    polls = polls_of(samples)
+    if polls is None:
+        return None
+    shape = Shape(
+        tuple(sorted(subscribed.items())), Assignor.of(facts.assignor) or Assignor.ROUNDROBIN
+    )
+    deadline, peak = group_deadline(facts), facts.expected.per_second
+    newest = samples[0].samples[-1]
+    return SizingFacts(
+        shape=shape,
+        polls=polls,
+        member=_members(held, shape, facts.members),
+        assignment=_assignment(held),
         consumers=facts.members,
-        arrival=now,
-        soon=now,
-        lag=np.array(lag, dtype=np.float64),
+        changed_at=_changed_at(samples[0], facts.members),
+        is_rebalancing=plain_state(newest.state) in REBALANCING,
         capacity=capacity,
         objective_seconds=facts.objective_seconds,
-        peak=None if expected is None or total <= 0 else now * (expected / total),
-        blocked=blocked,
-        time_lag_seconds=max(ages) if ages else None,
+        expected_peak=lambda _: peak,
+        stalled=np.array([one.status.status is Status.STALLED for one in held]),
         deadline_seconds=deadline[1].seconds if deadline is not None else None,
     )
 
 
-def sized_advice(facts: GroupFacts) -> Recommendation | None:
-    """Return advice with a number; None where no capacity was measured, or a rate is unknown."""
-    asked = situation(facts)
-    if asked is None or facts.status.status not in _SETTLED:
-        return None
-    sizing = size(asked)
-    if sizing.verdict is Verdict.UNKNOWN_CAPACITY:
+def _members(held: Sequence[PartitionFacts], shape: Shape, members: int) -> Integers:
+    """Return the number of the member that holds each partition, in the order of their names.
+
+    Where nobody is known to hold any, the assignor tells who would.
+    """
+    names = sorted({one.member_id for one in held if one.member_id is not None})
+    if not names:
+        return shape.holders(members)
+    numbers = {name: number for number, name in enumerate(names)}
+    return np.array([-1 if one.member_id is None else numbers[one.member_id] for one in held])
+
+
+def _assignment(held: Sequence[PartitionFacts]) -> str:
+    text = "\n".join(one.member_id or "" for one in held)
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _changed_at(window: PartitionWindow, members: int) -> float | None:
+    """Return the last time at which the group had another number of members."""
+    return next(
+        (
+            sample.at
+            for sample in reversed(window.samples)
+            if sample.members is not None and sample.members != members
+        ),
+        None,
+    )
+
+
+def situation(facts: GroupFacts) -> Situation | None:
+    """Return the question that a group's size answers; None where a part of it is unknown."""
+    asked = sizing_facts(facts)
+    return None if asked is None else decide(asked, History()).situation
+
+
+def sized_advice(facts: GroupFacts, history: History) -> tuple[Recommendation | None, History]:
+    """Return advice with a number, and what to remember of it.
+
+    No advice where no capacity was measured or a rate is unknown.
+
+    Args:
+        facts: What is known of the group.
+        history: What is remembered of earlier advice on it.
+    """
+    if facts.status.status not in _SETTLED:
+        return None, history
+    asked = sizing_facts(facts)
+    if asked is None:
+        return None, history
+    found = decide(asked, history)
+    return _dressed(facts, found), found.history
+
+
+def _dressed(facts: GroupFacts, found: Decision) -> Recommendation | None:
+    """Return a decision as advice; None where there is no number in it."""
+    asked, sizing = found.situation, found.sizing
+    if asked is None or sizing is None or sizing.verdict is Verdict.UNKNOWN_CAPACITY:
         return None
     if sizing.verdict is Verdict.DOWNSTREAM or asked.capacity.status is CapacityStatus.CONFLICT:
         return _downstream(facts, asked, sizing)
     if sizing.verdict is Verdict.PARTITION_BOUND or sizing.hopeless:
         return _bound(facts, asked, sizing)
+    if found.consumers > asked.consumers:
+        return _more(facts, asked, sizing, found.consumers)
     if sizing.consumers > asked.consumers:
-        return _more(facts, asked, sizing)
+        return _waiting(facts, asked, sizing, "may soon be needed", found.reason)
     if asked.peak is not None:
         ahead = size(replace(asked, soon=asked.peak, peak=None))
         if ahead.consumers > asked.consumers:
             return _ahead(facts, asked, ahead)
+    if found.consumers < asked.consumers and facts.status.status is Status.OK:
+        return _fewer(facts, asked, sizing, found.consumers)
     if sizing.consumers < asked.consumers:
-        return _fewer(facts, asked, sizing)
+        allowed = found.consumers < asked.consumers
+        why = "the backlog is not gone yet" if allowed else found.reason
+        return _waiting(facts, asked, sizing, "would do for what arrives", why)
     return _advice(
         facts,
         asked,
@@ -109,19 +170,35 @@ def sized_advice(facts: GroupFacts) -> Recommendation | None:
     )
 
 
-def _more(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendation:
+def _waiting(
+    facts: GroupFacts, asked: Situation, sizing: Sizing, what: str, why: str
+) -> Recommendation:
+    """Keep what is there for now although another number was found."""
+    return _advice(
+        facts,
+        asked,
+        sizing,
+        Kind.KEEP,
+        Severity.INFO,
+        f"{plural(sizing.consumers, 'consumer')} {what}, but keep {asked.consumers} for now: "
+        f"{why}.",
+        proposed=asked.consumers,
+    )
+
+
+def _more(facts: GroupFacts, asked: Situation, sizing: Sizing, proposed: int) -> Recommendation:
     why = {
         Binding.STEADY: f"{_arriving(asked)} arrive, and the busiest of {asked.consumers} gets "
         "more than it can process for long",
-        Binding.CATCH_UP: f"what waits is worked off in time only by {sizing.consumers}",
+        Binding.CATCH_UP: f"what waits is worked off in time only by {proposed}",
         Binding.FORECAST: f"{_arriving(asked)} arrive, and the trend needs more soon",
         Binding.RETENTION: "retention reaches what waits before fewer have read it",
     }[sizing.binding]
-    opening = f"With {sizing.consumers} the need is met ({sizing.binding.value}): {why}"
+    opening = f"With {proposed} the need is met ({sizing.binding.value}): {why}"
     if sizing.binding is Binding.RETENTION and sizing.is_too_late:
         opening = (
             "Retention takes some of what waits whatever is done, and fewer than "
-            f"{sizing.consumers} lose more"
+            f"{proposed} lose more"
         )
     return _advice(
         facts,
@@ -132,7 +209,7 @@ def _more(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendation
         if sizing.is_late or sizing.binding is Binding.RETENTION
         else Severity.WATCH,
         f"{opening}. One consumer processes {_capacity(asked.capacity)}.",
-        proposed=sizing.consumers,
+        proposed=proposed,
         caveats=(*of_other_members(facts), QUOTAS),
     )
 
@@ -155,22 +232,8 @@ def _ahead(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendatio
     )
 
 
-def _fewer(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendation:
-    """Advise fewer only where the backlog is gone; without a forecast by one step."""
-    if sizing.is_late or facts.status.status is not Status.OK:
-        return _advice(
-            facts,
-            asked,
-            sizing,
-            Kind.KEEP,
-            Severity.INFO,
-            f"{plural(sizing.consumers, 'consumer')} would do for what arrives, but the backlog is "
-            f"not gone yet: keep {asked.consumers} until it is.",
-            proposed=asked.consumers,
-        )
-    below = [number for number in asked.shape.counts if number < asked.consumers]
+def _fewer(facts: GroupFacts, asked: Situation, sizing: Sizing, proposed: int) -> Recommendation:
     known = facts.expected.per_second is not None
-    proposed = sizing.consumers if known else max(below[-1], sizing.consumers)
     peak = (
         f", and at the expected peak of {rate(facts.expected.per_second or 0.0)} too"
         if known

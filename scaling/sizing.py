@@ -26,7 +26,7 @@ from scaling.shape import Shape
 from scaling.utilisation import HIGHEST_UTILISATION, allowed_utilisation
 
 _LATE = 0.4
-_LATE_ON_TRIAL = 0.25
+LATE_ON_TRIAL = 0.25
 _TOO_LATE = 0.75
 _CATCH_UP_OBJECTIVES = 4.0
 _NEARLY = 1.1
@@ -245,7 +245,7 @@ class _Sizer:
         waiting = 0.0
         if self.rate is not None:
             waiting = self._utilisation(self.now.consumers, self.lag)
-        if self.now.is_on_trial and self.now.is_growing and age > _LATE_ON_TRIAL * objective:
+        if self.now.is_on_trial and self.now.is_growing and age > LATE_ON_TRIAL * objective:
             return True, True
         return (
             max(age, waiting) > _LATE * objective,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from alerting.current_topics import arrivals
 from alerting.deadline import Retention
 from alerting.windows import GroupKey
 from scaling.facts import (
@@ -190,28 +191,10 @@ def arrival_rates(
         Messages per second of each partition, None where its log was cut back meanwhile or only
         one poll knows it; and the seconds that a topic's rates cover.
     """
-    seconds = (pl.col("observed_at").dt.epoch("us") / 1e6).alias("at")
-    rows = (
-        partitions.filter(pl.col("log_end").is_not_null())
-        .sort("observed_at")
-        .with_columns(seconds)
-        .group_by("cluster", "topic", "partition", maintain_order=True)
-        .agg(
-            (pl.col("at").last() - pl.col("at").first()).alias("span"),
-            (pl.col("log_end").last() - pl.col("log_end").first()).alias("arrived"),
-            (pl.col("log_end").diff() < 0).any().alias("restarted"),
-        )
-        .with_columns(
-            pl.when(pl.col("span") > 0, ~pl.col("restarted"))
-            .then(pl.col("arrived") / pl.col("span"))
-            .alias("rate")
-        )
-    )
+    found = arrivals(partitions).sort("cluster", "topic", "partition")
     rates: dict[tuple[str, str], dict[int, float | None]] = {}
     spans: dict[tuple[str, str], float] = {}
-    for cluster, topic, number, span, rate in rows.select(
-        "cluster", "topic", "partition", "span", "rate"
-    ).iter_rows():
+    for cluster, topic, number, span, rate in found.iter_rows():
         rates.setdefault((cluster, topic), {})[number] = rate
         spans[cluster, topic] = max(spans.get((cluster, topic), 0.0), span)
     return rates, spans

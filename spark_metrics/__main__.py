@@ -20,14 +20,17 @@ from rich.status import Status
 from config.errors import ConfigError
 from config.load import load
 from config.settings import Settings
-from lake.errors import LakeError
+from lake.errors import BusyError, LakeError, LeaseLostError
+from lake.lease import Hold, only_one
+from lake.maintenance import maintain as maintain_samples
+from lake.maintenance import summary
 from lake.store import Lake
+from lake.upkeep import Upkept
 from spark_metrics.backfill import backfill as rebuild
 from spark_metrics.derived.job import DerivedJob, keep
-from spark_metrics.errors import BusyError, HistoryError, LeaseLostError
-from spark_metrics.lock import Release, only_one
-from spark_metrics.maintain import Upkeep, summary
-from spark_metrics.progress import Round, Span
+from spark_metrics.errors import HistoryError
+from spark_metrics.maintain import Upkeep
+from spark_metrics.progress import JOB, Round, Span
 from spark_metrics.service import serve
 from spark_metrics.session import java_and_jars, spark_session
 from spark_metrics.streaming import HistoryJob
@@ -49,7 +52,7 @@ Config = Annotated[Path, typer.Option("--config", help="The configuration file (
 @app.command()
 def run(config: Config) -> None:
     """Keep the history up to date until stopped (Ctrl-C or SIGTERM)."""
-    with _failures(), _lake(config) as (settings, lake, release):
+    with _failures(), _lake(config) as (settings, lake, hold):
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
@@ -67,7 +70,7 @@ def run(config: Config) -> None:
                     HistoryJob(spark, lake, settings),
                     stop,
                     settings.spark.trigger_seconds,
-                    lambda: upkeep.beside_history(spark),
+                    lambda: upkeep.between_rounds(spark),
                 )
             except (HistoryError, LakeError) as error:
                 failure.append(error)
@@ -84,7 +87,7 @@ def run(config: Config) -> None:
         if worker.is_alive():  # a lease is not given back: Spark may be writing a last time
             _say("stopped in the middle of a round: the next start does it again")
         else:
-            release()
+            hold.release()
         _leave()
 
 
@@ -136,29 +139,33 @@ def backfill(
 
 @app.command()
 def maintain(config: Config) -> None:
-    """Put small files together, delete what is too old and what nobody needs, and exit.
+    """Compact small files, delete what is too old and what nobody needs, and exit.
 
-    Beside a running history job it looks after the samples alone: history is then that job's.
+    Beside running collectors and a running history job, each of which maintains its own tables,
+    this is not needed; it leaves history to a history job that runs.
     """
     with _failures():
         settings, lake = _settings_and_lake(config)
-        upkeep = Upkeep(lake, settings.lake)
-        with console.status("keeping up") as status:
+        done: list[Upkept] = []
+        with console.status("maintaining") as status:
 
             def show(table: str) -> None:
-                status.update(f"keeping up {table}")
+                status.update(f"maintaining {table}")
 
-            done = upkeep.of_samples(show)
             try:
-                with only_one(lake, settings.lake, lost=_lost, notice=_say):
+                done += maintain_samples(lake, settings.lake, notice=show)
+            except BusyError as error:
+                _say(f"samples are left out: {error}")
+            try:
+                with only_one(settings.lake, JOB, lost=_lost, notice=_say):
                     status.update("starting Spark")
                     spark = spark_session(settings.spark, settings.lake, notice=_say)
                     try:
-                        done += upkeep.of_history(spark, show)
+                        done += Upkeep(lake, settings.lake).of_history(spark, show)
                     finally:
                         spark.stop()
             except BusyError:
-                _say("a history job is running: it keeps its own tables up")
+                _say("a history job is running: it maintains its own tables")
         _say(summary(done))
 
 
@@ -211,10 +218,10 @@ def _failures() -> Iterator[None]:
 
 
 @contextmanager
-def _lake(config: Path) -> Iterator[tuple[Settings, Lake, Release]]:
+def _lake(config: Path) -> Iterator[tuple[Settings, Lake, Hold]]:
     settings, lake = _settings_and_lake(config)
-    with only_one(lake, settings.lake, lost=_lost, notice=_say) as release:
-        yield settings, lake, release
+    with only_one(settings.lake, JOB, lost=_lost, notice=_say) as hold:
+        yield settings, lake, hold
 
 
 def _settings_and_lake(config: Path) -> tuple[Settings, Lake]:

@@ -9,11 +9,3 @@ class HistoryError(Exception):
 
 class SessionError(HistoryError):
     """Spark could not be started."""
-
-
-class BusyError(HistoryError):
-    """Another history job works on the same lake."""
-
-
-class LeaseLostError(HistoryError):
-    """Another history job has taken over: this one must not write any more."""

@@ -1,9 +1,8 @@
-"""Upkeep of a whole lake: samples through delta-rs, history through Spark."""
+"""Maintenance of history, by Spark; what delta-rs writes is ``lake.maintenance``'s."""
 
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 
@@ -15,10 +14,10 @@ from pyspark.sql import SparkSession
 
 from config.settings import LakeSettings
 from lake.errors import LakeError, one_line
+from lake.maintenance import JOB, each_table, summary
 from lake.schema import Table
 from lake.store import Lake
-from lake.tables import TABLES
-from lake.upkeep import Upkept, keep_up, oldest_kept, written_by_delta_rs
+from lake.upkeep import Upkept, oldest_kept, written_by_delta_rs
 from spark_metrics.errors import HistoryError
 from spark_metrics.files import File, TableFiles, for_spark
 from spark_metrics.progress import Journal, Round
@@ -26,96 +25,43 @@ from spark_metrics.rollups.windows import DAY, HOUR, MINUTE
 
 log = logging.getLogger(__name__)
 
-JOB = "upkeep"
-
 Notice = Callable[[str], None]
 
 
 class Upkeep:
-    """The upkeep of one lake, table by table: whatever stops it, the next one goes on."""
+    """Maintenance of the tables that Spark writes; only for the one that may write history."""
 
     def __init__(self, lake: Lake, settings: LakeSettings) -> None:
         self._lake = lake
         self._settings = settings
         self._journal = Journal(lake, JOB)
-        self._samples: threading.Thread | None = None
-
-    def of_samples(self, notice: Notice | None = None) -> list[Upkept]:
-        """Keep up the tables that delta-rs writes; beside collectors and the history job.
-
-        Args:
-            notice: Called with each table's name.
-
-        Returns:
-            What was done. One table that fails stops no other.
-
-        Raises:
-            LakeError: Tables failed; told when the others are done.
-        """
-        return self._each(
-            lambda table: keep_up(
-                table, self._lake.uri(table), self._lake.options, self._settings.retention
-            ),
-            notice,
-        )
 
     def of_history(self, spark: SparkSession, notice: Notice | None = None) -> list[Upkept]:
-        """Keep up the tables that Spark writes; only for the one that may write history.
+        """Maintain them, one after the other.
 
         Args:
             spark: The session.
             notice: Called with each table's name.
 
         Raises:
-            LakeError: Tables failed; told when the others are done.
+            LakeError: Tables failed; raised when the others are done.
         """
         history = _History(spark, self._settings)
-        return self._each(lambda table: history.keep_up(table, self._lake.uri(table)), notice)
+        return each_table(lambda table: history.keep_up(table, self._lake.uri(table)), notice)
 
-    def beside_history(self, spark: SparkSession) -> None:
-        """Do all of it: the samples in a thread of their own, for they may take minutes.
-
-        Failures are written down and end nothing.
-        """
-        if self._samples is None or not self._samples.is_alive():
-            self._samples = threading.Thread(
-                target=self._told, args=(self.of_samples,), name="upkeep", daemon=True
-            )
-            self._samples.start()
-        self._told(lambda: self.of_history(spark))
-
-    def _told(self, work: Callable[[], list[Upkept]]) -> None:
-        """Do something, and write down in ``jobs`` how it went."""
+    def between_rounds(self, spark: SparkSession) -> None:
+        """Maintain them, and write down in ``jobs`` how it went; failures end nothing."""
         started_at = datetime.now(UTC)
         try:
-            done = work()
+            done = self.of_history(spark)
             self._journal.add(Round(started_at, "ok"), None)
-            log.info("upkeep: %s", summary(done))
+            log.info("maintenance: %s", summary(done))
         except LakeError as error:
-            log.error("upkeep failed: %s", error)
+            log.error("maintenance failed: %s", error)
             try:
                 self._journal.add(Round(started_at, "failed", error=one_line(error)), None)
             except LakeError as another:
                 log.error("the failure could not be written down: %s", another)
-
-    def _each(self, work: Callable[[Table], Upkept | None], notice: Notice | None) -> list[Upkept]:
-        done, failures = [], []
-        for table in TABLES.values():
-            if notice is not None:
-                notice(table.name)
-            try:
-                upkept = work(table)
-            except LakeError as error:
-                failures.append(str(error))
-                continue
-            except HistoryError as error:
-                failures.append(f"{table.name}: {one_line(error)}")
-                continue
-            if upkept is not None:
-                done.append(upkept)
-        if failures:
-            raise LakeError("; ".join(failures))
-        return done
 
 
 class _History:
@@ -132,7 +78,7 @@ class _History:
             What was done; None if the table does not exist or delta-rs writes it.
 
         Raises:
-            HistoryError: The table cannot be read, or Spark failed.
+            LakeError: The table cannot be read, or Spark failed.
         """
         if table.layer == "bronze":
             return None
@@ -148,8 +94,8 @@ class _History:
                 expired = sum(self._expire(name, *old) for old in self._expired(current))
                 scattered = self._put_together(name, current, today)
             self._spark.sql(f"VACUUM {name}").collect()
-        except (PySparkException, Py4JError, DeltaError, OSError) as error:
-            raise HistoryError(f"upkeep failed: {one_line(error)}") from error
+        except (HistoryError, PySparkException, Py4JError, DeltaError, OSError) as error:
+            raise LakeError(f"{table.name}: maintenance failed: {one_line(error)}") from error
         return Upkept(table.name, expired, scattered)
 
     def _expired(self, files: list[File]) -> Iterator[tuple[int, date, int]]:
@@ -196,12 +142,3 @@ class _History:
 
 def _is_of_delta_rs(uri: str, options: dict[str, str] | None) -> bool:
     return written_by_delta_rs(DeltaTable(uri, storage_options=options))
-
-
-def summary(done: list[Upkept]) -> str:
-    """Return what upkeep did as a few words."""
-    return (
-        f"{len(done)} tables, {sum(one.expired_days for one in done)} days expired, "
-        f"{sum(one.compacted_files for one in done)} small files put together, "
-        f"{sum(one.deleted_files for one in done)} files of samples deleted"
-    )

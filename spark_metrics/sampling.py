@@ -70,12 +70,15 @@ class Reader:
         if self._table.carried:
             # A row that is complete by itself says nothing of later polls.
             inside &= pl.col("run").is_not_null() | (time >= start - self._reach)
-        if self._share.column not in self._names:
-            return files.collect(self._names, inside)
-        wanted = self._share.contains()
+        if self._share.column in self._names:
+            wanted = self._share.contains()
+            if self._table.carried:
+                wanted |= pl.col("mark") == POLL
+            inside &= wanted
         if self._table.carried:
-            wanted |= pl.col("mark") == POLL
-        return files.collect(self._names, inside & wanted)
+            return files.collect(self._names, inside)
+        rows = files.collect(dict.fromkeys((*self._names, *self._table.identity)), inside)
+        return self._table.distinct(rows).select(*self._names)
 
 
 def begin(table: Table, since: datetime) -> datetime:

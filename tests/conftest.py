@@ -1,12 +1,16 @@
-"""Fixtures that tests of several folders share: a real Kafka cluster and names on it."""
+"""What tests of several folders share: Kafka, a browser, and which tests run today."""
 
 from __future__ import annotations
 
+import shutil
 import time
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+from playwright.sync_api import Browser, sync_playwright
 
 from demo.archive import ensure_class_archive
 from demo.cluster import KafkaCluster
@@ -14,9 +18,77 @@ from demo.workload.service import Workload
 from runtime.errors import JarsError, JavaError
 from runtime.java import Java, find_java
 from runtime.processes import tail
+from tests.selection import PARTS, runs_on, today
+from tests.servers.s3 import S3Server, running_s3
 from tests.support import Names, eventually, unavailable
 
 TEST_HEAP_MB = 96
+# Members of the newer protocols learn of their partitions at a heartbeat, every five seconds.
+QUICK_GROUPS = {
+    f"group.{kind}.{limit}heartbeat.interval.ms": "1000"
+    for kind in ("consumer", "share", "streams")
+    for limit in ("", "min.")
+}
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("headroom")
+    group.addoption("--all", action="store_true", help="run every exhaustive test")
+    group.addoption(
+        "--day", type=int, help="run the exhaustive tests of that day of the year (default: today)"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # A busy machine is no fault of an example that takes long on it.
+    settings.register_profile("without deadlines", deadline=None)
+    settings.load_profile("without deadlines")
+    if config.option.day is None:  # set once: workers that run tests in parallel are told it
+        config.option.day = today()
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    if config.option.all:
+        return "exhaustive tests: all"
+    day = config.option.day
+    return (
+        f"exhaustive tests: part {day % PARTS + 1} of {PARTS}, that of day {day} of the year "
+        "(again with --day, all with --all)"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the exhaustive tests of other days, but for those named on the command line."""
+    if config.option.all or any("::" in argument for argument in config.args):
+        return
+    day = config.option.day
+    others = [
+        item
+        for item in items
+        if item.get_closest_marker("exhaustive") and not runs_on(item.nodeid, day)
+    ]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if item not in set(others)]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the time of each folder, its set-ups included."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                folder = "/".join(report.nodeid.split("/")[:-1][:3])
+                seconds[folder] += report.duration
+    terminalreporter.section("time by folder")
+    for folder, spent in sorted(seconds.items(), key=lambda each: -each[1]):
+        terminalreporter.line(f"{spent:7.1f} s  {folder}")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -59,7 +131,9 @@ def kafka_cluster(
 ) -> Iterator[KafkaCluster]:
     """Three real brokers for the whole session. Whoever breaks one puts it right again."""
     folder = tmp_path_factory.mktemp("kafka")
-    cluster = KafkaCluster(folder, brokers=3, heap_mb=TEST_HEAP_MB, java=kafka_java)
+    cluster = KafkaCluster(
+        folder, brokers=3, heap_mb=TEST_HEAP_MB, java=kafka_java, properties=QUICK_GROUPS
+    )
     cluster.start()
     try:
         yield cluster
@@ -112,3 +186,22 @@ def demo_workload(kafka_cluster: KafkaCluster) -> Iterator[Workload]:
         )
         workload.pause()
         yield workload
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium; without one the test is left out (in CI: fails)."""
+    path = shutil.which("chromium")
+    if path is None:
+        unavailable("Chromium is not installed: apt-get install chromium")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGUMENTS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def s3(java: Java, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """An object store for the whole session; each test has a bucket. Who kills it starts it."""
+    with running_s3(java, tmp_path_factory.mktemp("s3")) as server:
+        yield server

@@ -12,8 +12,13 @@ from typing import NoReturn, TypeVar
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from deltalake import DeltaTable
 
+from config.storage import RetentionSettings
 from demo.cluster import KafkaCluster
+from lake.schema import Table
+from lake.store import Lake
+from lake.upkeep import keep_up
 
 T = TypeVar("T")
 
@@ -24,6 +29,23 @@ COORDINATOR_MOVES = {
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError._WAIT_COORD,  # noqa: SLF001 (librdkafka names its own codes so)
 }
+
+
+FOR_EVER = RetentionSettings(raw_days=None, minute_days=None, hour_days=None)
+
+
+def compact(lake: Lake, table: Table) -> None:
+    """Put the small files of a table together, and delete nothing of it."""
+    assert keep_up(table, lake.uri(table), lake.options, FOR_EVER) is not None
+
+
+def double(lake: Lake, table: Table) -> None:
+    """Store every row of a table twice, as two compactions at once do without a fence."""
+    handles = [DeltaTable(lake.uri(table)) for _ in range(2)]
+    for handle in handles:
+        handle.optimize.compact()
+    rows = DeltaTable(lake.uri(table)).count()
+    assert rows == 2 * handles[0].count()
 
 
 def in_ci() -> bool:
@@ -47,11 +69,12 @@ def eventually(
     """Ask until there is a truthy answer, and return it; fail at the deadline.
 
     Args:
-        ask: The question; asked about five times a second.
+        ask: The question; asked often at first, and later five times a second.
         timeout_seconds: The deadline.
         what: What is missing, for the failure; a function says it when that is known.
     """
     deadline = time.monotonic() + timeout_seconds
+    pause = 0.02
     while True:
         answer = ask()
         if answer:
@@ -59,7 +82,8 @@ def eventually(
         if time.monotonic() > deadline:
             missing = what if isinstance(what, str) else what()
             pytest.fail(f"no {missing} after {timeout_seconds:.0f} s; last answer: {answer!r}")
-        time.sleep(0.2)
+        time.sleep(pause)
+        pause = min(0.2, pause * 1.5)
 
 
 @dataclass

@@ -71,6 +71,9 @@ class Sender:
             except AlertingError as error:
                 _log.error("%s: %s", self._settings.name, error)
                 busy = False
+            except Exception as error:  # a fault of ours must not end the thread
+                _log.error("%s: a fault: %s", self._settings.name, type(error).__name__)
+                busy = False
             if not busy:
                 self._woken.wait(_LOOK_SECONDS)
                 self._woken.clear()

@@ -13,21 +13,21 @@ from app.charts.spans import span_chart
 from app.format import age, escape
 from app.tables import Column
 from app.view import current
-from config.errors import ConfigError
 
 view = current()
 now = view.now.timestamp()
 store = None
 try:
     store = alertstore.open_store(view)
-    windows = alertstore.rules(view).maintenance
+    rules = alertstore.rules(view)
     alerts = store.alerts() if store else {}
     silences = store.silences(now) if store else []
     acknowledged = store.acknowledgements() if store else {}
     service = store.noted(SERVICE) if store else None
     history = store.history(view.range.start(view.now).timestamp()) if store else []
     health = store.health() if store else []
-except (AlertingError, ConfigError) as error:
+    problems = alertstore.problems(view, store, rules)
+except AlertingError as error:
     components.headline("Alerts cannot be shown")
     st.error(escape(str(error)), icon=":material/database_off:")
     st.stop()
@@ -40,7 +40,7 @@ if store is None:
 
 firing = active(alerts.values())
 pending = [alert for alert in alerts.values() if alert.state is State.PENDING]
-silenced = {alert.id for alert in firing if is_quiet(alert, silences, windows, now)}
+silenced = {alert.id for alert in firing if is_quiet(alert, silences, rules.maintenance, now)}
 causes = {alert.fingerprint: alert.what for alert in alerts.values()}
 components.headline(*map(escape, alertpage.sentence(firing, len(pending), len(silenced), service)))
 evaluated = alertpage.service_age(service, view.now)
@@ -56,6 +56,7 @@ if evaluated is None or evaluated > 4 * interval:
 failures = (service or {}).get("failures") or {}
 for cluster, failure in failures.items() if isinstance(failures, dict) else ():
     st.error(f"**{escape(cluster)}** could not be evaluated: {escape(failure)}")
+components.show_left_out(problems)
 
 severities = list(alertpage.SEVERITY_LOOKS.values())
 columns = {

@@ -1,10 +1,8 @@
 """Is data safe?"""
 
-import polars as pl
 import streamlit as st
 
-from alerting import facts
-from app import brokerpage, components, pages, queries, tables, topictable
+from app import brokerpage, components, pages, present, queries, tables, topictable
 from app.axis import page_axis
 from app.charts.fields import stacked_bars
 from app.charts.lines import Line, columns_chart
@@ -12,43 +10,27 @@ from app.format import clock, escape, exact, size
 from app.overview import broker_events
 from app.tables import Column
 from app.view import current
+from lake.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK
 from lake.errors import LakeError
-from lake.tables import BROKERS, PARTITIONS
 
 LISTED = 500
 
 view = current()
-brokers = partitions = None
-errors: list[LakeError] = []
 try:
-    brokers = queries.newest(view, BROKERS)
+    cluster = present.rows(view, CLUSTER_STATUS)
+    brokers = brokerpage.with_names(present.rows(view, BROKER_STATUS))
 except LakeError as error:
-    errors.append(error)
-try:
-    partitions = queries.newest(view, PARTITIONS)
-except LakeError as error:
-    errors.append(error)
-
-nothing = queries.no_rows
-fact = facts.cluster_fact(
-    view.cluster,
-    brokers if brokers is not None else nothing(BROKERS),
-    partitions if partitions is not None else nothing(PARTITIONS),
-)
-components.headline(*map(escape, brokerpage.sentence(fact)))
-for unreadable in errors:
-    components.show_broken(unreadable)
+    components.headline("The brokers cannot be shown")
+    components.show_broken(error)
+    st.stop()
+components.headline(*map(escape, brokerpage.sentence(cluster)))
 
 with components.guarded():
-    if brokers is not None and brokers.is_empty():
+    if brokers.is_empty():
         components.nothing("No poll has read the brokers yet; Collection health shows why.")
-    elif brokers is not None:
-        held = brokerpage.by_broker(
-            brokers, partitions if partitions is not None else nothing(PARTITIONS)
-        )
-        recent = queries.recent(view, BROKERS)
+    else:
         with st.grid(4, min_column_width=220, gap="small"):
-            for row in held.head(24).iter_rows(named=True):
+            for row in brokers.head(24).iter_rows(named=True):
                 with st.container(border=True, height="stretch", gap="xsmall"):
                     with st.container(horizontal=True, horizontal_alignment="distribute"):
                         st.markdown(f"**{row['name']}**", width="content")
@@ -56,7 +38,9 @@ with components.guarded():
                     lines = []
                     if row["is_controller"]:
                         lines.append("controller")
-                    lines.append(f"{exact(row['leading'])} leaders, {exact(row['held'])} replicas")
+                    lines.append(
+                        f"{exact(row['leaders'])} leaders, {exact(row['replicas'])} replicas"
+                    )
                     disk = size(row["log_bytes"])
                     if row["disk_free_bytes"] is not None:
                         disk += f", {size(row['disk_free_bytes'])} free"
@@ -65,16 +49,13 @@ with components.guarded():
                     lines.append(f"{where}, rack {escape(row['rack'] or 'not set')}")
                     st.caption("  \n".join(lines))
                     if row["is_alive"] is False:
-                        since = facts.since_when(
-                            recent.filter(pl.col("broker_id") == row["broker_id"]),
-                            facts.is_missing,
-                        )
-                        if since is not None:
-                            st.markdown(f"since **{clock(since, view.zone, now=view.now)}**")
+                        if row["missing_since"] is not None:
+                            since = clock(row["missing_since"], view.zone, now=view.now)
+                            st.markdown(f"since **{since}**")
                     elif row["unknown_reason"]:
                         st.caption(f":violet[{escape(row['unknown_reason'])}]")
-        if held.height > 24:
-            st.caption(f"24 of {held.height} brokers; the chart below has all of them")
+        if brokers.height > 24:
+            st.caption(f"24 of {brokers.height} brokers; the chart below has all of them")
 
 with components.section(
     "Partitions at risk",
@@ -107,26 +88,23 @@ with components.section(
         note=history.note,
     )
 
-if partitions is not None and partitions.is_empty():
-    components.nothing("No poll has read the partitions yet; Collection health shows why.")
-elif partitions is not None:
-    left, right = st.columns([3, 2], gap="medium")
+left, right = st.columns([3, 2], gap="medium")
+if brokers["replicas"].count():
     with left, components.section("Leaders and replicas by broker"):
-        if brokers is not None and not brokers.is_empty():
-            components.chart(
-                stacked_bars(
-                    brokerpage.by_broker(brokers, partitions),
-                    label="name",
-                    parts={"leading": "leaders", "following": "followers"},
-                    colours=[view.palette.series[0], view.palette.others],
-                    palette=view.palette,
-                    y_title="partitions",
-                    height=230,
-                ),
-                key="brokers-leaders",
-                alt="Partitions that each broker leads and follows",
-                note=brokerpage.preferred_share(partitions),
-            )
+        components.chart(
+            stacked_bars(
+                brokers,
+                label="name",
+                parts={"leaders": "leaders", "followers": "followers"},
+                colours=[view.palette.series[0], view.palette.others],
+                palette=view.palette,
+                y_title="partitions",
+                height=230,
+            ),
+            key="brokers-leaders",
+            alt="Partitions that each broker leads and follows",
+            note=brokerpage.preferred_share(cluster),
+        )
     with (
         right,
         components.section(
@@ -134,55 +112,53 @@ elif partitions is not None:
             help_text="Counted from the in-sync replicas as they are now.",
         ),
     ):
-        if brokers is not None:
-            tables.show(
-                brokerpage.if_one_more_fails(brokers, partitions),
-                {
-                    "broker": Column("fails"),
-                    "offline": Column("offline", "count", help="It holds the last replica."),
-                    "refused": Column(
-                        "below min ISR", "count", help="Producers with acks=all are refused."
-                    ),
-                },
-                view=view,
-                key="brokers-whatif",
-                alt="Partitions that would go offline or below min ISR if a broker failed",
-                noun="brokers",
-            )
-    with components.section("Partitions, the worst first"):
-        rows = brokerpage.with_places(partitions)
-        bad = rows.filter(pl.col("state") != "in sync")
-        if bad.is_empty():
-            components.nothing(
-                f"All {exact(rows.height)} partitions are in sync.", icon=":material/check:"
-            )
-        else:
-            tables.show(
-                bad.head(LISTED).with_columns(
-                    brokerpage.as_text("replicas"),
-                    brokerpage.as_text("in_sync_replicas"),
-                    brokerpage.as_text("lacking"),
+        tables.show(
+            brokers.filter("is_alive"),
+            {
+                "name": Column("fails"),
+                "offline_if_lost": Column("offline", "count", help="It holds the last replica."),
+                "refused_if_lost": Column(
+                    "below min ISR", "count", help="Producers with acks=all are refused."
                 ),
-                {
-                    "topic": Column("topic", width=190, opens=(pages.TOPIC, "topic")),
-                    "partition": Column("partition", "count"),
-                    "label": Column(
-                        "state",
-                        "status",
-                        looks=list(topictable.REPLICATION.values()),
-                        width=135,
-                    ),
-                    "leader": Column("leader", "count", unknown="none"),
-                    "preferred_leader": Column("preferred", "count"),
-                    "replicas": Column("replicas"),
-                    "in_sync_replicas": Column("in sync"),
-                    "lacking": Column("not in sync"),
-                    "min_in_sync_replicas": Column("min ISR", "count"),
-                    "unknown_reason": Column("what is not known", unknown="", width="large"),
-                },
-                view=view,
-                key="brokers-partitions",
-                alt="Partitions that are not in sync, the worst first",
-                total=rows.height,
-                noun="partitions; the others are in sync",
-            )
+            },
+            view=view,
+            key="brokers-whatif",
+            alt="Partitions that would go offline or below min ISR if a broker failed",
+            noun="brokers",
+        )
+with components.section("Partitions, the worst first"):
+    at_risk = brokerpage.with_labels(present.rows(view, PARTITIONS_AT_RISK))
+    partitions = cluster["partitions"].to_list()
+    if partitions in ([], [None]):
+        components.nothing("No poll has read the partitions yet; Collection health shows why.")
+    elif at_risk.is_empty():
+        components.nothing(
+            f"All {exact(partitions[0])} partitions are in sync.", icon=":material/check:"
+        )
+    else:
+        tables.show(
+            at_risk.head(LISTED).with_columns(
+                brokerpage.as_text("replicas"),
+                brokerpage.as_text("in_sync_replicas"),
+                brokerpage.as_text("lacking"),
+            ),
+            {
+                "topic": Column("topic", width=190, opens=(pages.TOPIC, "topic")),
+                "partition": Column("partition", "count"),
+                "label": Column(
+                    "state", "status", looks=list(topictable.REPLICATION.values()), width=135
+                ),
+                "leader": Column("leader", "count", unknown="none"),
+                "preferred_leader": Column("preferred", "count"),
+                "replicas": Column("replicas"),
+                "in_sync_replicas": Column("in sync"),
+                "lacking": Column("not in sync"),
+                "min_in_sync_replicas": Column("min ISR", "count"),
+                "unknown_reason": Column("what is not known", unknown="", width="large"),
+            },
+            view=view,
+            key="brokers-partitions",
+            alt="Partitions that are not in sync, the worst first",
+            total=at_risk.height,
+            noun="partitions at risk; the others are in sync",
+        )

@@ -3,19 +3,19 @@
 import polars as pl
 import streamlit as st
 
-from app import components, deadletters, decisions, pages, queries, samples, tables
+from app import components, deadletters, pages, present, queries, tables
 from app.axis import broker_marks, page_axis
 from app.charts.lines import series_chart
 from app.format import duration, escape, exact, rate, share, thin
 from app.tables import Column
 from app.view import current
+from lake.current import TOPIC_STATUS
 from lake.errors import LakeError
-from lake.tables import PARTITIONS
 from scaling.retention import ACT_WITHIN_SECONDS
 
 view = current()
 try:
-    rows = decisions.dead_letters(view)
+    rows = queries.dead_letters(view)
 except LakeError as error:
     components.headline("The dead letters cannot be shown")
     components.show_broken(error)
@@ -32,8 +32,8 @@ if rows.is_empty():
 
 origins = pl.DataFrame(schema={"topic": pl.String, "arrival": pl.Float64})
 with components.guarded():
-    rates = samples.latest_rates(queries.recent(view, PARTITIONS))
-    origins = rates.group_by("topic").agg(samples.known_sum("arrival_per_second").alias("arrival"))
+    topics = present.rows(view, TOPIC_STATUS)
+    origins = topics.select("topic", pl.col("arrival_per_second").alias("arrival"))
 table = deadletters.table_rows(rows, origins, view.now)
 components.headline(*map(escape, deadletters.sentence(rows)))
 

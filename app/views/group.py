@@ -1,31 +1,36 @@
 """Why is a group late, and what will happen?"""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import polars as pl
 import streamlit as st
 
+from alerting.facts import at_newest_poll
+from alerting.samples import Status
 from app import (
-    advice,
     components,
-    decisions,
+    currentadvice,
     expected,
     grouppage,
     grouptable,
     pages,
+    present,
     queries,
+    samples,
     tables,
 )
 from app.axis import broker_marks, page_axis
 from app.charts.fields import heatmap
 from app.charts.lines import Line, columns_chart
-from app.format import clock, duration, escape, exact, rate, short, thin
+from app.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
 from app.groups import LATE, LOOKS
 from app.tables import NEVER, NONE, Column
 from app.view import current
+from lake.current import GROUP_PARTITION_STATUS, GROUP_STATUS
 from lake.errors import LakeError
-from lake.tables import GROUP_OFFSETS, GROUPS
-from scaling.recommend import recommend_group
+from lake.tables import GROUP_MEMBERS, GROUP_OFFSETS, GROUPS
+from scaling.model import Subject
 
 NEUTRAL_SECONDS = 60.0
 DELAYS_LACK = (
@@ -33,30 +38,34 @@ DELAYS_LACK = (
     "old its oldest message is."
 )
 
+ASKED = "group-asked"
+
 view = current()
 try:
-    known = decisions.group_facts(view)
+    known = present.rows(view, GROUP_STATUS)
 except LakeError as error:
     components.headline("The group cannot be shown")
     components.show_broken(error)
     st.stop()
 
-asked = st.query_params.get("group")
+# A name that is not known leaves the address when the page is drawn again.
+asked = st.query_params.get("group") or st.session_state.get(ASKED)
 heading, choice = st.columns([3, 1.4], vertical_alignment="center")
 with choice:
     group = st.selectbox(
         "Group",
-        list(known),
+        known["group"].sort().to_list(),
         index=None,
         key="group",
         bind="query-params",
         placeholder="choose a group",
         label_visibility="collapsed",
     )
+st.session_state[ASKED] = asked if group is None else None
 if group is None:
     with heading:
         components.headline("Which group?" if not asked else "This group is not known")
-    if asked and asked not in known:
+    if asked and asked not in known["group"]:
         components.nothing(
             f"The newest poll did not find the group {escape(asked)}: it has no committed offsets, "
             "was deleted, or could not be read. The list on the right holds those that are there."
@@ -64,72 +73,75 @@ if group is None:
     pages.link(pages.GROUPS, "All consumer groups", icon=":material/arrow_back:")
     st.stop()
 
-facts = known[group]
-status, numbers = facts.status, facts.status.numbers
+row = (
+    known.filter(pl.col("group") == group)
+    .with_columns(grouptable.drain_seconds().alias("drain_seconds"))
+    .row(0, named=True)
+)
+status = Status(row["status"])
 with heading, st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(group), anchor=False, width="content")
-    components.badge(LOOKS[status.status])
+    components.badge(LOOKS[status])
 
 since = ""
-if status.since is not None:
-    when = clock(decisions.moment(status.since), view.zone, now=view.now)
-    since = f" Since{' before' if status.began_before_window else ''} **{when}**."
-deadline = next((one for one in decisions.deadlines(view) if one.group == group), None)
+if row["since"] is not None and status is not Status.OK:
+    when = clock(row["since"], view.zone, now=view.now)
+    since = f" Since{' before' if row['since_at_least'] else ''} **{when}**."
 retention = ""
-if deadline is not None:
-    left = duration(deadline.at - view.now.timestamp())
-    where = f"{deadline.topic}-{deadline.partition}"
+if row["data_loss_at"] is not None:
+    left = duration(max(0.0, (row["data_loss_at"] - view.now).total_seconds()))
+    where = f"{row['data_loss_topic']}-{row['data_loss_partition']}"
     retention = f" Retention reaches {escape(where)} in **{left}**."
-st.markdown(f"{escape(thin(status.reason))}{since}{retention}")
+st.markdown(f"{escape(thin(row['reason'] or ''))}{since}{retention}")
 
-drain = grouptable.drain_seconds(status)
+drain = row["drain_seconds"]
 with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
         "Lag",
-        short(numbers.lag),
-        delta=f"{exact(status.unknown_partitions)} unknown"
-        if status.unknown_partitions
+        short(row["lag"]),
+        delta=f"{exact(row['unknown_partitions'])} unknown"
+        if row["unknown_partitions"]
         else "messages waiting",
-        colour="violet" if status.unknown_partitions else "off",
+        colour="violet" if row["unknown_partitions"] else "off",
         help_text="Log end minus committed offset, over all partitions that are known.",
     )
     components.tile(
         "Time lag",
-        duration(numbers.behind_seconds),
+        duration(row["time_lag_seconds"]),
         delta="oldest unread",
         help_text="Time since the oldest message was appended that the group has not read.",
     )
-    components.tile("Arriving", rate(numbers.arrival_per_second), delta="for this group")
-    components.tile("Consumed", rate(numbers.consumption_per_second), delta="committed")
+    components.tile("Arriving", rate(row["arrival_per_second"]), delta="for this group")
+    components.tile("Consumed", rate(row["consumption_per_second"]), delta="committed")
     components.tile(
         "Drained in",
         "never"
         if drain == NEVER
         else "nothing waits"
-        if drain == NONE and numbers.lag == 0
+        if drain == NONE and row["lag"] == 0
         else "steady"
         if drain == NONE
         else duration(drain),
         delta="it grows" if drain == NEVER else "at these rates",
-        colour="orange" if drain == NEVER and status.status in LATE else "off",
+        colour="orange" if drain == NEVER and status in LATE else "off",
         help_text="Lag divided by what is consumed beyond what arrives.",
     )
     components.tile(
         "Members",
-        exact(facts.members),
-        delta=f"{exact(facts.idle_members)} idle"
-        if facts.idle_members
+        exact(row["members"]),
+        delta=f"{exact(row['idle_members'])} idle"
+        if row["idle_members"]
         else "none idle"
-        if facts.idle_members == 0
+        if row["idle_members"] == 0
         else "idle: unknown",
-        colour="orange" if facts.idle_members else "off",
+        colour="orange" if row["idle_members"] else "off",
         help_text="Consumers in the group; an idle one holds no partition.",
     )
 
 left_side, right_side = st.columns([3, 2], gap="medium")
 with components.guarded():
     partitions = queries.partition_history(view, group)
-    whole = queries.group_history(view, group)
+    whole = queries.group_history(view, [group])
     history = replace(whole, frame=grouppage.with_whole_delays(whole.frame, partitions.frame))
     events = broker_marks(view)
     first = min((one for one in (history.first, partitions.first) if one), default=None)
@@ -180,8 +192,7 @@ with components.guarded():
             expected.draw(view, "group", group)
     with right_side:
         with components.section("Advice"):
-            for position, one in enumerate(recommend_group(facts)):
-                advice.card(one, key=f"advice-{position}")
+            currentadvice.draw(view, Subject.GROUP, group)
         rows, total = grouppage.heat_rows(partitions.frame)
         # A delay longer than the collectors have watched is unknown: then the counts tell more.
         by_time = not grouppage.lacks_delays(rows)
@@ -203,7 +214,9 @@ with components.guarded():
                         unit=None if by_time else "messages",
                         neutral=NEUTRAL_SECONDS
                         if by_time
-                        else grouppage.neutral_lag(facts, NEUTRAL_SECONDS),
+                        else grouppage.neutral_lag(
+                            row["arrival_per_second"], row["partitions"] or 0, NEUTRAL_SECONDS
+                        ),
                     ),
                     key="group-heat",
                     alt=f"Lag of each partition of {group} over time",
@@ -212,23 +225,35 @@ with components.guarded():
                     else None,
                 )
 
+samples_of = offsets = queries.no_rows(GROUP_OFFSETS)
+decided = queries.no_rows(GROUP_PARTITION_STATUS)
+with components.guarded():
+    samples_of = queries.recent_of(view, GROUP_OFFSETS, "group", group)
+    offsets = at_newest_poll(samples_of)
+    decided = present.rows(view, GROUP_PARTITION_STATUS).filter(pl.col("group") == group)
+
 with components.section("Members"):
-    members = decisions.members(view).filter(pl.col("group") == group)
-    if facts.members == 0:
+    # A poll that could not read the members leaves those of earlier ones.
+    known_at = row["observed_at"] - timedelta(seconds=2 * view.interval_seconds)
+    members = at_newest_poll(queries.recent_of(view, GROUP_MEMBERS, "group", group)).filter(
+        pl.col("observed_at") >= known_at
+    )
+    rates = samples.latest_rates(samples_of, "committed", "consumption_per_second")
+    if row["members"] == 0:
         components.nothing("The group has no member.", icon=":material/person_off:")
     elif members.is_empty():
         components.nothing("The members could not be read.", icon=":material/help:")
     else:
         tables.show(
-            grouppage.member_rows(facts, members),
+            grouppage.member_rows(members, offsets, decided, rates),
             {
                 "client_id": Column("client", width=180),
                 "does": Column("does", help="An idle member holds no partition."),
                 "assigned_partitions": Column("partitions", "count"),
-                "consumption": Column("consumed", "rate"),
+                "consumption_per_second": Column("consumed", "rate"),
                 "load": Column("share of the load", "share"),
                 "lag": Column("lag", "count"),
-                "behind_seconds": Column("time lag", "duration"),
+                "time_lag_seconds": Column("time lag", "duration"),
                 "host": Column("host"),
                 "instance_id": Column(
                     "static id", unknown="", help="group.instance.id, where it is set."
@@ -241,14 +266,13 @@ with components.section("Members"):
         )
 
 with components.section("Partitions"):
-    offsets = queries.newest(view, GROUP_OFFSETS).filter(pl.col("group") == group)
-    table = grouppage.partition_rows(facts, offsets, view.now)
+    table = grouppage.partition_rows(decided, offsets, view.now)
     columns = {
         "topic": Column("topic", pinned=True, opens=(pages.TOPIC, "topic")),
         "partition": Column("partition", "count"),
         "label": Column("status", "status", looks=list(LOOKS.values()), width=125),
         "lag": Column("lag", "count"),
-        "behind_seconds": Column("time lag", "duration"),
+        "time_lag_seconds": Column("time lag", "duration"),
         "committed": Column("committed", "count"),
         "log_end": Column("log end", "count"),
         "lost_messages": Column(
@@ -257,8 +281,8 @@ with components.section("Partitions"):
         "commit_age_seconds": Column(
             "last commit", "duration", help="Time since the group last committed here."
         ),
-        "member": Column("member", unknown="nobody" if facts.members is not None else "unknown"),
-        "why": Column("why", width="large"),
+        "member": Column("member", unknown="nobody" if row["members"] is not None else "unknown"),
+        "reason": Column("why", unknown="", width="large"),
         "unknown_reason": Column("what is not known", unknown="", width="large"),
     }
     for optional in ("unknown_reason", "commit_age_seconds"):
@@ -277,22 +301,21 @@ with components.section("Partitions"):
         st.caption(escape(note))
 
 with components.guarded(), st.expander("Raw facts"):
-    row = queries.newest(view, GROUPS).filter(pl.col("group") == group)
-    if not row.is_empty():
-        raw = row.row(0, named=True)
+    raw = at_newest_poll(queries.recent_of(view, GROUPS, "group", group))
+    for facts in raw.iter_rows(named=True):
         st.markdown(
             "\n".join(
-                f"- {name}: **{'unknown' if raw[column] is None else escape(str(raw[column]))}**"
-                for name, column in (
-                    ("state", "state"),
-                    ("type", "type"),
-                    ("assignor", "protocol"),
-                    ("coordinator", "coordinator"),
-                    ("kind", "kind"),
+                f"- {name}: **{UNKNOWN if value is None else escape(str(value))}**"
+                for name, value in (
+                    ("state", facts["state"]),
+                    ("type", facts["type"]),
+                    ("assignor", facts["protocol"]),
+                    ("coordinator", facts["coordinator"]),
+                    ("kind", facts["kind"]),
                 )
             )
         )
-        if raw["unknown_reason"]:
-            st.markdown(f"Not known: {escape(raw['unknown_reason'])}")
-    for topic in grouppage.topics_of(facts):
+        if facts["unknown_reason"]:
+            st.markdown(f"Not known: {escape(facts['unknown_reason'])}")
+    for topic in row["topics"] or ():
         pages.link(pages.TOPIC, f"Topic {escape(topic)}", {"topic": topic})

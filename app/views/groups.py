@@ -2,39 +2,30 @@
 
 import streamlit as st
 
-from app import components, decisions, grouptable, pages, queries, tables
-from app.axis import page_axis
-from app.charts.lines import series_chart
+from app import components, grouptable, pages, present, queries, tables
 from app.format import count, escape
 from app.groups import LOOKS
 from app.tables import Column
 from app.view import current
+from lake.current import GROUP_STATUS
 from lake.errors import LakeError
+
+SHOWN = 200
 
 view = current()
 try:
-    facts = decisions.group_facts(view)
+    known = present.rows(view, GROUP_STATUS)
+    unreadable = present.unreadable(view)
 except LakeError as error:
     components.headline("What the groups do now cannot be told")
     components.show_broken(error)
-    with components.section("Lag by group"):
-        past = queries.group_history(view)
-        components.chart(
-            series_chart(
-                past.frame,
-                by="group",
-                value="lag",
-                axis=page_axis(view, past.first, step_seconds=past.step_seconds),
-                palette=view.palette,
-                step_seconds=past.step_seconds,
-                y_title="messages waiting",
-            ),
-            key="groups-past",
-            alt="Messages waiting over time by group",
-            note=past.note,
-        )
     st.stop()
-if not facts:
+if known.is_empty() and unreadable:
+    components.headline("What the groups do now cannot be told")
+    for broken in unreadable:
+        components.show_broken(broken)
+    st.stop()
+if known.is_empty():
     components.headline("No consumer group is known")
     components.nothing(
         "The newest poll found no group with committed offsets. Groups appear here by themselves "
@@ -42,13 +33,11 @@ if not facts:
     )
     st.stop()
 
-title, detail = grouptable.sentence({group: fact.status for group, fact in facts.items()})
+title, detail = grouptable.sentence(known)
 components.headline(title, escape(detail))
-
-trend = None
-with components.guarded():
-    trend = queries.group_history(view).frame
-rows = grouptable.rows(facts, trend)
+for broken in unreadable:
+    components.show_broken(broken)
+rows = grouptable.rows(known)
 
 search, status_filter, kind_filter = st.columns([2, 3, 2], vertical_alignment="bottom")
 with search:
@@ -60,10 +49,10 @@ with search:
     )
 with status_filter:
     seen = set(rows["status"].to_list())
-    present = [status for status in LOOKS if status.value in seen]
+    statuses = [status for status in LOOKS if status.value in seen]
     chosen = st.multiselect(
         "Status",
-        present,
+        statuses,
         format_func=lambda status: LOOKS[status].label,
         key="groups-status",
         placeholder="every status",
@@ -75,17 +64,22 @@ with kind_filter:
 found = grouptable.filtered(rows, search=wanted or "", statuses=chosen, kinds=kind)
 quiet = found.filter(grouptable.is_quiet())
 busy = found.filter(~grouptable.is_quiet())
+shown = busy.head(SHOWN)
+trend = None
+with components.guarded():
+    trend = queries.group_history(view, shown["group"].to_list()).frame
+shown = grouptable.with_trends(shown, trend)
 
 columns = {
     "group": Column("group", width=170, opens=(pages.GROUP, "group"), pinned=True),
     "label": Column("status", "status", looks=list(LOOKS.values()), width=125),
     "lag": Column("lag", "count", help="Messages that wait: log end minus committed offset."),
-    "behind_seconds": Column(
+    "time_lag_seconds": Column(
         "time lag", "duration", help="How old the oldest message is that was not read yet."
     ),
     "trend": Column("trend", "trend", help="Lag in the chosen time range.", width=90),
-    "arrival": Column("arriving", "rate"),
-    "consumption": Column("consumed", "rate"),
+    "arrival_per_second": Column("arriving", "rate"),
+    "consumption_per_second": Column("consumed", "rate"),
     "drain_seconds": Column(
         "drained in",
         "duration",
@@ -93,13 +87,13 @@ columns = {
         never="grows",
     ),
     "members": Column("members", "count"),
-    "idle": Column("idle", "count", width=75, help="Members that hold no partition."),
+    "idle_members": Column("idle", "count", width=75, help="Members that hold no partition."),
     "partitions": Column("partitions", "count"),
     "unknown_partitions": Column(
         "unread", "count", help="Partitions whose lag is unknown: it is missing in the lag."
     ),
     "kind": Column("kind"),
-    "why": Column("why", width="large"),
+    "reason": Column("why", width="large"),
 }
 if found.is_empty():
     components.nothing("No group matches these filters.", icon=":material/filter_alt_off:")
@@ -107,20 +101,22 @@ else:
     if found.height < rows.height:
         st.caption(f"These groups: {grouptable.totals(found)}.")
     tables.show(
-        busy,
+        shown,
         columns,
         view=view,
         key="groups-table",
         alt="Consumer groups with status, lag, rates and members, the worst first",
         total=rows.height,
-        noun="groups",
+        noun="groups, the worst first; a search finds the others"
+        if busy.height > SHOWN
+        else "groups",
         rows_shown=14,
     )
     if not quiet.is_empty():
         with st.expander(f"{count(quiet.height, 'group')} without members and without lag"):
             tables.show(
-                quiet,
-                columns,
+                grouptable.with_trends(quiet.head(SHOWN), None),
+                {name: column for name, column in columns.items() if name != "trend"},
                 view=view,
                 key="groups-quiet",
                 alt="Consumer groups without members for which nothing waits",
@@ -129,7 +125,7 @@ else:
 
 name = st.selectbox(
     "Open a group",
-    found["group"].to_list(),
+    found["group"].head(SHOWN).to_list(),
     index=None,
     key="groups-open",
     placeholder="choose a group to see why",

@@ -7,7 +7,8 @@ import polars as pl
 import streamlit as st
 
 from alerting import facts
-from app import components, healthpage, queries, tables
+from alerting.errors import AlertingError
+from app import alertstore, components, healthpage, queries, tables
 from app.axis import page_axis
 from app.charts.lines import Line, columns_chart, series_chart
 from app.format import escape
@@ -100,6 +101,18 @@ elif collections is not None:
             key="health-durations",
             alt="Duration of each section's collection over time",
         )
+
+with components.section(
+    "Alerting", help_text="Rules, silences and rows of the alert store that are left out."
+):
+    try:
+        store = alertstore.open_store(view)
+        problems = alertstore.problems(view, store, alertstore.rules(view))
+    except AlertingError as error:
+        problems = [str(error)]
+    components.show_left_out(problems)
+    if not problems:
+        components.nothing("Nothing is left out.", icon=":material/check:")
 
 with components.section(
     "History", help_text="The background jobs that turn samples into minutes, hours and days."

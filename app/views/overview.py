@@ -1,106 +1,112 @@
 """Is anything wrong, and what first?"""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import polars as pl
 import streamlit as st
 
-from alerting.attention import AttentionItem, attention, headline
-from app import components, decisions, expected, overview, pages, queries, tables
+from app import components, expected, overview, pages, present, queries, tables
 from app.axis import page_axis
 from app.charts.lines import Line, columns_chart, series_chart
 from app.format import clock, count, duration, escape, exact, rate, short, thin
-from app.groups import LATE
+from app.grouptable import is_late
 from app.history import CLUSTER, DEAD_LETTER, TIME
 from app.tables import Column
 from app.view import current
+from lake.current import CLUSTER_STATUS, GROUP_STATUS, OPEN_ALERTS, RECENT_CHANGES
 
 LISTED, MOST = 4, 10
 NAMED_SERIES = 5
 
 view = current()
-gathered = decisions.gather(view)
-facts = gathered.facts
-found = attention(facts)
-
-first_sentence, _, rest = headline(found, facts).partition(". ")
-if gathered.errors and not found:
+groups = cluster = alerts = None
+with components.guarded():
+    groups = present.rows(view, GROUP_STATUS)
+    cluster = present.rows(view, CLUSTER_STATUS)
+    alerts = present.rows(view, OPEN_ALERTS)
+if groups is None or cluster is None or alerts is None:
     components.headline("What needs you cannot be told")
-else:
-    components.headline(
-        first_sentence.rstrip("."),
-        "Some tables cannot be read: there may be more." if gathered.errors else escape(thin(rest)),
-    )
-for error in gathered.errors:
+    st.stop()
+
+found = overview.causes(alerts)
+title, detail = overview.headline(found, groups, cluster)
+unreadable = present.unreadable(view)
+if unreadable and not found:
+    title = "What needs you cannot be told"
+components.headline(
+    title, "Some tables cannot be read: there may be more." if unreadable else escape(thin(detail))
+)
+for error in unreadable:
     components.show_broken(error)
 
 
-def draw_item(item: AttentionItem) -> None:
-    """Draw an item of the list: how urgent, what, since and until when; why and what to do."""
+def draw_cause(cause: overview.Cause) -> None:
+    """Draw what is wrong: how urgent, what, since and until when; why and what to do."""
+    alert = cause.alert
     with st.container(gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            components.badge(overview.LOOKS[item.severity])
-            st.markdown(f"**{escape(item.what)}**", width="content")
-            if item.since is not None:
-                when = clock(decisions.moment(item.since), view.zone, now=view.now)
+            components.badge(cause.look)
+            st.markdown(f"**{escape(alert['what'])}**", width="content")
+            if alert["since"] is not None:
+                when = clock(alert["since"], view.zone, now=view.now)
                 st.caption(
-                    f"{'before' if item.since_at_least else 'since'} {when}", width="content"
+                    f"{'before' if alert['since_at_least'] else 'since'} {when}", width="content"
                 )
-            hurts = overview.deadline(item, view.now)
+            hurts = overview.deadline(alert, view.now)
             if hurts:
                 st.markdown(hurts, width="content")
-            parameters = {key: text for key, text in item.link.params.items() if key != "cluster"}
-            subject = parameters.get("group") or parameters.get("name")
-            page = item.link.page
-            pages.link(
-                page,
-                f"open {escape(subject)}" if subject else f"open {page.replace('_', ' ')}",
-                parameters,
-            )
+            page, parameters = cause.link
+            subject = next(iter(parameters.values()), None)
+            label = f"open {escape(subject)}" if subject else f"open {page.replace('_', ' ')}"
+            pages.link(page, label, parameters)
         st.markdown(
-            f"{escape(thin(item.why))}  \n:gray[:material/arrow_forward: {escape(item.step)}]"
+            f"{escape(thin(alert['detail']))}  \n"
+            f":gray[:material/arrow_forward: {escape(alert['step'])}]"
         )
-        if item.folded:
+        if cause.symptoms:
             st.caption(
-                f"{count(len(item.folded), 'symptom')} of the same cause",
-                help="\n".join(f"- {escape(thin(text))}" for text in item.folded),
+                f"{count(len(cause.symptoms), 'symptom')} of the same cause",
+                help="\n".join(f"- {escape(thin(text))}" for text in cause.symptoms[:MOST]),
             )
 
 
 if len(view.settings.clusters) > 1:
-    others = [
-        (one.name, decisions.gather(replace(view, cluster=one.name)))
-        for one in view.settings.clusters
-    ]
-    tables.show(
-        overview.cluster_rows([(name, one.facts, one.missing) for name, one in others]),
-        {
-            "cluster": Column("cluster", width=170),
-            "act_now": Column("act now", "count"),
-            "watch": Column("to watch", "count"),
-            "groups": Column("groups", "count"),
-            "lag": Column("lag", "count", help="Unknown where a group's lag is."),
-            "under_replicated": Column("out of sync", "count"),
-            "offline": Column("offline", "count"),
-            "age_seconds": Column("newest poll", "duration", unknown="never"),
-        },
-        view=view,
-        key="overview-clusters",
-        alt="Clusters with what needs somebody, the one with most to do first",
-        noun="clusters",
-    )
+    names = [one.name for one in view.settings.clusters]
+    others = [replace(view, cluster=name) for name in names]
+    with components.guarded():
+        tables.show(
+            overview.cluster_rows(
+                names,
+                pl.concat(present.rows(one, CLUSTER_STATUS) for one in others),
+                pl.concat(present.rows(one, OPEN_ALERTS) for one in others),
+                view.now,
+            ),
+            {
+                "cluster": Column("cluster", width=170),
+                "act_now": Column("act now", "count"),
+                "watch": Column("to watch", "count"),
+                "groups": Column("groups", "count"),
+                "lag": Column("lag", "count", help="Unknown where a group's lag is."),
+                "under_replicated": Column("out of sync", "count"),
+                "offline": Column("offline", "count"),
+                "age_seconds": Column("newest poll", "duration", unknown="never"),
+            },
+            view=view,
+            key="overview-clusters",
+            alt="Clusters with what needs somebody, the one with most to do first",
+            noun="clusters",
+        )
 
 if found:
     with st.container(border=True, gap="small"):
-        for item in found[:LISTED]:
-            draw_item(item)
+        for cause in found[:LISTED]:
+            draw_cause(cause)
         if len(found) > LISTED:
             more = found[LISTED:MOST]
             with st.expander(f"{len(more)} more of {len(found)}, less urgent"):
-                for item in more:
-                    draw_item(item)
-elif not gathered.errors:
+                for cause in more:
+                    draw_cause(cause)
+elif not unreadable:
     components.nothing(
         "No group is late, no partition is at risk, no dead letter waits.", icon=":material/check:"
     )
@@ -110,74 +116,55 @@ with components.guarded():
     course = queries.cluster_history(view).frame
 with components.guarded():
     letters = queries.dead_letter_history(view).frame
-with components.guarded():
-    statuses = {fact.group: fact.status for fact in facts.groups}
-    slowest = max(
-        statuses,
-        key=lambda group: statuses[group].numbers.behind_seconds or -1.0,
-        default=None,
-    )
-    behind = statuses[slowest].numbers.behind_seconds if slowest else None
-    lags = [status.numbers.lag for status in statuses.values()]
-    known_lags = [lag for lag in lags if lag is not None]
-    unknown_groups = sum(1 for status in statuses.values() if status.unknown_partitions)
-    late = sum(status.status in LATE for status in statuses.values())
-    cluster = facts.clusters[0] if facts.clusters else None
-    dead_rate = [fact.arrivals_per_second for fact in facts.dead_letters]
-    known_dead = [one for one in dead_rate if one is not None]
-    idle = sum(fact.idle for fact in facts.idle)
-    idle_known = "groups" not in gathered.missing and bool(statuses)
+if not cluster.is_empty():
+    now = cluster.row(0, named=True)
     grown = overview.growth(course, "lag")
     with st.grid(6, min_column_width=124, gap="small"):
+        slowest = now["slowest_group"]
+        slow = groups.filter(pl.col("group") == slowest, is_late()).height
         components.tile(
             "Slowest group",
-            duration(behind),
-            delta=escape(slowest) if slowest and behind is not None else "no delay is known",
-            colour="red" if slowest and statuses[slowest].status in LATE else "off",
+            duration(now["time_lag_seconds"]),
+            delta=escape(slowest) if slowest else "no delay is known",
+            colour="red" if slow else "off",
             trend=overview.course(course, "time_lag_seconds"),
             help_text="How old the oldest message is that a group has not read yet: the group "
             "that is furthest behind.",
         )
         components.tile(
             "Lag",
-            short(sum(known_lags)) if known_lags else "unknown",
-            delta=f"without {count(unknown_groups, 'group')}"
-            if unknown_groups
-            else grown or ("what is known" if known_lags else "not read"),
-            colour="violet" if unknown_groups else "red" if late else "off",
+            short(now["lag"]),
+            delta=f"without {count(now['incomplete_groups'], 'group')}"
+            if now["incomplete_groups"]
+            else grown or ("what is known" if now["lag"] is not None else "not read"),
+            colour="violet" if now["incomplete_groups"] else "red" if now["late_groups"] else "off",
             trend=overview.course(course, "lag"),
             help_text="Messages that wait, over all groups: log end minus committed offset. "
             "What could not be read is not in it.",
         )
-        arriving = course["arrival_per_second"].drop_nulls()
         components.tile(
             "Arriving",
-            rate(arriving[-1]) if arriving.len() else "unknown",
+            rate(now["arrival_per_second"]),
             delta="all topics",
             trend=overview.course(course, "arrival_per_second"),
             help_text="Messages a second that all topics of the cluster receive.",
         )
-        under = cluster.under_replicated if cluster else None
-        below = cluster.under_min_isr if cluster else None
-        offline = cluster.offline if cluster else None
+        below, offline = now["under_min_isr"], now["offline"]
         components.tile(
             "Out of sync",
-            exact(under),
+            exact(now["under_replicated"]),
             delta=f"{exact(offline)} offline" if offline else f"{exact(below)} below min ISR",
-            colour="red" if below or offline else "orange" if under else "off",
+            colour="red" if below or offline else "orange" if now["under_replicated"] else "off",
             trend=overview.course(course, "under_replicated"),
             help_text="Partitions with fewer in-sync replicas (ISR) than replicas. Below "
             "min.insync.replicas producers with acks=all are refused; offline has no leader.",
         )
+        dead_letter_topics = now["dead_letter_topics"]
         components.tile(
             "Dead letters",
-            rate(sum(known_dead))
-            if known_dead
-            else "unknown"
-            if dead_rate or "dead_letters" in gathered.missing
-            else "none",
-            delta=count(len(dead_rate), "topic") if dead_rate else "no topic is known",
-            colour="orange" if any(known_dead) else "off",
+            "none" if dead_letter_topics == 0 else rate(now["dead_letters_per_second"]),
+            delta=count(dead_letter_topics, "topic") if dead_letter_topics else "no topic is known",
+            colour="orange" if now["dead_letters_per_second"] else "off",
             trend=overview.course(
                 letters.group_by(TIME).agg(pl.col("arrival_per_second").sum()),
                 "arrival_per_second",
@@ -186,29 +173,32 @@ with components.guarded():
         )
         components.tile(
             "Idle consumers",
-            exact(idle if idle_known else None),
-            delta=f"in {count(len(facts.idle), 'group')}" if idle else "in no group",
+            exact(now["idle_members"]),
+            delta=f"in {count(now['idle_groups'], 'group')}"
+            if now["idle_groups"]
+            else "in no group",
             help_text="Members of groups that hold no partition.",
         )
 
 axis = None
 with components.guarded():
-    groups = queries.group_history(view)
+    busiest = groups.sort("lag", descending=True, nulls_last=True)["group"].head(NAMED_SERIES)
+    past = queries.group_history(view, busiest.to_list())
     axis = page_axis(
         view,
-        groups.first,
+        past.first,
         overview.broker_events(course),
-        step_seconds=groups.step_seconds,
+        step_seconds=past.step_seconds,
     )
     left, right = st.columns(2, gap="medium")
     with left, components.section("Lag by group", log_key="overview-log") as log:
         lag_figure = series_chart(
-            groups.frame,
+            past.frame,
             by="group",
             value="lag",
             axis=axis,
             palette=view.palette,
-            step_seconds=groups.step_seconds,
+            step_seconds=past.step_seconds,
             y_title="messages waiting",
             limit=NAMED_SERIES,
             legend_columns=2,
@@ -217,35 +207,32 @@ with components.guarded():
         components.chart(
             lag_figure,
             key="lag-by-group",
-            alt="Messages waiting over time: the groups with the highest lag and the others' sum",
-            note=groups.note,
+            alt="Messages waiting over time: the groups with the highest lag",
+            note=past.note,
         )
     with (
         right,
         components.section(
             "Arriving and consumed",
-            help_text="What arrives for all groups against what they consume. A message that two "
-            "groups read counts twice, on both sides.",
+            help_text="What all topics receive, and what all groups consume: a message that two "
+            "groups read counts twice in the latter.",
         ),
     ):
-        flows = groups.frame.group_by(TIME).agg(
-            pl.col("arrival_per_second", "consumption_per_second").sum()
-        )
         components.chart(
             columns_chart(
-                flows,
+                course,
                 [
                     Line("arrival_per_second", "arriving"),
                     Line("consumption_per_second", "consumed"),
                 ],
                 axis=axis,
                 palette=view.palette,
-                step_seconds=groups.step_seconds,
+                step_seconds=past.step_seconds,
                 y_title="messages a second",
                 height=lag_figure.layout.height,
             ),
             key="flows",
-            alt="Messages a second that arrive for all groups and that they consume, over time",
+            alt="Messages a second that all topics receive and all groups consume, over time",
         )
 
     contributing = expected.contributors(view)
@@ -273,13 +260,13 @@ with components.guarded():
             )
 
     with components.section("Changes in the last hour"):
-        changed = overview.changes(groups.frame, course, since=view.now - timedelta(hours=1))
-        if changed:
+        changed = present.rows(view, RECENT_CHANGES).head(8)
+        if not changed.is_empty():
             st.markdown(
                 "\n".join(
-                    f"- :gray[{clock(change.at, view.zone, now=view.now)}]&nbsp; "
-                    f"{escape(change.text)}"
-                    for change in changed[:8]
+                    f"- :gray[{clock(row['changed_at'], view.zone, now=view.now)}]&nbsp; "
+                    f"{escape(overview.change_sentence(row))}"
+                    for row in changed.iter_rows(named=True)
                 )
             )
         else:

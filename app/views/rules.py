@@ -17,7 +17,6 @@ from app.charts.spans import span_chart
 from app.format import count, escape
 from app.tables import Column
 from app.view import View, current
-from config.errors import ConfigError
 from lake.errors import LakeError
 
 LENGTHS = {"15 minutes": 900.0, "1 hour": 3600.0, "3 hours": 10_800.0}
@@ -38,7 +37,8 @@ try:
     rules = alertstore.rules(view)
     store = alertstore.open_store(view)
     firing = active(store.alerts().values()) if store else []
-except (AlertingError, ConfigError) as error:
+    problems = alertstore.problems(view, store, rules)
+except AlertingError as error:
     components.headline("The rules cannot be shown")
     st.error(escape(str(error)), icon=":material/rule:")
     st.stop()
@@ -46,6 +46,7 @@ except (AlertingError, ConfigError) as error:
 path = view.settings.alerting.rules
 source = f"The default ones, changed by {path.name}." if path else "The default ones, unchanged."
 components.headline(count(len(rules.rules), "rule"), escape(source))
+components.show_left_out(problems)
 tables.show(
     alertpage.rule_rows(rules.rules, firing),
     {

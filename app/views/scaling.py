@@ -1,15 +1,15 @@
 """What should I change, and what if I do not?"""
 
+import polars as pl
 import streamlit as st
 
-from app import advice, components, decisions, pages, queries, scalingpage, whatif
+from app import advice, components, currentadvice, pages, queries, scalingpage, whatif
 from app.format import count, escape, thin
 from app.view import current
 from lake.errors import LakeError
-from lake.tables import CAPACITY, CONNECTORS, DITTO_CONNECTIONS, FORECASTS, QUEUES
-from scaling.advise import advise_sources
-from scaling.model import Kind, Recommendation, Severity, Subject, by_urgency
-from scaling.recommend import recommend_group, recommend_topic
+from lake.tables import CAPACITY, FORECASTS
+from scaling.model import Kind, Severity, Subject
+from scaling.rows import from_row
 
 LINKS = {
     Subject.GROUP: pages.GROUP,
@@ -21,9 +21,7 @@ LINKS = {
 PAGE = 12
 
 view = current()
-found: list[Recommendation] = []
 errors: dict[str, LakeError] = {}
-groups = {}
 
 
 def note(error: LakeError) -> None:
@@ -31,103 +29,91 @@ def note(error: LakeError) -> None:
     errors.setdefault(str(error).partition(":")[0], error)
 
 
-try:
-    groups = decisions.group_facts(view)
-    found += [one for group in groups.values() for one in recommend_group(group)]
-except LakeError as error:
-    note(error)
-try:
-    found += [
-        one for topic in decisions.topic_facts(view).values() for one in recommend_topic(topic)
-    ]
-except LakeError as error:
-    note(error)
-try:
-    found += advise_sources(
-        decisions.by_key(view, groups),
-        found,
-        connectors=queries.recent(view, CONNECTORS),
-        connections=queries.recent(view, DITTO_CONNECTIONS),
-        queues=queries.recent(view, QUEUES),
-        streaming=decisions.streaming_facts(view),
-    )
-except LakeError as error:
-    note(error)
+given = currentadvice.read(view)
 for table in (CAPACITY, FORECASTS):
     try:
         queries.derived(view, table)
     except LakeError as error:
         note(error)
+for one in given.errors:
+    note(one)
 
-found.sort(key=by_urgency)
-changes = [one for one in found if advice.is_change(one)]
-unknown = [one for one in found if one.severity is Severity.UNKNOWN]
-kept = [one for one in found if one.kind is Kind.KEEP]
+found = given.rows
+changes = found.filter(advice.IS_CHANGE)
+unknown = found.filter(pl.col("severity") == Severity.UNKNOWN)
+kept = found.filter(pl.col("kind") == Kind.KEEP)
 components.headline(
-    "Advice cannot be given" if errors and not found else advice.summary(found),
+    "Advice cannot be given"
+    if errors and found.is_empty()
+    else "Advice is being evaluated"
+    if given.is_pending
+    else advice.summary(found),
     "Nothing here is applied: each piece of advice is for a person or a pipeline to follow. "
     "A number is named only where it follows from what was read.",
 )
+st.caption(currentadvice.words(given, view))
 for unreadable in errors.values():
     components.show_broken(unreadable)
 
 
-def draw(listed: list[Recommendation], key: str) -> None:
+def draw(listed: pl.DataFrame, key: str) -> None:
     """Draw cards in rows, where there is room in rows of two, the most urgent first."""
-    shown = len(listed)
+    shown = listed.height
     if shown > PAGE and not st.toggle(f"Show all {shown}", key=f"{key}-all"):
         shown = PAGE
-        st.caption(f"{PAGE} of {len(listed)} shown, the most urgent first")
+        st.caption(f"{PAGE} of {listed.height} shown, the most urgent first")
     with st.grid(2, min_column_width=340, gap="small"):
-        for position, one in enumerate(listed[:shown]):
+        for position, row in enumerate(listed.head(shown).iter_rows(named=True)):
+            one = from_row(row)
             advice.card(one, key=f"{key}-{position}", link=LINKS.get(one.subject_kind))
 
 
-if changes:
-    urgent = [one for one in changes if one.severity is not Severity.INFO]
-    gentle = [one for one in changes if one.severity is Severity.INFO]
-    if urgent:
+if not changes.is_empty():
+    urgent = changes.filter(pl.col("severity") != Severity.INFO)
+    gentle = changes.filter(pl.col("severity") == Severity.INFO)
+    if not urgent.is_empty():
         st.subheader("Changes", anchor=False)
         draw(urgent, "changes")
-    if gentle:
+    if not gentle.is_empty():
         st.subheader("Worth knowing", anchor=False)
         draw(gentle, "gentle")
-elif found:
+elif not found.is_empty():
     components.nothing("No group and no topic needs a change.", icon=":material/check:")
-elif not errors:
+elif not errors and not given.is_pending:
     components.nothing(
         "No group and no topic is known yet: advice comes with the first polls.",
         icon=":material/hourglass:",
     )
-if unknown:
+if not unknown.is_empty():
     st.subheader("Cannot be judged", anchor=False)
     draw(unknown, "unknown")
-if kept:
-    with st.expander(f"{count(len(kept), 'subject')} to keep as they are"):
+if not kept.is_empty():
+    with st.expander(f"{count(kept.height, 'subject')} to keep as they are"):
         draw(kept, "kept")
 
-if groups:
-    advised = scalingpage.first_of(found)
-    numbered = [name for name, one in advised.items() if one.proposed is not None]
-    ranked = list(dict.fromkeys([*numbered, *advised, *groups]))
+advised = scalingpage.first_of(found)
+if advised:
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
         st.subheader("Evidence, and what if", anchor=False, width="content")
         chosen = st.selectbox(
             "Group",
-            ranked,
+            sorted(advised, key=lambda name: advised[name][1] is None),
             key="scaling-group",
             label_visibility="collapsed",
             width=320,
             help="The groups in the order of their advice.",
         )
-    facts = groups[chosen]
-    proposed = advised[chosen].proposed if chosen in advised else None
-    if chosen in advised:
-        st.caption(escape(thin(advised[chosen].reason)))
-    scalingpage.evidence(view, facts, proposed)
-    whatif.panel(view, facts, proposed)
+    reason, proposed = advised[chosen]
+    st.caption(escape(thin(reason)))
+    with components.guarded():
+        facts = currentadvice.facts_of_group(view, chosen)
+        if facts is None:
+            components.nothing("The newest poll does not know this group.")
+        else:
+            scalingpage.evidence(view, facts, proposed)
+            whatif.panel(view, facts, proposed)
 
 st.subheader("Advice that was given", anchor=False)
 with components.guarded():

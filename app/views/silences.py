@@ -11,7 +11,6 @@ from app import alertpage, alertstore, components, tables
 from app.format import count, escape
 from app.tables import Column
 from app.view import current
-from config.errors import ConfigError
 
 DURATIONS = {
     "30 minutes": timedelta(minutes=30),
@@ -26,21 +25,24 @@ view = current()
 now = view.now.timestamp()
 try:
     store = alertstore.open_store(view)
-    windows = alertstore.rules(view).maintenance
+    rules = alertstore.rules(view)
     silences = store.silences(now - 86400.0) if store else []
     firing = active(store.alerts().values()) if store else []
-except (AlertingError, ConfigError) as error:
+    problems = alertstore.problems(view, store, rules)
+except AlertingError as error:
     components.headline("Silences cannot be shown")
     st.error(escape(str(error)), icon=":material/database_off:")
     st.stop()
 
-on = [one for one in silences if one.starts_at <= now < one.ends_at]
+windows = rules.maintenance
+on = [one for one in silences if not one.problem and one.starts_at <= now < one.ends_at]
 covered = [alert for alert in firing if any(one.covers(alert, now) for one in on)]
 components.headline(
     f"{count(len(on), 'silence')} on" if on else "No silence is on",
     f"{count(len(covered), 'alert')} of {len(firing)} that fire are silenced. Evaluation goes on: "
     "a silence holds back the telling alone.",
 )
+components.show_left_out(problems)
 if silences:
     tables.show(
         alertpage.silence_rows(silences, view.now),
@@ -98,7 +100,7 @@ with right, components.section("End a silence"):
             chosen = st.selectbox(
                 "Silence",
                 to_end,
-                format_func=lambda one: f"{one.id}: {'  '.join(str(m) for m in one.matchers)}",
+                format_func=lambda one: f"{one.id}: {one}",
             )
             if st.form_submit_button("End it now") and chosen is not None:
                 try:

@@ -3,43 +3,58 @@
 import polars as pl
 import streamlit as st
 
-from app import advice, components, decisions, expected, pages, queries, tables, topictable
+from alerting.facts import at_newest_poll
+from app import (
+    components,
+    currentadvice,
+    expected,
+    pages,
+    present,
+    queries,
+    samples,
+    tables,
+    topictable,
+)
 from app.axis import broker_marks, page_axis
 from app.charts.fields import bars
 from app.charts.lines import Line, columns_chart
-from app.format import UNKNOWN, count, duration, escape, exact, rate, share, short, size, thin
+from app.format import count, duration, escape, exact, rate, share, short, size, thin
 from app.groups import LOOKS
 from app.tables import NEVER, Column
 from app.view import current
+from lake.current import GROUP_STATUS, READERS, TOPIC_STATUS
 from lake.errors import LakeError
 from lake.tables import PARTITIONS
-from scaling.recommend import recommend_topic
+from scaling.model import Subject
+
+ASKED = "topic-asked"
 
 view = current()
 try:
-    known = decisions.topic_facts(view)
-    newest = queries.newest(view, PARTITIONS)
+    known = topictable.rows(present.rows(view, TOPIC_STATUS))
 except LakeError as error:
     components.headline("The topic cannot be shown")
     components.show_broken(error)
     st.stop()
 
-asked = st.query_params.get("topic")
+# A name that is not known leaves the address when the page is drawn again.
+asked = st.query_params.get("topic") or st.session_state.get(ASKED)
 heading, choice = st.columns([3, 1.4], vertical_alignment="center")
 with choice:
     topic = st.selectbox(
         "Topic",
-        list(known),
+        known["topic"].sort().to_list(),
         index=None,
         key="topic",
         bind="query-params",
         placeholder="choose a topic",
         label_visibility="collapsed",
     )
+st.session_state[ASKED] = asked if topic is None else None
 if topic is None:
     with heading:
         components.headline("Which topic?" if not asked else "This topic is not known")
-    if asked and asked not in known:
+    if asked and asked not in known["topic"]:
         components.nothing(
             f"The newest poll did not find the topic {escape(asked)}: it was deleted, is not "
             "watched, or may not be described. The list on the right holds those that are there."
@@ -47,49 +62,48 @@ if topic is None:
     pages.link(pages.TOPICS, "All topics", icon=":material/arrow_back:")
     st.stop()
 
-facts = known[topic]
-partitions = newest.filter(pl.col("topic") == topic)
-rows = topictable.partition_rows(facts, partitions)
-state = topictable.worst_state(set(rows["state"].to_list()))
-how_skewed = topictable.topic_skew(facts)
-with heading, st.container(horizontal=True, vertical_alignment="center"):
-    st.title(escape(topic), anchor=False, width="content")
-    components.badge(topictable.REPLICATION[state])
-
-arriving = topictable.total_rate(facts)
-retention = topictable.retention_seconds(facts)
-groups = {}
+found = known.row(by_predicate=pl.col("topic") == topic, named=True)
+samples_of = queries.no_rows(PARTITIONS)
 with components.guarded():
-    groups = decisions.group_facts(view)
-readers = topictable.reader_rows(topic, groups)
-sentence = f"{rate(arriving)} arrive on {count(facts.partitions, 'partition')}; "
+    samples_of = queries.recent_of(view, PARTITIONS, "topic", topic)
+hot = found["hot_partitions"] or []
+rows = topictable.partition_rows(at_newest_poll(samples_of), samples.latest_rates(samples_of), hot)
+with heading, st.container(horizontal=True, vertical_alignment="center"):
+    st.title(escape(topic), anchor=False)
+    components.badge(topictable.REPLICATION[found["replication"] or "unknown"])
+
+arriving = found["arrival_per_second"]
+retention = found["retention_seconds"]
+readers = queries.no_rows(READERS)
+with components.guarded():
+    readers = present.rows(view, READERS).filter(pl.col("topic") == topic)
+    readers = topictable.reader_rows(readers, present.rows(view, GROUP_STATUS))
+sentence = f"{rate(arriving)} arrive on {count(found['partitions'] or 0, 'partition')}; "
 if readers.is_empty():
     sentence += "no group is known to read it."
-elif facts.slowest_group is None:
+elif found["slowest_group"] is None:
     sentence += f"{count(readers.height, 'group reads', 'groups read')} it."
 else:
     sentence += (
         f"{count(readers.height, 'group reads', 'groups read')} it, the slowest is "
-        f"{facts.slowest_group}, {duration(facts.slowest_age_seconds)} behind."
+        f"{found['slowest_group']}, {duration(found['slowest_time_lag_seconds'])} behind."
     )
-if facts.unknown_reason:
-    sentence += f" Its settings are unknown: {facts.unknown_reason}."
+if found["unknown_reason"]:
+    sentence += f" Not known: {found['unknown_reason']}."
 st.markdown(escape(thin(sentence)))
 
-sizes = partitions["size_bytes"]
-held = rows["retained"]
 with st.grid(6, min_column_width=124, gap="small"):
     components.tile("Arriving", rate(arriving), delta="all partitions")
     components.tile(
         "Busiest partition",
-        share(how_skewed.busiest_ratio),
-        delta=f"even: {share(how_skewed.even_ratio)}" if how_skewed.even_ratio else "too few",
-        colour="orange" if how_skewed.hot else "off",
-        help_text=thin(how_skewed.unknown_reason or "Its share of the topic's messages."),
+        share(found["busiest_ratio"]),
+        delta=f"even: {share(found['even_ratio'])}" if found["even_ratio"] else "too few",
+        colour="orange" if hot else "off",
+        help_text="Its share of the topic's messages.",
     )
     components.tile(
         "Retained",
-        short(None if held.null_count() else int(held.sum())),
+        short(found["retained"]),
         delta="offsets",
         help_text="Log end minus log start. Offsets are not messages on compacted topics.",
     )
@@ -101,21 +115,16 @@ with st.grid(6, min_column_width=124, gap="small"):
     )
     components.tile(
         "Replicas",
-        exact(facts.replication_factor),
-        delta=f"min ISR {exact(facts.min_in_sync_replicas)}",
+        exact(found["replication_factor"]),
+        delta=f"min ISR {exact(found['min_in_sync_replicas'])}",
         help_text="Copies of each partition; with fewer in sync than min ISR, producers with "
         "acks=all are refused.",
     )
-    components.tile(
-        "Size",
-        UNKNOWN if sizes.null_count() or sizes.is_empty() else size(int(sizes.sum())),
-        delta=f"{int(sizes.null_count())} unknown" if sizes.null_count() else "on disk",
-        colour="violet" if sizes.null_count() else "off",
-    )
+    components.tile("Size", size(found["size_bytes"]), delta="on disk, over all replicas")
 
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
-    history = queries.topic_history(view, topic)
+    history = queries.topic_history(view, [topic])
     axis = page_axis(view, history.first, broker_marks(view), step_seconds=history.step_seconds)
     with left, components.section("Arriving", log_key="topic-log") as log:
         components.chart(
@@ -154,15 +163,13 @@ with (
                 value="arrival",
                 palette=view.palette,
                 y_title="messages a second",
-                even=arriving / facts.partitions if arriving and facts.partitions > 1 else None,
+                even=arriving / rows.height if arriving and rows.height > 1 else None,
                 marked="is_hot",
                 height=260,
             ),
             key="topic-partitions",
             alt=f"Messages a second of each partition of {topic}",
-            note="Dotted: an even share."
-            if how_skewed.unknown_reason is None
-            else f"Skew is unknown: {how_skewed.unknown_reason}.",
+            note="Dotted: an even share.",
         )
 
 with components.section("Expected to arrive"):
@@ -178,8 +185,10 @@ with components.section("Groups that read it"):
                 "group": Column("group", width=200, opens=(pages.GROUP, "group")),
                 "label": Column("status", "status", looks=list(LOOKS.values()), width=125),
                 "lag": Column("lag here", "count"),
-                "behind_seconds": Column("time lag", "duration"),
-                "unknown": Column("unread", "count", help="Partitions whose lag is unknown."),
+                "time_lag_seconds": Column("time lag", "duration"),
+                "unknown_partitions": Column(
+                    "unread", "count", help="Partitions whose lag is unknown."
+                ),
                 "members": Column("members", "count"),
             },
             view=view,
@@ -189,8 +198,7 @@ with components.section("Groups that read it"):
         )
 
 with components.section("Advice"):
-    for position, one in enumerate(recommend_topic(facts)):
-        advice.card(one, key=f"topic-advice-{position}")
+    currentadvice.draw(view, Subject.TOPIC, topic)
 
 with components.section("Partitions"):
     tables.show(
@@ -217,7 +225,7 @@ with components.section("Partitions"):
     )
 
 with components.guarded(), st.expander("Settings that differ from the default"):
-    settings = queries.topics(view).filter(pl.col("topic") == topic)
+    settings = queries.topic_settings(view, topic)
     entries = settings["configs"].to_list()[0] if settings.height else None
     if entries is None:
         components.nothing("The topic's settings could not be read.", icon=":material/help:")

@@ -3,42 +3,36 @@
 import polars as pl
 import streamlit as st
 
-from app import components, decisions, pages, queries, tables, topictable
+from app import components, pages, present, queries, tables, topictable
 from app.axis import broker_marks, page_axis
 from app.charts.lines import series_chart
 from app.format import count, escape, rate, share
 from app.tables import DASH, Column
 from app.view import current
+from lake.current import TOPIC_STATUS
 from lake.errors import LakeError
-from lake.tables import PARTITIONS
 
 INTERNAL = ("internal", "changelog", "repartition", "connect", "debezium", "ksqldb")
 
+SHOWN = 200
+
 view = current()
 try:
-    facts = decisions.topic_facts(view)
-    partitions = queries.newest(view, PARTITIONS)
+    known = present.rows(view, TOPIC_STATUS)
 except LakeError as error:
     components.headline("The topics cannot be shown")
     components.show_broken(error)
     st.stop()
-if not facts:
+if known.is_empty():
     components.headline("No topic is known")
     components.nothing(
         "No poll has read topics yet. Collection health shows whether they could be read."
     )
     st.stop()
-
-groups = {}
-with components.guarded():
-    groups = decisions.group_facts(view)
-history = None
-with components.guarded():
-    history = queries.topic_history(view)
-rows = topictable.rows(facts, partitions, groups, history.frame if history else None)
+rows = topictable.rows(known)
 
 external = rows.filter(~pl.col("kind").fill_null("").is_in(INTERNAL))
-rates = external["arrival"].drop_nulls()
+rates = external["arrival_per_second"].drop_nulls()
 busiest = external.row(0, named=True) if external.height else None
 title = (
     f"{count(external.height, 'topic receives', 'topics receive')} {rate(sum(rates))}"
@@ -46,14 +40,16 @@ title = (
     else (f"{count(external.height, 'topic')}, traffic unknown")
 )
 detail = ""
-if busiest and busiest["arrival"] and rates.len():
-    part = share(busiest["arrival"] / sum(rates)) if sum(rates) else "none"
-    detail = f"Most goes to {escape(busiest['topic'])}: {rate(busiest['arrival'])}, {part}. "
+if busiest and busiest["arrival_per_second"] and rates.len():
+    part = share(busiest["arrival_per_second"] / sum(rates)) if sum(rates) else "none"
+    detail = (
+        f"Most goes to {escape(busiest['topic'])}: {rate(busiest['arrival_per_second'])}, {part}. "
+    )
 hot = external.filter(pl.col("hot").is_not_null() & (pl.col("hot") != "none"))
 if hot.height:
     detail += f"{count(hot.height, 'topic')} with a hot partition. "
 without = int((external["groups"] == 0).sum())
-if without and groups:
+if without:
     detail += f"{count(without, 'topic')} that no group reads."
 components.headline(title, detail or None)
 
@@ -82,14 +78,19 @@ if wanted and wanted.strip():
 if chosen:
     shown = shown.filter(pl.col("kind").is_in(chosen))
 
+listed = shown.head(SHOWN)
+history = None
+with components.guarded():
+    history = queries.topic_history(view, listed["topic"].to_list())
+listed = topictable.with_trends(listed, history.frame if history else None)
 if shown.is_empty():
     components.nothing("No topic matches these filters.", icon=":material/filter_alt_off:")
 else:
     tables.show(
-        shown,
+        listed,
         {
             "topic": Column("topic", width=190, opens=(pages.TOPIC, "topic"), pinned=True),
-            "arrival": Column("arriving", "rate"),
+            "arrival_per_second": Column("arriving", "rate"),
             "trend": Column("trend", "trend", width=90, help="Arrivals in the chosen range."),
             "partitions": Column("partitions", "count"),
             "busiest_ratio": Column(
@@ -104,7 +105,7 @@ else:
             ),
             "groups": Column("groups", "count"),
             "slowest_group": Column("slowest group", unknown=DASH),
-            "slowest_age_seconds": Column("its time lag", "duration", unknown=DASH),
+            "slowest_time_lag_seconds": Column("its time lag", "duration", unknown=DASH),
             "retention_seconds": Column("retention", "duration", never="no limit"),
             "size_bytes": Column("size", "size", help="On disk, over all replicas that are known."),
             "kind": Column("kind"),
@@ -113,11 +114,13 @@ else:
         key="topics-table",
         alt="Topics with arrivals, skew, replication, groups and retention, the busiest first",
         total=rows.height,
-        noun="topics",
+        noun="topics, the busiest first; a search finds the others"
+        if shown.height > SHOWN
+        else "topics",
     )
 name = st.selectbox(
     "Open a topic",
-    shown["topic"].to_list(),
+    listed["topic"].to_list(),
     index=None,
     key="topics-open",
     placeholder="choose a topic",
@@ -129,11 +132,10 @@ if name:
 
 if history is not None:
     with components.section("Arriving by topic", log_key="topics-log") as log:
-        frame = history.frame.filter(pl.col("topic").is_in(shown["topic"].to_list()))
         axis = page_axis(view, history.first, broker_marks(view), step_seconds=history.step_seconds)
         components.chart(
             series_chart(
-                frame,
+                history.frame,
                 by="topic",
                 value="arrival_per_second",
                 axis=axis,

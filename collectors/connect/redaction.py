@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from collectors.excerpt import excerpt
+
 SHOWN = "***"
 
 _SECRET_KEY = re.compile(
@@ -19,7 +21,7 @@ _ASSIGNED = re.compile(
     r"""(?ix)
     ((?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?|api[._-]?key|access[._-]?key
        |account[._-]?key|sig)
-     [\w.-]*["']?\s*[=:]\s*)
+     [\w.-]{0,64}["']?\s*[=:]\s*)
     ("[^"]*"|'[^']*'|[^\s,;&"'})\]]+)
     """
 )
@@ -30,7 +32,7 @@ _SHORTEST = 4
 
 
 def redact(text: str, config: Mapping[str, str]) -> str:
-    """Return the text with three stars in place of secrets.
+    """Return the text, or an excerpt of a long one, with three stars in place of secrets.
 
     Left out are values that the configuration holds under a key that speaks of a secret, whatever
     is assigned to such a word in the text itself, and user names with passwords in URLs.
@@ -42,6 +44,7 @@ def redact(text: str, config: Mapping[str, str]) -> str:
     # The longest first: one secret may begin with another.
     for secret in sorted(set(_secrets(config)), key=len, reverse=True):
         text = text.replace(secret, SHOWN)
+    text = excerpt(text)
     text = _USER_INFO.sub(rf"\1{SHOWN}@", text)
     text = _BEARER.sub(rf"\1 {SHOWN}", text)
     return _ASSIGNED.sub(rf"\1{SHOWN}", text)

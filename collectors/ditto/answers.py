@@ -13,14 +13,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from collectors.excerpt import excerpt
+
 FIELDS = "id,name,connectionType,connectionStatus,clientCount,sources,specificConfig/groupId"
 """What is asked for of a connection: never its URI."""
 
 _KAFKA_TYPES = frozenset({"kafka", "hono"})
 _FAILED = frozenset({"failed", "misconfigured"})
 _DETAIL_LENGTH = 256
+_ADDRESS = re.compile(r"://\S*")
 _CREDENTIALS = re.compile(
-    r"(?<=://)\S*@|((?:password|passwd|pwd|secret|token|key|credentials?|authorization)"
+    r"((?:password|passwd|pwd|secret|token|key|credentials?|authorization)"
     r"\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|(?:basic|bearer)\s+\S+|\S+)",
     re.IGNORECASE,
 )
@@ -136,10 +139,13 @@ def metrics_row(value: Any) -> dict[str, int | None]:
 
 
 def redacted(text: str) -> str:
-    """Return a text without what looks like a credential."""
-    return _CREDENTIALS.sub(
-        lambda match: f"{match.group(1) or ''}***{'' if match.group(1) else '@'}", text
-    )
+    """Return a text, or an excerpt of a long one, without what looks like a credential."""
+    return _CREDENTIALS.sub(r"\1***", _ADDRESS.sub(_without_user, excerpt(text)))
+
+
+def _without_user(address: re.Match[str]) -> str:
+    _, user_info, rest = address[0].rpartition("@")
+    return f"://***@{rest}" if user_info else rest
 
 
 def _minute(direction: Any, name: str, outcome: str) -> int | None:

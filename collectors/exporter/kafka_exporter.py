@@ -13,7 +13,6 @@ import polars as pl
 
 from collectors.exporter.rules import (
     COMMITTED_UNKNOWN,
-    IS_UNDER_REPLICATED,
     LAG_UNKNOWN,
     Rule,
     View,
@@ -23,6 +22,7 @@ from collectors.exporter.rules import (
     whole_sum,
 )
 from collectors.exporter.text import Samples
+from lake.replication import IS_UNDER_REPLICATED
 
 _PARTITION = ("topic", "partition")
 _GROUP_TOPIC = ("consumergroup", "topic")

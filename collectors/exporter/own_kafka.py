@@ -8,8 +8,6 @@ import polars as pl
 
 from collectors.exporter.rules import (
     COMMITTED_UNKNOWN,
-    IS_UNDER_MIN_ISR,
-    IS_UNDER_REPLICATED,
     LAG_UNKNOWN,
     Rule,
     View,
@@ -21,6 +19,7 @@ from collectors.exporter.rules import (
 )
 from collectors.exporter.text import Samples
 from lake.bronze import IN_TOTALS
+from lake.replication import IS_OFFLINE, IS_UNDER_MIN_ISR, IS_UNDER_REPLICATED, number_of
 
 _GROUP = ("group",)
 _GROUP_TOPIC = ("group", "topic")
@@ -230,7 +229,6 @@ def _partitions(view: View) -> Iterable[Samples]:
         (pl.col("log_end") - pl.col("last_stable")).alias("open")
     )
     moving = pl.col("adding_replicas").list.len() + pl.col("removing_replicas").list.len() > 0
-    under_least = pl.when(~IS_UNDER_MIN_ISR.is_null().any()).then(IS_UNDER_MIN_ISR.sum())
     topics = rows.group_by("topic", maintain_order=True).agg(
         pl.len().alias("topic_partitions"),
         whole_sum("log_end").alias("topic_log_end_offset"),
@@ -238,15 +236,15 @@ def _partitions(view: View) -> Iterable[Samples]:
         whole_sum("size_bytes").alias("topic_size_bytes"),
         whole_sum("open").alias("topic_open_transaction_messages"),
         IS_UNDER_REPLICATED.sum().alias("topic_under_replicated_partitions"),
-        under_least.alias("topic_under_min_isr_partitions"),
-        pl.col("leader").is_null().sum().alias("topic_offline_partitions"),
+        number_of(IS_UNDER_MIN_ISR).alias("topic_under_min_isr_partitions"),
+        IS_OFFLINE.sum().alias("topic_offline_partitions"),
     )
     cluster = rows.select(
         pl.col("topic").n_unique().alias("topics"),
         pl.len().alias("partitions"),
         IS_UNDER_REPLICATED.sum().alias("under_replicated_partitions"),
-        under_least.alias("under_min_isr_partitions"),
-        pl.col("leader").is_null().sum().alias("offline_partitions"),
+        number_of(IS_UNDER_MIN_ISR).alias("under_min_isr_partitions"),
+        IS_OFFLINE.sum().alias("offline_partitions"),
         (pl.col("leader") != pl.col("preferred_leader"))
         .sum()
         .alias("not_preferred_leader_partitions"),

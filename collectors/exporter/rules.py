@@ -112,7 +112,3 @@ LAG_UNKNOWN = pl.col("lag").is_null() & ~pl.col("unknown_reason").is_in(FACTS).f
 COMMITTED_UNKNOWN = pl.col("committed").is_null() & pl.col("unknown_reason").ne_missing(
     NEVER_COMMITTED
 )
-
-IS_UNDER_REPLICATED = pl.col("in_sync_replicas").list.len() < pl.col("replicas").list.len()
-IS_UNDER_MIN_ISR = pl.col("in_sync_replicas").list.len() < pl.col("min_in_sync_replicas")
-"""Null where ``min.insync.replicas`` is unknown."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from collectors.kafka.kinds import topic_kind
+from config.patterns import matches_part
 from config.settings import DeadLetterSettings
 
 MARKING_CONFIG = "errors.deadletterqueue.group.enable"
@@ -112,19 +113,17 @@ def find_dead_letters(
         of a store of errors holds no dead letters.
     """
     declared = {*settings.topics, *settings.redrive_groups, *settings.origins}
-    patterns = [re.compile(pattern) for pattern in settings.patterns]
-    ignored = [re.compile(pattern) for pattern in settings.ignore]
     found = {}
     for topic in topics:
         if topic in declared:
             found[topic] = "configuration"
-        elif any(pattern.search(topic) for pattern in ignored):
+        elif any(matches_part(pattern, topic) for pattern in settings.ignore):
             continue
         elif topic in marked:
             found[topic] = "topic config"
         elif topic in of_sinks:
             found[topic] = "connect config"
-        elif any(pattern.search(topic) for pattern in patterns) and (
+        elif any(matches_part(pattern, topic) for pattern in settings.patterns) and (
             topic_kind(topic, internal=topic in internal, dead_letter=False, mirrors=())
             in _NAMED_KINDS
         ):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 import polars as pl
+
+from config.patterns import PatternError, matches_whole
 
 _PAIR = ["group", "topic"]
 
@@ -46,20 +47,19 @@ def with_subscriptions(
 def _expanded(
     subscriptions: pl.DataFrame, topics: Collection[str]
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return group and topic, and the groups whose expression Python does not understand.
+    """Return group and topic, and the groups whose expression cannot be used.
 
-    Kafka uses RE2 (KIP-848); what the two have in common is nearly all that is ever written.
+    Kafka itself matches with RE2 (KIP-848).
     """
     pairs = subscriptions.drop_nulls("topic").select(_PAIR)
     found: dict[str, list[str]] = {"group": [], "topic": []}
     unclear = []
     for group, pattern in subscriptions.drop_nulls("pattern").select("group", "pattern").rows():
         try:
-            matches = re.compile(pattern).fullmatch
-        except re.error:
+            named = [topic for topic in topics if matches_whole(pattern, topic)]
+        except PatternError:
             unclear.append(group)
             continue
-        named = [topic for topic in topics if matches(topic)]
         found["group"] += [group] * len(named)
         found["topic"] += named
     schema = {"group": pl.String(), "topic": pl.String()}

@@ -32,11 +32,11 @@ from collectors.kafka.memory import Memory, TopicConfig
 from collectors.kafka.wire import Deadline, Wire
 from config.parts import Selection
 from config.settings import ClusterSettings
+from lake.tables import LOG_DIRECTORIES, WRITTEN_EVERY_SECONDS
 
 T = TypeVar("T")
 
 CONFIGS_EVERY_SECONDS = 300.0
-LOG_DIRECTORIES_EVERY_SECONDS = 60.0
 
 
 class Chooser:
@@ -328,8 +328,9 @@ class View:
         def read() -> tuple[Mapping[int, LogDirectories | str], pl.DataFrame]:
             memory = self.memory
             at = memory.log_directories_at
+            every_seconds = WRITTEN_EVERY_SECONDS[LOG_DIRECTORIES.name]
             wanted = self.broker_ids
-            if at is None or (self.now - at).total_seconds() >= LOG_DIRECTORIES_EVERY_SECONDS:
+            if at is None or (self.now - at).total_seconds() >= every_seconds:
                 memory.log_directories.clear()
                 memory.sizes = memory.sizes.clear()
                 memory.log_directories_at = self.now

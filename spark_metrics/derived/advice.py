@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
@@ -11,37 +11,25 @@ import polars as pl
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from alerting.windows import WINDOW_SECONDS, GroupKey
+from alerting.windows import GroupKey
 from config.scaling import ScalingSettings
-from lake.schema import Column
+from lake.schema import Column, Table
 from lake.store import Lake
-from lake.tables import (
-    BROKERS,
-    CAPACITY,
-    CONNECTORS,
-    DITTO_CONNECTIONS,
-    FORECASTS,
-    GROUP_MEMBERS,
-    GROUP_OFFSETS,
-    GROUPS,
-    PARTITIONS,
-    QUEUES,
-    RECOMMENDATIONS,
-    TOPICS,
-)
-from scaling.advise import advise_sources, advise_topics
-from scaling.facts import GroupFacts, newest, of_newest_poll
-from scaling.model import Recommendation
-from scaling.rows import (
+from lake.tables import ADVICE_STATE, CONNECTORS, DITTO_CONNECTIONS, RECOMMENDATIONS
+from scaling.advise import advise_groups
+from scaling.evaluate import evaluate_others
+from scaling.facts import GroupFacts, of_newest_poll
+from scaling.reader import (
+    GROUP_READS,
+    STATE_KEPT,
+    WINDOW,
     GroupFrames,
-    Row,
-    advise_groups,
     facts_of,
-    from_row,
-    recommendation_frame,
-    recommendation_rows,
+    read_groups,
+    read_statuses,
+    read_topics,
 )
-from scaling.spark import query_facts
+from scaling.rows import Row, from_row, recommendation_frame, recommendation_rows
 from scaling.topic_facts import Reader, topic_readers
 from spark_metrics.derived.of_groups import groups_at_once
 from spark_metrics.derived.tables import DerivedTables, fields, names_of
@@ -49,26 +37,20 @@ from spark_metrics.tasks import Share, spread
 
 KEPT = timedelta(days=90)
 """Advice that was last given so long ago is forgotten."""
-_WINDOW = timedelta(seconds=WINDOW_SECONDS)
-_SETTINGS_AGE = timedelta(days=1)
-"""Topics are written when they change, and hourly."""
-_OF_DAYS = timedelta(days=2)
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = timedelta(seconds=1)
-_OF_PARTITIONS = [
-    *("cluster", "topic", "partition", "observed_at"),
-    *("log_start", "log_end", "size_bytes"),
-]
-"""What advice needs of partitions: ten minutes of all their columns are gigabytes."""
 _STANDS = ("current", "proposed", "confirmed_at")
 _GIVEN = replace(
-    RECOMMENDATIONS, name="given", columns=(*RECOMMENDATIONS.columns, Column("reader", "string"))
+    RECOMMENDATIONS,
+    name="given",
+    columns=(*RECOMMENDATIONS.columns, Column("reader", "string"), Column("state", "string")),
 )
-"""What comes back from the workers: advice, and who reads a topic (subject), as JSON."""
+"""What comes back from the workers: advice; who reads a topic (subject), and what to remember of a
+group (subject), as JSON."""
 
 
 def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: ScalingSettings) -> None:
-    """Write what is advised on groups, topics, connectors and queues into ``recommendations``.
+    """Write what is advised into ``recommendations``, and what to remember into ``advice_state``.
 
     Args:
         tables: The lake as Spark reads and writes it.
@@ -79,14 +61,12 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
     Raises:
         LakeError: The lake cannot be read.
     """
-    since = now - _WINDOW
-    topics = newest(lake.read(TOPICS, since=now - _SETTINGS_AGE), "topic")
-    partitions = lake.read(PARTITIONS, since=since, columns=_OF_PARTITIONS)
+    topics = read_topics(lake, now)
     standing = _standing(lake)
-    given = _on_groups(tables, now, settings, (topics, partitions), standing).persist()
+    given = _on_groups(tables, lake, now, settings, topics, standing).persist()
     try:
-        others = _on_others(lake, now, settings, (topics, partitions), standing, given)
-        rows = given.where("reader is null").drop("reader")
+        others = _on_others(lake, now, settings, topics, standing, given)
+        rows = given.where("reader is null and state is null").drop("reader", "state")
         if others:
             found = recommendation_frame(others).drop("date").to_arrow()
             rows = rows.unionByName(tables.spark.createDataFrame(found))
@@ -94,18 +74,32 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
         try:
             if rows.isEmpty():
                 return
-            before = tables.read(RECOMMENDATIONS, _EVER, now + _MOMENT).withColumn(
-                "number", F.coalesce("number", F.lit(0))
-            )
-            left = before.join(
-                rows.select(*RECOMMENDATIONS.key), [*RECOMMENDATIONS.key], "left_anti"
-            )
-            kept = left.where(F.col("confirmed_at") >= now - KEPT)
-            tables.rewrite(RECOMMENDATIONS, kept.unionByName(rows), "cluster", "subject")
+            _merge(tables, RECOMMENDATIONS, rows, now + _MOMENT, now - KEPT)
         finally:
             rows.unpersist()
+        states = given.where("state is not null").select(
+            "cluster",
+            F.col("subject").alias("group"),
+            "state",
+            F.lit(now).alias("evaluated_at"),
+            F.lit(now.date()).alias("date"),
+        )
+        _merge(tables, ADVICE_STATE, states, now + _MOMENT, now - STATE_KEPT)
     finally:
         given.unpersist()
+
+
+def _merge(
+    tables: DerivedTables, table: Table, rows: DataFrame, until: datetime, kept_since: datetime
+) -> None:
+    """Put rows in the place of those with the same key; drop what is old."""
+    before = tables.read(table, _EVER, until)
+    if "number" in table.key:
+        before = before.withColumn("number", F.coalesce("number", F.lit(0)))
+    left = before.join(rows.select(*table.key), [*table.key], "left_anti")
+    last = "confirmed_at" if table is RECOMMENDATIONS else table.time
+    kept = left.where(F.col(last) >= kept_since)
+    tables.rewrite(table, kept.unionByName(rows), *table.key[:3])
 
 
 def _standing(lake: Lake) -> pl.DataFrame:
@@ -117,43 +111,40 @@ def _standing(lake: Lake) -> pl.DataFrame:
 
 def _on_groups(
     tables: DerivedTables,
+    lake: Lake,
     now: datetime,
     settings: ScalingSettings,
     known: tuple[pl.DataFrame, pl.DataFrame],
     standing: pl.DataFrame,
 ) -> DataFrame:
-    """Return the advice on all groups, and the readers of all topics, worked out by the workers."""
-    since, soon = now - _WINDOW, now + _MOMENT
+    """Return what the workers find: advice on all groups, their states, readers of all topics."""
     sources = {
-        "offsets": tables.source(GROUP_OFFSETS, since, soon),
-        "groups": tables.source(GROUPS, since, soon),
-        "members": tables.source(GROUP_MEMBERS, since, soon),
-        "capacity": tables.source(CAPACITY, now - _OF_DAYS, soon),
-        "forecasts": tables.source(
-            FORECASTS, now - _OF_DAYS, soon, named="name", wanted=pl.col("subject") == "group"
-        ),
+        name: tables.source(
+            read.table, now - read.back, now + _MOMENT, named=read.named, wanted=read.wanted
+        )
+        for name, read in GROUP_READS.items()
     }
     topics, partitions = known[0], of_newest_poll(known[1])
+    statuses = read_statuses(lake, topics["cluster"].unique(), now)
     on_groups = standing.filter(pl.col("subject_kind") == "group")
     topic = ["cluster", "topic"]
 
     def advise(share: Share) -> Iterator[pl.DataFrame]:
-        for frames in groups_at_once(sources, share):
-            read = frames["offsets"].select(topic).unique()
-            facts = facts_of(
-                GroupFrames(
-                    **frames,
-                    topics=topics.join(read, on=topic, how="semi"),
-                    partitions=partitions.join(read, on=topic, how="semi"),
-                ),
-                now=now,
-                objective=settings.objective_seconds,
+        for rows in groups_at_once(sources, share):
+            read = rows["offsets"].select(topic).unique()
+            frames = GroupFrames(
+                **rows,
+                topics=topics.join(read, on=topic, how="semi"),
+                partitions=partitions.join(read, on=topic, how="semi"),
+                statuses=statuses.join(rows["groups"], on=["cluster", "group"], how="semi"),
             )
+            facts = facts_of(frames, now=now, objective=settings.objective_seconds)
+            found = advise_groups(facts, frames.state_texts())
             names = [key.group for key in facts]
             last = on_groups.filter(pl.col("subject").is_in(names)).rows(named=True)
-            rows = recommendation_rows(advise_groups(facts), at=now, standing=last)
-            found = pl.concat([recommendation_frame(rows), _reader_rows(facts)], how="diagonal")
-            yield found.select(names_of(_GIVEN))
+            advice = recommendation_rows(found.advice, at=now, standing=last)
+            parts = [recommendation_frame(advice), _reader_rows(facts), _state_rows(found.states)]
+            yield pl.concat(parts, how="diagonal").select(names_of(_GIVEN))
 
     spark = tables.spark
     shares = sources["offsets"].shares(spark.sparkContext.defaultParallelism)
@@ -166,71 +157,54 @@ def _reader_rows(facts: Mapping[GroupKey, GroupFacts]) -> pl.DataFrame:
         for (cluster, topic), readers in topic_readers(facts).items()
         for one in readers
     ]
-    return pl.DataFrame(
-        found,
-        schema={"cluster": pl.String(), "subject": pl.String(), "reader": pl.String()},
-        orient="row",
-    )
+    return _text_rows("reader", found)
+
+
+def _state_rows(states: Mapping[GroupKey, str]) -> pl.DataFrame:
+    return _text_rows("state", [(*key, text) for key, text in states.items()])
+
+
+def _text_rows(name: str, rows: list[tuple[str, str, str]]) -> pl.DataFrame:
+    schema = {"cluster": pl.String(), "subject": pl.String(), name: pl.String()}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _on_others(
     lake: Lake,
     now: datetime,
     settings: ScalingSettings,
-    known: tuple[pl.DataFrame, pl.DataFrame],
+    topics: tuple[pl.DataFrame, pl.DataFrame],
     standing: pl.DataFrame,
     given: DataFrame,
 ) -> list[Row]:
     """Return the advice on topics, connectors, connections, queues, queries: few."""
-    since = now - _WINDOW
-    topics, partitions = known
     readers: dict[tuple[str, str], list[Reader]] = {}
     for row in given.where("reader is not null").collect():
         reader = Reader(**json.loads(row["reader"]))
         readers.setdefault((row["cluster"], row["subject"]), []).append(reader)
-    found: list[Recommendation] = advise_topics(
-        topics,
-        partitions,
-        lake.read(BROKERS, since=since),
-        {topic: tuple(of_topic) for topic, of_topic in readers.items()},
-    )
-    connectors = lake.read(CONNECTORS, since=since)
-    connections = lake.read(DITTO_CONNECTIONS, since=since)
-    named = _named(connectors, connections)
+    named = _named(lake, now)
     on_groups = given.where((F.col("subject_kind") == "group") & F.col("subject").isin(named))
-    found += advise_sources(
-        _facts_of_named(lake, now, settings, (topics, of_newest_poll(partitions)), named),
+    facts: dict[GroupKey, GroupFacts] = {}
+    if named:
+        frames = read_groups(lake, now, topics, names=named)
+        facts = facts_of(frames, now=now, objective=settings.objective_seconds)
+    found = evaluate_others(
+        lake,
+        now,
+        settings,
+        topics,
+        {topic: tuple(of_topic) for topic, of_topic in readers.items()},
+        facts,
         [from_row(row.asDict()) for row in on_groups.collect()],
-        connectors=connectors,
-        connections=connections,
-        queues=lake.read(QUEUES, since=since),
-        streaming=query_facts(settings.spark_queries, partitions),
     )
     last = standing.filter(pl.col("subject_kind") != "group").rows(named=True)
     return recommendation_rows(found, at=now, standing=last)
 
 
-def _named(*frames: pl.DataFrame) -> list[str]:
+def _named(lake: Lake, now: datetime) -> list[str]:
     """Return the groups that connectors and connections name."""
-    names: Iterable[pl.Series] = (frame["group"].drop_nulls() for frame in frames)
-    return sorted({name for of_frame in names for name in of_frame})
-
-
-def _facts_of_named(
-    lake: Lake,
-    now: datetime,
-    settings: ScalingSettings,
-    known: tuple[pl.DataFrame, pl.DataFrame],
-    named: Sequence[str],
-) -> dict[GroupKey, GroupFacts]:
-    if not named:
-        return {}
-    since, theirs = now - _WINDOW, pl.col("group").is_in(named)
-    frames = GroupFrames(
-        offsets=lake.read(GROUP_OFFSETS, theirs, since=since),
-        groups=lake.read(GROUPS, theirs, since=since),
-        members=lake.read(GROUP_MEMBERS, theirs, since=since),
-        topics=known[0],
-        partitions=known[1],
+    names: Iterable[pl.Series] = (
+        lake.read(table, since=now - WINDOW, columns=["group"])["group"].drop_nulls()
+        for table in (CONNECTORS, DITTO_CONNECTIONS)
     )
-    return facts_of(frames, now=now, objective=settings.objective_seconds)
+    return sorted({name for of_table in names for name in of_table})

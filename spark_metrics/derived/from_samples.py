@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from lake.carried import CARRIED_FOR, expanded
-from lake.tables import CAPACITY, CAPACITY_INTERVALS, GROUP_OFFSETS
+from lake.tables import CAPACITY, CAPACITY_INTERVALS, GROUP_OFFSETS, GROUPS
 from scaling.capacity import Capacity, Estimate, estimate_capacity
 from scaling.intervals import Intervals
 from spark_metrics.derived.chunks import by_group
@@ -78,7 +78,7 @@ def interval_rows(
     def work(frames: Frames) -> pl.DataFrame:
         written = pl.concat([frames["offsets"], polls], how="diagonal_relaxed")
         whole = expanded(GROUP_OFFSETS, written, since=since)
-        return member_intervals(gains(whole), frames["groups"])
+        return member_intervals(gains(whole), GROUPS.distinct(frames["groups"]))
 
     parts = {"offsets": (samples, "group"), "groups": (groups, "group")}
     return by_group(parts, number, work, CAPACITY_INTERVALS)
@@ -122,6 +122,7 @@ def _rows(cluster: str, group: str, capacity: Capacity) -> Iterator[dict[str, An
         "episodes": capacity.episodes,
         "limit_per_second": capacity.limit_per_second,
         "helpful_members": capacity.helpful_members,
+        "variability_seconds": capacity.variability_seconds,
     }
     members: Mapping[str, Estimate] = capacity.members or {}
     for member, estimate in members.items():

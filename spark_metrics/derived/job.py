@@ -1,4 +1,4 @@
-"""Computing all that is derived from history, once an hour."""
+"""Computing all that is derived from history, once an hour, and advice every ten minutes."""
 
 from __future__ import annotations
 
@@ -53,6 +53,10 @@ MOST_HOURS = 6
 CAPACITY_DAYS = 14
 SKEW_HOURS = 24
 EARLY_EVERY = timedelta(minutes=10)
+ADVISE_EVERY = timedelta(minutes=10)
+"""As long as the samples that advice is based on: none of them is passed over."""
+MOST_ADVISING = 0.1
+"""The share of the time that advice may take: on a large lake it comes less often."""
 YOUNG = timedelta(hours=3)
 """A lake whose first samples are no older does not wait for the end of an hour."""
 
@@ -85,6 +89,7 @@ class DerivedJob:
         self._journal = Journal(lake, JOB)
         self._done_until: datetime | None = None
         self._early_again = datetime.min.replace(tzinfo=UTC)
+        self._advise_again = datetime.min.replace(tzinfo=UTC)
 
     def step(self, *, anew: bool = False) -> Round:
         """Derive everything if an hour of history was closed since the last time.
@@ -137,7 +142,7 @@ class DerivedJob:
         return _failures(works, until)
 
     def look_early(self, now: datetime) -> bool:
-        """Derive capacity, and advice with it, from the open hour too, while none is known.
+        """Derive capacity from the open hour too, while none is known.
 
         For a lake's first hours alone: who starts anew need not wait for an hour to end.
 
@@ -158,7 +163,22 @@ class DerivedJob:
         if first is None or now - first > YOUNG or self._knows_capacity():
             return False
         start = max(self._done_until, first)
-        _failures([partial(self._capacity, start), self._advice], now)
+        _failures([partial(self._capacity, start)], now)
+        self._advise_again = now
+        return True
+
+    def advise(self, now: datetime) -> bool:
+        """Advise where it is time to.
+
+        Args:
+            now: The moment.
+
+        Returns:
+            Whether it was; what failed is tried again next time.
+        """
+        if now < self._advise_again:
+            return False
+        _failures([self._advice], now)
         return True
 
     def _knows_capacity(self) -> bool:
@@ -233,7 +253,11 @@ class DerivedJob:
         return rows.where("group is not null")
 
     def _advice(self, until: datetime) -> None:
-        recommend(self._tables, self._lake, datetime.now(UTC), self._scaling)
+        begun = datetime.now(UTC)
+        self._advise_again = begun + ADVISE_EVERY
+        recommend(self._tables, self._lake, begun, self._scaling)
+        took = datetime.now(UTC) - begun
+        self._advise_again = begun + max(ADVISE_EVERY, took / MOST_ADVISING)
 
 
 def _failures(works: Sequence[Callable[[datetime], None]], until: datetime) -> list[str]:
@@ -253,7 +277,7 @@ def _hour_of(moment: datetime) -> datetime:
 
 
 def keep(job: DerivedJob, stop: threading.Event) -> None:
-    """Derive after each hour, at first early, until told to stop; what fails is tried again.
+    """Derive after each hour, and advise in between, until told to stop; what fails is tried again.
 
     Args:
         job: The job.
@@ -266,6 +290,8 @@ def keep(job: DerivedJob, stop: threading.Event) -> None:
                 log.info("derived from history: %s", done.error or "ok")
             elif job.look_early(datetime.now(UTC)):
                 log.info("capacity derived from the hour that is not over yet")
+            elif job.advise(datetime.now(UTC)):
+                log.info("advised on what was measured in the last ten minutes")
         except (HistoryError, LakeError) as error:
             log.error("nothing could be derived: %s", one_line(error))
         stop.wait(LOOK_EVERY_SECONDS)

@@ -68,9 +68,11 @@ class Source:
         return self.files.collect(columns, inside & of_groups)
 
     def whole(self, written: pl.DataFrame) -> pl.DataFrame:
-        """Return rows with those that were left out, from ``since`` on."""
+        """Return rows with those that were left out, from ``since`` on, each of them once."""
         table = self.files.table
-        return expanded(table, written, since=self.since) if table.carried else written
+        if table.carried:
+            return expanded(table, written, since=self.since)
+        return table.distinct(written)
 
 
 def groups_at_once(sources: Mapping[str, Source], share: Share) -> Iterator[Frames]:

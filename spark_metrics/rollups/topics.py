@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from lake.carried import series_ids
+from lake.replication import IS_OFFLINE, IS_UNDER_MIN_ISR, IS_UNDER_REPLICATED, number_of
 from spark_metrics.rollups.aggregates import (
     coverage,
     flow_of_polls,
@@ -31,23 +32,16 @@ def topic_polls(partitions: pl.DataFrame) -> pl.DataFrame:
         over the partitions that are known; ``busiest``, the messages that the busiest partition
         got in the poll's whole minute.
     """
-    in_sync = pl.col("in_sync_replicas").list.len()
-    least = pl.col("min_in_sync_replicas")
     rows = partitions.with_columns(
         series_ids(partitions, SERIES).alias("_topic"),
         (pl.col("log_end") - pl.col("log_start")).alias("retained"),
-        (in_sync < least).alias("_under"),
-        (in_sync < pl.col("replicas").list.len()).alias("_behind"),
     )
-    found = pl.col("_under").sum()
-    # Where that setting is not permitted to be read, none found does not mean none.
-    under_least = pl.when((found > 0) | (least.null_count() == 0)).then(found)
     polls = rows.group_by("_topic", "observed_at").agg(
         *(pl.col(name).first() for name in (*SERIES, "window_start", "interval_seconds")),
         pl.len().alias("partitions"),
-        pl.col("_behind").sum().alias("under_replicated"),
-        under_least.alias("under_min_isr"),
-        pl.col("leader").null_count().alias("offline"),
+        IS_UNDER_REPLICATED.sum().alias("under_replicated"),
+        number_of(IS_UNDER_MIN_ISR).alias("under_min_isr"),
+        IS_OFFLINE.sum().alias("offline"),
         total("retained"),
         total("log_end"),
         total("size_bytes"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app import currentadvice
 from config.load import load
 from lake.schema import Table
 from tests.app import generated
@@ -24,7 +25,9 @@ Open = Callable[..., AppTest]
 
 def filled_folder(folder: Path, *, gold: bool = True) -> Path:
     path = generated.settings_yaml(folder)
-    generated.fill(load(path), now=NOW, gold=gold)
+    settings = load(path)
+    generated.fill(settings, now=NOW, gold=gold)
+    generated.evaluate(settings, NOW)
     return folder
 
 
@@ -50,7 +53,10 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def broken(filled: Path, tmp_path: Path) -> Callable[[Table], Path]:
-    """Return a copy of the filled folder in which a table's files are cut short."""
+    """Return a copy of the filled folder in which a table's files are cut short.
+
+    What was evaluated before is there; where samples are broken, what is evaluated after that.
+    """
 
     def cut(table: Table) -> Path:
         folder = tmp_path / f"without-{table.name}"
@@ -59,6 +65,8 @@ def broken(filled: Path, tmp_path: Path) -> Callable[[Table], Path]:
         assert files
         for file in files:
             file.write_bytes(file.read_bytes()[:100])
+        if table.layer == "bronze":
+            generated.evaluate(load(folder / "headroom.yaml"), NOW)
         return folder
 
     return cut
@@ -71,7 +79,7 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
     def draw(folder: Path, page: str | None = None, **parameters: str) -> AppTest:
         monkeypatch.setattr("app.view.utc_now", lambda: NOW)
         monkeypatch.setenv("HEADROOM_CONFIG", str(folder / "headroom.yaml"))
-        test = AppTest.from_file(str(MAIN), default_timeout=60)
+        test = AppTest.from_file(str(MAIN), default_timeout=180)
         for name, value in parameters.items():
             test.query_params[name] = value
         if page is not None and page != "overview":
@@ -79,6 +87,9 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
             test.switch_page(f"views/{page}.py")
             for name, value in parameters.items():
                 test.query_params[name] = value
-        return test.run()
+        test.run()
+        # Where no job has advised, the first drawing begins an evaluation and does not wait for it.
+        currentadvice.evaluations().wait()
+        return test.run() if page in ("scaling", "group", "topic") else test
 
     return draw

@@ -15,7 +15,10 @@ from pathlib import Path
 import polars as pl
 from deltalake import write_deltalake
 
+from alerting.current_state import EvaluationInMemory
+from alerting.rulefile import RuleSet
 from config.settings import Settings
+from lake.current_store import CurrentStore
 from lake.schema import Table
 from lake.store import Lake, conform
 from tests.app.world import CLUSTER, HOUR_GRAIN, MINUTE_GRAIN, POLL_SECONDS
@@ -57,6 +60,13 @@ def fill(settings: Settings, *, now: datetime | None = None, gold: bool = True) 
             for table, rows in history_rows(end, grain, length).items():
                 write_gold(lake, table, pl.DataFrame(rows, infer_schema_length=None))
     return end
+
+
+def evaluate(settings: Settings, now: datetime, cluster: str = CLUSTER) -> None:
+    """Write what an alerting service finds of the samples."""
+    evaluation = EvaluationInMemory(Lake(settings.lake), RuleSet().rules, watched_since=0.0)
+    rows = evaluation.evaluate(cluster, now.timestamp())
+    CurrentStore(settings.lake).replace_all(cluster, rows)
 
 
 def write_gold(lake: Lake, table: Table, frame: pl.DataFrame) -> None:

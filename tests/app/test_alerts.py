@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import yaml
 from streamlit.testing.v1 import AppTest
 
+from alerting.evaluation import ClusterEvaluator
 from alerting.notices import Pace
-from alerting.reading import clusters_of, read_frames
+from alerting.reading import clusters_of
 from alerting.rulefile import load_rules
 from alerting.service import SERVICE, evaluate_once
 from alerting.store import AlertStore
@@ -39,9 +43,10 @@ def alarmed_once(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     path.write_text(yaml.safe_dump(content))
     settings = load(path)
     store = store_of(folder)
+    evaluator = ClusterEvaluator(_lake(folder), watched_since=0.0)
     for cluster in clusters_of(settings):
-        frames = read_frames(_lake(folder), cluster, NOW.timestamp())
-        evaluate_once(frames, load_rules(None), store, Pace(), settings.alerting.targets)
+        found = evaluator.evaluate(cluster, NOW.timestamp())
+        evaluate_once(found, load_rules(None), store, Pace(), settings.alerting.targets)
     store.note(
         SERVICE,
         {"evaluated_at": NOW.timestamp() - 2, "interval_seconds": 5.0, "rules": 34, "failures": {}},
@@ -176,6 +181,74 @@ def test_a_silence_that_is_not_whole_is_refused(
     assert store_of(alarmed).silences() == []
 
 
+@pytest.mark.parametrize("matcher", ['group=~"batch\\ "', 'group=~""\\""'])
+def test_a_silence_with_blanks_or_quotes_is_made_shown_and_ended(
+    open_page: Open, alarmed: Path, matcher: str
+) -> None:
+    test = open_page(alarmed, "silences")
+    test.text_area[0].input(matcher)
+    test.text_input[0].input("ana")
+    test.text_input[1].input("deploy")
+    test.button("FormSubmitter:silence-Silence").click().run()
+    calm(test)
+    test = open_page(alarmed, "silences")
+    calm(test)
+    assert test.dataframe[0].value["matchers"].to_list() == [matcher]
+    test.button("FormSubmitter:end-silence-End it now").click().run()
+    calm(test)
+    assert store_of(alarmed).silences(time.time()) == []
+
+
+def test_a_silence_that_cannot_be_read_is_said_on_each_page_and_ended_from_its_own(
+    open_page: Open, alarmed: Path
+) -> None:
+    state = load(alarmed / "headroom.yaml").alerting.state
+    with closing(sqlite3.connect(state)) as connection, connection:
+        connection.execute(
+            "INSERT INTO silences (matchers, starts_at, ends_at, author, comment, created_at) "
+            """VALUES ('["group=~batch\\\\ "]', 0, 4e9, 'eve', 'x', 0)"""
+        )
+    for page in ("alerts", "rules", "health", "silences"):
+        test = open_page(alarmed, page)
+        assert not test.exception
+        (message,) = [one.value for one in test.error]
+        assert "silence 1 of eve silences nothing" in message
+    assert test.title[0].value == "No silence is on"
+    assert "cannot be read" in test.dataframe[0].value["matchers"].to_list()[0]
+    test.button("FormSubmitter:end-silence-End it now").click().run()
+    calm(test)
+    assert store_of(alarmed).silences(time.time()) == []
+
+
+def test_an_alert_that_cannot_be_read_leaves_the_others_on_the_page(
+    open_page: Open, alarmed: Path
+) -> None:
+    state = load(alarmed / "headroom.yaml").alerting.state
+    with closing(sqlite3.connect(state)) as connection, connection:
+        connection.execute(
+            "UPDATE alerts SET body = '{}' "
+            "WHERE body NOT LIKE '%\"Broker 2 is missing\"%' AND id = (SELECT min(id) FROM alerts "
+            "WHERE body NOT LIKE '%\"Broker 2 is missing\"%')"
+        )
+    test = open_page(alarmed, "alerts")
+    assert not test.exception
+    assert "Broker 2 is missing" in test.dataframe[0].value["what"].to_list()
+    (message,) = [one.value for one in test.error]
+    assert "cannot be read and was left out" in message
+
+
+def test_what_the_service_left_out_is_said(open_page: Open, alarmed: Path) -> None:
+    store = store_of(alarmed)
+    line = "the rules stay as they were: rules.yaml: line 1: no"
+    noted = store.noted(SERVICE) or {}
+    store.note(SERVICE, {**noted, "problems": [line]})
+    store.close()
+    for page in ("alerts", "rules", "health"):
+        test = open_page(alarmed, page)
+        (message,) = [one.value for one in test.error]
+        assert "the rules stay as they were" in message
+
+
 def test_rules_are_listed_and_one_is_tried(open_page: Open, alarmed: Path) -> None:
     test = open_page(alarmed, "rules", rule="BrokerMissing")
     calm(test)
@@ -197,4 +270,10 @@ def test_a_file_of_rules_that_cannot_be_used_is_told(open_page: Open, alarmed: P
     (alarmed / "rules.yaml").write_text("rules: {Lagg: {threshold: 1}}")
     test = open_page(alarmed, "rules")
     (message,) = [one.value for one in test.error]
+    assert "left out" in message
     assert "Lagg" in message
+    assert "BrokerMissing" in test.dataframe[0].value["rule"].to_list()
+    for page in ("alerts", "silences"):
+        test = open_page(alarmed, page)
+        assert "Lagg" in test.error[0].value
+        assert "cannot be shown" not in test.title[0].value

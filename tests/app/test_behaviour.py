@@ -40,7 +40,7 @@ def test_the_list_of_groups_is_worst_first_with_its_lags(open_page: Open, filled
     by_group = rows.set_index("group")
     assert by_group.loc["payments", "members"] == 4
     assert by_group.loc["payments", "lag"] > 400_000
-    assert by_group.loc["clicks-enricher", "idle"] == 2
+    assert by_group.loc["clicks-enricher", "idle_members"] == 2
     assert by_group["lag"].isna().to_dict()["reports"]
 
 

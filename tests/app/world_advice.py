@@ -7,11 +7,16 @@ from datetime import datetime, timedelta
 import polars as pl
 from deltalake import write_deltalake
 
+from config.scaling import ScalingSettings
 from lake.schema import Table
 from lake.store import Lake, conform
-from lake.tables import CAPACITY, FORECASTS, RECOMMENDATIONS
+from lake.tables import ADVICE_STATE, CAPACITY, FORECASTS, RECOMMENDATIONS
+from scaling.advice_state import to_text
+from scaling.decide import History
+from scaling.evaluate import evaluate
 from scaling.model import Confidence, Kind, Recommendation, Severity
 from scaling.rows import recommendation_frame, recommendation_rows
+from scaling.stability import Stability
 from tests.app.world import CLUSTER
 
 MEASURED = {"payments": 225.0, "billing": 320.0}
@@ -21,7 +26,7 @@ FORECAST_HOURS = 24
 
 
 def fill(lake: Lake, now: datetime) -> None:
-    """Write capacity, forecasts and the advice of the last days."""
+    """Write capacity, forecasts, advice of two days ago and the advice of now, as the job does."""
     _write(lake, CAPACITY, pl.DataFrame([_capacity(group, now) for group in MEASURED]))
     hours = [_forecast("payments", now, hour) for hour in range(FORECAST_HOURS)]
     too_little = {
@@ -31,12 +36,28 @@ def fill(lake: Lake, now: datetime) -> None:
         "reason": "too little history: two weeks are needed",
     }
     _write(lake, FORECASTS, pl.DataFrame([*hours, too_little], infer_schema_length=None))
-    past, recent = now - timedelta(days=2), now - timedelta(hours=3)
-    old = [_advice("billing", 2, 3), _advice("payments", 2, 12)]
-    ended = recommendation_rows(old[:1], at=past)
-    standing = recommendation_rows(old[1:], at=recent)
-    confirmed = [{**row, "confirmed_at": now} for row in standing]
-    _write(lake, RECOMMENDATIONS, recommendation_frame([*ended, *confirmed]))
+    watched = now - timedelta(hours=1)
+    _write(lake, ADVICE_STATE, pl.DataFrame([_state("billing", 4, watched, now)]))
+    ended = recommendation_rows([_advice("billing", 2, 3)], at=now - timedelta(days=2))
+    given = recommendation_rows(evaluate(lake, CLUSTER, now, ScalingSettings()), at=now)
+    _write(lake, RECOMMENDATIONS, recommendation_frame([*ended, *given]))
+
+
+def _state(group: str, consumers: int, since: datetime, now: datetime) -> dict[str, object]:
+    """Return the state of a group that could do with fewer for some time."""
+    last = now - timedelta(minutes=10)
+    history = History(
+        at=last.timestamp(),
+        consumers=consumers,
+        stability=Stability(since=since.timestamp()),
+    )
+    return {
+        "cluster": CLUSTER,
+        "group": group,
+        "state": to_text(history),
+        "evaluated_at": last,
+        "date": last.date(),
+    }
 
 
 def _write(lake: Lake, table: Table, frame: pl.DataFrame) -> None:

@@ -154,6 +154,7 @@ def _put_group(put: Callable[..., None], group: Group, at: float, observed_at: d
         protocol="uniform" if group.type == "consumer" else "range",
         coordinator=None if unknown else group.coordinator,
         members=None if unknown else group.members,
+        idle_members=None if unknown else max(0, group.members - group.topic.partitions),
         kind="plain",
         unknown_reason=reason,
     )

@@ -68,7 +68,9 @@ class Issuer:
                 """Say nothing."""
 
         self._server = ThreadingHTTPServer((HOST, 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.05,), daemon=True
+        )
         self._thread.start()
         self.url = f"http://{HOST}:{self._server.server_port}"
 

@@ -6,18 +6,17 @@ import signal
 import time
 from pathlib import Path
 
+from alerting.check_model import Observation
 from alerting.lifecycle import advance
 from alerting.notices import Pace, plan
 from alerting.notify.sender import Sender
 from alerting.notify.targets import make_target
-from alerting.rules import Observation, Rule, Severity, evaluate
+from alerting.rules import Rule, Severity, evaluate
 from alerting.store import AlertStore
 from config.alerting import TargetSettings
 
 RULES = (Rule("GroupStopped", "stopped", Severity.CRITICAL, 0.0, keep_firing_for_seconds=0.0),)
-LIVES = 100
 TICKS_A_LIFE = 6
-TICKS = LIVES * TICKS_A_LIFE
 CLUSTERS = ("one", "two", "three")
 
 
@@ -26,7 +25,12 @@ def evaluate_tick(store: AlertStore, tick: int) -> list[str]:
     cluster = CLUSTERS[tick % 3]
     now = 1000.0 + tick * 15.0
     seen = [
-        Observation("stopped", {"cluster": cluster, "group": f"g{number}"}, 1.0, what="stopped")
+        Observation(
+            check="stopped",
+            labels={"cluster": cluster, "group": f"g{number}"},
+            value=1.0,
+            what="stopped",
+        )
         for number in range(4)
         if (tick // 3 + number) % 8 < 3
     ]

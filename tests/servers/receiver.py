@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -56,7 +55,7 @@ class Receiver:
 def receiving() -> Iterator[Receiver]:
     """Receive on a free port."""
     receiver = Receiver()
-    lock = threading.Lock()
+    lock, ended = threading.Lock(), threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -67,7 +66,7 @@ def receiving() -> Iterator[Receiver]:
                 if status == 200:
                     receiver.received.append(one)
             receiver.on_request(one)
-            time.sleep(receiver.delay_seconds)
+            ended.wait(receiver.delay_seconds)
             try:
                 self.send_response(status)
                 for name, text in receiver.headers.items():
@@ -86,11 +85,12 @@ def receiving() -> Iterator[Receiver]:
 
     server = Server(("127.0.0.1", 0), Handler)
     receiver.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
         yield receiver
     finally:
+        ended.set()
         server.shutdown()
         server.server_close()
         thread.join()

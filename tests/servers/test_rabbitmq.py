@@ -15,17 +15,16 @@ from collectors.sources import make_sources
 from config.load import load
 from lake.store import Lake
 from lake.tables import DEAD_LETTERS, QUEUES
-from tests.servers.rabbit import Running, poll, rabbit, rows
+from tests.servers.rabbit import Running, poll, rows
 from tests.support import eventually
 
 SENT_AT = 1_700_000_000
 
 
 @pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with rabbit(tmp_path_factory.mktemp("rabbit")) as running:
-        lay_out(running)
-        yield running
+def node(rabbit_node: Running) -> Running:
+    lay_out(rabbit_node)
+    return rabbit_node
 
 
 def lay_out(running: Running) -> None:

@@ -8,31 +8,31 @@ from typing import Any
 import pytest
 
 from demo.rabbitmq_shop import SEEDED_INVOICES, VIRTUAL_HOST, Shop, declare
-from tests.servers.rabbit import poll, rabbit, rows
+from tests.servers.rabbit import Running, poll, rows
 from tests.support import eventually
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Any]]:
+def found(rabbit_node: Running) -> Iterator[tuple[Any, Any]]:
     """Rows of ``queues`` and ``dead_letters`` after ten seconds of work, done at once."""
-    with rabbit(tmp_path_factory.mktemp("shop")) as running:
-        host = running.server.virtual_host(VIRTUAL_HOST)
-        declare(host)
-        declare(host)  # again, as after a restart
-        shop = Shop(host)
-        shop.seed()
-        for _ in range(10):
-            shop.step()
-        source = running.source(vhosts={"include": [VIRTUAL_HOST]})
+    host = rabbit_node.server.virtual_host(VIRTUAL_HOST)
+    declare(host)
+    declare(host)  # again, as after a restart
+    shop = Shop(host)
+    shop.seed()
+    for _ in range(10):
+        shop.step()
+    source = rabbit_node.source(vhosts={"include": [VIRTUAL_HOST]})
 
-        def settled() -> tuple[Any, Any] | None:
-            sections = poll(source)
-            queues, dead = rows(sections["queues"]), rows(sections["dead_letters"])
-            depths = (queues["invoices"]["ready"], dead["shop/invoices.dead"]["retained"])
-            return (queues, dead) if depths == (SEEDED_INVOICES + 5, 1) else None
+    def settled() -> tuple[Any, Any] | None:
+        sections = poll(source)
+        queues, dead = rows(sections["queues"]), rows(sections["dead_letters"])
+        depths = (queues["invoices"]["ready"], dead["shop/invoices.dead"]["retained"])
+        return (queues, dead) if depths == (SEEDED_INVOICES + 5, 1) else None
 
-        yield eventually(settled, what="the depths of the shop's queues")
-        source.close()
+    yield eventually(settled, what="the depths of the shop's queues")
+    source.close()
+    rabbit_node.server.ask("DELETE", f"/api/vhosts/{VIRTUAL_HOST}")
 
 
 @pytest.mark.parametrize(

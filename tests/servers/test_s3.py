@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from pydantic import SecretStr
 
 from config.storage import RetentionSettings
-from lake.errors import LakeError
+from lake.errors import BusyError, LakeError
+from lake.lease import Lease, Rhythm, only_one
+from lake.maintenance import JOB, maintain
 from lake.store import Lake
 from lake.tables import BROKERS, GROUP_OFFSETS
 from lake.upkeep import Kept, keep_up
-from runtime.java import Java
-from spark_metrics.errors import BusyError
-from spark_metrics.lease import Lease, Rhythm
-from tests.servers.s3 import SECRET, S3Server, running_s3
+from tests.servers.s3 import SECRET, S3Server
 from tests.spark import bronze
 
 QUICK = Rhythm(beat_seconds=0.3, expiry_seconds=4.0)
-
-
-@pytest.fixture(scope="module")
-def s3(java: Java, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    with running_s3(java, tmp_path_factory.mktemp("s3")) as server:
-        yield server
 
 
 def test_collectors_that_write_at_once_lose_nothing(s3: S3Server) -> None:
@@ -95,16 +87,34 @@ def test_upkeep_works_in_a_store(s3: S3Server) -> None:
     assert lake.read(BROKERS).is_empty()
 
 
+def test_of_two_that_maintain_a_store_the_second_skips_it(s3: S3Server) -> None:
+    """Given two processes' hands on one lake, when both want to maintain it at once, then one does
+    and the other is told so."""
+    settings = s3.bucket("maintenance").model_copy(
+        update={"retention": RetentionSettings(raw_days=None)}
+    )
+    lake = Lake(settings)
+    for poll in bronze.history(bronze.Model(seed=5, calm=True), polls=3):
+        bronze.append(lake, poll)
+    before = lake.scan(BROKERS).collect().height
+    with only_one(settings, JOB, lost=lambda error: pytest.fail(str(error)), rhythm=QUICK) as hold:
+        with pytest.raises(BusyError, match="another maintenance job works on this lake"):
+            maintain(lake, settings)
+        hold.confirm()
+    assert {one.compacted_files for one in maintain(lake, settings)} == {3}
+    assert lake.scan(BROKERS).collect().height == before
+
+
 def test_of_two_drivers_the_second_is_refused(s3: S3Server) -> None:
     settings = s3.bucket("lease")
     uri, options = f"{Lake(settings).checkpoints_uri}/lease", settings.plain_storage_options()
-    first = Lease(uri, options, QUICK)
+    first = Lease(uri, options, "history", QUICK)
     first.acquire()
     first.keep(lambda error: pytest.fail(str(error)))
     with pytest.raises(BusyError):
-        Lease(uri, options, QUICK).acquire()
+        Lease(uri, options, "history", QUICK).acquire()
     first.release()
-    Lease(uri, options, QUICK).acquire()
+    Lease(uri, options, "history", QUICK).acquire()
 
 
 def test_wrong_credentials_are_one_line_without_them(s3: S3Server) -> None:

@@ -6,12 +6,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
+from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from config.scaling import ScalingSettings
 from config.settings import Settings
-from lake.store import Lake
+from lake.schema import Table
+from lake.store import Lake, conform
 from lake.tables import (
+    ADVICE_STATE,
+    CAPACITY,
     CONNECTORS,
     DITTO_CONNECTIONS,
     GROUP_OFFSETS,
@@ -21,6 +25,7 @@ from lake.tables import (
 )
 from lake.thinning import Thinning
 from spark_metrics.derived.advice import recommend
+from spark_metrics.derived.job import DerivedJob
 from spark_metrics.derived.tables import DerivedTables
 from tests.late_group import write_late_group
 
@@ -154,7 +159,142 @@ def test_polls_made_meanwhile_say_nothing_of_the_moment(
     assert lake.read(RECOMMENDATIONS).drop("confirmed_at").equals(before)
 
 
+def test_the_job_advises_at_a_cadence_of_its_own(
+    spark: SparkSession, lake: Lake, settings: Settings
+) -> None:
+    now = datetime.now(UTC)
+    write_late_group(lake, now)
+    job = DerivedJob(spark, lake, settings)
+
+    assert job.advise(now)
+    assert lake.read(RECOMMENDATIONS)["subject"].to_list() == ["late", "orders"]
+    assert not job.advise(now + timedelta(minutes=5))
+    assert job.advise(now + timedelta(days=1))
+
+
 def test_no_sample_is_no_advice(spark: SparkSession, lake: Lake, settings: Settings) -> None:
     recommend(DerivedTables(spark, lake, settings.lake), lake, NOW, ScalingSettings())
 
     assert not lake.exists(RECOMMENDATIONS)
+
+
+def write_over_provisioned(lake: Lake, *names: str) -> None:
+    """Write an hour of groups with six consumers of which one would do, and what one can do."""
+    for name in names:
+        _append(
+            lake,
+            GROUP_OFFSETS,
+            [
+                {
+                    "observed_at": at,
+                    "group": name,
+                    "topic": "orders",
+                    "partition": partition,
+                    "committed": 10 * second,
+                    "log_start": 0,
+                    "log_end": 10 * second,
+                    "lag": 0,
+                    "time_lag_seconds": 0.0,
+                    "member_id": f"m{partition}",
+                }
+                for at, second in _hour()
+                for partition in range(6)
+            ],
+        )
+        _append(
+            lake,
+            GROUPS,
+            [
+                {
+                    "observed_at": at,
+                    "group": name,
+                    "state": "stable",
+                    "type": "classic",
+                    "protocol": "range",
+                    "members": 6,
+                }
+                for at, _ in _hour()
+            ],
+        )
+    _append(
+        lake,
+        CAPACITY,
+        [
+            {
+                "group": name,
+                "status": "identified",
+                "per_second": 275.0,
+                "low": 250.0,
+                "high": 300.0,
+                "samples": 40,
+                "episodes": 4,
+                "as_of": NOW,
+            }
+            for name in names
+        ],
+    )
+
+
+def _hour() -> list[tuple[datetime, int]]:
+    return [(NOW + timedelta(seconds=30 * n), 30 * n) for n in range(-20, 100)]
+
+
+def _append(lake: Lake, table: Table, rows: list[dict[str, object]]) -> None:
+    stamped = [
+        {"cluster": "demo", "poll_id": str(row.get("observed_at")), **row}
+        if "observed_at" in row
+        else {"cluster": "demo", **row}
+        for row in rows
+    ]
+    frame = pl.DataFrame(stamped, schema_overrides=dict(table.polars_schema))
+    rows_of = conform(table, frame).to_arrow()
+    write_deltalake(lake.uri(table), rows_of, mode="append", partition_by=["date"])
+
+
+def advised(lake: Lake, at: datetime) -> dict[str, tuple[str, int]]:
+    """Return kind and number of the newest advice on each group."""
+    rows = lake.read(RECOMMENDATIONS, pl.col("confirmed_at") == at)
+    of_groups = rows.filter(pl.col("quantity") == "consumers")
+    return {row["subject"]: (row["kind"], row["proposed"]) for row in of_groups.rows(named=True)}
+
+
+def test_fewer_consumers_are_advised_once_they_were_enough_for_twenty_minutes(
+    spark: SparkSession, lake: Lake, settings: Settings
+) -> None:
+    """Given groups with too many consumers, when the job advises every ten minutes and is started
+    anew each time, then it keeps them at first and goes down after twenty minutes; one whose state
+    was damaged begins anew and says so, and no other does."""
+    write_over_provisioned(lake, "damaged", "whole")
+    keep, remove = ("keep", 6), ("remove_consumers", 3)
+    rounds = [NOW + timedelta(minutes=10 * number) for number in range(4)]
+    for number, at in enumerate(rounds):
+        tables = DerivedTables(spark, lake, settings.lake)
+        recommend(tables, Lake(settings.lake), at, ScalingSettings())
+        if number < 2:
+            assert advised(lake, at) == {"damaged": keep, "whole": keep}
+        elif number == 2:
+            assert advised(lake, at) == {"damaged": remove, "whole": remove}
+            damage_state(lake, "damaged")
+        else:
+            assert advised(lake, at) == {"damaged": keep, "whole": remove}
+        said = lake.read(RECOMMENDATIONS, pl.col("confirmed_at") == at)
+        lost = said.filter(pl.col("caveats").str.contains("could not be read"))
+        assert lost["subject"].to_list() == (["damaged"] if number == 3 else [])
+
+    states = lake.read(ADVICE_STATE)
+    assert states.select("group", "evaluated_at").sort("group").rows() == [
+        ("damaged", rounds[-1]),
+        ("whole", rounds[-1]),
+    ]
+
+
+def damage_state(lake: Lake, group: str) -> None:
+    """Cut a group's state in half."""
+    half = pl.col("state").str.slice(0, 100)
+    is_theirs = pl.col("group") == group
+    rows = lake.read(ADVICE_STATE).with_columns(
+        pl.when(is_theirs).then(half).otherwise("state").alias("state")
+    )
+    write_deltalake(
+        lake.uri(ADVICE_STATE), rows.to_arrow(), mode="overwrite", partition_by=["date"]
+    )

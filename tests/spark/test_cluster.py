@@ -19,7 +19,7 @@ from lake.errors import LakeError
 from lake.store import Lake
 from lake.tables import JOBS
 from runtime.java import Java
-from tests.servers.s3 import KEY, SECRET, S3Server, running_s3
+from tests.servers.s3 import KEY, SECRET, S3Server
 from tests.spark import bronze
 from tests.spark.comparing import assert_recomputed
 from tests.spark.pasts import eventful
@@ -29,12 +29,6 @@ DEADLINE_SECONDS = 400.0
 """Of a start or a round; a quiet machine needs a tenth of it."""
 
 ENVIRONMENT = {"TEST_STORE_KEY": KEY, "TEST_STORE_SECRET": SECRET}
-
-
-@pytest.fixture(scope="module")
-def s3(java: Java, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    with running_s3(java, tmp_path_factory.mktemp("s3")) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +175,7 @@ def test_a_store_that_answers_with_rubbish_is_told_and_nothing_is_lost(
 
 
 def test_wrong_credentials_are_one_line_without_them(make_world: Callable[..., World]) -> None:
-    world = make_world("denied")
+    world = make_world("refused")
     wrong = {"TEST_STORE_KEY": KEY, "TEST_STORE_SECRET": "not-the-secret"}
     done = run(world.config, "once", environment=wrong)
     assert done.returncode == 1

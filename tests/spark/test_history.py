@@ -22,6 +22,7 @@ from spark_metrics.stretch import Stretch
 from tests.spark import bronze
 from tests.spark.comparing import HISTORIES, all_stored, assert_recomputed, assert_same
 from tests.spark.pasts import eventful
+from tests.support import compact
 
 
 def catch_up(job: HistoryJob) -> None:
@@ -50,7 +51,7 @@ def test_any_order_and_any_batches_give_the_same(
     spark: SparkSession, lake: Lake, settings: Settings, seed: int
 ) -> None:
     """Polls arrive out of order, late and some of them twice, in batches of any size; the job is
-    made anew now and then, and the collectors compact their tables in between."""
+    made anew now and then, and tables are compacted in between."""
     dice = random.Random(seed)  # noqa: S311 (a seeded test)
     polls = eventful(seed=seed, polls=40)
     arriving = sorted(range(len(polls)), key=lambda number: number + dice.choice((0, 0, 0, 17)))
@@ -61,7 +62,7 @@ def test_any_order_and_any_batches_give_the_same(
         batch, arriving = arriving[:size], arriving[size:]
         bronze.append(lake, *(polls[number] for number in batch))
         if dice.random() < 0.4:
-            lake.compact(GROUP_OFFSETS, since=bronze.START)
+            compact(lake, GROUP_OFFSETS)
         if dice.random() < 0.4:
             job = HistoryJob(spark, lake, settings)
         job.step(everything=dice.random() < 0.5)
@@ -78,7 +79,7 @@ def test_a_compaction_brings_no_work_and_both_engines_read_all_tables(
     job = HistoryJob(spark, lake, settings)
     catch_up(job)
     before = all_stored(lake)
-    lake.compact(GROUP_OFFSETS, since=bronze.START)
+    compact(lake, GROUP_OFFSETS)
     done = job.step(everything=True)
     assert (done.status, done.rows_read) == ("waiting", 0)
     assert_same(all_stored(lake), before)

@@ -1,16 +1,16 @@
-"""Upkeep of a lake with history, through both engines."""
+"""Maintenance of a lake with history, through both engines."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
+import polars as pl
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
 from config.storage import RetentionSettings
+from lake.maintenance import maintain
 from lake.store import Lake
 from lake.tables import (
     GROUP_HISTORY,
@@ -19,18 +19,22 @@ from lake.tables import (
     JOBS,
     TOPIC_HISTORY,
 )
+from lake.upkeep import Upkept
 from spark_metrics.maintain import Upkeep
 from spark_metrics.streaming import HistoryJob
 from tests.spark import bronze
 from tests.spark.comparing import HISTORIES, all_stored, assert_recomputed, assert_same
 from tests.spark.processes import kill, run, start, wait_until
-from tests.support import eventually
 
 EVERYTHING = RetentionSettings(raw_days=None, minute_days=None, hour_days=None)
 
 
 def upkeep(lake: Lake, settings: Settings, retention: RetentionSettings) -> Upkeep:
     return Upkeep(lake, settings.lake.model_copy(update={"retention": retention}))
+
+
+def maintained(lake: Lake, settings: Settings, retention: RetentionSettings) -> list[Upkept]:
+    return maintain(lake, settings.lake.model_copy(update={"retention": retention}))
 
 
 def test_upkeep_deletes_what_is_too_old_and_changes_nothing_else(
@@ -44,23 +48,23 @@ def test_upkeep_deletes_what_is_too_old_and_changes_nothing_else(
     HistoryJob(spark, lake, settings).step(everything=True)
     before, samples = all_stored(lake), lake.read(GROUP_OFFSETS).height
 
-    both = upkeep(lake, settings, EVERYTHING)
-    done = {one.table: one for one in both.of_samples()}
+    history = upkeep(lake, settings, EVERYTHING)
+    done = {one.table: one for one in maintained(lake, settings, EVERYTHING)}
     assert done["group_offsets"].compacted_files == 6
-    assert {one.table for one in both.of_history(spark)} >= {table.name for table in HISTORIES}
+    assert {one.table for one in history.of_history(spark)} >= {table.name for table in HISTORIES}
     assert_same(all_stored(lake), before)
     assert lake.read(GROUP_OFFSETS).height == samples
     assert HistoryJob(spark, lake, settings).step(everything=True).status == "waiting"
 
     _scatter(spark, lake.uri(GROUP_PARTITION_HISTORY))
-    done = {one.table: one for one in both.of_history(spark)}
+    done = {one.table: one for one in history.of_history(spark)}
     assert done[GROUP_PARTITION_HISTORY.name].compacted_files == 3  # minutes, hours, day
     assert_same(all_stored(lake), before)
     assert_recomputed(lake, polls)
 
-    both = upkeep(lake, settings, RetentionSettings(hour_days=None))
-    both.of_samples()
-    done = {one.table: one for one in both.of_history(spark)}
+    kept = RetentionSettings(hour_days=None)
+    maintained(lake, settings, kept)
+    done = {one.table: one for one in upkeep(lake, settings, kept).of_history(spark)}
     assert done[GROUP_PARTITION_HISTORY.name].compacted_files == 0
     assert lake.read(GROUP_OFFSETS).is_empty()
     assert set(lake.read(GROUP_HISTORY)["grain_seconds"]) == {3600, 86400}
@@ -116,22 +120,21 @@ def test_killed_between_two_tables_it_changes_no_row_and_is_done_again(
 def test_in_the_service_it_is_told_in_jobs(
     spark: SparkSession, lake: Lake, settings: Settings
 ) -> None:
-    bronze.append(lake, *bronze.history(bronze.Model(seed=23), polls=1))
-    broken = Path(lake.uri(GROUP_OFFSETS)) / "_delta_log" / f"{0:020}.json"
+    for poll in bronze.history(bronze.Model(seed=23), polls=3):
+        bronze.append(lake, poll)
+    HistoryJob(spark, lake, settings).step(everything=True)
+    before = len(DeltaTable(lake.uri(GROUP_OFFSETS)).file_uris())
+    history = upkeep(lake, settings, EVERYTHING)
+    history.between_rounds(spark)
+    broken = Path(lake.uri(GROUP_HISTORY)) / "_delta_log" / f"{0:020}.json"
     broken.write_text("{broken\n")
-    both = upkeep(lake, settings, EVERYTHING)
-    with pytest.raises(Exception, match="group_offsets: upkeep failed"):
-        both.of_samples()
-    both.beside_history(spark)
-    since = datetime.now(UTC) - timedelta(minutes=5)
-
-    def told() -> dict[str, str | None]:
-        rows = lake.read(JOBS, since=since).rows(named=True)
-        return {row["status"]: row["error"] for row in rows if row["job"] == "upkeep"}
-
-    found = eventually(lambda: told() if len(told()) == 2 else None, what="both halves in jobs")
-    assert found["ok"] is None
-    assert "group_offsets" in str(found["failed"])
+    history.between_rounds(spark)
+    rows = lake.read(JOBS, pl.col("job") == "maintenance").sort("started_at").rows(named=True)
+    assert [row["status"] for row in rows] == ["ok", "failed"]
+    assert rows[0]["error"] is None
+    assert "group_history: maintenance failed" in rows[1]["error"]
+    # What delta-rs writes is the collectors' to maintain.
+    assert len(DeltaTable(lake.uri(GROUP_OFFSETS)).file_uris()) == before > 1
 
 
 def test_the_command_beside_a_running_job_leaves_history_to_it(
@@ -144,7 +147,7 @@ def test_the_command_beside_a_running_job_leaves_history_to_it(
         wait_until((Path(lake.checkpoints_uri) / "history.lock").exists, process, 30)
         done = run(config, "maintain", environment={"HEADROOM_LAKE__RETENTION__RAW_DAYS": "7"})
         assert done.returncode == 0, done.stderr
-        assert "it keeps its own tables up" in done.stderr
+        assert "it maintains its own tables" in done.stderr
         assert "days expired" in done.stderr
         assert lake.read(GROUP_OFFSETS).is_empty()  # months ago: beyond retention
     finally:

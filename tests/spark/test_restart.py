@@ -9,6 +9,7 @@ import pytest
 
 from lake.store import Lake
 from lake.tables import GROUP_PARTITION_HISTORY, JOBS
+from tests.selection import exhaustive
 from tests.spark import bronze
 from tests.spark.comparing import assert_recomputed
 from tests.spark.pasts import eventful
@@ -21,20 +22,23 @@ def commits(lake: Lake) -> int:
     return len(list(folder.glob("*/_delta_log/*.json")))
 
 
-def test_killed_at_random_points_the_history_is_the_same(config: Path, lake: Lake) -> None:
+@pytest.mark.parametrize("kills", [1, *exhaustive(3)])
+def test_killed_at_random_points_the_history_is_the_same(
+    config: Path, lake: Lake, kills: int
+) -> None:
     """Given a lake that grows, when the job is killed again and again between any two commits,
     then what it leaves in the end is what plain Python computes."""
-    polls = eventful(seed=11, polls=36)
+    polls = eventful(seed=11, polls=9 * (kills + 1))
     dice = random.Random(7)  # noqa: S311 (a seeded test)
     bronze.append(lake, *polls[:9])
-    for part in (polls[9:18], polls[18:27], polls[27:]):
+    for part in range(1, kills + 1):
         before = commits(lake)
         process = start(config, "run")
         enough = dice.randrange(1, 8)
         wait_until(lambda: commits(lake) >= before + enough, process, 90)  # noqa: B023
         time.sleep(dice.random())
         kill(process)
-        bronze.append(lake, *part)
+        bronze.append(lake, *polls[9 * part : 9 * (part + 1)])
     done = run(config, "once")
     assert done.returncode == 0, done.stderr
     assert_recomputed(lake, polls)

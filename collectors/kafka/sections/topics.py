@@ -11,9 +11,8 @@ from collectors.kafka.kinds import hono_topic, mirror_aliases, topic_kind
 from collectors.kafka.memory import TopicConfig
 from collectors.kafka.view import View
 from config.settings import ClusterSettings
-from lake.tables import TOPICS
+from lake.tables import TOPICS, WRITTEN_EVERY_SECONDS
 
-WRITTEN_EVERY_SECONDS = 3600.0
 _VALUE_LENGTH = 256
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
@@ -31,7 +30,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
         if (
             last is None
             or last[0] != row
-            or (now - last[1]).total_seconds() >= WRITTEN_EVERY_SECONDS
+            or (now - last[1]).total_seconds() >= WRITTEN_EVERY_SECONDS[TOPICS.name]
         ):
             due.append(row)
             written[topic] = (row, now)

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from alerting.__main__ import app
 from alerting.benchmark import EVALUATORS, judge_scenario
 from alerting.benchmark_baselines import burrow, grafana, strimzi
+from alerting.benchmark_ours import ours
 from alerting.benchmark_score import Fired, score
 from simulation.scenarios import families
 from simulation.scenarios.model import (
@@ -21,18 +22,37 @@ from simulation.scenarios.model import (
     as_document,
     parse_scenario,
 )
+from tests.selection import exhaustive
 
-SLOW = {
-    "daily_peak",
-    "diurnal_peak",
-    "job_at_first_sight",
-    "message_an_hour",
-    "nightly_batch",
-    "one_of_many",
-    "slow_batches",
-    "weekend",
+ALWAYS = {
+    "broker_outage",
+    "bursty",
+    "clock_skew",
+    "crash_loop",
+    "deleted_group",
+    "deploy",
+    "first_seen",
+    "hung_group",
+    "hung_unseen",
+    "log_cut",
+    "monitor_outage",
+    "never_committed",
+    "nulls",
+    "overload",
+    "poison_partition",
+    "rebalance",
+    "recreated_topic",
+    "retention_race",
+    "short_peak",
+    "slow_growth",
+    "steady",
+    "stopped_from_the_start",
+    "sudden_stop",
+    "transaction_markers",
+    "unknown_members",
 }
-"""Judged by ``python -m alerting benchmark``; too long for a unit test."""
+"""A scenario of each kind of thing that happens to a group; the others are exhaustive."""
+VARIANTS = range(1, 5)
 
 
 def of_lags(lags: list[int | None], poll: float = 15.0) -> Scenario:
@@ -100,14 +120,23 @@ def test_burrow_reads_a_commit_where_the_offset_moved() -> None:
     assert burrow(of_lags([0] * 30)) == []
 
 
-@pytest.mark.parametrize("family", sorted(set(families()) - SLOW))
+@pytest.mark.parametrize(
+    "family", [*sorted(ALWAYS), *exhaustive(*sorted(families().keys() - ALWAYS))]
+)
 def test_ours_is_right_on(family: str) -> None:
-    scenario = families()[family](0)
-
-    judged = judge_scenario(scenario)
+    judged = judge_scenario(families()[family](0))
 
     assert set(judged.scores) == set(EVALUATORS)
     assert judged.scores["headroom"].verdict == "right", judged.fired["headroom"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("family", sorted(families()))
+def test_ours_is_right_on_other_rates_cadences_and_lengths(family: str, variant: int) -> None:
+    scenario = families()[family](variant)
+
+    assert score(scenario, ours(scenario)).verdict == "right"
 
 
 def test_there_are_enough_scenarios_and_variants_differ() -> None:

@@ -7,6 +7,10 @@ import polars as pl
 import pytest
 
 from alerting import facts
+from alerting.current_cluster import broker_rows, cluster_row
+from alerting.current_topics import newest_partitions
+from alerting.frames import Frames
+from lake.current import GROUP_STATUS, TOPIC_STATUS
 from lake.tables import BROKERS, COLLECTIONS, DEAD_LETTERS, PARTITIONS, TOPICS
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -44,9 +48,23 @@ def partition(second: float, in_sync: list[int], leader: int | None = 1) -> dict
     }
 
 
+def present(brokers: pl.DataFrame, partitions: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Return what the tables of the present say of the brokers and of the cluster."""
+    frames = Frames("c", at(10).timestamp(), {BROKERS.name: brokers, PARTITIONS.name: partitions})
+    newest = newest_partitions(frames)
+    found = broker_rows(frames, newest)
+    row = cluster_row(
+        frames,
+        groups=pl.DataFrame(schema=GROUP_STATUS.polars_schema),
+        topics=pl.DataFrame(schema=TOPIC_STATUS.polars_schema),
+        brokers=found,
+        partitions=newest,
+    )
+    return found, row.row(0, named=True)
+
+
 def test_a_broker_is_missing_since_the_first_poll_without_it() -> None:
-    fact = facts.cluster_fact(
-        "c",
+    brokers, cluster = present(
         rows(
             BROKERS,
             *(broker(second, 1, True) for second in (0, 5, 10)),
@@ -56,17 +74,18 @@ def test_a_broker_is_missing_since_the_first_poll_without_it() -> None:
         ),
         rows(PARTITIONS, partition(0, [1, 2]), partition(5, [1]), partition(10, [1])),
     )
-    assert [(one.broker_id, one.since) for one in fact.missing] == [(2, at(5).timestamp())]
-    assert (fact.brokers, fact.has_controller) == (2, True)
-    assert (fact.under_replicated, fact.under_min_isr, fact.offline) == (1, 1, 0)
-    assert fact.since == at(5).timestamp()
+    assert brokers["missing_since"].to_list() == [None, at(5)]
+    assert cluster["missing_brokers"] == [2]
+    assert (cluster["brokers"], cluster["has_controller"]) == (2, True)
+    replication = ("under_replicated", "under_min_isr", "offline")
+    assert [cluster[name] for name in replication] == [1, 1, 0]
 
 
 def test_what_nobody_read_is_unknown() -> None:
-    fact = facts.cluster_fact("c", rows(BROKERS), rows(PARTITIONS))
-    assert fact.brokers is None
-    assert fact.has_controller is None
-    assert (fact.under_replicated, fact.under_min_isr, fact.offline) == (None, None, None)
+    brokers, cluster = present(rows(BROKERS), rows(PARTITIONS))
+    assert brokers.is_empty()
+    unknown = ("brokers", "has_controller", "under_replicated", "under_min_isr", "offline")
+    assert [cluster[name] for name in unknown] == [None] * 5
 
 
 @pytest.mark.parametrize(
@@ -117,9 +136,6 @@ def test_dead_letters_with_their_rate_reason_and_deadline() -> None:
     assert row["arrival_per_second"] == 0.5
     assert (row["top_reason"], row["top_share"]) == ("ValueError", 0.75)
     assert row["deleted_at"] == at(3600)
-    fact = facts.dead_letter_facts("c", found)[0]
-    assert fact.top_reason == "ValueError (75%)"
-    assert fact.deleted_at == at(3600).timestamp()
 
 
 @pytest.mark.parametrize(
@@ -162,9 +178,7 @@ def test_sections_with_their_newest_attempt_and_newest_success() -> None:
     assert found["status"].to_list() == ["failed", "failed"]
     assert found["last_success_at"].to_list() == [at(5), None]
     assert found["failures"].to_list() == [1, 1]
-    fact = facts.collection_facts("c", found)[0]
-    assert (fact.status, fact.error) == ("failed", "boom")
-    assert fact.last_success_at == at(5).timestamp()
+    assert found["error"].to_list() == ["boom", "boom"]
 
 
 def polls(*seconds: float) -> pl.DataFrame:

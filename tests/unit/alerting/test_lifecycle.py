@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pytest
 
 from alerting.causes import held_back
+from alerting.check_model import Observation
 from alerting.defaults import DEFAULT_RULES
 from alerting.lifecycle import Alert, Alerts, State, advance
 from alerting.notices import Kind, Pace, Told, plan
-from alerting.rules import Evaluation, Observation, Override, Rule, Severity, evaluate
+from alerting.rules import Evaluation, Override, Rule, Severity, evaluate
 
 STALLED = Rule("GroupStalled", "stalled", Severity.CRITICAL, 0.0, keep_firing_for_seconds=60.0)
 LAG = Rule("Lag", "lag", Severity.WARNING, 100.0, for_seconds=30.0, keep_firing_for_seconds=60.0)
 
 
 def lag(value: float | None, group: str = "g") -> Observation:
-    return Observation("lag", {"cluster": "c", "group": group}, value, what=f"{group} is late")
+    return Observation(
+        check="lag", labels={"cluster": "c", "group": group}, value=value, what=f"{group} is late"
+    )
 
 
 def run(
@@ -94,8 +98,28 @@ def test_a_pause_of_the_monitor_does_not_count_as_time_of_a_pending_alert() -> N
 def test_an_alert_of_a_cluster_that_cannot_be_seen_stays() -> None:
     alerts = advance({}, evaluate((LAG,), [lag(200)]), {}, 0.0)
     alerts = advance(alerts, evaluate((LAG,), [lag(200)]), {}, 30.0)
-    alerts = advance(alerts, Evaluation(blind=frozenset({"c"})), {}, 3000.0)
-    assert next(iter(alerts.values())).state is State.FIRING
+    nothing = Observation(check="lag", labels={"cluster": "c"}, value=None)
+    alerts = advance(alerts, evaluate((LAG,), [nothing]), {}, 3000.0)
+    alerts = advance(alerts, evaluate((LAG,), [nothing]), {}, 6000.0)
+    (alert,) = alerts.values()
+    assert (alert.state, alert.no_data_since) == (State.FIRING, 3000.0)
+    elsewhere = Observation(check="lag", labels={"cluster": "d"}, value=None)
+    alerts = advance(alerts, evaluate((LAG,), [elsewhere]), {}, 6015.0)
+    (alert,) = alerts.values()
+    assert (alert.state, alert.no_data_since) == (State.RESOLVED, None)
+
+
+def test_a_value_that_may_be_worse_makes_true_but_not_untrue() -> None:
+    def at_least(value: float) -> Observation:
+        return replace(lag(value), may_be_worse=True)
+
+    alerts = advance({}, evaluate((LAG,), [at_least(200)]), {}, 0.0)
+    for now in (30.0, 3000.0):
+        alerts = advance(alerts, evaluate((LAG,), [at_least(200)]), {}, now)
+        alerts = advance(alerts, evaluate((LAG,), [at_least(0)]), {}, now + 1500.0)
+        assert next(iter(alerts.values())).state is State.FIRING
+    alerts = advance(alerts, evaluate((LAG,), [lag(0)]), {}, 6000.0)
+    assert next(iter(alerts.values())).state is State.RESOLVED
 
 
 def test_the_first_override_that_matches_applies() -> None:
@@ -121,7 +145,7 @@ def test_the_first_override_that_matches_applies() -> None:
 def test_default_rules_have_unique_names_and_known_checks() -> None:
     assert len({rule.name for rule in DEFAULT_RULES}) == len(DEFAULT_RULES)
     seen = [
-        Observation(rule.check, {"cluster": "c"}, value)
+        Observation(check=rule.check, labels={"cluster": "c"}, value=value)
         for rule in DEFAULT_RULES
         for value in (-1.0, 1e18)
     ]
@@ -142,12 +166,17 @@ def held(*observations: Observation) -> dict[str, str]:
 
 def of_group(check: str, since: float | None = None, **related: str) -> Observation:
     return Observation(
-        check, {"cluster": "c", "group": "g"}, 5.0, since=since, related=related, status="X"
+        check=check,
+        labels={"cluster": "c", "group": "g"},
+        value=5.0,
+        since=since,
+        related=related,
+        status="X",
     )
 
 
 def of_cluster(check: str, since: float | None = None, **labels: str) -> Observation:
-    return Observation(check, {"cluster": "c", **labels}, 5.0, since=since)
+    return Observation(check=check, labels={"cluster": "c", **labels}, value=5.0, since=since)
 
 
 BROKER = of_cluster("broker_missing", 1000.0, broker="2")
@@ -195,9 +224,9 @@ BROKER = of_cluster("broker_missing", 1000.0, broker="2")
         pytest.param(
             [
                 Observation(
-                    "tasks_failed",
-                    {"cluster": "c", "connect": "k", "connector": "x"},
-                    1.0,
+                    check="tasks_failed",
+                    labels={"cluster": "c", "connect": "k", "connector": "x"},
+                    value=1.0,
                     related={"group": "g"},
                 ),
                 of_group("stalled"),
@@ -243,7 +272,10 @@ def notices_of(
     sent = []
     for index, groups in enumerate(series):
         now = index * step
-        seen = [Observation("stalled", {"cluster": "c", "group": g}, 5.0) for g in groups]
+        seen = [
+            Observation(check="stalled", labels={"cluster": "c", "group": g}, value=5.0)
+            for g in groups
+        ]
         alerts = advance(alerts, evaluate((STALLED,), seen), {}, now)
         notices, told = plan(alerts, told, now, pace, **options)  # type: ignore[arg-type]
         sent += [(now, n.kind.value, len(n.firing), len(n.resolved)) for n in notices]
@@ -283,7 +315,10 @@ def test_keys_are_the_same_in_each_instance_and_differ_between_notices() -> None
         told: dict[str, Told] = {}
         found = []
         for index, groups in enumerate([["a"], ["a"], *[[]] * 10, ["a"]]):
-            seen = [Observation("stalled", {"cluster": "c", "group": g}, 5.0) for g in groups]
+            seen = [
+                Observation(check="stalled", labels={"cluster": "c", "group": g}, value=5.0)
+                for g in groups
+            ]
             alerts = advance(alerts, evaluate((STALLED,), seen), {}, index * 15.0)
             notices, told = plan(alerts, told, index * 15.0, Pace())
             found += [notice.key for notice in notices]

@@ -14,8 +14,7 @@ from alerting.defaults import DEFAULT_RULES
 from alerting.frames import Frames
 from alerting.memory import GroupMemory
 from alerting.observe import Seen, evaluate_cluster, group_statuses, observe
-from alerting.observe_groups import GroupExtras, group_observations
-from alerting.reading import read_frames
+from alerting.reading import read_span
 from alerting.replay import replay
 from alerting.samples import GroupStatus, LagNumbers, Status
 from alerting.windows import GroupKey
@@ -162,10 +161,13 @@ def test_an_alert_of_a_stopped_group_says_who_starts_it(kind: str, expected: str
         Status.STOPPED, "Nobody consumes.", now - 300, False, LagNumbers(lag=5), worst, 0, ()
     )
 
-    seen = group_observations({key: status}, {key: GroupExtras(0, 0, kind=kind)}, now=now)
+    frame = rows(GROUPS, {"group": "connect-export", "members": 0, "kind": kind})
+    frames = Frames("demo", now, {"groups": frame, "collections": collected()})
 
-    [stopped] = [one for one in seen if one.check == "stopped"]
-    assert expected in stopped.step
+    seen = observe(frames, "stopped", lambda _: {key: status}).observations
+
+    told = {one.what: one.step for one in seen if one.check == "stopped"}
+    assert expected in told["connect-export stopped"]
 
 
 def test_connectors_and_queues() -> None:
@@ -223,7 +225,8 @@ def test_what_never_worked_is_given_a_minute_to_start(watched: float, expected: 
 def test_rows_that_are_missing_make_their_checks_unknown() -> None:
     old = rows(BROKERS, {"broker_id": 1, "is_alive": False}, seconds_ago=300)
     seen = look((BROKERS, old))
-    assert "broker_missing" in seen.blind_checks
+    nothing = [one.value for one in seen.observations if one.check == "broker_missing"]
+    assert nothing == [None]
     assert "BrokerMissing" not in found(seen)
 
 
@@ -267,27 +270,24 @@ def lake(tmp_path: Path) -> Lake:
 def test_a_memory_says_what_the_rows_say(lake: Lake) -> None:
     memory = GroupMemory(lake)
     key = GroupKey("c", "g")
-    full = read_frames(lake, "c", NOW.timestamp())
+    full = read_span(lake, "c", NOW.timestamp(), NOW.timestamp())
     assert memory.statuses(full)[key].status == group_statuses(full)[key].status == "STALLED"
     for tick in range(1, 4):
         at = NOW + timedelta(seconds=15 * tick)
         written(lake, at, frozen=True)
-        newest = memory.newest_at("c")
-        assert newest is not None
-        frames = read_frames(lake, "c", at.timestamp(), 0.0, newest - 30)
-        assert frames.rows(GROUP_OFFSETS)["observed_at"].n_unique() <= 4
+        frames = read_span(lake, "c", at.timestamp(), at.timestamp())
         assert memory.statuses(frames)[key].status == "STALLED"
     assert memory.newest_at("c") == at.timestamp()
 
 
 def test_a_group_that_cannot_be_read_is_unknown_and_not_gone(lake: Lake) -> None:
     memory = GroupMemory(lake)
-    memory.statuses(read_frames(lake, "c", NOW.timestamp()))
+    memory.statuses(read_span(lake, "c", NOW.timestamp(), NOW.timestamp()))
     at = NOW
     for tick in range(1, 12):
         at = NOW + timedelta(seconds=15 * tick)
         written(lake, at, frozen=True, reads_offsets=False)
-    frames = read_frames(lake, "c", at.timestamp(), 0.0, at.timestamp() - 60)
+    frames = read_span(lake, "c", at.timestamp(), at.timestamp())
     assert memory.statuses(frames)[GroupKey("c", "g")].status == "UNKNOWN"
 
 
@@ -331,7 +331,7 @@ def test_after_a_restart_the_past_is_read_from_the_lake(tmp_path: Path) -> None:
         written_rows[GROUP_OFFSETS].append(rows(GROUP_OFFSETS, offsets, seconds_ago=ago))
     for table, found in written_rows.items():
         lake.append(table, pl.concat(found))
-    frames = read_frames(lake, "c", NOW.timestamp())
+    frames = read_span(lake, "c", NOW.timestamp(), NOW.timestamp())
     key = GroupKey("c", "g")
 
     assert group_statuses(frames)[key].status == "STOPPED"

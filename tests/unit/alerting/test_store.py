@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from alerting.check_model import Observation
 from alerting.errors import DeliveryError, StoreError
 from alerting.lifecycle import State, advance
 from alerting.matching import parse_matcher
 from alerting.notices import Notice, Pace, plan
 from alerting.notify.sender import Sender
 from alerting.outbox import free_at, pause_seconds
-from alerting.rules import Observation, Rule, Severity, evaluate
+from alerting.problems import silence_problems
+from alerting.rules import Rule, Severity, evaluate
 from alerting.store import AlertStore
+from alerting.store_schema import VERSION
 from config.alerting import TargetSettings
 
 RULES = (
@@ -34,7 +39,12 @@ def store(tmp_path: Path) -> Iterator[AlertStore]:
 
 def stopped(*groups: str) -> list[Observation]:
     return [
-        Observation("stopped", {"cluster": "c", "group": group}, 5.0, what=f"{group} stopped")
+        Observation(
+            check="stopped",
+            labels={"cluster": "c", "group": group},
+            value=5.0,
+            what=f"{group} stopped",
+        )
         for group in groups
     ]
 
@@ -125,7 +135,9 @@ def test_a_message_that_is_not_taken_holds_up_only_its_own_group(store: AlertSto
     send = sender(store, target, give_up_after_seconds=1e12)
     step(store, 1.0, "a")
     send.step(1.0)
-    other = Observation("broker_missing", {"cluster": "c", "broker": "2"}, 1.0, what="broker")
+    other = Observation(
+        check="broker_missing", labels={"cluster": "c", "broker": "2"}, value=1.0, what="broker"
+    )
     alerts = advance(store.alerts("c"), evaluate(RULES, [other]), {}, 2.0)
     notices, told = plan(alerts, store.told("c"), 2.0, Pace())
     store.save("c", alerts, told, [(notice, ["t"]) for notice in notices], 2.0)
@@ -216,6 +228,155 @@ def test_a_silence_that_is_not_whole_is_refused(
             matchers, starts_at=100.0, ends_at=ends_at, author=author, comment=comment, now=100.0
         )
     assert store.silences() == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('group=~"batch\\ "', id="a quoted blank at the end"),
+        pytest.param('group=~""\\""', id="quotes in quotes"),
+        pytest.param('group=" a"', id="a blank at the beginning"),
+        pytest.param('group="""', id="a quote"),
+        pytest.param("group=", id="nothing"),
+        pytest.param('group!=" \n "', id="blanks alone"),
+        pytest.param("group!~a=b", id="an operator in the value"),
+    ],
+)
+def test_a_silence_is_read_as_it_was_made(store: AlertStore, text: str) -> None:
+    made = {"starts_at": 100.0, "ends_at": 200.0, "author": "a", "comment": "c", "now": 100.0}
+    store.silence([text], **made)  # type: ignore[arg-type]
+    (silence,) = store.silences(150.0)
+    assert silence.matchers == (parse_matcher(text),)
+    assert parse_matcher(str(silence)) == silence.matchers[0]
+
+
+@pytest.mark.parametrize(
+    "matchers",
+    [
+        '["group=~batch\\\\ "]',
+        '[["group", "=~", "batch\\\\"]]',
+        '[["group", "~", "a"]]',
+        '[["no label", "=", "a"]]',
+        '[["group", "="]]',
+        "[]",
+        "{}",
+        "garbage",
+    ],
+)
+def test_a_silence_that_cannot_be_read_silences_nothing_and_can_be_ended(
+    store: AlertStore, tmp_path: Path, matchers: str
+) -> None:
+    step(store, 100.0, "a")
+    good = store.silence(
+        ["group=a"], starts_at=100.0, ends_at=300.0, author="ana", comment="deploy", now=100.0
+    )
+    damage(
+        tmp_path,
+        "INSERT INTO silences (matchers, starts_at, ends_at, author, comment, created_at) "
+        "VALUES (?, 100, 300, 'eve', 'x', 100)",
+        matchers,
+    )
+    bad, other = store.silences(150.0)
+    (alert,) = store.alerts().values()
+    assert not bad.covers(alert, 150.0)
+    assert other.covers(alert, 150.0)
+    (line,) = silence_problems([bad, other], 150.0)
+    assert f"silence {bad.id} of eve" in line
+    assert store.end_silence(bad.id, 160.0)
+    assert [one.id for one in store.silences(170.0)] == [good]
+    assert silence_problems([bad], 400.0) == []
+
+
+def damage(folder: Path, query: str, *values: object) -> None:
+    with closing(sqlite3.connect(folder / "alerts.sqlite")) as connection, connection:
+        connection.execute(query, values)
+
+
+GARBAGE = ["{}", "garbage", "[]", "null", "CUT", '"\\ud800"', b"\xff\xfe", "STATE", "TIME"]
+
+
+@pytest.mark.parametrize("body", GARBAGE)
+def test_a_row_that_cannot_be_read_leaves_the_others(
+    store: AlertStore, tmp_path: Path, caplog: pytest.LogCaptureFixture, body: str | bytes
+) -> None:
+    step(store, 100.0, "a")
+    step(store, 130.0, "a", "b")
+    (a, b) = sorted(store.alerts().values(), key=lambda alert: alert.what)
+    damage(
+        tmp_path,
+        """UPDATE alerts SET body = CASE ?1 WHEN 'CUT' THEN substr(body, 1, 40)
+        WHEN 'STATE' THEN json_set(body, '$.state', 'odd')
+        WHEN 'TIME' THEN json_set(body, '$.started_at', 'soon')
+        ELSE CAST(?1 AS TEXT) END WHERE id = ?2""",
+        body,
+        a.id,
+    )
+    for _ in range(3):
+        assert list(store.alerts("c").values()) == [b]
+        assert store.history(0.0) == [b]
+    logged = [record for record in caplog.records if a.id in record.getMessage()]
+    assert len(logged) == 1
+    (line,) = store.unreadable(0.0)
+    assert a.id in line
+    step(store, 160.0, "a", "b")
+    assert sorted(alert.what for alert in store.alerts().values()) == ["a stopped", "b stopped"]
+    store.forget(1e9)
+
+
+def test_what_was_told_and_cannot_be_read_leaves_the_others(
+    store: AlertStore, tmp_path: Path
+) -> None:
+    step(store, 100.0, "a")
+    damage(tmp_path, "INSERT INTO told (name, cluster, body) VALUES ('c/Odd', 'c', '{}')")
+    damage(tmp_path, "UPDATE told SET cluster = 'other' WHERE name = 'c/GroupStopped'")
+    assert store.told("c") == {}
+    assert len(store.unreadable(0.0)) == 1
+    step(store, 130.0, "a")
+    assert list(store.told("c")) == ["c/GroupStopped"]
+
+
+@pytest.mark.parametrize("body", ["{}", "garbage", b"\xff"])
+def test_a_message_that_cannot_be_read_is_given_up_and_holds_up_no_other(
+    store: AlertStore, tmp_path: Path, body: str | bytes
+) -> None:
+    target = Heard()
+    send = sender(store, target)
+    step(store, 100.0, "a")
+    damage(tmp_path, "UPDATE notices SET body = CAST(? AS TEXT)", body)
+    assert store.has_open("c/GroupStopped")
+    for tick in range(3):
+        step(store, 160.0 + tick * 60)
+    while send.step(4e9):
+        pass
+    assert [notice.kind.value for notice in target.notices] == ["resolved"]
+    (health,) = store.health()
+    assert (health.sent, health.waiting, health.failed) == (1, 0, 1)
+    assert len(store.unreadable(0.0)) == 1
+
+
+def test_a_fact_that_cannot_be_read_is_none(store: AlertStore, tmp_path: Path) -> None:
+    store.note("service", {"rules": 1})
+    damage(tmp_path, "UPDATE facts SET body = '[1'")
+    assert store.noted("service") is None
+    store.note("service", {"rules": 2})
+    assert store.noted("service") == {"rules": 2}
+
+
+@pytest.mark.parametrize("version", [0, VERSION + 1])
+def test_a_store_of_another_version_is_one_line_that_says_what_to_do(
+    tmp_path: Path, version: int
+) -> None:
+    path = tmp_path / "alerts.sqlite"
+    AlertStore(path).close()
+    damage(tmp_path, f"PRAGMA user_version={version}")
+    before = path.read_bytes()
+    with pytest.raises(StoreError) as error:
+        AlertStore(path)
+    said = str(error.value)
+    assert said.startswith(f"{path}: this alert store has version {version}, ")
+    assert "move the file away" in said
+    assert len(said.splitlines()) == 1
+    assert path.read_bytes() == before
 
 
 def test_a_file_that_is_no_store_is_one_clear_line(tmp_path: Path) -> None:

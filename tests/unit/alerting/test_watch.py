@@ -12,18 +12,21 @@ from alerting.windows import GroupKey, build_windows
 from lake.tables import GROUP_OFFSETS, GROUPS
 from simulation.scenarios import families
 from simulation.scenarios.model import Scenario
+from tests.selection import exhaustive
 
 BEGIN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 FAMILIES = (
     "broker_outage",
-    "deploy",
-    "log_cut",
-    "monitor_outage",
-    "partition_added",
     "poison_partition",
     "steady",
-    "transaction_markers",
-    "unsubscribed_topic",
+    *exhaustive(
+        "deploy",
+        "log_cut",
+        "monitor_outage",
+        "partition_added",
+        "transaction_markers",
+        "unsubscribed_topic",
+    ),
 )
 
 
@@ -134,6 +137,7 @@ def test_old_polls_say_nothing_about_now() -> None:
     assert "2 min old" in stale.reason
 
 
+@pytest.mark.exhaustive
 def test_memory_is_thinned() -> None:
     scenario = families()["message_an_hour"](0)
     watch = LagWatch("c")

@@ -2,8 +2,31 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+import pytest
+
+from alerting.lifecycle import Alert, State
+from alerting.rules import Severity
 from alerting.tryout import Tried
-from app.alertpage import value_rows
+from app.alertpage import alert_rows, value_rows
+
+
+@pytest.mark.parametrize(("since", "note"), [(None, ""), (900.0, "no data for 1 min 40 s")])
+def test_an_alert_that_went_blind_says_so(since: float | None, note: str) -> None:
+    alert = Alert(
+        fingerprint="f",
+        rule="BrokerMissing",
+        check="broker_missing",
+        severity=Severity.CRITICAL,
+        labels={"cluster": "c", "broker": "2"},
+        state=State.FIRING,
+        started_at=500.0,
+        last_true_at=880.0,
+        no_data_since=since,
+    )
+    rows = alert_rows([alert], datetime.fromtimestamp(1000.0, UTC))
+    assert rows["note"].to_list() == [note]
 
 
 def test_what_never_had_a_value_is_not_drawn() -> None:

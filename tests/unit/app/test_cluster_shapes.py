@@ -9,11 +9,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from alerting.facts import cluster_fact, section_rows
+from alerting.facts import section_rows
 from app import brokerpage, deadletters, healthpage, strip
 from config.settings import LakeSettings
+from lake.current import CLUSTER_STATUS, PARTITIONS_AT_RISK
 from lake.store import Lake
-from lake.tables import BROKERS, COLLECTIONS, PARTITIONS
+from lake.tables import COLLECTIONS
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 
@@ -29,69 +30,53 @@ def rows(table: Any, *given: dict[str, Any]) -> pl.DataFrame:
     )
 
 
-def broker(broker_id: int, alive: bool = True) -> dict[str, Any]:
-    return {"broker_id": broker_id, "is_alive": alive, "is_controller": broker_id == 1}
-
-
-def placed(number: int, in_sync: list[int] | None, **given: Any) -> dict[str, Any]:
-    return {
-        "topic": "t",
-        "partition": number,
-        "leader": 1,
-        "preferred_leader": 1,
-        "replicas": [1, 2],
-        "in_sync_replicas": in_sync,
-        "min_in_sync_replicas": 1,
-        **given,
-    }
-
-
-def test_brokers_with_what_they_hold() -> None:
-    found = brokerpage.by_broker(
-        rows(BROKERS, broker(1), broker(2)), rows(PARTITIONS, placed(0, [1, 2]), placed(1, [1]))
-    )
-    assert found["leading"].to_list() == [2, 0]
-    assert found["held"].to_list() == [2, 2]
-    assert found["following"].to_list() == [0, 2]
-    unread = brokerpage.by_broker(rows(BROKERS, broker(1)), rows(PARTITIONS))
-    assert unread["leading"].to_list() == [None]
-
-
-def test_what_if_one_more_broker_fails() -> None:
-    found = brokerpage.if_one_more_fails(
-        rows(BROKERS, broker(1), broker(2), broker(3, alive=False)),
-        rows(PARTITIONS, placed(0, [1, 2], min_in_sync_replicas=2), placed(1, [1])),
-    )
-    assert found.rows() == [("broker 1", 1, 2), ("broker 2", 0, 1)]
-    unknown = brokerpage.if_one_more_fails(
-        rows(BROKERS, broker(1)), rows(PARTITIONS, placed(0, None))
-    )
-    assert unknown.rows() == [("broker 1", None, None)]
+def cluster_status(**given: Any) -> pl.DataFrame:
+    row = {"cluster": "c", "evaluated_at": START, **given}
+    return pl.DataFrame([row], schema=CLUSTER_STATUS.polars_schema)
 
 
 def test_the_sentence_of_brokers() -> None:
-    fine = cluster_fact(
-        "c", rows(BROKERS, broker(1), broker(2)), rows(PARTITIONS, placed(0, [1, 2]))
+    counts = {"offline": 0, "under_min_isr": 0, "under_replicated": 0}
+    fine = brokerpage.sentence(cluster_status(brokers=2, missing_brokers=[], **counts))
+    assert fine == (
+        "All brokers are up",
+        "Every partition has a leader and all its replicas in sync.",
     )
-    assert brokerpage.sentence(fine)[0] == "All brokers are up"
-    assert "Every partition has a leader" in brokerpage.sentence(fine)[1]
-    unread = cluster_fact("c", rows(BROKERS), rows(PARTITIONS))
-    assert brokerpage.sentence(unread)[0] == "Which brokers are up is unknown"
-    assert "unknown" in brokerpage.sentence(unread)[1]
+    missing = brokerpage.sentence(
+        cluster_status(brokers=3, missing_brokers=[2], **counts | {"under_replicated": 4})
+    )
+    assert missing == ("Broker 2 is missing", "4 partitions under-replicated.")
+    for unread in (cluster_status(), cluster_status().clear()):
+        title, detail = brokerpage.sentence(unread)
+        assert title == "Which brokers are up is unknown"
+        assert "unknown" in detail
 
 
-def test_partitions_worst_first() -> None:
-    found = brokerpage.with_places(
-        rows(
-            PARTITIONS,
-            placed(0, [1, 2]),
-            placed(1, [1]),
-            placed(2, [], leader=None),
-            placed(3, None),
+def test_replicas_that_lack_are_named() -> None:
+    found = brokerpage.with_labels(
+        pl.DataFrame(
+            [
+                {
+                    "cluster": "c",
+                    "topic": "t",
+                    "partition": 0,
+                    "evaluated_at": START,
+                    "replication": "under-replicated",
+                    "replicas": [1, 2],
+                    "in_sync_replicas": [1],
+                }
+            ],
+            schema=PARTITIONS_AT_RISK.polars_schema,
         )
     )
-    assert found["state"].to_list() == ["offline", "under-replicated", "unknown", "in sync"]
-    assert found["lacking"].to_list()[1] == [2]
+    assert found["lacking"].to_list() == [[2]]
+    assert found["label"].to_list() == [["▲ under-replicated"]]
+
+
+def test_preferred_leaders() -> None:
+    known = cluster_status(preferred_led=5, partitions=9)
+    assert brokerpage.preferred_share(known) == "5 of 9 partitions led by their preferred replica."
+    assert brokerpage.preferred_share(cluster_status()) == "Preferred leaders are unknown."
 
 
 def letters(**given: Any) -> pl.DataFrame:

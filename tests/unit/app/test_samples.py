@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from alerting.facts import with_replication
 from app import samples
+from lake.replication import with_replication
 from lake.tables import BROKERS, DEAD_LETTERS, GROUP_OFFSETS, GROUPS, PARTITIONS
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)

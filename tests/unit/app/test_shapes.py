@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from alerting.attention import AttentionItem, Kind, Link, Severity
-from alerting.samples import GroupStatus, LagNumbers, PartitionStatus, Status
+from alerting.samples import Status
 from app import grouppage, grouptable, overview
+from app.format import short
 from app.tables import NEVER, NONE
+from lake.current import CLUSTER_STATUS, GROUP_PARTITION_STATUS, GROUP_STATUS, OPEN_ALERTS
 from lake.tables import GROUP_MEMBERS, GROUP_OFFSETS
-from scaling.facts import GroupFacts, PartitionFacts
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 
@@ -29,85 +29,99 @@ def rows(table: Any, *given: dict[str, Any]) -> pl.DataFrame:
     )
 
 
-def partition(number: int, **numbers: Any) -> PartitionStatus:
-    return PartitionStatus(
-        "t", number, numbers.pop("status", Status.OK), "fine", None, False, LagNumbers(**numbers)
+def statuses(*given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "cluster": "c",
+                "evaluated_at": START,
+                "status": "OK",
+                "members": 1,
+                "idle_members": 0,
+                "partitions": 1,
+                "unknown_partitions": 0,
+                **one,
+            }
+            for one in given
+        ],
+        schema=GROUP_STATUS.polars_schema,
     )
 
 
-def group(name: str, status: Status = Status.OK, members: int | None = 1, **numbers: Any) -> Any:
-    unknown = numbers.pop("unknown_partitions", 0)
-    parts = numbers.pop("parts", (partition(0),))
-    return GroupFacts(
-        "c",
-        name,
-        GroupStatus(
-            status, f"{name} 1,000", None, False, LagNumbers(**numbers), None, unknown, parts
-        ),
-        tuple(PartitionFacts(part, member_id=f"m{part.partition}") for part in parts),
-        members=members,
-        idle_members=0 if members is not None else None,
+def partition_statuses(*given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"cluster": "c", "group": "g", "topic": "t", "evaluated_at": START, **one}
+            for one in given
+        ],
+        schema=GROUP_PARTITION_STATUS.polars_schema,
     )
 
 
 def test_groups_are_listed_worst_first() -> None:
-    facts = {
-        "fine": group("fine", lag=3),
-        "unsure": group("unsure", Status.UNKNOWN, members=None),
-        "slow": group("slow", Status.FALLING_BEHIND, lag=10, behind_seconds=60.0),
-        "slower": group("slower", Status.FALLING_BEHIND, lag=10, behind_seconds=600.0),
-        "lost": group("lost", Status.LOSING_DATA, lag=1),
-    }
-    found = grouptable.rows(facts, None)
-    assert found["group"].to_list() == ["lost", "slower", "slow", "unsure", "fine"]
-    unsure = found.row(3, named=True)
-    assert (unsure["lag"], unsure["members"], unsure["idle"]) == (None, None, None)
+    found = grouptable.rows(
+        statuses(
+            {"group": "fine", "lag": 3},
+            {"group": "unsure", "status": "UNKNOWN", "members": None, "idle_members": None},
+            {"group": "slow", "status": "FALLING_BEHIND", "time_lag_seconds": 60.0},
+            {"group": "slower", "status": "FALLING_BEHIND", "time_lag_seconds": 600.0},
+            {"group": "undated", "status": "FALLING_BEHIND"},
+            {"group": "lost", "status": "LOSING_DATA", "lag": 1},
+        )
+    )
+    assert found["group"].to_list() == ["lost", "slower", "slow", "undated", "unsure", "fine"]
+    unsure = found.row(4, named=True)
+    assert (unsure["lag"], unsure["members"], unsure["idle_members"]) == (None, None, None)
     assert unsure["label"] == ["? unknown"]
 
 
 @pytest.mark.parametrize(
-    ("status", "numbers", "expected"),
+    ("numbers", "expected"),
     [
-        pytest.param(Status.CATCHING_UP, {"lag": 9, "drain_seconds": 4.0}, 4.0, id="it is drained"),
+        pytest.param({"lag": 9, "drain_seconds": 4.0}, 4.0, id="it is drained"),
         pytest.param(
-            Status.FALLING_BEHIND,
-            {"lag": 9, "growth_per_second": 1.0, "arrival_per_second": 9.0},
-            NEVER,
-            id="it grows",
+            {"lag": 9, "growth_per_second": 1.0, "arrival_per_second": 9.0}, NEVER, id="it grows"
         ),
         pytest.param(
-            Status.OK,
-            {"lag": 9, "growth_per_second": 0.1, "arrival_per_second": 9.0},
-            NONE,
-            id="it breathes",
+            {"lag": 9, "growth_per_second": 0.1, "arrival_per_second": 9.0}, NONE, id="it breathes"
         ),
-        pytest.param(Status.OK, {"lag": 0}, NONE, id="nothing waits"),
-        pytest.param(Status.UNKNOWN, {}, None, id="nobody knows"),
+        pytest.param({"lag": 0}, NONE, id="nothing waits"),
+        pytest.param({}, None, id="nobody knows"),
     ],
 )
-def test_time_to_drain(status: Status, numbers: dict[str, Any], expected: float | None) -> None:
-    assert grouptable.drain_seconds(group("g", status, **numbers).status) == expected
+def test_time_to_drain(numbers: dict[str, Any], expected: float | None) -> None:
+    found = statuses({"group": "g", **numbers}).select(grouptable.drain_seconds())
+    assert found.item() == expected
 
 
 def test_the_sentence_of_groups_never_hides_what_is_unknown() -> None:
-    late = group("a", Status.STOPPED, lag=5, behind_seconds=120.0)
-    unsure = group("b", Status.UNKNOWN, unknown_partitions=2)
-    title, detail = grouptable.sentence({"a": late.status, "b": unsure.status})
+    late = {"group": "a", "status": "STOPPED", "lag": 5, "time_lag_seconds": 120.0}
+    unsure = {"group": "b", "status": "UNKNOWN", "unknown_partitions": 2}
+    title, detail = grouptable.sentence(statuses(late, unsure))
     assert title == "1 of 2 groups is late"
     assert "without 1 group that could not be read in full" in detail
     assert "furthest behind is a by 2 min" in detail
-    title, _ = grouptable.sentence({"b": unsure.status})
+    title, _ = grouptable.sentence(statuses(unsure))
     assert title == "No group is known to be late, 1 cannot be judged"
 
 
 def test_filters_and_quiet_groups() -> None:
     found = grouptable.rows(
-        {"Orders": group("Orders", lag=1), "old": group("old", members=0, lag=0)}, None
+        statuses({"group": "Orders", "lag": 1}, {"group": "old", "members": 0, "lag": 0})
     )
     named = grouptable.filtered(found, search="ord", statuses=[], kinds=[])
     assert named["group"].to_list() == ["Orders"]
     assert found.filter(grouptable.is_quiet())["group"].to_list() == ["old"]
     assert grouptable.filtered(found, search="", statuses=[Status.STOPPED], kinds=[]).is_empty()
+
+
+def test_courses_of_lag_keep_the_order_of_the_groups() -> None:
+    shown = grouptable.rows(statuses({"group": "b", "lag": 1}, {"group": "a", "lag": 1}))
+    past = pl.DataFrame({"time": [at(0), at(60)], "group": ["b", "b"], "lag": [1, 4]})
+    found = grouptable.with_trends(shown, past)
+    assert found["group"].to_list() == ["a", "b"]
+    assert found["trend"].to_list() == [None, [1.0, 4.0]]
+    assert grouptable.with_trends(shown, None)["trend"].to_list() == [None, None]
 
 
 def test_what_a_group_reads_no_more_is_named() -> None:
@@ -120,18 +134,28 @@ def test_what_a_group_reads_no_more_is_named() -> None:
     assert note.startswith("Left out: 1 partitions of old.")
 
 
-def test_members_with_what_they_hold_and_the_idle_last() -> None:
-    facts = group(
-        "g",
-        members=2,
-        parts=(partition(0, lag=4, consumption_per_second=3.0, behind_seconds=1.0),),
+def held(number: int, **given: Any) -> dict[str, Any]:
+    return {"group": "g", "topic": "t", "partition": number, "member_id": "m0", **given}
+
+
+def rates(*per_second: float | None) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"topic": "t", "partition": number, "consumption_per_second": one}
+            for number, one in enumerate(per_second)
+        ],
+        schema={"topic": pl.String, "partition": pl.Int32, "consumption_per_second": pl.Float64},
     )
+
+
+def test_members_with_what_they_hold_and_the_idle_last() -> None:
     members = rows(
         GROUP_MEMBERS,
         {"group": "g", "member_id": "spare", "client_id": "a", "assigned_partitions": 0},
         {"group": "g", "member_id": "m0", "client_id": "b", "assigned_partitions": 1},
     )
-    found = grouppage.member_rows(facts, members)
+    offsets = rows(GROUP_OFFSETS, held(0, lag=4))
+    found = grouppage.member_rows(members, offsets, partition_statuses(), rates(3.0))
     assert found["client_id"].to_list() == ["b", "a"]
     assert found["does"].to_list() == ["works", "idle"]
     assert found["load"].to_list() == [1.0, 0.0]
@@ -139,25 +163,34 @@ def test_members_with_what_they_hold_and_the_idle_last() -> None:
 
 
 def test_a_member_with_an_unknown_partition_has_no_sum() -> None:
-    facts = group("g", parts=(partition(0, lag=None, consumption_per_second=None),))
     members = rows(
-        GROUP_MEMBERS, {"group": "g", "member_id": "m0", "client_id": "b", "assigned_partitions": 1}
+        GROUP_MEMBERS, {"group": "g", "member_id": "m0", "client_id": "b", "assigned_partitions": 2}
     )
-    found = grouppage.member_rows(facts, members)
-    assert (found["lag"][0], found["consumption"][0]) == (None, None)
+    offsets = rows(GROUP_OFFSETS, held(0, lag=None), held(1, lag=3))
+    found = grouppage.member_rows(members, offsets, partition_statuses(), rates(None, 1.0))
+    assert (found["lag"][0], found["consumption_per_second"][0]) == (None, None)
 
 
 def test_partitions_say_why_a_value_is_unknown() -> None:
-    facts = group("g", parts=(partition(0, lag=1), partition(1, status=Status.UNKNOWN)))
     offsets = rows(
         GROUP_OFFSETS,
-        {"group": "g", "topic": "t", "partition": 0, "lag": 1, "committed_at": at(-30)},
-        {"group": "g", "topic": "t", "partition": 1, "unknown_reason": "no leader"},
+        held(0, lag=1, committed_at=at(-30)),
+        held(1, unknown_reason="no leader"),
     )
-    found = grouppage.partition_rows(facts, offsets, START)
+    decided = partition_statuses(
+        {"partition": 0, "status": "OK", "reason": "fine"},
+        {"partition": 1, "status": "UNKNOWN", "reason": "no leader"},
+    )
+    found = grouppage.partition_rows(decided, offsets, START)
     assert found["partition"].to_list() == [1, 0]
     assert found["unknown_reason"].to_list() == ["no leader", None]
     assert found["commit_age_seconds"].to_list() == [None, 30.0]
+
+
+def test_partitions_of_a_group_that_is_ok_are_ok_where_their_lag_is_known() -> None:
+    offsets = rows(GROUP_OFFSETS, held(0, lag=1), held(1, unknown_reason="no leader"))
+    found = grouppage.partition_rows(partition_statuses(), offsets, START)
+    assert dict(found.select("partition", "status").iter_rows()) == {0: "OK", 1: "UNKNOWN"}
 
 
 def test_a_heatmap_names_topics_only_where_there_are_several() -> None:
@@ -184,25 +217,20 @@ def history(**values: list[int | None]) -> pl.DataFrame:
     )
 
 
-def test_changes_of_the_last_hour() -> None:
-    groups = history(members=[2, 0, 0, 4, 5]).with_columns(pl.lit("g").alias("group"))
-    cluster = history(brokers_alive=[3, 3, 2, 2, 3], topics=[9, 9, 9, 9, 10])
-    found = overview.changes(groups, cluster, since=at(60))
-    assert [change.text for change in found] == [
-        "g went from 4 to 5 members",
-        "A broker came back: 2 → 3",
-        "Topics appeared: 9 → 10",
-        "g started with 4 members",
-        "A broker was lost: 3 → 2",
-        "g stopped: 2 members left",
-    ]
-    later = overview.changes(groups, cluster, since=at(200))
-    assert len(later) == 3
-
-
-def test_an_unknown_number_of_members_is_no_change() -> None:
-    groups = history(members=[2, None, 2]).with_columns(pl.lit("g").alias("group"))
-    assert overview.changes(groups, history(brokers_alive=[3], topics=[1]), since=START) == []
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "sentence"),
+    [
+        pytest.param("members", 4, 5, "g went from 4 to 5 members", id="members"),
+        pytest.param("members", 0, 4, "g started with 4 members", id="started"),
+        pytest.param("members", 2, 0, "g stopped: 2 members left", id="stopped"),
+        pytest.param("brokers", 2, 3, "A broker came back: 2 → 3", id="broker back"),
+        pytest.param("brokers", 3, 2, "A broker was lost: 3 → 2", id="broker lost"),
+        pytest.param("topics", 9, 10, "Topics appeared: 9 → 10", id="topics"),
+    ],
+)
+def test_sentences_of_changes(kind: str, before: int, after: int, sentence: str) -> None:
+    change = {"kind": kind, "name": "g", "before": before, "after": after}
+    assert overview.change_sentence(change) == sentence
 
 
 def test_broker_events_are_marks() -> None:
@@ -214,26 +242,72 @@ def test_broker_events_are_marks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("until", "severity", "expected"),
+    ("seconds", "expected"),
     [
-        pytest.param(None, Severity.WATCH, "", id="not known"),
-        pytest.param(None, Severity.ACT_NOW, "hurts now", id="now"),
-        pytest.param(3600.0, Severity.WATCH, "data lost in **1 h**", id="later"),
-        pytest.param(-5.0, Severity.ACT_NOW, "data is being lost now", id="over"),
+        pytest.param(None, "", id="not known"),
+        pytest.param(3600.0, "data lost in **1 h**", id="later"),
+        pytest.param(-5.0, "data is being lost now", id="over"),
     ],
 )
-def test_how_long_until_it_hurts(until: float | None, severity: Severity, expected: str) -> None:
-    item = AttentionItem(
-        severity,
-        Kind.GROUP,
-        "c",
-        "g",
-        "why",
-        "step",
-        Link("group"),
-        until=None if until is None else START.timestamp() + until,
+def test_how_long_until_messages_are_deleted(seconds: float | None, expected: str) -> None:
+    alert = {"deadline_at": None if seconds is None else at(seconds)}
+    assert overview.deadline(alert, START) == expected
+
+
+def alerts(*given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "cluster": "c",
+                "evaluated_at": START,
+                "severity": "warning",
+                "what": f"{one['fingerprint']} is late",
+                "detail": "why",
+                "page": "group",
+                "labels": [{"key": "group", "value": one["fingerprint"]}],
+                **one,
+            }
+            for one in given
+        ],
+        schema=OPEN_ALERTS.polars_schema,
     )
-    assert overview.deadline(item, START) == expected
+
+
+def test_causes_come_first_with_their_symptoms_below_them() -> None:
+    found = overview.causes(
+        alerts(
+            {"fingerprint": "watch"},
+            {"fingerprint": "symptom", "held_by": "cause", "severity": "critical"},
+            {"fingerprint": "cause", "severity": "critical"},
+            {"fingerprint": "orphan", "held_by": "gone", "severity": "info"},
+            {"fingerprint": "soon", "severity": "critical", "deadline_at": at(60)},
+        )
+    )
+    assert [one.alert["fingerprint"] for one in found] == ["soon", "cause", "watch", "orphan"]
+    assert found[1].symptoms == ("symptom is late: why",)
+    assert found[1].link == ("group", {"group": "cause"})
+
+
+def test_the_sentence_of_the_overview() -> None:
+    cluster = pl.DataFrame(
+        [{"cluster": "c", "evaluated_at": START, "brokers": 3, "missing_brokers": [2]}],
+        schema=CLUSTER_STATUS.polars_schema,
+    )
+    groups = statuses(
+        {"group": "a", "status": "STALLED", "lag": 900, "unknown_partitions": 1},
+        {"group": "b", "lag": 100},
+    )
+    found = overview.causes(alerts({"fingerprint": "a", "severity": "critical"}))
+    assert overview.headline(found, groups, cluster) == (
+        "1 thing needs you now",
+        f"Lag total {short(1000)} without 1 group that could not be read in full, "
+        "of 2 groups 1 stalled. 1 of 3 brokers missing.",
+    )
+    nothing = overview.headline([], statuses(), cluster.clear())
+    assert nothing == (
+        "Nothing needs you",
+        "No consumer group is known. Whether all brokers are up is unknown.",
+    )
 
 
 def test_the_course_of_a_tile_ends_with_the_newest_value() -> None:
@@ -261,6 +335,5 @@ def test_a_delay_that_lacks_a_partition_is_left_out() -> None:
 
 
 def test_what_arrives_in_a_minute_is_normal_for_a_partition() -> None:
-    busy = group("g", parts=(partition(0), partition(1)), arrival_per_second=10.0)
-    assert grouppage.neutral_lag(busy, 60.0) == 300.0
-    assert grouppage.neutral_lag(group("g"), 60.0) == 10.0
+    assert grouppage.neutral_lag(10.0, 2, 60.0) == 300.0
+    assert grouppage.neutral_lag(None, 2, 60.0) == 10.0

@@ -13,7 +13,6 @@ from app.advicehistory import change
 from app.tables import Column, styled
 from app.topictable import hot_partitions
 from app.view import View
-from scaling.skew import skew
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -49,17 +48,19 @@ def test_a_time_that_is_not_known_stays_null() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rates", "expected"),
+    ("hot", "expected"),
     [
-        pytest.param({0: 100.0, 1: 5.0, 2: 5.0, 3: 5.0}, "no. 0", id="the first one"),
-        pytest.param({0: 5.0, 1: 5.0, 2: 5.0, 3: 5.0}, "none", id="none"),
-        pytest.param({0: None, 1: 5.0, 2: 5.0, 3: 5.0}, None, id="a rate is unknown"),
+        pytest.param([0], "no. 0", id="the first one"),
+        pytest.param([0, 3], "no. 0, 3", id="two"),
+        pytest.param([], "none", id="none"),
+        pytest.param(None, None, id="a rate is unknown"),
     ],
 )
 def test_hot_partitions_are_named_and_never_look_like_a_count(
-    rates: dict[int, float | None], expected: str | None
+    hot: list[int] | None, expected: str | None
 ) -> None:
-    assert hot_partitions(skew(rates, span_seconds=600.0)) == expected
+    frame = pl.DataFrame({"hot_partitions": [hot]}, schema={"hot_partitions": pl.List(pl.Int32)})
+    assert frame.select(hot_partitions()).item() == expected
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,7 @@ def test_three_lines_are_enough(tmp_path: Path) -> None:
         ),
         pytest.param(
             CLUSTER % ", topics: {include: ['(']}",
-            "clusters[0].topics.include[0]: not a regular expression: missing ), unterminated "
-            "subpattern at position 0",
+            "clusters[0].topics.include[0]: not a regular expression: missing ): (",
             id="broken expression",
         ),
         pytest.param(
@@ -112,6 +111,66 @@ def test_three_lines_are_enough(tmp_path: Path) -> None:
 )
 def test_each_problem_is_one_line_that_names_the_key(tmp_path: Path, text: str, line: str) -> None:
     assert problem(tmp_path, text) == line
+
+
+ALIASES = "".join(f"x{n}: &x{n} [{', '.join([f'*x{n - 1}'] * 10)}]\n" for n in range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        pytest.param("{? [a, b] : c}", "a key must be a text, not a list", id="a list as a key"),
+        pytest.param("{? {a: b} : c}", "a key must be a text, not a list", id="a mapping as a key"),
+        pytest.param("{1: x}", 'a key must be a text: write "1" in quotes', id="a number as a key"),
+        pytest.param("{on: x}", 'write "on" in quotes', id="a boolean as a key"),
+        pytest.param("{~: x}", 'write "~" in quotes', id="null as a key"),
+        pytest.param("2020-02-30", "cannot be read as timestamp", id="no date"),
+        pytest.param("2020-01-01 99:99:99", "cannot be read as timestamp", id="no time"),
+        pytest.param("9" * 5000, "cannot be read as int", id="a very long number"),
+        pytest.param("!!int secret", "cannot be read as int", id="no integer"),
+        pytest.param("!!int ''", "cannot be read as int", id="an empty integer"),
+        pytest.param("!!float secret", "cannot be read as float", id="no float"),
+        pytest.param("!!bool secret", "cannot be read as bool", id="no boolean"),
+        pytest.param("!!timestamp secret", "cannot be read as timestamp", id="no timestamp"),
+        pytest.param('"\\ud800"', "cannot be read as str", id="half a surrogate pair"),
+        pytest.param("&x [*x]", "contains itself", id="a list in itself"),
+        pytest.param("&x {a: *x}", "contains itself", id="a mapping in itself"),
+        pytest.param("!!python/name:os.system x", "could not determine", id="a tag of Python"),
+    ],
+)
+def test_yaml_that_cannot_be_read_is_one_line_with_its_number(
+    tmp_path: Path, value: str, line: str
+) -> None:
+    said = problem(tmp_path, f"{CLUSTER % ''}lake:\n  uri: {value}")
+    assert said.startswith("line 3: ")
+    assert line in said
+    assert len(said.splitlines()) == 1
+    assert "secret" not in said
+
+
+@pytest.mark.parametrize("levels", [1500, 3000])
+def test_yaml_that_is_nested_too_deeply_is_one_line(tmp_path: Path, levels: int) -> None:
+    assert problem(tmp_path, "[" * levels + "]" * levels) == "is nested too deeply"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("clusters: [{name: a, bootstrap_servers: *x8}]", id="an address"),
+        pytest.param(CLUSTER % ", properties: {sasl.password: {env: *x8}}", id="a secret's name"),
+    ],
+)
+def test_aliases_that_would_never_end_are_refused(tmp_path: Path, text: str) -> None:
+    content = f"x0: &x0 [{', '.join('aaaaaaaaaa')}]\n{ALIASES}{text}"
+    assert problem(tmp_path, content) == "its aliases repeat too much"
+
+
+@pytest.mark.parametrize(
+    "value", ["[['kafka:9092']]", "[{kafka: 9092}]", "[9092]", "[null]", "{kafka: 9092}", "9092"]
+)
+def test_an_address_must_be_a_text(tmp_path: Path, value: str) -> None:
+    said = problem(tmp_path, f"clusters: [{{name: a, bootstrap_servers: {value}}}]")
+    assert said.startswith("clusters[0].bootstrap_servers: each server must read host:port")
 
 
 def test_two_problems_are_two_lines(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.settings import LakeSettings
-from lake.carried import CARRIED_FOR, GONE, POLL, WHOLE, expanded, settled
+from lake.carried import CARRIED_FOR, GONE, POLL, WHOLE, expanded, followed, settled
 from lake.store import Lake, conform
 from lake.tables import GROUP_OFFSETS, PARTITIONS
 from lake.thinning import Thinning
+from tests.support import double
 
 START = datetime(2026, 1, 5, 23, 52, tzinfo=UTC)
 KEY = ["cluster", "observed_at", "poll_id", "group", "topic", "partition"]
@@ -100,11 +101,27 @@ def test_what_is_thinned_and_expanded_is_what_was_there(
     assert same(expanded(GROUP_OFFSETS, before, until=since), wanted.filter(~later))
 
 
+@settings(max_examples=100, deadline=None)
+@given(drawn=POLLS)
+def test_a_poll_follows_from_the_one_before(
+    drawn: list[tuple[int, str | None, dict[int, int | None]]],
+) -> None:
+    thinning = Thinning(GROUP_OFFSETS)
+    before, run = EMPTY, None
+    for rows in polls_of(drawn):
+        written = conform(GROUP_OFFSETS, thinning.thinned("a", rows))
+        if written["run"][0] == run:
+            before = followed(GROUP_OFFSETS, before, written)
+        else:
+            before, run = expanded(GROUP_OFFSETS, written), written["run"][0]
+        assert same(before, rows)
+
+
 def test_an_idle_partition_is_written_at_the_start_and_every_quarter_of_an_hour() -> None:
     thinning = Thinning(GROUP_OFFSETS)
     times: dict[int, list[int]] = {0: [], 1: []}
     start = START.replace(hour=1)
-    for seconds in range(0, 4 * 3600, 15):
+    for seconds in range(0, 2 * 3600, 15):
         lags: dict[int, int | None] = {0: 7, 1: 7}
         rows = thinning.thinned("a", poll(start + timedelta(seconds=seconds), lags))
         assert rows.filter(pl.col("mark") == POLL).height == 1
@@ -112,7 +129,7 @@ def test_an_idle_partition_is_written_at_the_start_and_every_quarter_of_an_hour(
             times[partition].append(seconds)
     for written in times.values():
         assert written[0] == 0
-        assert len(written) <= 18
+        assert len(written) <= 10
         pairs = pairwise(written)
         assert max(after - before for before, after in pairs) <= CARRIED_FOR.total_seconds()
 
@@ -222,6 +239,12 @@ def test_a_read_fills_in_what_was_left_out(lake: Lake) -> None:
     assert late["observed_at"].min() == since
     assert lake.read(GROUP_OFFSETS, pl.col("lag") == 99).height == 1
     assert lake.read(GROUP_OFFSETS, pl.col("lag") == 7, pl.col("partition") == 0).height == 8
+
+
+def test_rows_that_are_stored_twice_stand_once(lake: Lake) -> None:
+    before = lake.read(GROUP_OFFSETS)
+    double(lake, GROUP_OFFSETS)
+    assert same(lake.read(GROUP_OFFSETS), before)
 
 
 def test_the_newest_poll_is_complete(lake: Lake) -> None:

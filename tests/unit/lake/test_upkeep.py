@@ -20,10 +20,11 @@ from lake.store import Lake
 from lake.tables import BROKERS, GROUP_OFFSETS, JOBS, TABLES
 from lake.upkeep import Kept, Upkept, days_kept, keep_up, oldest_kept
 from runtime.spawning import nameless_main
+from tests.selection import exhaustive
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 AT_ONCE = Kept(files=timedelta(0), log=timedelta(0))
-KILLS = 20
+KILLS = 5
 FOR_EVER = RetentionSettings(raw_days=None, minute_days=None, hour_days=None)
 
 
@@ -163,6 +164,7 @@ def test_what_cannot_be_read_is_said_in_one_line(lake: Lake) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.exhaustive
 def test_counts_stay_bounded_over_many_polls(lake: Lake) -> None:
     """Given tiny commits of a cadence, compressed to two polls a minute over twelve days,
     when upkeep runs twice a day, then files and log do not grow with time."""
@@ -190,13 +192,14 @@ def test_jobs_are_kept_up_like_samples(lake: Lake) -> None:
     assert lake.read(JOBS).height == 3
 
 
-def test_killed_at_any_moment_it_loses_nothing_and_is_done_again(lake: Lake) -> None:
-    """Given a process that keeps up and is killed thirty times on its way, then the rows are
+@pytest.mark.parametrize("seed", [5, *exhaustive(6, 7, 8)])
+def test_killed_at_any_moment_it_loses_nothing_and_is_done_again(lake: Lake, seed: int) -> None:
+    """Given a process that keeps up and is killed again and again on its way, then the rows are
     the same after each, and one that is let through leaves one file a day and none too many."""
     uri = lake.uri(BROKERS)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.unit.lake.test_upkeep"])
-    dice = random.Random(5)  # noqa: S311 (no secret)
+    dice = random.Random(seed)  # noqa: S311 (no secret)
     kills = number = 0
     while kills < KILLS:
         for _ in range(6):

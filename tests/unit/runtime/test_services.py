@@ -1,4 +1,4 @@
-"""Services are started again when they end, with growing pauses, and not for ever."""
+"""Services are started again when they end, with growing pauses, and never end each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from runtime.errors import ProcessError
 from runtime.java import Java
 from runtime.processes import ProcessGroup, free_ports
-from runtime.services import Service, Supervisor, services, wait_for_dashboard
+from runtime.services import Service, Supervisor, pause_seconds, services, wait_for_dashboard
 
 JAVA = Java(Path("/opt/java"), Path("/opt/java/bin/java"), 17, "PATH")
 
@@ -53,9 +53,53 @@ def test_a_service_that_ends_is_started_again_after_growing_pauses(
         assert supervisor.child("worker") is not child
         child = supervisor.child("worker")
     assert pauses == [f"worker starts again in {each} s" for each in (1, 2, 4, 8)]
-    assert child.wait(10)
-    with pytest.raises(ProcessError, match=r"given up after 5 attempts: worker ended"):
+
+
+def test_a_service_that_keeps_failing_is_tried_again_and_leaves_the_others_alone(
+    processes: ProcessGroup, tmp_path: Path
+) -> None:
+    clock, said = Clock(), list[str]()
+    supervisor = Supervisor(processes, tmp_path, said.append, clock)
+    good = supervisor.start(Service("good", ("sleep", "60")))
+    bad = supervisor.start(Service("bad", ("/bin/sh", "-c", "echo no store; exit 1")))
+    for number in range(1, 9):
+        assert bad.wait(10)
         supervisor.check()
+        assert len(said) == number
+        clock.now += 30.0
+        supervisor.check()
+        bad = supervisor.child("bad")
+    assert [each.splitlines()[-1] for each in said[-3:]] == ["bad starts again in 30 s"] * 3
+    assert all("no store" in each for each in said)
+    assert supervisor.child("good") is good
+    assert good.alive
+
+
+def test_what_cannot_be_started_again_now_is_tried_later(
+    processes: ProcessGroup, tmp_path: Path
+) -> None:
+    clock, said = Clock(), list[str]()
+    supervisor = Supervisor(processes, tmp_path / "logs", said.append, clock)
+    good = supervisor.start(Service("good", ("sleep", "60")))
+    bad = supervisor.start(Service("bad", ("/bin/sh", "-c", "exit 1")))
+    assert bad.wait(10)
+    supervisor.check()
+    (tmp_path / "logs" / "bad.log").unlink()
+    (tmp_path / "logs" / "bad.log").mkdir()
+    clock.now += 1.0
+    supervisor.check()
+    assert "bad could not be started" in said[-1]
+    assert said[-1].endswith("bad starts again in 2 s")
+    (tmp_path / "logs" / "bad.log").rmdir()
+    clock.now += 2.0
+    supervisor.check()
+    assert supervisor.child("bad") is not bad
+    assert good.alive
+
+
+@pytest.mark.parametrize(("deaths", "pause"), [(1, 1), (2, 2), (5, 16), (6, 30), (100_000, 30)])
+def test_pauses_grow_up_to_half_a_minute(deaths: int, pause: float) -> None:
+    assert pause_seconds(deaths) == pause
 
 
 def test_healthy_minutes_forgive_earlier_deaths(processes: ProcessGroup, tmp_path: Path) -> None:

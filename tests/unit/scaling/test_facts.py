@@ -11,8 +11,9 @@ from lake.schema import Table
 from lake.tables import BROKERS, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
 from scaling.facts import group_facts
 from scaling.model import Kind
-from scaling.recommend import recommend_group, recommend_topic
+from scaling.recommend import recommend_topic
 from scaling.topic_facts import topic_facts, topic_readers
+from tests.unit.scaling.test_recommend import advice_on
 
 BEGIN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 KEY = GroupKey("demo", "billing")
@@ -159,7 +160,7 @@ def test_rows_lead_to_advice() -> None:
         KEY
     ]
 
-    advice = recommend_group(found)
+    advice = advice_on(found)
 
     assert found.status.status is Status.FALLING_BEHIND
     assert Kind.ADD_CONSUMERS in [one.kind for one in advice]
@@ -193,7 +194,7 @@ def test_group_without_offsets_is_unknown_not_gone() -> None:
     found = group_facts(frame(GROUP_OFFSETS, []), groups(), members(0), topics(), partitions())[KEY]
 
     assert found.status.status is Status.UNKNOWN
-    assert recommend_group(found)[0].kind is Kind.UNKNOWN
+    assert advice_on(found)[0].kind is Kind.UNKNOWN
 
 
 def test_deleted_group_is_gone() -> None:
@@ -211,7 +212,7 @@ def test_group_of_a_topic_whose_settings_were_not_read_has_no_retention() -> Non
     )[KEY]
 
     assert found.topics == {}
-    assert Kind.RETENTION_DEADLINE not in [one.kind for one in recommend_group(found)]
+    assert Kind.RETENTION_DEADLINE not in [one.kind for one in advice_on(found)]
 
 
 def test_topic_facts_from_rows() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from alerting.deadline import Retention
 from alerting.lag_status import PartitionWindow, Status, group_status
+from scaling.decide import History
 from scaling.facts import GroupFacts, PartitionFacts, TopicLimits
 from scaling.model import CaveatLevel, Kind, Recommendation, Severity
 from scaling.recommend import recommend_group
@@ -47,9 +48,15 @@ def facts(
             "members": members,
             "idle_members": 0,
             "static_members": 0,
+            "windows": tuple(windows),
             **more,
         },
     )
+
+
+def advice_on(group: GroupFacts) -> tuple[Recommendation, ...]:
+    """Return the advice on a group on which nothing was advised before."""
+    return recommend_group(group, History()).advice
 
 
 def six(members: int = 3, **more: object) -> list[PartitionWindow]:
@@ -67,7 +74,7 @@ def evidence(found: Recommendation) -> Mapping[str, object]:
 def test_healthy_group_keeps_what_it_has() -> None:
     healthy = facts(six())
 
-    [advice] = recommend_group(healthy)
+    [advice] = advice_on(healthy)
 
     assert healthy.status.status is Status.OK
     assert advice.kind is Kind.KEEP
@@ -82,7 +89,7 @@ def test_peak_that_overtakes_capacity_wants_more_but_names_no_number() -> None:
         holders=lambda p: f"m{p % 3}",
     )
 
-    [advice] = recommend_group(late)
+    [advice] = advice_on(late)
 
     assert late.status.status is Status.FALLING_BEHIND
     assert advice.kind is Kind.ADD_CONSUMERS
@@ -109,7 +116,7 @@ def test_a_group_that_falls_behind_in_a_part_says_where_and_nothing_of_the_whole
         ),
     )
 
-    advice = recommend_group(behind)[0]
+    advice = advice_on(behind)[0]
 
     assert advice.kind is Kind.ADD_CONSUMERS
     assert advice.reason.startswith(f"The group falls behind on {part.topic}-{part.partition}: ")
@@ -126,7 +133,7 @@ def test_a_group_that_falls_behind_in_a_part_says_where_and_nothing_of_the_whole
 def test_workers_of_connect_are_no_consumers(protocol: str, kind: Kind) -> None:
     silent = facts([], kind="connect", assignor=protocol)
 
-    advice = recommend_group(replace(silent, members=2))[0]
+    advice = advice_on(replace(silent, members=2))[0]
 
     assert advice.kind is kind
     assert ("workers of Kafka Connect" in advice.reason) == (kind is Kind.KEEP)
@@ -136,7 +143,7 @@ def test_no_useful_numbers_are_unknown_and_not_an_empty_text() -> None:
     known = facts(six())
     nothing = replace(known, partitions=(), topics={}, members=None)
 
-    advice = recommend_group(nothing)[0]
+    advice = advice_on(nothing)[0]
 
     assert advice.kind is Kind.UNKNOWN
     assert evidence(advice)["useful numbers of consumers"] is None
@@ -145,7 +152,7 @@ def test_no_useful_numbers_are_unknown_and_not_an_empty_text() -> None:
 def test_more_members_than_partitions_lose_the_idle_ones() -> None:
     wide = facts(six(members=8), members=8, idle_members=2)
 
-    [advice] = recommend_group(wide)
+    [advice] = advice_on(wide)
 
     assert wide.status.status is Status.OK
     assert advice.kind is Kind.REMOVE_IDLE_CONSUMERS
@@ -159,7 +166,7 @@ def test_hot_partition_is_named_and_more_consumers_are_not_advised() -> None:
     parts.append(window(partition=11, arrival=constant(400.0), poll=5.0))
     hot = facts(parts, members=12)
 
-    [advice] = recommend_group(hot)
+    [advice] = advice_on(hot)
 
     assert hot.status.status is Status.FALLING_BEHIND
     assert advice.kind is Kind.HOT_PARTITION
@@ -175,7 +182,7 @@ def test_hot_partition_that_shares_its_consumer_can_be_relieved_of_the_others() 
     parts.append(window(partition=11, arrival=constant(400.0), poll=5.0))
     hot = facts(parts, members=3, holders=lambda p: f"m{p // 4}")
 
-    [advice] = recommend_group(hot)
+    [advice] = advice_on(hot)
 
     assert "3 other partitions" in advice.reason
 
@@ -184,7 +191,7 @@ def test_hot_partition_without_harm_is_information() -> None:
     parts = [window(partition=p, arrival=constant(20.0), poll=5.0) for p in range(5)]
     parts.append(window(partition=5, arrival=constant(150.0), poll=5.0))
 
-    found = recommend_group(facts(parts))
+    found = advice_on(facts(parts))
 
     assert kinds(found) == [Kind.KEEP, Kind.HOT_PARTITION]
     assert found[1].severity is Severity.INFO
@@ -195,7 +202,7 @@ def test_poison_partition_gets_no_scaling_advice() -> None:
     parts[4] = window(partition=4, poll=5.0, capacity=lambda t: 200.0 if t < 200 else 0.0)
     stuck = facts(parts, holders=lambda p: f"m{p // 2}")
 
-    [advice] = recommend_group(stuck)
+    [advice] = advice_on(stuck)
 
     assert stuck.status.status is Status.STALLED
     assert advice.kind is Kind.BLOCKED_PARTITION
@@ -212,7 +219,7 @@ def test_poison_partition_held_alone_is_told_by_the_rest_of_the_group() -> None:
         partition=4, poll=5.0, members=6, capacity=lambda t: 200.0 if t < 200 else 0.0
     )
 
-    [advice] = recommend_group(facts(parts))
+    [advice] = advice_on(facts(parts))
 
     assert advice.kind is Kind.BLOCKED_PARTITION
     assert "the group's others" in advice.reason
@@ -222,7 +229,7 @@ def test_poison_partition_held_alone_is_told_by_the_rest_of_the_group() -> None:
 def test_group_that_stands_still_as_a_whole_is_blocked() -> None:
     still = facts(six(capacity=lambda t: 200.0 if t < 200 else 0.0))
 
-    [advice] = recommend_group(still)
+    [advice] = advice_on(still)
 
     assert advice.kind is Kind.BLOCKED_GROUP
     assert "More consumers will not help" in advice.reason
@@ -234,7 +241,7 @@ def test_stopped_group_is_started_not_scaled() -> None:
         holders=lambda p: None,
     )
 
-    [advice] = recommend_group(stopped)
+    [advice] = advice_on(stopped)
 
     assert stopped.status.status is Status.STOPPED
     assert advice.kind is Kind.START_CONSUMERS
@@ -250,7 +257,7 @@ def test_connector_of_a_stopped_sink_is_restarted() -> None:
         kind="connect",
     )
 
-    [advice] = recommend_group(stopped)
+    [advice] = advice_on(stopped)
 
     assert advice.kind is Kind.START_CONSUMERS
     assert "Kafka Connect" in advice.reason and "consumers" not in advice.reason
@@ -263,7 +270,7 @@ def test_next_generation_group_is_advised_like_a_classic_one() -> None:
         assignor="uniform",
     )
 
-    [advice] = recommend_group(late)
+    [advice] = advice_on(late)
 
     assert advice.kind is Kind.ADD_CONSUMERS
     assert not any("range" in caveat.text for caveat in advice.caveats)
@@ -272,7 +279,7 @@ def test_next_generation_group_is_advised_like_a_classic_one() -> None:
 def test_transactional_pipeline_keeps_what_it_has() -> None:
     pipeline = facts(six(markers=1, arrival=constant(5.0)))
 
-    [advice] = recommend_group(pipeline)
+    [advice] = advice_on(pipeline)
 
     assert pipeline.status.status is Status.OK
     assert advice.kind is Kind.KEEP
@@ -285,7 +292,7 @@ def test_close_to_retention_overrides_patience() -> None:
         retention=kept,
     )
 
-    found = recommend_group(late)
+    found = advice_on(late)
 
     assert late.status.status is Status.FALLING_BEHIND
     assert kinds(found) == [Kind.RETENTION_DEADLINE, Kind.ADD_CONSUMERS]
@@ -302,7 +309,7 @@ def test_half_used_retention_is_watched_though_the_group_keeps_up() -> None:
         retention=Retention(seconds=300.0),
     )
 
-    [advice] = recommend_group(steady)
+    [advice] = advice_on(steady)
 
     assert steady.status.status is Status.OK
     assert advice.kind is Kind.RETENTION_DEADLINE
@@ -315,7 +322,7 @@ def test_lost_data_is_reported_and_evaluation_goes_on() -> None:
     parts[2] = changed(parts[2], lambda t, s: s._replace(log_start=(s.committed or 0) + 70))
     losing = facts(parts, holders=lambda p: None)
 
-    found = recommend_group(losing)
+    found = advice_on(losing)
 
     assert losing.status.status is Status.LOSING_DATA
     assert kinds(found)[0] is Kind.DATA_LOST
@@ -330,13 +337,13 @@ def test_poison_partition_that_already_loses_data_is_still_blocked() -> None:
         lambda t, s: s._replace(log_start=(s.committed or 0) + 7) if t > 400 else s,
     )
 
-    assert kinds(recommend_group(facts(parts))) == [Kind.DATA_LOST, Kind.BLOCKED_PARTITION]
+    assert kinds(advice_on(facts(parts))) == [Kind.DATA_LOST, Kind.BLOCKED_PARTITION]
 
 
 def test_every_partition_has_its_consumer_and_the_group_is_late() -> None:
     bound = facts(six(members=6, arrival=constant(200.0), capacity=constant(150.0)), members=6)
 
-    [advice] = recommend_group(bound)
+    [advice] = advice_on(bound)
 
     assert advice.kind is Kind.PARTITION_BOUND
     assert (advice.quantity, advice.current, advice.proposed) == ("partitions", 6, None)
@@ -346,7 +353,7 @@ def test_every_partition_has_its_consumer_and_the_group_is_late() -> None:
 
 
 def test_late_group_with_idle_members_hears_both() -> None:
-    found = recommend_group(
+    found = advice_on(
         facts(six(members=8, arrival=constant(200.0), capacity=constant(150.0)), members=8)
     )
 
@@ -362,7 +369,7 @@ def test_late_group_with_idle_members_hears_both() -> None:
     ],
 )
 def test_caveats_of_more_partitions(more: dict[str, object], level: CaveatLevel, part: str) -> None:
-    [advice] = recommend_group(
+    [advice] = advice_on(
         facts(six(members=6, arrival=constant(200.0), capacity=constant(150.0)), members=6, **more)
     )
 
@@ -379,16 +386,14 @@ def test_caveats_of_more_partitions(more: dict[str, object], level: CaveatLevel,
     ],
 )
 def test_caveats_of_other_members(more: dict[str, object], part: str) -> None:
-    [advice] = recommend_group(
-        facts(six(arrival=constant(200.0), capacity=constant(150.0)), **more)
-    )
+    [advice] = advice_on(facts(six(arrival=constant(200.0), capacity=constant(150.0)), **more))
 
     assert advice.kind is Kind.ADD_CONSUMERS
     assert any(part in caveat.text for caveat in advice.caveats)
 
 
 def test_share_group_is_not_bound_by_partitions() -> None:
-    found = recommend_group(
+    found = advice_on(
         facts(
             six(members=8, arrival=constant(200.0), capacity=constant(150.0)),
             members=8,
@@ -402,7 +407,7 @@ def test_share_group_is_not_bound_by_partitions() -> None:
 def test_range_over_two_topics_is_bound_by_the_larger_one() -> None:
     parts = [window(partition=p, topic=t, poll=5.0) for t in ("a", "b") for p in range(4)]
 
-    [advice] = recommend_group(facts(parts, members=6, idle_members=2))
+    [advice] = advice_on(facts(parts, members=6, idle_members=2))
 
     assert advice.kind is Kind.REMOVE_IDLE_CONSUMERS
     assert advice.proposed == 4
@@ -414,7 +419,7 @@ def test_consumers_without_membership_cannot_be_counted() -> None:
         holders=lambda p: None,
     )
 
-    [advice] = recommend_group(late)
+    [advice] = advice_on(late)
 
     assert advice.kind is Kind.ADD_CONSUMERS
     assert advice.current is None
@@ -422,7 +427,7 @@ def test_consumers_without_membership_cannot_be_counted() -> None:
 
 
 def test_catching_up_group_is_left_alone() -> None:
-    [advice] = recommend_group(facts(six(backlog=200_000, capacity=constant(220.0), warm_up=0.0)))
+    [advice] = advice_on(facts(six(backlog=200_000, capacity=constant(220.0), warm_up=0.0)))
 
     assert advice.kind is Kind.KEEP
     assert "catches up, in" in advice.reason
@@ -431,7 +436,7 @@ def test_catching_up_group_is_left_alone() -> None:
 def test_a_count_between_two_useful_ones_is_mentioned() -> None:
     parts = [window(partition=p, members=20, poll=5.0) for p in range(24)]
 
-    [advice] = recommend_group(facts(parts, members=20))
+    [advice] = advice_on(facts(parts, members=20))
 
     assert advice.kind is Kind.KEEP
     assert "12 consumers carry as much as 20" in advice.reason
@@ -448,7 +453,7 @@ def test_a_count_between_two_useful_ones_is_mentioned() -> None:
     ],
 )
 def test_unknown_is_said_with_its_reason(unknown: GroupFacts) -> None:
-    [advice] = recommend_group(unknown)
+    [advice] = advice_on(unknown)
 
     assert advice.kind is Kind.UNKNOWN
     assert advice.proposed is None
@@ -459,7 +464,7 @@ def test_unknown_is_said_with_its_reason(unknown: GroupFacts) -> None:
 def test_no_advice_names_a_number_that_needs_a_capacity() -> None:
     for arrival in (120.0, 200.0, 400.0):
         for members in (1, 2, 3, 4, 5, 6):
-            found = recommend_group(
+            found = advice_on(
                 facts(six(members=members, arrival=constant(arrival), capacity=constant(100.0)))
             )
             for advice in found:
@@ -479,7 +484,7 @@ def test_thin_margin_of_a_group_that_keeps_up_is_its_deadline() -> None:
     assert found is not None
     assert found[1].seconds == pytest.approx(20, abs=3)
     assert "a pause of" in found[1].reason
-    assert recommend_group(steady)[0].severity is Severity.ACT_NOW
+    assert advice_on(steady)[0].severity is Severity.ACT_NOW
 
 
 def test_group_that_keeps_up_with_room_to_spare_has_no_deadline() -> None:
@@ -497,7 +502,7 @@ def test_deadline_is_advice_of_its_own_only_when_near(kept: float, advised: bool
     reads_for_two_minutes = six(capacity=lambda t: 150.0 if t < 120 else 0.0, warm_up=0.0)
     stuck = facts(reads_for_two_minutes, retention=Retention(seconds=kept))
 
-    found = recommend_group(stuck)
+    found = advice_on(stuck)
 
     assert (Kind.RETENTION_DEADLINE in kinds(found)) is advised
     assert any("time until retention" in evidence(one) for one in found)

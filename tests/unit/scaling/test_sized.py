@@ -10,14 +10,16 @@ import yaml
 
 from lake.tables import RECOMMENDATIONS
 from scaling.capacity import Capacity, CapacityStatus
+from scaling.decide import History
 from scaling.facts import Expected, GroupFacts
 from scaling.keda import KedaTrigger
 from scaling.model import Kind, Recommendation, Severity
 from scaling.recommend import recommend_group
 from scaling.rows import from_row, recommendation_frame, recommendation_rows
 from scaling.sized import situation
+from scaling.stability import Stability
 from tests.unit.alerting.scenarios import constant, window
-from tests.unit.scaling.test_recommend import facts, kinds, six
+from tests.unit.scaling.test_recommend import advice_on, facts, kinds, six
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -49,8 +51,19 @@ def of(
     return replace(group, capacity=measured(low), expected=peak)
 
 
-def first(group: GroupFacts, *of_kinds: Kind) -> Recommendation:
-    return next(one for one in recommend_group(group) if one.kind in of_kinds)
+def first(group: GroupFacts, *of_kinds: Kind, history: History | None = None) -> Recommendation:
+    found = recommend_group(group, history or History())
+    return next(one for one in found.advice if one.kind in of_kinds)
+
+
+def watched_for(group: GroupFacts, seconds: float) -> History:
+    """Return the history of a group that nothing was advised on for some time."""
+    now = group.windows[0].samples[-1].at
+    return History(at=now - 600, consumers=group.members, stability=Stability(since=now - seconds))
+
+
+def fewer(group: GroupFacts) -> Recommendation:
+    return first(group, Kind.REMOVE_CONSUMERS, history=watched_for(group, 1200))
 
 
 def test_a_late_group_gets_a_number_with_its_binding_need() -> None:
@@ -63,13 +76,13 @@ def test_a_late_group_gets_a_number_with_its_binding_need() -> None:
 
 
 def test_what_is_left_unused_can_go_and_is_counted_as_saving() -> None:
-    advice = first(of(6, 10.0, 100.0, 250.0, expected=65.0), Kind.REMOVE_CONSUMERS)
+    advice = fewer(of(6, 10.0, 100.0, 250.0, expected=65.0))
     assert (advice.current, advice.proposed, advice.saving) == (6, 1, 5)
     assert advice.consequence == "3600 consumer-hours a month are spent for nothing."
 
 
 def test_without_history_it_goes_down_one_useful_step() -> None:
-    advice = first(of(6, 10.0, 100.0, 250.0), Kind.REMOVE_CONSUMERS)
+    advice = fewer(of(6, 10.0, 100.0, 250.0))
     assert advice.proposed == 3
     assert any("too little history" in one.text for one in advice.caveats)
 
@@ -82,7 +95,7 @@ def test_the_next_peak_is_prepared_for() -> None:
 
 
 def test_the_right_number_is_kept_with_the_need_that_binds() -> None:
-    [advice] = recommend_group(of(3, 80.0, 80.0, 250.0, expected=490.0))
+    [advice] = advice_on(of(3, 80.0, 80.0, 250.0, expected=490.0))
     assert advice.kind is Kind.KEEP and advice.proposed == 3
     assert advice.binding == "steady" and advice.consequence is None
 
@@ -100,7 +113,7 @@ def test_a_shared_limit_gets_no_more_consumers() -> None:
     )
     advice = first(replace(group, capacity=shared), Kind.DOWNSTREAM)
     assert advice.proposed is None and "will not help" in advice.reason
-    assert Kind.ADD_CONSUMERS not in kinds(recommend_group(replace(group, capacity=shared)))
+    assert Kind.ADD_CONSUMERS not in kinds(advice_on(replace(group, capacity=shared)))
 
 
 @pytest.mark.parametrize("low", [50.0, 250.0, 2000.0])
@@ -108,7 +121,7 @@ def test_a_poison_partition_never_gets_more_consumers(low: float) -> None:
     windows = six(members=3)
     windows[4] = window(partition=4, poll=5.0, capacity=lambda t: 200.0 if t < 200 else 0.0)
     group = facts(windows, holders=lambda p: f"m{p % 3}")
-    found = recommend_group(replace(group, capacity=measured(low)))
+    found = advice_on(replace(group, capacity=measured(low)))
     assert Kind.BLOCKED_PARTITION in kinds(found)
     assert Kind.ADD_CONSUMERS not in kinds(found)
 
@@ -130,7 +143,7 @@ def test_keda_stands_beside_with_the_reason() -> None:
 
 
 def test_the_autoscaler_is_one_that_keda_takes() -> None:
-    advice = first(of(6, 10.0, 100.0, 250.0, expected=65.0), Kind.REMOVE_CONSUMERS)
+    advice = fewer(of(6, 10.0, 100.0, 250.0, expected=65.0))
     by_name = {one.name: yaml.safe_load(one.text) for one in advice.artefacts}
     spec = by_name["KEDA ScaledObject"]["spec"]
     assert spec["maxReplicaCount"] == 6 and spec["minReplicaCount"] == 1
@@ -141,14 +154,14 @@ def test_the_autoscaler_is_one_that_keda_takes() -> None:
 
 
 def test_rows_and_back() -> None:
-    advice = recommend_group(of(2, 100.0, 60.0, 250.0))
+    advice = advice_on(of(2, 100.0, 60.0, 250.0))
     rows = recommendation_rows(advice, at=NOW)
     frame = recommendation_frame(rows)
     assert [from_row(row) for row in frame.iter_rows(named=True)] == list(advice)
 
 
 def test_unchanged_advice_keeps_its_beginning() -> None:
-    advice = recommend_group(of(2, 100.0, 60.0, 250.0))
+    advice = advice_on(of(2, 100.0, 60.0, 250.0))
     rows = recommendation_rows(advice, at=NOW)
     later = NOW + timedelta(hours=1)
     again = recommendation_rows(advice, at=later, standing=rows)
@@ -162,7 +175,7 @@ def test_unchanged_advice_keeps_its_beginning() -> None:
 
 
 def test_two_of_a_kind_about_one_group_have_a_row_each() -> None:
-    [one] = recommend_group(of(2, 100.0, 60.0, 250.0))[:1]
+    [one] = advice_on(of(2, 100.0, 60.0, 250.0))[:1]
     other = replace(one, reason="another topic", proposed=None)
     rows = recommendation_rows([one, other], at=NOW)
     keys = {tuple(row[name] for name in RECOMMENDATIONS.key) for row in rows}
@@ -172,3 +185,13 @@ def test_two_of_a_kind_about_one_group_have_a_row_each() -> None:
     later = NOW + timedelta(hours=1)
     again = recommendation_rows([one, other], at=later, standing=rows)
     assert {row["valid_from"] for row in again} == {NOW}
+
+
+def test_fewer_are_advised_only_after_they_were_enough_for_the_whole_window() -> None:
+    group = of(6, 10.0, 100.0, 250.0, expected=65.0)
+    [new] = recommend_group(group, History()).advice
+    [soon] = recommend_group(group, watched_for(group, 1100)).advice
+
+    assert (new.kind, new.proposed) == (soon.kind, soon.proposed) == (Kind.KEEP, 6)
+    assert "must have been so for 20 min" in new.reason
+    assert fewer(group).proposed == 1

@@ -260,7 +260,6 @@ def test_a_broken_connect_cluster_costs_the_others_nothing(
                 make(fake.url, name="good", cluster="east"),
             ],
             lake,
-            120,
         )
         thread = threading.Thread(target=service.run)
         thread.start()

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -18,7 +14,9 @@ from config.load import load
 from lake.errors import LakeError
 from lake.store import Lake
 from lake.tables import GROUP_HISTORY, GROUP_OFFSETS
-from tests.browser.conftest import ROOT, Watched, answers, free_port
+from tests.browser.watched import Watched
+from tests.demo.running import Demo
+from tests.selection import exhaustive
 from tests.support import eventually
 
 pytestmark = [pytest.mark.browser, pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(1200)]
@@ -41,52 +39,12 @@ MENU = (
     "Scaling",
     "Collection health",
 )
-START_SECONDS = 300.0
-"""The longest that a start may take on a machine that still downloads jars."""
-
-
-@pytest.fixture(scope="module")
-def demo(
-    tmp_path_factory: pytest.TempPathFactory, kafka_java: object
-) -> Iterator[tuple[str, Path]]:
-    """A running demo: the dashboard's address and the demo's folder."""
-    del kafka_java  # says whether there is a Java and Kafka's jars
-    folder = tmp_path_factory.mktemp("demo")
-    port = free_port()
-    log = folder / "make.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            ["make", "demo", f"PORT={port}", f"DATA={folder / 'data'}"],
-            cwd=ROOT,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            base = f"http://localhost:{port}"
-
-            def ready() -> bool:
-                if process.poll() is not None:
-                    pytest.fail(f"the demo ended:\n{log.read_text()[-3000:]}")
-                return answers(f"{base}/_stcore/health")
-
-            eventually(ready, timeout_seconds=START_SECONDS, what="dashboard of the demo")
-            yield base, folder / "data"
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C in a terminal does
-                try:
-                    process.wait(timeout=60)
-                except subprocess.TimeoutExpired:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait(timeout=10)
-                    pytest.fail(f"the demo did not end:\n{log.read_text()[-3000:]}")
 
 
 @pytest.fixture
-def watched(browser: Browser, demo: tuple[str, Path]) -> Iterator[Watched]:
+def watched(browser: Browser, demo: Demo) -> Iterator[Watched]:
     context = browser.new_context(viewport={"width": 1280, "height": 800}, timezone_id="UTC")
-    yield Watched(context.new_page(), demo[0])
+    yield Watched(context.new_page(), demo.base)
     context.close()
 
 
@@ -111,8 +69,8 @@ def shown_lag(watched: Watched) -> float | None:
     return float(found.group(1)) * {"": 1, "k": 1e3, "M": 1e6}[found.group(2)]
 
 
-def test_the_lag_of_a_known_group_is_on_its_page(demo: tuple[str, Path], watched: Watched) -> None:
-    lake = Lake(load(demo[1] / "demo.yaml").lake)
+def test_the_lag_of_a_known_group_is_on_its_page(demo: Demo, watched: Watched) -> None:
+    lake = Lake(load(demo.folder / "demo.yaml").lake)
     before = eventually(lambda: lag_in_the_lake(lake), timeout_seconds=120, what="lag in the lake")
 
     watched.go("/")
@@ -141,8 +99,8 @@ def test_a_stopped_group_is_called_stopped(watched: Watched) -> None:
     watched.check()
 
 
-def test_history_reaches_the_pages(demo: tuple[str, Path], watched: Watched) -> None:
-    lake = Lake(load(demo[1] / "demo.yaml").lake)
+def test_history_reaches_the_pages(demo: Demo, watched: Watched) -> None:
+    lake = Lake(load(demo.folder / "demo.yaml").lake)
 
     def written() -> bool:
         rows = lake.read(GROUP_HISTORY, pl.col("group") == KNOWN, cluster=CLUSTER)
@@ -161,9 +119,9 @@ def test_history_reaches_the_pages(demo: tuple[str, Path], watched: Watched) -> 
     watched.check()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", *exhaustive("dark")])
 def test_every_page_of_the_demo_is_drawn_without_a_complaint(
-    browser: Browser, demo: tuple[str, Path], scheme: str
+    browser: Browser, demo: Demo, scheme: str
 ) -> None:
     context = browser.new_context(
         viewport={"width": 1280, "height": 800},
@@ -171,7 +129,7 @@ def test_every_page_of_the_demo_is_drawn_without_a_complaint(
         timezone_id="UTC",
     )
     try:
-        watched = Watched(context.new_page(), demo[0])
+        watched = Watched(context.new_page(), demo.base)
         watched.go("/")
         for name in MENU:
             if name != "Overview":

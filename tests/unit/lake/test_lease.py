@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from spark_metrics.errors import BusyError, LeaseLostError
-from spark_metrics.lease import Lease, Rhythm
+from lake.errors import BusyError, LeaseLostError
+from lake.lease import Lease, Rhythm
 from tests.support import eventually
 
 QUICK = Rhythm(beat_seconds=0.05, expiry_seconds=0.6)
@@ -20,7 +20,7 @@ def unexpected(error: LeaseLostError) -> None:
 
 
 def lease(folder: Path, rhythm: Rhythm = QUICK) -> Lease:
-    return Lease(str(folder / "lease"), None, rhythm)
+    return Lease(str(folder / "lease"), None, "history", rhythm)
 
 
 def test_a_lease_that_is_renewed_is_refused_to_others(tmp_path: Path) -> None:
@@ -69,6 +69,21 @@ def test_one_whose_holder_died_runs_out_and_the_dead_may_not_return(tmp_path: Pa
     with pytest.raises(LeaseLostError, match="taken by another"):
         dead.renew()
     second.renew()
+
+
+def test_who_lost_it_neither_takes_it_back_nor_frees_it(tmp_path: Path) -> None:
+    first, second = lease(tmp_path), lease(tmp_path)
+    first.acquire()
+    second.acquire()
+    for _ in range(2):
+        with pytest.raises(LeaseLostError):
+            first.renew()
+    first.release()
+    second.renew()
+    second.keep(unexpected)
+    with pytest.raises(BusyError):
+        lease(tmp_path, NEVER).acquire()
+    second.release()
 
 
 def test_who_lost_it_is_told(tmp_path: Path) -> None:

@@ -1,28 +1,34 @@
-"""Who may write the history of a lake in an object store: a lease that is kept by renewing it.
+"""One process at a time does a job on a lake: a lock in a folder, a lease in an object store.
 
-The lease is a Delta table without rows: its log is the register that an object store does not
-have. A commit is a conditional put of the next version's file, so that of two who try one succeeds;
-the holder's name and beat are properties of the table. No clocks are compared: who finds a lease
+In a folder the kernel frees the lock when its holder dies, and only then. An object store has no
+locks: there the right is a lease, which its holder renews.
+
+The lease is a Delta table without rows, whose log is the register that an object store lacks. A
+commit is a conditional put of the next version's file, so that of two who try one succeeds; the
+holder's name and beat are properties of the table. No clocks are compared: who finds a lease
 watches whether it is renewed, and takes it over only if it was not for the whole time.
 """
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
-from lake.errors import one_line
-from spark_metrics.errors import BusyError, LeaseLostError
+from config.settings import LakeSettings
+from lake.errors import BusyError, LakeError, LeaseLostError, one_line
 
 log = logging.getLogger(__name__)
 
@@ -50,26 +56,107 @@ class Rhythm:
     expiry_seconds: float = 45.0
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """The right to do a job, while it is held.
+
+    Attributes:
+        confirm: Raises LeaseLostError if another process has taken the right meanwhile, DeltaError
+            or OSError if that cannot be told.
+        release: Gives the right back early, for a process that ends without leaving the context.
+    """
+
+    confirm: Callable[[], None]
+    release: Callable[[], None]
+
+
+@contextmanager
+def only_one(
+    settings: LakeSettings,
+    job: str,
+    *,
+    lost: Callable[[LeaseLostError], None],
+    notice: Callable[[str], None] | None = None,
+    rhythm: Rhythm | None = None,
+) -> Iterator[Hold]:
+    """Hold the right to do a job on a lake, which one process has at a time.
+
+    Args:
+        settings: The lake's address and the options of its store.
+        job: The job, one word.
+        lost: Called, in another thread, if another process has taken the lease.
+        notice: Called with one line when taking it over needs a while.
+        rhythm: How a lease is kept.
+
+    Yields:
+        The right.
+
+    Raises:
+        BusyError: Another process holds it.
+        LakeError: The lake cannot be used.
+    """
+    place = f"{settings.uri.rstrip('/')}/_checkpoints/{job}"
+    if settings.is_local:
+        with _locked(Path(f"{place}.lock"), f"another {job} job works on {settings.uri}"):
+            yield Hold(_nothing, _nothing)
+        return
+    lease = Lease(f"{place}.lease", settings.plain_storage_options(), job, rhythm)
+    try:
+        lease.acquire(notice)
+    except (DeltaError, OSError) as error:
+        raise LakeError(f"{settings.uri} cannot be used: {one_line(error)}") from error
+    lease.keep(lost)
+    try:
+        yield Hold(lease.renew, lease.release)
+    finally:
+        lease.release()
+
+
+@contextmanager
+def _locked(path: Path, busy: str) -> Iterator[None]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = path.open("a")
+    except OSError as error:
+        raise LakeError(f"{path} cannot be written: {one_line(error)}") from error
+    with handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BusyError(f"{busy}: one at a time") from None
+        try:
+            yield
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+def _nothing() -> None:
+    """Do what a lock of the kernel needs: it is never lost."""
+
+
 class Lease:
-    """The right to write, as one process sees it."""
+    """The right to do a job, as one process sees it."""
 
     def __init__(
-        self, uri: str, options: dict[str, str] | None, rhythm: Rhythm | None = None
+        self, uri: str, options: dict[str, str] | None, job: str, rhythm: Rhythm | None = None
     ) -> None:
         """Prepare; nothing is read or written yet.
 
         Args:
             uri: Where the lease is kept.
             options: Options of the object store.
+            job: What its holder does, for messages.
             rhythm: How it is kept.
         """
         self._uri = uri
+        self._job = job
         self._options = options
         self._rhythm = rhythm or Rhythm()
         self._holder = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
         self._beat = 0
+        self._lost = False
         self._handle: DeltaTable | None = None
-        self._lock = threading.Lock()  # of a commit: renewing and releasing never meet
+        self._lock = threading.RLock()  # renewing and releasing never meet
         self._released = threading.Event()
 
     def acquire(self, notice: Callable[[str], None] | None = None) -> None:
@@ -86,8 +173,8 @@ class Lease:
         if handle.metadata().configuration.get(_STATE) == _HELD:
             if notice is not None:
                 notice(
-                    "another history job wrote to this lake and did not end properly: looking up "
-                    f"to {self._rhythm.expiry_seconds:.0f} s whether it is still alive"
+                    f"another {self._job} job worked on this lake and did not end properly: "
+                    f"looking up to {self._rhythm.expiry_seconds:.0f} s whether it is still alive"
                 )
             self._watch(handle)
         self._handle = handle
@@ -111,17 +198,21 @@ class Lease:
             LeaseLostError: Another process has taken it.
             DeltaError, OSError: The store cannot be reached; nothing is known.
         """
-        try:
-            self._put(_HELD)
-        except CommitFailedError:
-            if not self._is_mine():
+        with self._lock:
+            try:
+                if not self._lost:
+                    self._put(_HELD)
+            except CommitFailedError:
+                self._lost = not self._is_mine()
+            # For good: the next version that this process puts would take the lease back.
+            if self._lost:
                 raise LeaseLostError(
-                    f"the lease {self._uri} was taken by another history job: this one must end"
-                ) from None
+                    f"the lease {self._uri} was taken by another {self._job} job: this one must end"
+                )
 
     def release(self) -> None:
         """Give the lease back, so that the next one need not wait; never raises."""
-        if self._released.is_set():
+        if self._released.is_set() or self._lost:
             return
         self._released.set()
         try:
@@ -194,6 +285,6 @@ class Lease:
         handle.update_incremental()
         holder = handle.metadata().configuration.get(_HOLDER, "unknown")
         return BusyError(
-            f"another history job works on this lake ({holder.rsplit('/', 1)[0]}): "
-            "stop it first (one at a time)"
+            f"another {self._job} job works on this lake ({holder.rsplit('/', 1)[0]}): "
+            "one at a time"
         )

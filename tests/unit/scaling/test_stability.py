@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 
-from scaling.hysteresis import Memory, Rules, decide
 from scaling.sizing import Binding, Sizing, Verdict
+from scaling.stability import Rules, Stability, move
 
-RULES = Rules(agree=3, of=4, down_window_seconds=600.0, cooldown_seconds=120.0, changes_a_day=5)
+RULES = Rules(
+    required_votes=3,
+    last_votes=4,
+    down_window_seconds=600.0,
+    cooldown_seconds=120.0,
+    changes_a_day=5,
+)
 
 
 def sizing(consumers: int, **more: Any) -> Sizing:
@@ -21,14 +27,21 @@ def sizing(consumers: int, **more: Any) -> Sizing:
     return replace(base, **more)
 
 
+def step(one: Sizing, now: Stability, *, at: float, current: int) -> tuple[int, Stability]:
+    """Decide and follow at once."""
+    found = move(one, now, at=at, current=current, rules=RULES)
+    by = found.consumers - current
+    expected = one.utilisations.get(found.consumers)
+    return found.consumers, found.stability.changed(at, by, expected) if by else found.stability
+
+
 def follow(
-    answers: list[tuple[float, Sizing]], current: int, memory: Memory | None = None
+    answers: list[tuple[float, Sizing]], current: int, now: Stability | None = None
 ) -> list[int]:
-    memory = memory or Memory()
+    now = now or Stability()
     found = []
     for at, one in answers:
-        move = decide(one, memory, at=at, current=current, rules=RULES)
-        memory, current = move.memory, move.consumers
+        current, now = step(one, now, at=at, current=current)
         found.append(current)
     return found
 
@@ -109,44 +122,45 @@ def test_step_down_that_failed_is_not_tried_again_at_the_same_load() -> None:
     down = sizing(8, utilisations=busy)
     late = sizing(12, utilisations=busy, is_late=True)
     times = [15.0 * number for number in range(41)]
-    memory, current = Memory(), 12
+    now, current = Stability(), 12
     for at in times:
-        move = decide(down, memory, at=at, current=current, rules=RULES)
-        memory, current = move.memory, move.consumers
+        current, now = step(down, now, at=at, current=current)
     assert current == 8
-    move = decide(late, memory, at=700.0, current=8, rules=RULES)
-    assert move.consumers == 12
+    current, now = step(late, now, at=700.0, current=8)
+    assert current == 12
 
     longest = RULES.longest_window_seconds
     hours = [700.0 + 15.0 * number for number in range(1, int(longest / 15.0) + 45)]
-    assert set(follow([(at, down) for at in hours], 12, move.memory)) == {12}
+    assert set(follow([(at, down) for at in hours], 12, now)) == {12}
     less = [(at, replace(down, utilisations=calm)) for at in hours]
-    assert follow(less, 12, move.memory)[-1] == 8
+    assert follow(less, 12, now)[-1] == 8
 
 
 def test_failure_of_members_that_had_time_to_spare_says_nothing_about_their_number() -> None:
     idle = {8: 0.6, 12: 0.4}
     asked = [(15.0 * number, sizing(8, utilisations=idle)) for number in range(42)]
-    memory, current = Memory(), 12
+    now, current = Stability(), 12
     for at, one in asked:
-        move = decide(one, memory, at=at, current=current, rules=RULES)
-        memory, current = move.memory, move.consumers
+        current, now = step(one, now, at=at, current=current)
     assert current == 8
     late = sizing(12, utilisations=idle, is_late=True)
-    move = decide(late, memory, at=700.0, current=8, rules=RULES)
+    found = move(late, now, at=700.0, current=8, rules=RULES)
+    # Nobody follows, and the next evaluation says the same: it is the same failure.
+    again = move(late, found.stability, at=730.0, current=8, rules=RULES)
 
-    assert move.memory.failures == 1
-    assert move.memory.refuted == ()
+    assert found.consumers == again.consumers == 12
+    assert found.stability.failures == again.stability.failures == 1
+    assert again.stability.refuted == ()
 
 
 def test_step_down_leaves_room_for_the_steps_back_up() -> None:
     used = {4: 0.8, 6: 0.6, 8: 0.4, 12: 0.3}
     # Of five changes a day one is gone; down to four, and three steps up again, would be four more.
-    memory = Memory(changes=((0.0, -4),), since=0.0)
+    now = Stability(changes=((0.0, -4),), since=0.0)
     near = [(700.0 + 15.0 * number, sizing(6, utilisations=used)) for number in range(45)]
     far = [(700.0 + 15.0 * number, sizing(4, utilisations=used)) for number in range(45)]
-    one_more = Memory(changes=((0.0, -2), (1.0, -2)), since=0.0)
+    one_more = Stability(changes=((0.0, -2), (1.0, -2)), since=0.0)
 
-    assert follow(near, 8, memory)[-1] == 6
-    assert follow(far, 8, memory)[-1] == 4
+    assert follow(near, 8, now)[-1] == 6
+    assert follow(far, 8, now)[-1] == 4
     assert follow(far, 8, one_more)[-1] == 8

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.skew import skew
+from alerting.skew import skew
 
 
 def of(*rates: float | None) -> dict[int, float | None]:

@@ -1,0 +1,95 @@
+"""Advice on a cluster, evaluated here and now: for who finds none of the job's in the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+import polars as pl
+
+from alerting.windows import GroupKey
+from config.scaling import ScalingSettings
+from lake.schema import Table
+from lake.store import Lake
+from lake.tables import BROKERS, CONNECTORS, DITTO_CONNECTIONS, QUEUES
+from scaling.advise import advise_groups, advise_sources, advise_topics
+from scaling.facts import GroupFacts
+from scaling.model import Recommendation
+from scaling.reader import WINDOW, facts_of, read_groups, read_topics
+from scaling.spark import query_facts
+from scaling.topic_facts import Reader, topic_readers
+
+
+def evaluate(
+    lake: Lake,
+    cluster: str,
+    now: datetime,
+    settings: ScalingSettings,
+    only_group: str | None = None,
+) -> list[Recommendation]:
+    """Return everything that is advised on a cluster, or on one of its groups.
+
+    What the job remembered of earlier advice counts; nothing is written.
+
+    Args:
+        lake: The lake.
+        cluster: The cluster.
+        now: The present, UTC.
+        settings: The objectives.
+        only_group: Advise on this group alone.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+    topics = read_topics(lake, now, cluster)
+    names = None if only_group is None else [only_group]
+    frames = read_groups(lake, now, topics, cluster=cluster, names=names)
+    facts = facts_of(frames, now=now, objective=settings.objective_seconds)
+    advice = advise_groups(facts, frames.state_texts()).advice
+    if only_group is not None:
+        return advice
+    readers = topic_readers(facts)
+    others = evaluate_others(lake, now, settings, topics, readers, facts, advice, cluster=cluster)
+    return [*advice, *others]
+
+
+def evaluate_others(
+    lake: Lake,
+    now: datetime,
+    settings: ScalingSettings,
+    topics: tuple[pl.DataFrame, pl.DataFrame],
+    readers: Mapping[tuple[str, str], tuple[Reader, ...]],
+    groups: Mapping[GroupKey, GroupFacts],
+    on_groups: Iterable[Recommendation],
+    *,
+    cluster: str | None = None,
+) -> list[Recommendation]:
+    """Return the advice on topics, connectors, connections, queues and queries.
+
+    Args:
+        lake: The lake.
+        now: The present, UTC.
+        settings: The queries.
+        topics: What ``scaling.reader.read_topics`` returned.
+        readers: The groups that read each topic.
+        groups: Facts of the groups, at least of those that connectors and connections name.
+        on_groups: The advice on these groups.
+        cluster: Only this cluster; None: all of them.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+
+    def rows(table: Table) -> pl.DataFrame:
+        return lake.read(table, since=now - WINDOW, cluster=cluster)
+
+    on_topics = advise_topics(*topics, rows(BROKERS), readers)
+    on_sources = advise_sources(
+        groups,
+        on_groups,
+        connectors=rows(CONNECTORS),
+        connections=rows(DITTO_CONNECTIONS),
+        queues=rows(QUEUES),
+        streaming=query_facts(settings.spark_queries, topics[1]),
+    )
+    return [*on_topics, *on_sources]

@@ -1,0 +1,45 @@
+"""Pages without the alerting service: they say so, and evaluate in the background."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.support import eventually
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def unwatched(filled: Path, tmp_path: Path) -> Path:
+    """A lake with samples and history, which no alerting service has evaluated."""
+    folder = tmp_path / "unwatched"
+    shutil.copytree(filled, folder)
+    shutil.rmtree(folder / "lake" / "current")
+    return folder
+
+
+def texts(test: AppTest) -> str:
+    return "\n".join(part.value for part in (*test.markdown, *test.caption))
+
+
+def test_pages_evaluate_in_the_background_and_say_so(open_page: Open, unwatched: Path) -> None:
+    first = open_page(unwatched, "groups")
+    assert [one.value for one in first.exception] == []
+    assert "the alerting service does not run" in texts(first)
+    # Nothing is known yet: no page may say that all is well.
+    assert first.title[0].value == "The first evaluation is under way"
+
+    def evaluated() -> bool:
+        title: str = open_page(unwatched, "groups").title[0].value
+        return title == "5 of 10 groups are late"
+
+    eventually(evaluated, timeout_seconds=60, what="evaluation of this process")
+
+
+def test_what_the_service_wrote_is_shown_without_such_a_word(open_page: Open, filled: Path) -> None:
+    assert "the alerting service does not run" not in texts(open_page(filled, "groups"))

@@ -1,0 +1,241 @@
+"""The alerting service goes on whatever stands in its rules, silences and store."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from alerting.__main__ import app
+from alerting.defaults import DEFAULT_RULES
+from alerting.errors import StoreError
+from alerting.rules import Rule
+from alerting.service import SERVICE, AlertingService
+from alerting.store import AlertStore
+from config.load import load
+from lake.store import Lake
+from lake.tables import BROKERS, COLLECTIONS
+
+Start = Callable[[], AlertingService]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A configuration with a file of rules, and one poll in which a broker is missing."""
+    (tmp_path / "headroom.yaml").write_text(
+        yaml.safe_dump(
+            {
+                "clusters": [
+                    {"name": name, "bootstrap_servers": "localhost:1"} for name in ("one", "two")
+                ],
+                "lake": {"uri": "lake"},
+                "alerting": {"state": "alerts.sqlite", "rules": "rules.yaml"},
+            }
+        )
+    )
+    write_rules(tmp_path, "rules: {BrokerMissing: {for: 0s}}")
+    lake = Lake(load(tmp_path / "headroom.yaml").lake)
+    for cluster in ("one", "two"):
+        poll = {"cluster": cluster, "observed_at": datetime.now(UTC), "poll_id": "1"}
+        sections = ("brokers", "partitions", "groups", "group_offsets")
+        done = {**poll, "source": "kafka", "status": "ok", "interval_seconds": 15.0}
+        lake.append(COLLECTIONS, pl.DataFrame([{**done, "section": name} for name in sections]))
+        brokers = [
+            {**poll, "broker_id": number, "is_alive": number == 1, "is_controller": number == 1}
+            for number in (1, 2)
+        ]
+        lake.append(BROKERS, pl.DataFrame(brokers, schema_overrides={"broker_id": pl.Int32}))
+    return tmp_path
+
+
+@pytest.fixture
+def start(folder: Path) -> Iterator[Start]:
+    started: list[AlertingService] = []
+
+    def begin() -> AlertingService:
+        started.append(AlertingService(load(folder / "headroom.yaml")))
+        return started[-1]
+
+    yield begin
+    for service in started:
+        service.close()
+
+
+def write_rules(folder: Path, text: str) -> None:
+    """Write the file of rules; its size differs each time, so that the change is seen."""
+    path = folder / "rules.yaml"
+    size = path.stat().st_size if path.exists() else 0
+    path.write_text(text + "\n" + "#" * max(0, size + 1 - len(text)))
+
+
+def alerting(folder: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(app, [*arguments, "--config", str(folder / "headroom.yaml")])
+
+
+def damage(folder: Path, query: str) -> None:
+    with closing(sqlite3.connect(folder / "alerts.sqlite")) as connection, connection:
+        connection.execute(query)
+
+
+def problems(service: AlertingService) -> list[object]:
+    found = (service.store.noted(SERVICE) or {})["problems"]
+    assert isinstance(found, list)
+    return found
+
+
+def fires(service: AlertingService) -> list[str]:
+    found = service.store.alerts().values()
+    return sorted(alert.labels["cluster"] for alert in found if alert.rule == "BrokerMissing")
+
+
+def rule(service: AlertingService, name: str) -> Rule:
+    return next(one for one in service.rules.rules if one.name == name)
+
+
+TYPOS = [
+    pytest.param("rules: {GroupStopped: {for: 2026-02-30}}", id="no date"),
+    pytest.param("rules: {GroupStopped: {? [a] : b}}", id="a list as a key"),
+    pytest.param("rules: {GroupStopped: {for: soon}}", id="no duration"),
+    pytest.param("rules: [", id="no YAML"),
+    pytest.param("rules: " + "[" * 2000, id="too deep"),
+]
+
+
+@pytest.mark.parametrize("text", TYPOS)
+def test_a_typo_in_the_rules_of_a_running_service_keeps_the_old_ones_and_is_said(
+    folder: Path, start: Start, text: str
+) -> None:
+    write_rules(folder, "rules: {BrokerMissing: {for: 0s}, GroupStopped: {for: 7m}}")
+    service = start()
+    service.evaluate()
+    assert problems(service) == []
+    write_rules(folder, text)
+    service.evaluate()
+    service.evaluate()
+    assert rule(service, "GroupStopped").for_seconds == 420.0
+    assert fires(service) == ["one", "two"]
+    (line,) = problems(service)
+    assert str(line).startswith(f"the rules stay as they were: {folder}/rules.yaml: ")
+    printed = alerting(folder, "status")
+    assert printed.exit_code == 3, printed.output
+    assert "the rules stay as they were" in printed.output
+    assert json.loads(alerting(folder, "status", "--json").stdout)["problems"] == [line]
+    write_rules(folder, "rules: {GroupStopped: {for: 8m}}")
+    service.evaluate()
+    assert rule(service, "GroupStopped").for_seconds == 480.0
+    assert problems(service) == []
+
+
+def test_a_file_of_rules_that_is_deleted_keeps_the_old_ones(folder: Path, start: Start) -> None:
+    service = start()
+    (folder / "rules.yaml").unlink()
+    service.evaluate()
+    assert rule(service, "BrokerMissing").for_seconds == 0.0
+    assert "cannot be read" in str(problems(service)[0])
+
+
+def test_a_service_starts_without_the_rule_that_is_bad(folder: Path, start: Start) -> None:
+    write_rules(folder, "rules: {BrokerMissing: {for: 0s}, Own: {check: lagg}}")
+    service = start()
+    service.evaluate()
+    assert fires(service) == ["one", "two"]
+    (line,) = problems(service)
+    assert str(line).startswith(f"left out: {folder}/rules.yaml: rules.Own.check: there is no")
+
+
+@pytest.mark.parametrize("text", TYPOS[:2] + TYPOS[3:])
+def test_a_service_whose_rules_are_no_yaml_starts_with_the_default_ones(
+    folder: Path, start: Start, text: str
+) -> None:
+    write_rules(folder, text)
+    service = start()
+    assert service.rules.rules == DEFAULT_RULES
+    service.evaluate()
+    (line,) = problems(service)
+    assert "only the default rules are used" in str(line)
+
+
+@pytest.mark.parametrize("matcher", ['group=~"batch\\ "', 'group=~""\\""'])
+def test_silences_that_once_stopped_everything_are_made_listed_and_ended(
+    folder: Path, start: Start, matcher: str
+) -> None:
+    made = alerting(
+        folder, "silence", matcher, "--for", "2h", "--author", "ana", "--comment", "deploy"
+    )
+    assert made.exit_code == 0, made.output
+    service = start()
+    service.evaluate()
+    assert (service.store.noted(SERVICE) or {})["failures"] == {}
+    assert fires(service) == ["one", "two"]
+    listed = json.loads(alerting(folder, "silence", "--list", "--json").stdout)
+    assert [one["matchers"] for one in listed] == [[matcher]]
+    assert alerting(folder, "status").exit_code == 3
+    assert alerting(folder, "silence", "--end", "1").exit_code == 0
+    assert "no silence" in alerting(folder, "silence", "--list").output
+
+
+def test_a_silence_that_cannot_be_read_is_said_and_can_be_ended(folder: Path, start: Start) -> None:
+    service = start()
+    damage(
+        folder,
+        "INSERT INTO silences (matchers, starts_at, ends_at, author, comment, created_at) "
+        """VALUES ('["group=~batch\\\\ "]', 0, 4e9, 'eve', 'x', 0)""",
+    )
+    service.evaluate()
+    assert (service.store.noted(SERVICE) or {})["failures"] == {}
+    assert fires(service) == ["one", "two"]
+    (line,) = problems(service)
+    assert str(line).startswith("silence 1 of eve silences nothing, as it cannot be read")
+    assert "silence 1 of eve" in alerting(folder, "status").output
+    assert "cannot be read" in alerting(folder, "silence", "--list").output
+    assert alerting(folder, "silence", "--end", "1").exit_code == 0
+    service.evaluate()
+    assert problems(service) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "UPDATE alerts SET body = '{}' WHERE cluster = 'one'",
+        "UPDATE alerts SET body = json_set(body, '$.severity', 'odd') WHERE cluster = 'one'",
+        "UPDATE told SET body = 'garbage' WHERE cluster = 'one'",
+    ],
+    ids=["alert", "severity", "told"],
+)
+def test_a_garbage_row_stops_no_cluster_and_is_said(folder: Path, start: Start, query: str) -> None:
+    service = start()
+    service.evaluate()
+    damage(folder, query)
+    for _ in range(2):
+        service.evaluate()
+        assert (service.store.noted(SERVICE) or {})["failures"] == {}
+        assert fires(service) == ["one", "two"]
+        (line,) = problems(service)
+        assert "cannot be read and was left out" in str(line)
+    assert "was left out" in alerting(folder, "status").output
+
+
+def test_a_store_of_another_version_is_one_line(folder: Path, start: Start) -> None:
+    AlertStore(folder / "alerts.sqlite").close()
+    damage(folder, "PRAGMA user_version = 99")
+    with pytest.raises(StoreError, match="version 99"):
+        start()
+    for command in (["status"], ["silence", "--list"], ["run"]):
+        result = alerting(folder, *command)
+        assert result.exit_code == 1
+        assert len(result.stderr.strip().splitlines()) == 1
+        assert "move the file away" in result.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(folder: Path, start: Start) -> None:
+    (folder / "alerts.sqlite.lock").mkdir()
+    with pytest.raises(StoreError, match="cannot be written"):
+        start()
