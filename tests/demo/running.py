@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -99,10 +100,13 @@ def start(folder: Path, options: str = "") -> Demo:
     """Start ``make demo`` in a session of its own."""
     (port,) = free_ports(1)
     output = folder.with_suffix(".out")
+    # As from a shell: a make that knows it runs in another one says more.
+    environment = {name: value for name, value in os.environ.items() if "MAKE" not in name}
     with output.open("w") as handle:
         process = subprocess.Popen(
             ["make", "demo", f"PORT={port}", f"DATA={folder}", f"ARGS={options}"],
             cwd=ROOT,
+            env=environment,
             stdout=handle,
             stderr=subprocess.STDOUT,
             text=True,
