@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import polars as pl
 import streamlit as st
 
-from app import advice, components
+from app import advice, components, queries
 from app.background import Background
 from app.format import clock
 from app.view import View
@@ -34,6 +34,7 @@ class CurrentAdvice:
         as_of: Of which moment it is; None: there is none yet.
         given_at: When the history service advised last; None: never.
         is_pending: Whether it is being evaluated for the first time.
+        is_left_out: Whether the cluster is too large to be evaluated here.
         errors: Tables that could not be read.
     """
 
@@ -41,11 +42,20 @@ class CurrentAdvice:
     as_of: datetime | None
     given_at: datetime | None
     is_pending: bool = False
+    is_left_out: bool = False
     errors: tuple[LakeError, ...] = ()
 
 
-def read(view: View) -> CurrentAdvice:
-    """Return the advice that stands; without waiting for an evaluation where it is too old."""
+def read(view: View, group: str | None = None) -> CurrentAdvice:
+    """Return the advice that stands; without waiting for an evaluation where it is too old.
+
+    What a large cluster's advice is taken from is gigabytes: of one only the group that is asked
+    for is evaluated here.
+
+    Args:
+        view: The frame of the page.
+        group: What the page is about; None: more than one group.
+    """
     errors: list[LakeError] = []
     given_at = None
     try:
@@ -53,6 +63,11 @@ def read(view: View) -> CurrentAdvice:
         given_at = given.as_of
         if given.is_current(view.now):
             return CurrentAdvice(rows=given.rows, as_of=given_at, given_at=given_at)
+    except LakeError as error:
+        errors.append(error)
+    try:
+        if not queries.is_small(view):
+            return _of_a_large_cluster(view, group, given_at, errors)
     except LakeError as error:
         errors.append(error)
     lake, cluster, now, settings = view.lake, view.cluster, view.now, view.settings.scaling
@@ -76,7 +91,9 @@ def read(view: View) -> CurrentAdvice:
 
 def words(given: CurrentAdvice, view: View) -> str:
     """Say of which moment advice is, and who gave it."""
-    if given.as_of is None:
+    if given.is_left_out:
+        when = "The cluster is too large to be evaluated here"
+    elif given.as_of is None:
         when = "The advice of the last ten minutes is being evaluated"
     else:
         when = f"As of {clock(given.as_of, view.zone, now=view.now)}"
@@ -87,6 +104,8 @@ def words(given: CurrentAdvice, view: View) -> str:
         if given.given_at is None
         else f"gave the last at {clock(given.given_at, view.zone, now=view.now)}"
     )
+    if given.is_left_out:
+        return f"{when}, and the history service {last}: is it running?"
     return f"{when}, here: the history service {last}."
 
 
@@ -98,7 +117,7 @@ def draw(view: View, kind: Subject, subject: str) -> None:
         kind: What the subject is.
         subject: Its name.
     """
-    given = read(view)
+    given = read(view, subject if kind is Subject.GROUP else None)
     for error in given.errors:
         components.show_broken(error)
     about = given.rows.filter(pl.col("subject_kind") == kind, pl.col("subject") == subject)
@@ -107,6 +126,29 @@ def draw(view: View, kind: Subject, subject: str) -> None:
     if about.is_empty() and not given.is_pending:
         components.nothing("There is no advice on it yet.", icon=":material/hourglass:")
     st.caption(words(given, view))
+
+
+def _of_a_large_cluster(
+    view: View, group: str | None, given_at: datetime | None, errors: list[LakeError]
+) -> CurrentAdvice:
+    rows = recommendation_frame([])
+    if group is not None:
+        try:
+            rows = _of_group(view.lake_uri, view.cluster, group, view)
+        except LakeError as error:
+            errors.append(error)
+    return CurrentAdvice(
+        rows=rows,
+        as_of=None if group is None else view.now,
+        given_at=given_at,
+        is_left_out=group is None,
+        errors=tuple(errors),
+    )
+
+
+@st.cache_data(ttl=15, max_entries=16, show_spinner=False)
+def _of_group(uri: str, cluster: str, group: str, _view: View) -> pl.DataFrame:
+    return _evaluated(_view.lake, cluster, _view.now, _view.settings.scaling, group)
 
 
 @st.cache_data(ttl=4, max_entries=16, show_spinner=False)
@@ -129,8 +171,10 @@ def evaluations() -> Background[pl.DataFrame]:
     return Background(EVALUATED_AGAIN_AFTER)
 
 
-def _evaluated(lake: Lake, cluster: str, now: datetime, settings: ScalingSettings) -> pl.DataFrame:
-    rows = recommendation_rows(evaluate(lake, cluster, now, settings), at=now)
+def _evaluated(
+    lake: Lake, cluster: str, now: datetime, settings: ScalingSettings, group: str | None = None
+) -> pl.DataFrame:
+    rows = recommendation_rows(evaluate(lake, cluster, now, settings, group), at=now)
     return most_urgent_first(recommendation_frame(rows))
 
 

@@ -46,11 +46,7 @@ def forecast(view: View, subject: str, name: str) -> pl.DataFrame | None:
     Raises:
         LakeError: The table cannot be read.
     """
-    rows = queries.derived(view, FORECASTS).filter(
-        pl.col("subject") == subject,
-        pl.col("name") == name,
-        pl.col("metric") == "arrival_per_second",
-    )
+    rows = queries.derived(view, FORECASTS, subject=subject, name=name, metric="arrival_per_second")
     numbers = rows.filter(pl.col("high_90").is_not_null()).sort("window_start")
     if numbers.is_empty():
         reason = rows["reason"].drop_nulls().to_list()

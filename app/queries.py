@@ -201,7 +201,7 @@ def cluster_history(view: View) -> History:
         return samples.point(status, CLUSTER)
 
     gold = history(view, CLUSTER_HISTORY)
-    return _merged(view, gold, raw if _is_small(view) else present_point, (), CLUSTER)
+    return _merged(view, gold, raw if is_small(view) else present_point, (), CLUSTER)
 
 
 def group_history(view: View, groups: Sequence[str]) -> History:
@@ -221,7 +221,7 @@ def group_history(view: View, groups: Sequence[str]) -> History:
         return samples.point(present.rows(view, GROUP_STATUS).filter(wanted), GROUP, "group")
 
     gold = history(view, GROUP_HISTORY, "group", groups)
-    return _merged(view, gold, raw if _is_small(view) else present_point, ("group",), GROUP)
+    return _merged(view, gold, raw if is_small(view) else present_point, ("group",), GROUP)
 
 
 def partition_history(view: View, group: str) -> History:
@@ -254,7 +254,7 @@ def topic_history(view: View, topics: Sequence[str]) -> History:
         return samples.point(present.rows(view, TOPIC_STATUS).filter(wanted), TOPIC, "topic")
 
     gold = history(view, TOPIC_HISTORY, "topic", topics)
-    return _merged(view, gold, raw if _is_small(view) else present_point, ("topic",), TOPIC)
+    return _merged(view, gold, raw if is_small(view) else present_point, ("topic",), TOPIC)
 
 
 def dead_letter_history(view: View) -> History:
@@ -271,8 +271,12 @@ def dead_letter_history(view: View) -> History:
     return _merged(view, gold, raw, ("source", "name"), DEAD_LETTER)
 
 
-def _is_small(view: View) -> bool:
-    """Tell whether all samples of the last minutes can be read in a moment."""
+def is_small(view: View) -> bool:
+    """Tell whether all samples of the last minutes can be read in a moment.
+
+    Raises:
+        LakeError: The present cannot be read.
+    """
     of_groups = present.rows(view, GROUP_STATUS)["partitions"].to_list()
     of_topics = present.rows(view, CLUSTER_STATUS)["partitions"].to_list()
     return sum(one or 0 for one in (*of_groups, *of_topics)) <= _SMALL_PARTITIONS
@@ -365,19 +369,33 @@ def _collections(uri: str, cluster: str, _lake: Lake, _now: datetime) -> pl.Data
     return _named(_lake.read(COLLECTIONS, since=_now - timedelta(hours=24), cluster=cluster))
 
 
-def derived(view: View, table: Table) -> pl.DataFrame:
-    """Return the rows of a table that Spark derives from history, such as ``forecasts``.
+def derived(view: View, table: Table, **values: str) -> pl.DataFrame:
+    """Return rows of a table that Spark derives from history, such as ``forecasts``.
+
+    Args:
+        view: The frame of the page.
+        table: The table.
+        values: What the wanted rows have in columns of the table.
 
     Raises:
         LakeError: The table cannot be read.
     """
-    return _derived(view.lake_uri, table.name, view.cluster, view.lake, view.now)
+    wanted = tuple(sorted(values.items()))
+    return _derived(view.lake_uri, table.name, view.cluster, wanted, view.lake, view.now)
 
 
 @st.cache_data(ttl=60, max_entries=32, show_spinner=False)
-def _derived(uri: str, table: str, cluster: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
+def _derived(
+    uri: str,
+    table: str,
+    cluster: str,
+    wanted: tuple[tuple[str, str], ...],
+    _lake: Lake,
+    _now: datetime,
+) -> pl.DataFrame:
     # They are replaced as a whole, hourly: two days leave room for a job that was away.
-    return _lake.read(TABLES[table], since=_now - timedelta(days=2), cluster=cluster)
+    predicates = [pl.col(name) == value for name, value in wanted]
+    return _lake.read(TABLES[table], *predicates, since=_now - timedelta(days=2), cluster=cluster)
 
 
 def no_rows(table: Table) -> pl.DataFrame:

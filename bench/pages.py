@@ -23,10 +23,13 @@ from bench.advice import fill
 from bench.figures import Figure
 from bench.samples import CLUSTER
 from config.load import CONFIG_VARIABLE, load
+from config.scaling import ScalingSettings
 from lake.current_store import CurrentStore
 from lake.schema import Table
 from lake.store import Lake, conform
-from lake.tables import CLUSTER_HISTORY, GROUP_HISTORY, TOPIC_HISTORY
+from lake.tables import CLUSTER_HISTORY, GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
+from scaling.evaluate import evaluate
+from scaling.rows import recommendation_frame, recommendation_rows
 
 GROUPS = 10_000
 MOST_SECONDS = 1.0
@@ -49,7 +52,7 @@ _MINUTES = 60
 
 
 def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
-    """Draw each page on a lake with ten minutes of samples and an hour of history.
+    """Draw each page on a lake with ten minutes of samples, an hour of history, and advice.
 
     Every drawing after the first one begins with expired answers, as a refresh does.
 
@@ -75,6 +78,8 @@ def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
         evaluation = EvaluationInMemory(lake, RuleSet().rules, watched_since=0.0)
         rows = evaluation.evaluate(CLUSTER, now.timestamp())
         CurrentStore(settings.lake).replace_all(CLUSTER, rows)
+        notice("advising")
+        _write_advice(lake, now)
         notice("drawing pages")
         answer = subprocess.run(  # a process of its own: its memory is that of the dashboard
             [sys.executable, "-m", "bench.pages", str(now.timestamp())],
@@ -135,6 +140,18 @@ def _write_history(lake: Lake, groups: int, now: datetime) -> None:
             mode="append",
             partition_by=["date", "grain_seconds", "part"],
         )
+
+
+def _write_advice(lake: Lake, now: datetime) -> None:
+    """Write what the history service advises on every group and topic."""
+    advice = evaluate(lake, CLUSTER, now, ScalingSettings())
+    rows = recommendation_frame(recommendation_rows(advice, at=now))
+    write_deltalake(
+        lake.uri(RECOMMENDATIONS),
+        conform(RECOMMENDATIONS, rows).to_arrow(),
+        mode="append",
+        partition_by=["date"],
+    )
 
 
 def draw_all(now: datetime) -> dict[str, list[float]]:

@@ -15,7 +15,7 @@ from lake.tables import BROKERS, CONNECTORS, DITTO_CONNECTIONS, QUEUES
 from scaling.advise import advise_groups, advise_sources, advise_topics
 from scaling.facts import GroupFacts
 from scaling.model import Recommendation
-from scaling.reader import WINDOW, facts_of, read_groups, read_topics
+from scaling.reader import WINDOW, facts_of, read_groups
 from scaling.spark import query_facts
 from scaling.topic_facts import Reader, topic_readers
 
@@ -41,14 +41,14 @@ def evaluate(
     Raises:
         LakeError: A table cannot be read.
     """
-    topics = read_topics(lake, now, cluster)
     names = None if only_group is None else [only_group]
-    frames = read_groups(lake, now, topics, cluster=cluster, names=names)
+    frames = read_groups(lake, now, cluster=cluster, names=names)
     facts = facts_of(frames, now=now, objective=settings.objective_seconds)
     advice = advise_groups(facts, frames.state_texts()).advice
     if only_group is not None:
         return advice
     readers = topic_readers(facts)
+    topics = (frames.topics, frames.partitions)
     others = evaluate_others(lake, now, settings, topics, readers, facts, advice, cluster=cluster)
     return [*advice, *others]
 

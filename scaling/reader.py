@@ -130,17 +130,32 @@ class GroupFrames:
 
 
 def read_topics(
-    lake: Lake, now: datetime, cluster: str | None = None
+    lake: Lake,
+    now: datetime,
+    cluster: str | None = None,
+    names: Collection[str] | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the newest row of each topic, and the rows of ``partitions`` of the last minutes.
+
+    Args:
+        lake: The lake.
+        now: The present, UTC.
+        cluster: Only this cluster; None: all of them.
+        names: Only the topics of these names; None: all of them.
 
     Raises:
         LakeError: A table cannot be read.
     """
     until = now + _MOMENT
-    topics = lake.read(TOPICS, since=now - _SETTINGS_AGE, until=until, cluster=cluster)
+    wanted = [] if names is None else [pl.col("topic").is_in(list(names))]
+    topics = lake.read(TOPICS, *wanted, since=now - _SETTINGS_AGE, until=until, cluster=cluster)
     partitions = lake.read(
-        PARTITIONS, since=now - WINDOW, until=until, cluster=cluster, columns=_OF_PARTITIONS
+        PARTITIONS,
+        *wanted,
+        since=now - WINDOW,
+        until=until,
+        cluster=cluster,
+        columns=_OF_PARTITIONS,
     )
     return newest(topics, "topic"), partitions
 
@@ -148,19 +163,19 @@ def read_topics(
 def read_groups(
     lake: Lake,
     now: datetime,
-    topics: tuple[pl.DataFrame, pl.DataFrame],
+    topics: tuple[pl.DataFrame, pl.DataFrame] | None = None,
     *,
     cluster: str | None = None,
     names: Collection[str] | None = None,
 ) -> GroupFrames:
-    """Return the rows about groups.
+    """Return the rows about groups, and about the topics that they read.
 
     Args:
         lake: The lake.
         now: The present, UTC; what was written later says nothing about it.
-        topics: What ``read_topics`` returned.
+        topics: What ``read_topics`` returned; None: read those that the groups read.
         cluster: Only this cluster; None: all of them.
-        names: Only the groups of these names; None: all of them.
+        names: Only the groups of these names; None: all of them, and all topics.
 
     Raises:
         LakeError: A table cannot be read.
@@ -174,6 +189,9 @@ def read_groups(
         return lake.read(read.table, *wanted, since=since, until=until, cluster=cluster)
 
     read = {name: rows(one) for name, one in GROUP_READS.items()}
+    if topics is None:
+        of_groups = None if names is None else read["offsets"]["topic"].unique().to_list()
+        topics = read_topics(lake, now, cluster, of_groups)
     clusters = read["groups"]["cluster"].unique().to_list() if cluster is None else [cluster]
     statuses = read_statuses(lake, clusters, now)
     return GroupFrames(**read, topics=topics[0], partitions=topics[1], statuses=statuses)
@@ -216,8 +234,7 @@ def read_group(
     Raises:
         LakeError: A table cannot be read.
     """
-    topics = read_topics(lake, now, cluster)
-    frames = read_groups(lake, now, topics, cluster=cluster, names=[group])
+    frames = read_groups(lake, now, cluster=cluster, names=[group])
     facts = facts_of(frames, now=now, objective=settings.objective_seconds)
     return facts.get(GroupKey(cluster, group))
 

@@ -3,11 +3,10 @@
 import polars as pl
 import streamlit as st
 
-from app import advice, components, currentadvice, pages, queries, scalingpage, whatif
+from app import advice, components, currentadvice, pages, scalingpage, whatif
 from app.format import count, escape, thin
 from app.view import current
 from lake.errors import LakeError
-from lake.tables import CAPACITY, FORECASTS
 from scaling.model import Kind, Severity, Subject
 from scaling.rows import from_row
 
@@ -24,19 +23,9 @@ view = current()
 errors: dict[str, LakeError] = {}
 
 
-def note(error: LakeError) -> None:
-    """Keep an error once for each table."""
-    errors.setdefault(str(error).partition(":")[0], error)
-
-
 given = currentadvice.read(view)
-for table in (CAPACITY, FORECASTS):
-    try:
-        queries.derived(view, table)
-    except LakeError as error:
-        note(error)
 for one in given.errors:
-    note(one)
+    errors.setdefault(str(one).partition(":")[0], one)
 
 found = given.rows
 changes = found.filter(advice.IS_CHANGE)
@@ -44,7 +33,7 @@ unknown = found.filter(pl.col("severity") == Severity.UNKNOWN)
 kept = found.filter(pl.col("kind") == Kind.KEEP)
 components.headline(
     "Advice cannot be given"
-    if errors and found.is_empty()
+    if found.is_empty() and (errors or given.is_left_out)
     else "Advice is being evaluated"
     if given.is_pending
     else advice.summary(found),
@@ -79,7 +68,7 @@ if not changes.is_empty():
         draw(gentle, "gentle")
 elif not found.is_empty():
     components.nothing("No group and no topic needs a change.", icon=":material/check:")
-elif not errors and not given.is_pending:
+elif not errors and not given.is_pending and not given.is_left_out:
     components.nothing(
         "No group and no topic is known yet: advice comes with the first polls.",
         icon=":material/hourglass:",
