@@ -10,14 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
-from alerting.burrow import (
-    BurrowGroupStatus,
-    BurrowPartition,
-    BurrowStatus,
-    Commit,
-    burrow_group_status,
-    burrow_partition_status,
-)
 from alerting.judge import Peers, judge, numbers_of
 from alerting.measure import Measurement, measure
 from alerting.samples import (
@@ -35,10 +27,6 @@ from alerting.words import duration, messages, plural, rate
 
 __all__ = [
     "DEFAULT_RULES",
-    "BurrowGroupStatus",
-    "BurrowPartition",
-    "BurrowStatus",
-    "Commit",
     "GroupStatus",
     "LagNumbers",
     "PartitionStatus",
@@ -47,8 +35,6 @@ __all__ = [
     "Sample",
     "Status",
     "StatusRules",
-    "burrow_group_status",
-    "burrow_partition_status",
     "group_status",
     "partition_status",
 ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from app import components, queries
+from app.brokerevents import broker_events
 from app.charts.base import Axis, Event
-from app.overview import broker_events
 from app.view import View
 
 SHORTEST = timedelta(minutes=2)

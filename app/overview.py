@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,7 +12,6 @@ import polars as pl
 from alerting.rules import SEVERITIES, Severity
 from alerting.samples import Status
 from app.alertpage import SEVERITY_LOOKS
-from app.charts.base import Event
 from app.format import count, duration, exact, short
 from app.history import TIME
 from app.theme import Look
@@ -156,33 +155,6 @@ def change_sentence(change: Mapping[str, Any]) -> str:
             return f"{name} stopped: {count(before, 'member')} left"
         case _:
             return f"{name} went from {before} to {after} members"
-
-
-def broker_events(cluster: pl.DataFrame) -> tuple[Event, ...]:
-    """Return the moments at which brokers went and came back, as marks for charts."""
-    return tuple(
-        Event(at, "broker lost", "act") if after < before else Event(at, "broker back")
-        for _, at, before, after in _steps(cluster, "brokers_alive")
-    )
-
-
-def _steps(
-    frame: pl.DataFrame, value: str, by: str | None = None
-) -> list[tuple[str, datetime, int, int]]:
-    """Return where a value differs from the one before it: series, time, before, after."""
-    keys = [by] if by else []
-    name = pl.col(by) if by else pl.lit("")
-    before: Callable[[pl.Expr], pl.Expr] = (
-        (lambda column: column.shift(1).over(by)) if by else (lambda column: column.shift(1))
-    )
-    rows = (
-        frame.filter(pl.col(value).is_not_null())
-        .sort(*keys, TIME)
-        .with_columns(before(pl.col(value)).alias("before"))
-        .filter(pl.col("before").is_not_null() & (pl.col(value) != pl.col("before")))
-        .select(name.alias("name"), pl.col(TIME), "before", pl.col(value).alias("after"))
-    )
-    return [(name, at, int(old), int(new)) for name, at, old, new in rows.iter_rows()]
 
 
 def course(frame: pl.DataFrame, value: str) -> list[float | None]:

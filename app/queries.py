@@ -14,7 +14,7 @@ import polars as pl
 import streamlit as st
 
 from alerting.facts import dead_letter_rows
-from app import healthpage, present, samples
+from app import lakestate, present, samples
 from app.history import (
     CLUSTER,
     DEAD_LETTER,
@@ -418,13 +418,13 @@ def _jobs(uri: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
 
 
 def lake_state(view: View) -> pl.DataFrame:
-    """Return what each table of the lake consists of; see ``app.healthpage.lake_rows``."""
+    """Return what each table of the lake consists of; see ``app.lakestate.lake_rows``."""
     return _lake_state(view.lake_uri, view.lake, view.now)
 
 
 @st.cache_data(ttl=10, max_entries=8, show_spinner=False)
 def _lake_state(uri: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
-    return healthpage.lake_rows(_lake, _now)
+    return lakestate.lake_rows(_lake, _now)
 
 
 def nothing_yet(measures: tuple[Measure, ...], keys: tuple[str, ...] = ()) -> pl.DataFrame:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulation.assignors import Assignor
+from simulation.interventions import Interventions
 from simulation.model import Backlog, Consumers, Event, Floats, Rate, Workload
 from simulation.rates import between, constant, times_factors
 from simulation.simulator import Simulation
@@ -318,7 +319,7 @@ def _drain_seconds(times: Floats, lag: Floats, late: Floats) -> float | None:
     return float(times[peak + level[0]] - times[peak]) if len(level) else None
 
 
-def _lose_one(simulation: Simulation, seconds: float) -> None:
+def _lose_one(simulation: Interventions, seconds: float) -> None:
     """Let the first consumer be away, where there is one to lose."""
     if simulation.working_members:
         simulation.lose_member(simulation.working_members[0], back_after_seconds=seconds)

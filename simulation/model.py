@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulation.assignors import Assignor, TopicPartition
-
-if TYPE_CHECKING:
-    from simulation.simulator import Simulation
+from simulation.interventions import Interventions
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -79,7 +76,7 @@ class Event:
     """
 
     at: float
-    action: Callable[[Simulation], None]
+    action: Callable[[Interventions], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ import streamlit as st
 
 from app import brokerpage, components, pages, present, queries, tables, topictable
 from app.axis import page_axis
+from app.brokerevents import broker_events
 from app.charts.fields import stacked_bars
 from app.charts.lines import Line, columns_chart
 from app.format import clock, escape, exact, size
-from app.overview import broker_events
 from app.tables import Column
 from app.view import current
 from lake.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK

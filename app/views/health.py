@@ -12,6 +12,7 @@ from app import alertstore, components, healthpage, queries, tables
 from app.axis import page_axis
 from app.charts.lines import Line, columns_chart, series_chart
 from app.format import escape
+from app.lakestate import TABLE_LOOKS
 from app.tables import DASH, Column
 from app.view import current
 from lake.errors import LakeError
@@ -163,9 +164,7 @@ with components.section(
         {
             "table": Column("table", width=190),
             "layer": Column("layer"),
-            "label": Column(
-                "state", "status", looks=list(healthpage.TABLE_LOOKS.values()), width=130
-            ),
+            "label": Column("state", "status", looks=list(TABLE_LOOKS.values()), width=130),
             "age_seconds": Column("last written", "duration", unknown=DASH),
             "files": Column("files", "count", unknown=DASH),
             "size_bytes": Column("size", "size", unknown=DASH),

@@ -7,6 +7,7 @@ import streamlit as st
 
 from app import components, expected, overview, pages, present, queries, tables
 from app.axis import page_axis
+from app.brokerevents import broker_events
 from app.charts.lines import Line, columns_chart, series_chart
 from app.format import clock, count, duration, escape, exact, rate, short, thin
 from app.grouptable import is_late
@@ -187,7 +188,7 @@ with components.guarded():
     axis = page_axis(
         view,
         past.first,
-        overview.broker_events(course),
+        broker_events(course),
         step_seconds=past.step_seconds,
     )
     left, right = st.columns(2, gap="medium")

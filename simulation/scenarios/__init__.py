@@ -1,10 +1,10 @@
-"""Alert scenarios with a known truth: each file here that has a function ``scenario`` is one."""
+"""Alert scenarios with a known truth: each file below that has a function ``scenario`` is one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 from simulation.scenarios.model import Scenario
 
@@ -15,8 +15,8 @@ def families() -> Mapping[str, Callable[[int], Scenario]]:
     Variant 0 is the usual case; the others draw rates, cadences and lengths.
     """
     found = {}
-    for module in sorted(iter_modules(__path__), key=lambda one: one.name):
-        make = getattr(import_module(f"{__name__}.{module.name}"), "scenario", None)
+    for module in walk_packages(__path__, f"{__name__}."):
+        make = getattr(import_module(module.name), "scenario", None)
         if make is not None:
-            found[module.name] = make
-    return found
+            found[module.name.rpartition(".")[2]] = make
+    return dict(sorted(found.items()))

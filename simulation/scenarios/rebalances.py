@@ -4,14 +4,13 @@ from simulation.assignors import Assignor
 from simulation.model import Event
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import HOUR, setting
-from simulation.simulator import Simulation
 
 
 def scenario(variant: int) -> Scenario:
     """Return the scenario; nothing is wrong."""
     group = setting("rebalances again and again", variant)
     every = round(group.draw.between(600.0, 400.0, 1200.0))
-    events = [Event(float(at), Simulation.rebalance) for at in range(600, 7000, every)]
+    events = [Event(float(at), lambda run: run.rebalance()) for at in range(600, 7000, every)]
     pause = group.draw.between(30.0, 10.0, 35.0)
     return group.scenario(
         group.workload(None, events, assignor=Assignor.RANGE, pause_seconds=pause),  # type: ignore[arg-type]

@@ -3,10 +3,10 @@
 from functools import partial
 
 from simulation.assignors import Assignor
+from simulation.interventions import Interventions
 from simulation.model import Event
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import HOUR, setting
-from simulation.simulator import Simulation
 
 
 def scenario(variant: int) -> Scenario:
@@ -17,7 +17,7 @@ def scenario(variant: int) -> Scenario:
     assignor = group.draw.one_of(Assignor.RANGE, Assignor.COOPERATIVE_STICKY)
     back = group.draw.between(20.0, 10.0, 30.0)
 
-    def restart(slot: int, run: Simulation) -> None:
+    def restart(slot: int, run: Interventions) -> None:
         run.restart_member(slot, back_after_seconds=back)
 
     events = [Event(at + slot * each, partial(restart, slot)) for slot in range(group.members)]

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from simulation.interventions import Interventions
 from simulation.model import Event
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
-from simulation.simulator import Simulation
 
 
 def scenario(variant: int) -> Scenario:
@@ -20,7 +20,7 @@ def trickle(name: str, variant: int, status: str) -> Scenario:
     at = group.begins(3600.0)
     end = at + 1.5 * HOUR
 
-    def breaks(run: Simulation) -> None:
+    def breaks(run: Interventions) -> None:
         if status == "STOPPED":
             run.scale(0)
         else:

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from alerting.burrow import INTERVALS, add_commit
-from alerting.lag_status import (
+from alerting.burrow import (
+    INTERVALS,
     BurrowPartition,
     BurrowStatus,
     Commit,
+    add_commit,
     burrow_group_status,
     burrow_partition_status,
 )

@@ -11,6 +11,7 @@ import pytest
 
 from alerting.facts import section_rows
 from app import brokerpage, deadletters, healthpage, strip
+from app.lakestate import lake_rows
 from config.settings import LakeSettings
 from lake.current import CLUSTER_STATUS, PARTITIONS_AT_RISK
 from lake.store import Lake
@@ -207,11 +208,11 @@ def test_the_strip_counts_what_was_not_collected() -> None:
 
 
 def test_the_state_of_tables_of_an_empty_lake(tmp_path: Path) -> None:
-    found = healthpage.lake_rows(Lake(LakeSettings(uri=str(tmp_path))), START)
+    found = lake_rows(Lake(LakeSettings(uri=str(tmp_path))), START)
     assert set(found["state"].to_list()) == {"missing"}
     (tmp_path / "bronze" / "groups" / "_delta_log").mkdir(parents=True)
     (tmp_path / "bronze" / "groups" / "_delta_log" / f"{0:020}.json").write_text("{ no")
-    found = healthpage.lake_rows(Lake(LakeSettings(uri=str(tmp_path))), START)
+    found = lake_rows(Lake(LakeSettings(uri=str(tmp_path))), START)
     assert found["table"].to_list()[0] == "groups"
     assert found["state"].to_list()[0] == "broken"
     assert found["error"].to_list()[0]

@@ -10,6 +10,7 @@ import pytest
 
 from alerting.samples import Status
 from app import grouppage, grouptable, overview
+from app.brokerevents import broker_events
 from app.format import short
 from app.tables import NEVER, NONE
 from lake.current import CLUSTER_STATUS, GROUP_PARTITION_STATUS, GROUP_STATUS, OPEN_ALERTS
@@ -234,7 +235,7 @@ def test_sentences_of_changes(kind: str, before: int, after: int, sentence: str)
 
 
 def test_broker_events_are_marks() -> None:
-    found = overview.broker_events(history(brokers_alive=[3, 2, 3]))
+    found = broker_events(history(brokers_alive=[3, 2, 3]))
     assert [(event.text, event.kind) for event in found] == [
         ("broker lost", "act"),
         ("broker back", "quiet"),

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulation.assignors import Assignor
+from simulation.interventions import Interventions
 from simulation.model import Backlog, Consumers, Event, Observation, Workload
 from simulation.rates import constant
 from simulation.simulator import Simulation
@@ -69,7 +70,7 @@ def test_what_arrived_was_consumed_waits_or_was_lost(name: str) -> None:
 def test_nothing_is_made_or_forgotten_whatever_happens(
     seed: int, happenings: list[tuple[int, int]], assignor: Assignor
 ) -> None:
-    actions: list[Callable[[Simulation], None]] = [
+    actions: list[Callable[[Interventions], None]] = [
         lambda s: s.scale(6),
         lambda s: s.scale(1),
         lambda s: s.freeze(0, 3),
