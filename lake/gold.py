@@ -6,12 +6,9 @@ obtained, never zero.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from lake.schema import DATE, Column, Table, Type, columns
 
-# Of a day's rows, what is replaced together: the hour of minute rows, 0 for longer windows. Gold
-# is partitioned by date, grain_seconds and part.
+# Which partition a row lies in, beside date and grain_seconds: see ``lake.grain``.
 _PART = Column("part", "int")
 
 # True where the demo's generated past is in the row; null: all of it was measured.
@@ -245,6 +242,3 @@ ADVICE_STATE = Table(
     key=("cluster", "group"),
 )
 """What advice remembers of a group between two rounds: votes, trials, slow members."""
-
-GRAINS_SECONDS: tuple[Literal[60], Literal[3600], Literal[86400]] = (60, 3600, 86400)
-"""The grains of every history table: a minute, an hour, a day."""

@@ -5,15 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from lake.carried import series_ids
+from lake.grain import Grain
 from lake.schema import Table
-from lake.tables import GRAINS_SECONDS
 from spark_metrics.rollups import histogram
 from spark_metrics.rollups.aggregates import QUANTILE, per_second, samples_expected
 from spark_metrics.rollups.runs import Runs
-
-MINUTE, HOUR, DAY = GRAINS_SECONDS
-PARTITIONED_BY = ("date", "grain_seconds", "part")
-"""A round replaces whole parts: the minutes of an hour, the hours of a day, a day."""
 
 _RATES = {"arrival_per_second": "arrived", "consumption_per_second": "consumed"}
 _DERIVED = ("grain_seconds", "samples_expected", "date", "part", *_RATES)
@@ -30,35 +26,35 @@ _SUMS = (
 _LAG = (histogram.BUCKETS, histogram.COUNTS, "lag_p95")
 
 
-def finished(rows: pl.DataFrame, table: Table, grain_seconds: int) -> pl.DataFrame:
+def finished(rows: pl.DataFrame, table: Table, grain: Grain) -> pl.DataFrame:
     """Add what follows from other columns, and bring all into the table's order and types.
 
     Args:
         rows: Rows of one grain with window_start, the key and the aggregates; ``generated`` may be
             missing.
         table: The history table.
-        grain_seconds: The grain.
+        grain: The grain.
     """
     names = table.polars_schema.names()
-    derived = {"samples_expected": samples_expected(grain_seconds)}
+    derived = {"samples_expected": samples_expected(grain)}
     if "generated" not in rows.columns:
         derived["generated"] = pl.lit(None)
     for rate, amount in _RATES.items():
         if rate in names:
             derived[rate] = per_second(amount, f"{amount}_seconds")
-    return placed(rows.with_columns(**derived), table, grain_seconds)
+    return placed(rows.with_columns(**derived), table, grain)
 
 
-def coarser(rows: pl.DataFrame, table: Table, grain_seconds: int) -> pl.DataFrame:
+def coarser(rows: pl.DataFrame, table: Table, grain: Grain) -> pl.DataFrame:
     """Roll the rows of one grain up into the next: all rows of a window must be there.
 
     Args:
         rows: Rows of the finer grain.
         table: The history table; its columns' names say how they merge.
-        grain_seconds: The coarser grain.
+        grain: The coarser grain.
     """
     series = tuple(name for name in table.key if name not in ("grain_seconds", "window_start"))
-    start = pl.col("window_start").dt.truncate(f"{grain_seconds}s").alias("_start")
+    start = pl.col("window_start").dt.truncate(f"{grain.seconds}s").alias("_start")
     numbered = rows.with_columns(series_ids(rows, series), start)
     runs = Runs(numbered.sort("_series", "window_start"), "_series", "_start")
     columns = {name: runs.first(name) for name in series}
@@ -72,7 +68,7 @@ def coarser(rows: pl.DataFrame, table: Table, grain_seconds: int) -> pl.DataFram
     if histogram.BUCKETS in table.polars_schema:
         p95 = histogram.quantile(QUANTILE, "lag_min", "lag_max")
         windows = windows.with_columns(p95.alias("lag_p95"))
-    return finished(windows, table, grain_seconds)
+    return finished(windows, table, grain)
 
 
 def _merged(table: Table, name: str, runs: Runs) -> pl.Series:
@@ -93,19 +89,19 @@ def _merged(table: Table, name: str, runs: Runs) -> pl.Series:
     raise ValueError(f"{table.name}: nothing says how {name} merges")
 
 
-def placed(rows: pl.DataFrame, table: Table, grain_seconds: int) -> pl.DataFrame:
+def placed(rows: pl.DataFrame, table: Table, grain: Grain) -> pl.DataFrame:
     """Add the columns that the table is partitioned by to rows of one grain, as read from files."""
-    place = _place(grain_seconds)
+    place = _place(grain)
     return rows.select(
         place.get(name, pl.col(name)).cast(type_).alias(name)
         for name, type_ in table.polars_schema.items()
     )
 
 
-def _place(grain_seconds: int) -> dict[str, pl.Expr]:
+def _place(grain: Grain) -> dict[str, pl.Expr]:
     start = pl.col("window_start")
     return {
-        "grain_seconds": pl.lit(grain_seconds),
+        "grain_seconds": pl.lit(grain.seconds),
         "date": start.dt.date(),
-        "part": start.dt.hour() if grain_seconds == MINUTE else pl.lit(0),
+        "part": start.dt.hour() // grain.part_hours * grain.part_hours,
     }
