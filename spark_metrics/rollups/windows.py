@@ -6,24 +6,12 @@ import polars as pl
 
 from lake.carried import series_ids
 from lake.grain import Grain
-from lake.schema import Table
+from lake.schema import Column, Table
 from spark_metrics.rollups import histogram
 from spark_metrics.rollups.aggregates import QUANTILE, per_second, samples_expected
 from spark_metrics.rollups.runs import Runs
 
 _RATES = {"arrival_per_second": "arrived", "consumption_per_second": "consumed"}
-_DERIVED = ("grain_seconds", "samples_expected", "date", "part", *_RATES)
-_LAST = ("interval_seconds",)
-_SUMS = (
-    "arrived",
-    "arrived_seconds",
-    "consumed",
-    "consumed_seconds",
-    "resets",
-    "samples",
-    "unknown_samples",
-)
-_LAG = (histogram.BUCKETS, histogram.COUNTS, "lag_p95")
 
 
 def finished(rows: pl.DataFrame, table: Table, grain: Grain) -> pl.DataFrame:
@@ -50,7 +38,7 @@ def coarser(rows: pl.DataFrame, table: Table, grain: Grain) -> pl.DataFrame:
 
     Args:
         rows: Rows of the finer grain.
-        table: The history table; its columns' names say how they merge.
+        table: The history table; its columns say how they merge.
         grain: The coarser grain.
     """
     series = tuple(name for name in table.key if name not in ("grain_seconds", "window_start"))
@@ -59,9 +47,9 @@ def coarser(rows: pl.DataFrame, table: Table, grain: Grain) -> pl.DataFrame:
     runs = Runs(numbered.sort("_series", "window_start"), "_series", "_start")
     columns = {name: runs.first(name) for name in series}
     columns["window_start"] = runs.first("_start")
-    for name in table.polars_schema.names():
-        if name not in (*table.key, *_DERIVED, *_LAG) and name in rows.columns:
-            columns[name] = _merged(table, name, runs)
+    for column in table.columns:
+        if column.merge not in (None, "histogram") and column.name in rows.columns:
+            columns[column.name] = _merged(column, runs)
     if histogram.BUCKETS in table.polars_schema:
         columns[histogram.BUCKETS], columns[histogram.COUNTS] = histogram.merged(runs)
     windows = pl.DataFrame(columns)
@@ -71,22 +59,22 @@ def coarser(rows: pl.DataFrame, table: Table, grain: Grain) -> pl.DataFrame:
     return finished(windows, table, grain)
 
 
-def _merged(table: Table, name: str, runs: Runs) -> pl.Series:
-    """Return the aggregate of one column, by its name."""
-    if name == "lag_mean":
-        return runs.weighted_mean(name, runs.rows.select(histogram.size()).to_series())
-    if name == "busiest_partition_ratio":
-        # The busiest partition's share in each minute, weighted by the minute's messages.
-        return runs.weighted_mean(name, runs.rows["arrived"])
-    if name in _LAST or name.endswith("_last"):
-        return runs.last(name)
-    if name in _SUMS:
-        return runs.total(name)
-    if name == "generated" or name.endswith("_max"):
-        return runs.most(name)
-    if name.endswith("_min"):
-        return runs.least(name)
-    raise ValueError(f"{table.name}: nothing says how {name} merges")
+def _merged(column: Column, runs: Runs) -> pl.Series:
+    """Return what a column comes to in each window, as its definition says."""
+    match column.merge:
+        case "last":
+            return runs.last(column.name)
+        case "sum":
+            return runs.total(column.name)
+        case "max":
+            return runs.most(column.name)
+        case "min":
+            return runs.least(column.name)
+        case "mean" if column.weight is not None:
+            weights = runs.rows[column.weight]
+            sums = weights.list.sum() if weights.dtype == pl.List else weights
+            return runs.weighted_mean(column.name, sums)
+    raise ValueError(f"nothing says how {column.name} merges")
 
 
 def placed(rows: pl.DataFrame, table: Table, grain: Grain) -> pl.DataFrame:
