@@ -11,6 +11,7 @@ import polars as pl
 from app.format import UNKNOWN, clock, count, duration, exact
 from app.tables import DASH
 from app.view import View
+from lake.grain import Grain
 from lake.schema import Table
 from lake.tables import GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
 from scaling.model import Kind, Subject
@@ -23,7 +24,6 @@ _COUNTED: Mapping[tuple[str, str], tuple[Table, str, str]] = {
     (Subject.GROUP.value, "consumers"): (GROUP_HISTORY, "group", "members_last"),
     (Subject.TOPIC.value, "partitions"): (TOPIC_HISTORY, "topic", "partitions_last"),
 }
-_HOUR_SECONDS = 3600
 _MINUTES = timedelta(hours=12)
 
 
@@ -74,10 +74,10 @@ def _points(
     table, key, column = counted
     # Minutes are kept for days only; older advice is judged by the hour.
     recent = view.now - row["valid_from"] <= _MINUTES
-    grain = 60 if recent else _HOUR_SECONDS
+    grain = Grain.MINUTE if recent else Grain.HOUR
     rows = view.lake.read(
         table,
-        pl.col("grain_seconds") == grain,
+        pl.col("grain_seconds") == grain.seconds,
         pl.col(key) == subject,
         since=row["valid_from"] - timedelta(hours=3),
         until=row["confirmed_at"] + timedelta(hours=3),

@@ -13,6 +13,7 @@ from math import ceil
 import polars as pl
 
 from app.ranges import TimeRange
+from lake.grain import Grain
 
 TIME = "time"
 
@@ -144,7 +145,7 @@ def merge(
         *keys,
         *(pl.col(measure.gold).alias(measure.name) for measure in measures),
     )
-    if chosen.grain_seconds == 60 and not samples.is_empty():
+    if chosen.grain is Grain.MINUTE and not samples.is_empty():
         end = past[TIME].max()
         assert isinstance(end, datetime)  # noqa: S101 (the frame is not empty)
         tail = samples.filter(pl.col(TIME) >= end + timedelta(seconds=60))

@@ -172,7 +172,7 @@ def _history(
     _start: datetime,
     _lake: Lake,
 ) -> pl.DataFrame:
-    predicates = [pl.col("grain_seconds") == chosen.grain_seconds]
+    predicates = [pl.col("grain_seconds") == chosen.grain.seconds]
     if key is not None:
         predicates.append(pl.col(key).is_in(names))
     return _lake.read(TABLES[table], *predicates, since=_start, cluster=cluster)

@@ -21,6 +21,7 @@ from deltalake import write_deltalake
 from config.load import load
 from demo.past import simulate_past
 from demo.workload.catalogue import CATALOGUE
+from lake.grain import PARTITIONED_BY, Grain
 from lake.schema import Table
 from lake.store import Lake, conform
 from lake.tables import (
@@ -30,7 +31,7 @@ from lake.tables import (
     TOPIC_HISTORY,
 )
 from spark_metrics.rollups import histogram
-from spark_metrics.rollups.windows import DAY, HOUR, MINUTE, PARTITIONED_BY, coarser, finished
+from spark_metrics.rollups.windows import coarser, finished
 
 MINUTES_FOR = timedelta(hours=24)
 """Of the newest part there are minutes, as far back as pages show minutes."""
@@ -137,12 +138,12 @@ def _all_grains(table: Table, samples: pl.DataFrame) -> pl.DataFrame:
         for name, type_ in table.polars_schema.items()
         if name not in samples.columns
     ]
-    minutes = finished(samples.with_columns(absent), table, MINUTE)
-    hours = coarser(minutes, table, HOUR)
+    minutes = finished(samples.with_columns(absent), table, Grain.MINUTE)
+    hours = coarser(minutes, table, Grain.HOUR)
     newest = minutes["window_start"].max()
     assert isinstance(newest, datetime)  # noqa: S101 (there are rows)
     recent = minutes.filter(pl.col("window_start") > newest - MINUTES_FOR)
-    return pl.concat([recent, hours, coarser(hours, table, DAY)])
+    return pl.concat([recent, hours, coarser(hours, table, Grain.DAY)])
 
 
 def main(

@@ -6,16 +6,13 @@ obtained, never zero.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from lake.schema import DATE, Column, Table, Type, columns
 
-# Of a day's rows, what is replaced together: the hour of minute rows, 0 for longer windows. Gold
-# is partitioned by date, grain_seconds and part.
+# Which partition a row lies in, beside date and grain_seconds: see ``lake.grain``.
 _PART = Column("part", "int")
 
 # True where the demo's generated past is in the row; null: all of it was measured.
-_GENERATED = Column("generated", "boolean")
+_GENERATED = Column("generated", "boolean", merge="max")
 
 _WINDOW = (
     Column("cluster", "string", required=True),
@@ -25,32 +22,36 @@ _WINDOW = (
 
 # samples: polls seen in the window; samples_expected: from the cadence (interval_seconds);
 # unknown_samples: polls in which the value, or a part of its sum, could not be obtained.
-_COVERAGE = columns(
-    samples="int", samples_expected="int", unknown_samples="int", interval_seconds="double"
+_COVERAGE = (
+    Column("samples", "int", merge="sum"),
+    Column("samples_expected", "int"),
+    Column("unknown_samples", "int", merge="sum"),
+    Column("interval_seconds", "double", merge="last"),
 )
 
 # Lag summed over what the row covers at each poll, then taken over the polls of the window. The
 # histogram (docs/history.md) is what percentiles of longer windows are told from.
-_LAG = columns(
-    lag_min="long",
-    lag_mean="double",
-    lag_max="long",
-    lag_last="long",
-    lag_p95="double",
-    lag_buckets="list<int>",
-    lag_bucket_samples="list<int>",
+_LAG = (
+    Column("lag_min", "long", merge="min"),
+    Column("lag_mean", "double", merge="mean", weight="lag_bucket_samples"),
+    Column("lag_max", "long", merge="max"),
+    Column("lag_last", "long", merge="last"),
+    Column("lag_p95", "double"),
+    *columns("histogram", lag_buckets="list<int>", lag_bucket_samples="list<int>"),
 )
 
 # Counter differences over the time that they cover: a gap is not covered, a counter that went
 # backwards (recreated topic, reset group) starts anew and is counted in resets.
-_FLOW = columns(
-    arrived="long",
-    arrived_seconds="double",
-    arrival_per_second="double",
-    consumed="long",
-    consumed_seconds="double",
-    consumption_per_second="double",
-    resets="int",
+_ARRIVED = (
+    *columns("sum", arrived="long", arrived_seconds="double"),
+    Column("arrival_per_second", "double"),
+)
+_RESETS = Column("resets", "int", merge="sum")
+_FLOW = (
+    *_ARRIVED,
+    *columns("sum", consumed="long", consumed_seconds="double"),
+    Column("consumption_per_second", "double"),
+    _RESETS,
 )
 
 
@@ -83,14 +84,15 @@ GROUP_PARTITION_HISTORY = _gold(
     "group_partition_history",
     ("group", "topic", "partition"),
     *_LAG,
+    Column("time_lag_seconds_max", "double", merge="max"),
     *columns(
-        time_lag_seconds_max="double",
+        "last",
         time_lag_seconds_last="double",
         committed_last="long",
         log_start_last="long",
         log_end_last="long",
-        lost_messages_max="long",
     ),
+    Column("lost_messages_max", "long", merge="max"),
     *_FLOW,
     *_COVERAGE,
 )
@@ -100,14 +102,11 @@ GROUP_HISTORY = _gold(
     "group_history",
     ("group",),
     *_LAG,
-    *columns(
-        time_lag_seconds_max="double",  # of the worst partition
-        time_lag_seconds_last="double",
-        lost_messages_max="long",
-        members_last="int",
-        partitions_last="int",
-        unknown_partitions_max="int",
-    ),
+    Column("time_lag_seconds_max", "double", merge="max"),  # of the worst partition
+    Column("time_lag_seconds_last", "double", merge="last"),
+    Column("lost_messages_max", "long", merge="max"),
+    *columns("last", members_last="int", partitions_last="int"),
+    Column("unknown_partitions_max", "int", merge="max"),
     *_FLOW,
     *_COVERAGE,
 )
@@ -117,19 +116,17 @@ TOPIC_HISTORY = _gold(
     "topic_history",
     ("topic",),
     *columns(
+        "last",
         retained_last="long",
         log_end_last="long",
         size_bytes_last="long",
         partitions_last="int",
-        under_replicated_max="int",
-        under_min_isr_max="int",
-        offline_max="int",
-        busiest_partition_ratio="double",
-        arrived="long",
-        arrived_seconds="double",
-        arrival_per_second="double",
-        resets="int",
     ),
+    *columns("max", under_replicated_max="int", under_min_isr_max="int", offline_max="int"),
+    # Of each minute; of longer windows weighted by the minutes' messages.
+    Column("busiest_partition_ratio", "double", merge="mean", weight="arrived"),
+    *_ARRIVED,
+    _RESETS,
     *_COVERAGE,
 )
 
@@ -137,22 +134,18 @@ TOPIC_HISTORY = _gold(
 CLUSTER_HISTORY = _gold(
     "cluster_history",
     (),
-    *columns(
-        brokers_known_max="int",
-        brokers_alive_min="int",
-        topics_last="int",
-        partitions_last="int",
-        groups_last="int",
-        under_replicated_max="int",
-        under_replicated_last="int",
-        under_min_isr_max="int",
-        under_min_isr_last="int",
-        offline_max="int",
-        offline_last="int",
-        lag_max="long",
-        lag_last="long",
-        time_lag_seconds_max="double",
-    ),
+    Column("brokers_known_max", "int", merge="max"),
+    Column("brokers_alive_min", "int", merge="min"),
+    *columns("last", topics_last="int", partitions_last="int", groups_last="int"),
+    Column("under_replicated_max", "int", merge="max"),
+    Column("under_replicated_last", "int", merge="last"),
+    Column("under_min_isr_max", "int", merge="max"),
+    Column("under_min_isr_last", "int", merge="last"),
+    Column("offline_max", "int", merge="max"),
+    Column("offline_last", "int", merge="last"),
+    Column("lag_max", "long", merge="max"),
+    Column("lag_last", "long", merge="last"),
+    Column("time_lag_seconds_max", "double", merge="max"),
     *_FLOW,
     *_COVERAGE,
 )
@@ -161,16 +154,12 @@ CLUSTER_HISTORY = _gold(
 DEAD_LETTER_HISTORY = _gold(
     "dead_letter_history",
     ("source", "name"),
-    *columns(
-        unprocessed_max="long",
-        unprocessed_last="long",
-        retained_max="long",
-        retained_last="long",
-        arrived="long",
-        arrived_seconds="double",
-        arrival_per_second="double",
-        resets="int",
-    ),
+    Column("unprocessed_max", "long", merge="max"),
+    Column("unprocessed_last", "long", merge="last"),
+    Column("retained_max", "long", merge="max"),
+    Column("retained_last", "long", merge="last"),
+    *_ARRIVED,
+    _RESETS,
     *_COVERAGE,
 )
 
@@ -245,6 +234,3 @@ ADVICE_STATE = Table(
     key=("cluster", "group"),
 )
 """What advice remembers of a group between two rounds: votes, trials, slow members."""
-
-GRAINS_SECONDS: tuple[Literal[60], Literal[3600], Literal[86400]] = (60, 3600, 86400)
-"""The grains of every history table: a minute, an hour, a day."""

@@ -52,6 +52,13 @@ _SPARK: dict[Type, str] = {
 }
 
 
+Merge = Literal["last", "sum", "min", "max", "mean", "histogram"]
+"""How the values of a window's rows become the value of the longer window that holds them.
+
+``last`` is the newest that is known; ``mean`` is weighted by another column.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of a table.
@@ -60,11 +67,15 @@ class Column:
         name: Its name; units are in it (``_seconds``, ``_bytes``, ``_per_second``, ``_ratio``).
         type: Its type; a map is stored as a list of entries, which every reader of Delta knows.
         required: Whether a row without a value is refused.
+        merge: How it becomes a longer window's; None: it is in the key, or follows from others.
+        weight: The column that a mean is weighted by; of lists, by their sums.
     """
 
     name: str
     type: Type
     required: bool = False
+    merge: Merge | None = None
+    weight: str | None = None
 
     @property
     def spark_type(self) -> str:
@@ -136,9 +147,9 @@ class Table:
         return tuple(column.name for column in self.columns if column.required)
 
 
-def columns(**types: Type) -> tuple[Column, ...]:
-    """Return columns by name and type, none of them required."""
-    return tuple(Column(name, type_) for name, type_ in types.items())
+def columns(merge: Merge | None = None, /, **types: Type) -> tuple[Column, ...]:
+    """Return columns by name and type, none of them required, that merge alike."""
+    return tuple(Column(name, type_, merge=merge) for name, type_ in types.items())
 
 
 DATE = Column("date", "date", required=True)

@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession
 
 from config.settings import LakeSettings
+from lake.grain import PARTITIONED_BY, Grain
 from lake.schema import Table
 from lake.store import Lake
 from spark_metrics.commits import commit
 from spark_metrics.files import File, Position, TableFiles, for_spark
 from spark_metrics.longer import Day, Kept
-from spark_metrics.rollups.windows import HOUR, MINUTE, PARTITIONED_BY
 from spark_metrics.target import Target, looked_for, written
 from spark_metrics.tasks import Files, shares, struct
 
@@ -80,11 +80,11 @@ class GoldTable:
         if not self.exists():
             return None
         parts = self._parts()
-        newest = max((hour for grain, hour in parts if grain == MINUTE), default=None)
+        newest = max((hour for grain, hour in parts if grain == Grain.MINUTE), default=None)
         if newest is None:
             return None
         last = newest + timedelta(minutes=59)
-        known = [file.highest("window_start") for file in parts[MINUTE, newest]]
+        known = [file.highest("window_start") for file in parts[Grain.MINUTE, newest]]
         return max((moment or last for moment in known), default=last)
 
     def append_minutes(self, minutes: DataFrame) -> None:
@@ -111,8 +111,8 @@ class GoldTable:
         """
         seen = self._defined()
         parts = self._parts()
-        touched = [hour for hour in hours(start, end) if (MINUTE, hour) in parts]
-        kept = [Kept(self._of(parts, MINUTE, [hour]), start, end) for hour in touched]
+        touched = [hour for hour in hours(start, end) if (Grain.MINUTE, hour) in parts]
+        kept = [Kept(self._of(parts, Grain.MINUTE, [hour]), start, end) for hour in touched]
         table = self.table
         others = written(self._spark, self.target, kept, lambda one: one.rows(table))
         self._replace(others.unionByName(minutes), parts, seen)
@@ -137,10 +137,10 @@ class GoldTable:
         tasks = []
         for day, of_day in by_day.items():
             together = [hour for hour in of_day if self._is_scattered(parts, hour, newest)]
-            minutes = {hour: self._of(parts, MINUTE, [hour]) for hour in of_day}
-            most = max(_rows(parts.get((MINUTE, hour), [])) for hour in of_day)
+            minutes = {hour: self._of(parts, Grain.MINUTE, [hour]) for hour in of_day}
+            most = max(_rows(parts.get((Grain.MINUTE, hour), [])) for hour in of_day)
             tasks += [
-                Day(self._of(parts, HOUR, [day]), minutes, frozenset(together), share)
+                Day(self._of(parts, Grain.HOUR, [day]), minutes, frozenset(together), share)
                 for share in shares(WIDTH * most, _split(self.table))
             ]
         table = self.table
@@ -150,10 +150,10 @@ class GoldTable:
     def minutes_of(self, touched: Collection[datetime]) -> int:
         """Return how many minutes there are in hours."""
         parts = self._parts() if self.exists() else {}
-        return sum(_rows(parts.get((MINUTE, hour), [])) for hour in touched)
+        return sum(_rows(parts.get((Grain.MINUTE, hour), [])) for hour in touched)
 
     def _is_scattered(self, parts: Parts, hour: datetime, newest: datetime) -> bool:
-        files = parts.get((MINUTE, hour), [])
+        files = parts.get((Grain.MINUTE, hour), [])
         if hour + timedelta(hours=1) <= newest:
             return len(files) > 1
         return len(files) > MOST_FILES and _rows(files) <= MOST_ROWS

@@ -8,8 +8,9 @@ from datetime import datetime
 
 import polars as pl
 
+from lake.grain import PARTITIONED_BY, Grain
 from lake.schema import Table
-from spark_metrics.rollups.windows import DAY, HOUR, MINUTE, PARTITIONED_BY, coarser, placed
+from spark_metrics.rollups.windows import coarser, placed
 from spark_metrics.tasks import Files, Share
 
 
@@ -31,7 +32,7 @@ class Kept:
         """Yield the rows outside, with every column."""
         time = pl.col("window_start")
         outside = (time < self.start) | (time >= self.end)
-        yield placed(_read(self.files, outside), table, MINUTE)
+        yield placed(_read(self.files, outside), table, Grain.MINUTE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +55,15 @@ class Day:
         """Yield all hours of the day, the day, and the minutes to be put together."""
         others = ~pl.col("window_start").is_in(list(self.minutes))
         known = _read(self.hours, others & self.share.contains())
-        found = [placed(known, table, HOUR)]
+        found = [placed(known, table, Grain.HOUR)]
         for hour, files in self.minutes.items():
             rows = _read(files, self.share.contains())
-            found.append(coarser(rows, table, HOUR))
+            found.append(coarser(rows, table, Grain.HOUR))
             if hour in self.together:
-                yield placed(rows, table, MINUTE)
+                yield placed(rows, table, Grain.MINUTE)
         hours = pl.concat(found)
         yield hours
-        yield coarser(hours, table, DAY)
+        yield coarser(hours, table, Grain.DAY)
 
 
 def _read(files: Files, wanted: pl.Expr) -> pl.DataFrame:

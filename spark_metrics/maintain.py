@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from config.settings import LakeSettings
 from lake.errors import LakeError, one_line
+from lake.grain import Grain
 from lake.maintenance import JOB, each_table, summary
 from lake.schema import Table
 from lake.store import Lake
@@ -21,7 +22,6 @@ from lake.upkeep import Upkept, oldest_kept, written_by_delta_rs
 from spark_metrics.errors import HistoryError
 from spark_metrics.files import File, TableFiles, for_spark
 from spark_metrics.progress import Journal, Round
-from spark_metrics.rollups.windows import DAY, HOUR, MINUTE
 
 log = logging.getLogger(__name__)
 
@@ -98,30 +98,26 @@ class _History:
             raise LakeError(f"{table.name}: maintenance failed: {one_line(error)}") from error
         return Upkept(table.name, expired, scattered)
 
-    def _expired(self, files: list[File]) -> Iterator[tuple[int, date, int]]:
+    def _expired(self, files: list[File]) -> Iterator[tuple[Grain, date, int]]:
         """Yield grains of which there is too much: the first date to keep, dates before it."""
         retention, now = self._settings.retention, datetime.now(UTC)
-        for grain, days in (
-            (MINUTE, retention.minute_days),
-            (HOUR, retention.hour_days),
-            (DAY, retention.day_days),
-        ):
-            first = oldest_kept(days, now)
+        for grain in Grain:
+            first = oldest_kept(grain.kept_days(retention), now)
             if first is None:
                 continue
             dates = {
                 file.partition["date"]
                 for file in files
-                if file.partition["grain_seconds"] == str(grain)
+                if file.partition["grain_seconds"] == str(grain.seconds)
                 and date.fromisoformat(file.partition["date"]) < first
             }
             if dates:
                 yield grain, first, len(dates)
 
-    def _expire(self, name: str, grain_seconds: int, first: date, dates: int) -> int:
+    def _expire(self, name: str, grain: Grain, first: date, dates: int) -> int:
         """Delete a grain's rows before a date: whole partitions, of which no file is read."""
         # Neither statement takes parameters; what is put in are a number and a date.
-        where = f"grain_seconds = {grain_seconds:d} AND date < '{first.isoformat()}'"
+        where = f"grain_seconds = {grain.seconds:d} AND date < '{first.isoformat()}'"
         self._spark.sql(f"DELETE FROM {name} WHERE {where}").collect()  # noqa: S608
         return dates
 

@@ -10,10 +10,11 @@ from functools import reduce
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
+from lake.grain import Grain
 from lake.tables import CLUSTER_HISTORY
 from spark_metrics.history import CLUSTER_PARTS, NEEDS, Needs, Samples, cluster_parts, minutes
 from spark_metrics.rollups import clusters
-from spark_metrics.rollups.windows import MINUTE, finished
+from spark_metrics.rollups.windows import finished
 from spark_metrics.sampling import Reader
 from spark_metrics.target import WRITTEN_DDL, Target, written
 from spark_metrics.tasks import Files, Share, each_partition, spread
@@ -82,14 +83,14 @@ def write_minutes(
 
         def rows(piece: Piece) -> Iterator[pl.DataFrame]:
             for step, samples in piece.samples(needs):
-                yield finished(minutes(table, samples, step.start, step.end), table, MINUTE)
+                yield finished(minutes(table, samples, step.start, step.end), table, Grain.MINUTE)
 
         return written(spark, target, pieces(needs), rows)
     parts = [_parts(spark, needs, pieces(needs)) for needs in CLUSTER_PARTS]
 
     def whole(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
         polls = clusters.together([rows])
-        return target.write([finished(clusters.cluster_minutes(polls), table, MINUTE)])
+        return target.write([finished(clusters.cluster_minutes(polls), table, Grain.MINUTE)])
 
     together = reduce(DataFrame.unionByName, parts).repartition(1)
     return each_partition(together, whole, WRITTEN_DDL)

@@ -10,13 +10,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from config.settings import LakeSettings
+from lake.grain import PARTITIONED_BY, Grain
 from lake.schema import Table
 from lake.store import Lake
 from spark_metrics.bronze import BronzeTable
 from spark_metrics.derived.of_groups import Source
 from spark_metrics.files import TableFiles, for_spark
 from spark_metrics.gold import properties
-from spark_metrics.rollups.windows import PARTITIONED_BY
 from spark_metrics.sampling import begin
 
 HOUR = timedelta(hours=1)
@@ -46,7 +46,11 @@ class DerivedTables:
         """
         files = TableFiles(self._lake.uri(table), self._settings)
         files.position()
-        hours = (file for file in files.current() if file.partition["grain_seconds"] == "3600")
+        hours = (
+            file
+            for file in files.current()
+            if file.partition["grain_seconds"] == str(Grain.HOUR.seconds)
+        )
         return max((moment for one in hours if (moment := one.highest(table.time))), default=None)
 
     def first_sample(self, table: Table) -> datetime | None:
@@ -103,7 +107,7 @@ class DerivedTables:
 
     def hours(self, table: Table, since: datetime, until: datetime) -> DataFrame:
         """Return the hours of a history table; see ``read``."""
-        return self.read(table, since, until).where("grain_seconds = 3600")
+        return self.read(table, since, until).where(F.col("grain_seconds") == Grain.HOUR.seconds)
 
     def replace(self, table: Table, rows: DataFrame, as_of: datetime) -> None:
         """Put rows in the place of the whole table, in one commit.
@@ -139,7 +143,11 @@ class DerivedTables:
             rows: Its rows but for these columns.
         """
         time = F.col(table.time)
-        places = {"date": F.to_date(time), "grain_seconds": F.lit(3600), "part": F.hour(time)}
+        places = {
+            "date": F.to_date(time),
+            "grain_seconds": F.lit(Grain.HOUR.seconds),
+            "part": F.hour(time),
+        }
         writer = _arranged(rows.withColumns(places), table).repartition(1).write.format("delta")
         writer = writer.mode("overwrite").option("partitionOverwriteMode", "dynamic")
         writer = (

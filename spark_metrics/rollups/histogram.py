@@ -75,11 +75,6 @@ def _added(
     return lists(distinct // _MOST_BUCKETS, columns, count)
 
 
-def size() -> pl.Expr:
-    """Return how many values the histogram holds."""
-    return pl.col(COUNTS).list.sum()
-
-
 def quantile(share: float, least: str, most: str) -> pl.Expr:
     """Return the value at rank ⌈share · n⌉, within ``RELATIVE_ERROR`` of it; null when empty.
 
@@ -88,7 +83,7 @@ def quantile(share: float, least: str, most: str) -> pl.Expr:
         least: The column of the smallest value in the histogram, which the result is not below.
         most: That of the largest, which it is not above.
     """
-    rank = (share * size()).ceil()
+    rank = (share * pl.col(COUNTS).list.sum()).ceil()
     # How many values lie in the buckets before the one of that rank is its place in the list.
     seen = pl.col(COUNTS).list.eval(pl.element().cum_sum())
     place = (seen - rank.cast(pl.Int32)).list.eval((pl.element() < 0).cast(pl.Int32)).list.sum()

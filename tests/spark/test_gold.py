@@ -14,13 +14,13 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
+from lake.grain import Grain
 from lake.store import Lake, conform
 from lake.tables import GROUP_HISTORY
 from spark_metrics.commits import commit
 from spark_metrics.errors import HistoryError
 from spark_metrics.files import TableFiles
 from spark_metrics.gold import GoldTable
-from spark_metrics.rollups.windows import MINUTE
 from spark_metrics.target import written
 
 START = datetime(2026, 1, 5, 23, 58, tzinfo=UTC)
@@ -31,7 +31,7 @@ def minutes(groups: int, first: int, last: int) -> pl.DataFrame:
         {
             "cluster": "demo",
             "group": f"group {number:05} é",
-            "grain_seconds": MINUTE,
+            "grain_seconds": Grain.MINUTE.seconds,
             "window_start": (start := START + timedelta(minutes=minute)),
             "part": start.hour,
             "lag_max": number,

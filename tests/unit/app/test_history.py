@@ -153,8 +153,7 @@ def test_steps_take_the_highest_lag_the_mean_rate_and_the_last_count() -> None:
 def test_every_range_keeps_to_the_budget_on_whole_rows(key: str) -> None:
     chosen = RANGES[key]
     assert chosen.length.total_seconds() / chosen.step_seconds <= POINT_BUDGET
-    assert chosen.step_seconds % chosen.grain_seconds == 0
-    assert chosen.grain_seconds in (60, 3600, 86400)
+    assert chosen.step_seconds % chosen.grain.seconds == 0
     start = chosen.start(datetime(2026, 11, 20, 8, 3, 7, tzinfo=UTC))
     assert start.timestamp() % chosen.step_seconds == 0
 

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from lake.grain import Grain
 from lake.schema import Table
 from lake.store import conform
 from lake.tables import CLUSTER_HISTORY, GROUP_HISTORY
@@ -30,7 +31,7 @@ from spark_metrics.history import (
 from spark_metrics.longer import Day, Kept
 from spark_metrics.minutes import Piece, Step
 from spark_metrics.rollups import clusters
-from spark_metrics.rollups.windows import DAY, HOUR, MINUTE, coarser, finished
+from spark_metrics.rollups.windows import coarser, finished
 from spark_metrics.tasks import Files, Share, shares, slices
 from tests.selection import exhaustive
 from tests.spark import bronze, oracle
@@ -86,14 +87,16 @@ def history(
                     for step, samples in samples_of(needs)
                 ]
             )
-            rows = finished(clusters.cluster_minutes(polls), table, MINUTE)
+            rows = finished(clusters.cluster_minutes(polls), table, Grain.MINUTE)
         else:
             rows = pl.concat(
-                finished(minutes(table, samples, step.start, step.end), table, MINUTE)
+                finished(minutes(table, samples, step.start, step.end), table, Grain.MINUTE)
                 for step, samples in samples_of(NEEDS[table.name])
             )
-        hours = coarser(rows, table, HOUR)
-        histories[table.name] = keyed(pl.concat([rows, hours, coarser(hours, table, DAY)]), table)
+        hours = coarser(rows, table, Grain.HOUR)
+        histories[table.name] = keyed(
+            pl.concat([rows, hours, coarser(hours, table, Grain.DAY)]), table
+        )
     return histories
 
 
@@ -145,7 +148,7 @@ def test_a_day_is_rolled_up_by_share_and_minutes_are_put_together(tmp_path: Path
     sources = tuple(files[name] for name in needs.columns)
     piece = Piece((Step(bronze.START, end, sources),), timedelta(0), Share())
     ((_, samples),) = piece.samples(needs)
-    rows = finished(minutes(table, samples, bronze.START, end), table, MINUTE)
+    rows = finished(minutes(table, samples, bronze.START, end), table, Grain.MINUTE)
     rows = rows.filter(pl.col("date") == rows["date"].max())
     path = tmp_path / "minutes.parquet"
     rows.drop("date", "part", "grain_seconds").write_parquet(path)
@@ -158,8 +161,8 @@ def test_a_day_is_rolled_up_by_share_and_minutes_are_put_together(tmp_path: Path
     ]
     made = pl.concat(rows for day in days for rows in day.rows(table))
     order = ["grain_seconds", "window_start", "group"]
-    hours = coarser(rows, table, HOUR)
-    whole = pl.concat([rows, hours, coarser(hours, table, DAY)])
+    hours = coarser(rows, table, Grain.HOUR)
+    whole = pl.concat([rows, hours, coarser(hours, table, Grain.DAY)])
     assert made.sort(order).equals(whole.sort(order))
     (stays,) = Kept(here, midnight, midnight + timedelta(minutes=1)).rows(table)
     later = rows.filter(pl.col("window_start") > midnight)
