@@ -39,6 +39,7 @@ from collectors.terminal import print_checks, print_report
 from config.errors import ConfigError
 from config.load import load
 from config.settings import Settings
+from lake.current_store import read_statuses
 from lake.errors import LakeError
 from lake.store import Lake
 
@@ -111,7 +112,8 @@ def once(config: ConfigOption, as_json: JsonOption = False, cluster: ClusterOpti
 
     Exit status: 0 everything was read, 3 some of it, 1 nothing, 2 the configuration is wrong.
     """
-    sources = _sources(_settings(config), cluster)
+    settings = _settings(config)
+    sources = _sources(settings, cluster)
     with _status("Reading"):
         # Kafka's clusters last: what Connect says belongs to their dead letters.
         reports = [
@@ -120,7 +122,9 @@ def once(config: ConfigOption, as_json: JsonOption = False, cluster: ClusterOpti
         ]
     _close(sources)
     if as_json:
-        print(json.dumps(as_object(reports), default=_json, indent=2))
+        clusters = [one.name for one in settings.clusters]
+        statuses = read_statuses(Lake(settings.lake).current, clusters, datetime.now(UTC))
+        print(json.dumps(as_object(reports, statuses), default=_json, indent=2))
     else:
         for report in in_order(reports):
             print_report(Console(), report)

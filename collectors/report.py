@@ -34,6 +34,7 @@ _OFFSET_COLUMNS = (
     "host",
     "unknown_reason",
 )
+_STATUS_COLUMNS = ("group", "status", "since", "reason", "evaluated_at")
 _GROUP_COLUMNS = ("state", "type", "kind", "coordinator", "members", "unknown_reason")
 
 
@@ -69,14 +70,19 @@ class PollReport:
         """Tell whether the section of that name yielded nothing."""
         return any(r.section == name and r.status == "failed" for r in self.results)
 
-    def as_object(self) -> dict[str, Any]:
-        """Return a Kafka cluster's object of ``once --json``; unknown values are None."""
+    def as_object(self, statuses: pl.DataFrame | None = None) -> dict[str, Any]:
+        """Return a Kafka cluster's object of ``once --json``; unknown values are None.
+
+        Args:
+            statuses: Rows of ``group_status``: what the alerting service found groups to be
+                doing; None: nothing is known.
+        """
         return {
             "cluster_id": self.cluster_id,
             "controller": self.controller,
             "brokers": self.table("brokers").to_dicts(),
             **self._counts(),
-            "groups": self._groups(),
+            "groups": self._groups(statuses),
             "dead_letters": [
                 {
                     **row,
@@ -127,13 +133,21 @@ class PollReport:
         )
         return dict(zip(COUNTS, counts, strict=True))
 
-    def _groups(self) -> list[dict[str, Any]]:
+    def _groups(self, statuses: pl.DataFrame | None) -> list[dict[str, Any]]:
+        status: dict[str, dict[str, Any]] = {}
+        if statuses is not None:
+            mine = statuses.filter(pl.col("cluster") == self.cluster).select(_STATUS_COLUMNS)
+            status = {row.pop("group"): row for row in mine.to_dicts()}
         partitions: dict[str, list[dict[str, Any]]] = {}
         offsets = self.table("group_offsets")
         for row in offsets.select("group", *_OFFSET_COLUMNS).to_dicts():
             partitions.setdefault(row.pop("group"), []).append(row)
         return [
-            {**row, "partitions": partitions.get(row["group"], [])}
+            {
+                **row,
+                "status": status.get(row["group"]),
+                "partitions": partitions.get(row["group"], []),
+            }
             for row in self.table("groups").select("group", *_GROUP_COLUMNS).to_dicts()
         ]
 
@@ -181,10 +195,17 @@ def in_order(items: Sequence[S]) -> list[S]:
     )
 
 
-def as_object(reports: Sequence[PollReport]) -> dict[str, Any]:
-    """Return the object of ``once --json``: Kafka clusters by name, other sources by theirs."""
+def as_object(
+    reports: Sequence[PollReport], statuses: pl.DataFrame | None = None
+) -> dict[str, Any]:
+    """Return the object of ``once --json``: Kafka clusters by name, other sources by theirs.
+
+    Args:
+        reports: What was polled.
+        statuses: Rows of ``group_status``; a group without one has the status None.
+    """
     return {
-        "cluster": {r.cluster: r.as_object() for r in reports if r.source == KAFKA},
+        "cluster": {r.cluster: r.as_object(statuses) for r in reports if r.source == KAFKA},
         "sources": {r.source: r.as_source_object() for r in reports if r.source != KAFKA},
     }
 

@@ -7,16 +7,24 @@ store, and any engine reads it: ``<lake>/current/<table>/<cluster>.parquet``.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
 import polars as pl
 
 from config.settings import LakeSettings
+from lake.current import GROUP_STATUS
 from lake.errors import LakeError, SchemaError, UnreadableTableError, one_line
 from lake.schema import Table
+
+log = logging.getLogger(__name__)
+
+STATUS_AGE = timedelta(minutes=5)
+"""The alerting service writes at each poll; what is older than this says nothing about now."""
 
 
 class CurrentStore:
@@ -114,3 +122,29 @@ class CurrentStore:
             raise UnreadableTableError(
                 f"{table.name}: {source} cannot be read: {one_line(error)}"
             ) from error
+
+
+def read_statuses(store: CurrentStore, clusters: Iterable[str], now: datetime) -> pl.DataFrame:
+    """Return what the alerting service wrote of the groups of some clusters lately.
+
+    Rows that are older than ``STATUS_AGE``, or cannot be read, are left out: nobody knows then.
+
+    Args:
+        store: The tables of the present.
+        clusters: Their names.
+        now: The present, UTC.
+
+    Returns:
+        Rows of ``group_status``.
+    """
+    found = [pl.DataFrame(schema=GROUP_STATUS.polars_schema)]
+    lately = pl.col("evaluated_at").is_between(now - STATUS_AGE, now + STATUS_AGE)
+    for cluster in clusters:
+        try:
+            rows = store.read(GROUP_STATUS, cluster, lately)
+        except LakeError as error:
+            log.warning("%s: statuses of groups cannot be read: %s", cluster, error)
+            continue
+        if rows is not None:
+            found.append(rows)
+    return pl.concat(found)

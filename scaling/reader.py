@@ -6,8 +6,7 @@ some groups at a time, by the same ``GROUP_READS``. Both make facts of the rows 
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -17,7 +16,7 @@ from alerting.samples import Status
 from alerting.windows import WINDOW_SECONDS, GroupKey
 from config.scaling import ScalingSettings
 from lake.current import GROUP_STATUS
-from lake.errors import LakeError
+from lake.current_store import read_statuses
 from lake.schema import Table
 from lake.store import Lake
 from lake.tables import (
@@ -32,8 +31,6 @@ from lake.tables import (
 )
 from scaling.facts import GroupFacts, KnownStatus, group_facts, newest
 
-_log = logging.getLogger(__name__)
-
 WINDOW = timedelta(seconds=WINDOW_SECONDS)
 """How much of the past advice looks at."""
 
@@ -42,7 +39,6 @@ STATE_KEPT = timedelta(days=1)
 
 _SETTINGS_AGE = timedelta(days=1)  # topics are written when they change, and hourly
 _DERIVED_AGE = timedelta(days=2)  # capacity and forecasts are derived hourly
-_STATUS_AGE = timedelta(minutes=5)  # the alerting service writes at each poll
 _MOMENT = timedelta(seconds=1)
 _OF_PARTITIONS = [
     *("cluster", "topic", "partition", "observed_at"),
@@ -193,37 +189,8 @@ def read_groups(
         of_groups = None if names is None else read["offsets"]["topic"].unique().to_list()
         topics = read_topics(lake, now, cluster, of_groups)
     clusters = read["groups"]["cluster"].unique().to_list() if cluster is None else [cluster]
-    statuses = read_statuses(lake, clusters, now)
+    statuses = read_statuses(lake.current, clusters, now)
     return GroupFrames(**read, topics=topics[0], partitions=topics[1], statuses=statuses)
-
-
-def read_statuses(lake: Lake, clusters: Iterable[str], now: datetime) -> pl.DataFrame:
-    """Return what the alerting service wrote of the groups of some clusters lately.
-
-    Rows that are older, or cannot be read, are left out: then the last ten minutes' samples tell.
-
-    Args:
-        lake: The lake.
-        clusters: Their names.
-        now: The present, UTC.
-
-    Returns:
-        Rows of ``group_status``.
-    """
-    found = [_empty(GROUP_STATUS)]
-    for cluster in clusters:
-        try:
-            rows = lake.current.read(
-                GROUP_STATUS,
-                cluster,
-                pl.col("evaluated_at").is_between(now - _STATUS_AGE, now + _STATUS_AGE),
-            )
-        except LakeError as error:
-            _log.warning("%s: statuses are taken from samples: %s", cluster, error)
-            continue
-        if rows is not None:
-            found.append(rows)
-    return pl.concat(found)
 
 
 def read_group(

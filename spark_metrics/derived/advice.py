@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from alerting.windows import GroupKey
 from config.scaling import ScalingSettings
+from lake.current_store import read_statuses
 from lake.schema import Column, Table
 from lake.store import Lake
 from lake.tables import ADVICE_STATE, CONNECTORS, DITTO_CONNECTIONS, RECOMMENDATIONS
@@ -26,7 +27,6 @@ from scaling.reader import (
     GroupFrames,
     facts_of,
     read_groups,
-    read_statuses,
     read_topics,
 )
 from scaling.rows import Row, from_row, recommendation_frame, recommendation_rows
@@ -125,7 +125,7 @@ def _on_groups(
         for name, read in GROUP_READS.items()
     }
     topics, partitions = known[0], of_newest_poll(known[1])
-    statuses = read_statuses(lake, topics["cluster"].unique(), now)
+    statuses = read_statuses(lake.current, topics["cluster"].unique(), now)
     on_groups = standing.filter(pl.col("subject_kind") == "group")
     topic = ["cluster", "topic"]
 

@@ -28,7 +28,6 @@ from alerting.polls import PARTITION_LAG
 from alerting.samples import GroupStatus, Status
 from alerting.service import SERVICE, AlertingService
 from alerting.windows import GroupKey
-from alerting.written_statuses import read_group_statuses
 from config.alerting import AlertingSettings
 from config.settings import ClusterSettings, LakeSettings, Settings
 from lake.current import (
@@ -499,20 +498,3 @@ def test_what_cannot_be_written_is_said_and_stops_no_alert(
     assert noted is not None
     assert "group_status" in str(noted["failures"])
     assert "GroupStalled" in {one.rule for one in service.store.alerts("c").values()}
-
-
-def test_written_statuses_are_read_back(service: AlertingService, tmp_path: Path) -> None:
-    store = CurrentStore(LakeSettings(uri=str(tmp_path / "lake")))
-    now = BEGIN + POLL * 59 + timedelta(seconds=63)
-    assert read_group_statuses(store, "c", now) is None
-    service.evaluate()
-    found = read_group_statuses(store, "c", now)
-    assert found is not None
-    assert found.age_seconds == 60
-    stalled = found.statuses[GroupKey("c", "orders-readers")]
-    assert stalled.status is Status.STALLED
-    assert stalled.worst == ("orders", 2)
-    assert [part.status for part in stalled.partitions].count(Status.STALLED) == 1
-    assert stalled.numbers.lag == sum(part.numbers.lag or 0 for part in stalled.partitions)
-    assert found.statuses[GroupKey("c", "orders.dlq-readers")].partitions == ()
-    assert read_group_statuses(store, "c", now + timedelta(seconds=300)) is None

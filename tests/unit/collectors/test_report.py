@@ -18,6 +18,7 @@ from collectors.report import (
 )
 from collectors.source import Check, SectionResult, Status
 from collectors.terminal import print_checks, print_report
+from lake.current import GROUP_STATUS
 from lake.tables import TABLES
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -284,6 +285,33 @@ def test_once_json_has_clusters_as_ever_and_other_sources_by_name() -> None:
     assert (first["labels"], first["value"]) == ({"topic": "orders"}, None)
     assert (second["labels"], second["value"]) == (None, 2.5)
     json.dumps(found, default=str, allow_nan=False)
+
+
+def test_once_json_has_the_status_that_the_alerting_service_wrote() -> None:
+    """Given statuses of one group of another cluster and one of this, then that one has it."""
+    written = pl.DataFrame(
+        [
+            {"cluster": "other", "group": "lost", "status": "OK", "evaluated_at": NOW},
+            {
+                "cluster": "shop",
+                "group": "billing",
+                "status": "STALLED",
+                "since": NOW,
+                "reason": "nothing committed",
+                "evaluated_at": NOW,
+            },
+        ],
+        schema=GROUP_STATUS.polars_schema,
+    )
+    billing, lost = as_object([FULL], written)["cluster"]["shop"]["groups"]
+    assert billing["status"] == {
+        "status": "STALLED",
+        "since": NOW,
+        "reason": "nothing committed",
+        "evaluated_at": NOW,
+    }
+    assert lost["status"] is None
+    assert [group["status"] for group in FULL.as_object()["groups"]] == [None, None]
 
 
 def test_a_row_has_every_column_whatever_its_section_fills() -> None:

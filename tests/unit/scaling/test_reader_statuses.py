@@ -10,8 +10,9 @@ from alerting.samples import Status
 from alerting.windows import GroupKey
 from config.settings import LakeSettings
 from lake.current import GROUP_STATUS
+from lake.current_store import read_statuses
 from lake.store import Lake
-from scaling.reader import GroupFrames, facts_of, read_statuses
+from scaling.reader import GroupFrames, facts_of
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -49,7 +50,7 @@ def frames(statuses: pl.DataFrame) -> GroupFrames:
 def test_advice_is_based_on_the_status_that_the_alerting_service_wrote(lake: Lake) -> None:
     write_status(lake, status=Status.STOPPED, age=timedelta(seconds=10))
     found = facts_of(
-        frames(read_statuses(lake, ["c"], NOW)), now=NOW, objective=lambda group: 300.0
+        frames(read_statuses(lake.current, ["c"], NOW)), now=NOW, objective=lambda group: 300.0
     )
     status = found[GroupKey("c", "g")].status
     assert (status.status, status.reason) == (Status.STOPPED, "Stopped: nobody consumes.")
@@ -57,12 +58,12 @@ def test_advice_is_based_on_the_status_that_the_alerting_service_wrote(lake: Lak
 
 
 def test_a_status_of_long_ago_and_one_that_was_never_written_say_nothing(lake: Lake) -> None:
-    assert read_statuses(lake, ["c"], NOW).is_empty()
+    assert read_statuses(lake.current, ["c"], NOW).is_empty()
     write_status(lake, status=Status.STOPPED, age=timedelta(hours=1))
-    assert read_statuses(lake, ["c"], NOW).is_empty()
+    assert read_statuses(lake.current, ["c"], NOW).is_empty()
 
 
 def test_a_broken_file_is_as_good_as_none(lake: Lake) -> None:
     write_status(lake, status=Status.STOPPED, age=timedelta(seconds=10))
     Path(lake.current.uri(GROUP_STATUS, "c")).write_bytes(b"PAR1 and nothing more")
-    assert read_statuses(lake, ["c"], NOW).is_empty()
+    assert read_statuses(lake.current, ["c"], NOW).is_empty()
