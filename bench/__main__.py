@@ -13,6 +13,7 @@ from bench import (
     advice,
     collect,
     commits,
+    demo,
     evaluation,
     figures,
     forecasts,
@@ -106,6 +107,16 @@ def server_time_of_pages(
     _show(_pages(groups), as_json)
 
 
+@app.command("demo")
+def services_of_the_demo(
+    warm: Annotated[float, typer.Option(min=0, help="Seconds before the measurement.")] = 300,
+    seconds: Annotated[float, typer.Option(min=10, help="Seconds of the measurement.")] = 600,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure what all four services cost on the demo; a quarter of an hour, 5 GB of memory."""
+    _show(_demo(warm, seconds), as_json)
+
+
 @app.command("forecasts")
 def forecast_quality(
     traces: Annotated[
@@ -159,6 +170,7 @@ def everything(as_json: JsonOption = False) -> None:
             *_scaling(_LARGE),
             *_advice(_LARGE),
             *_pages(_LARGE),
+            *_demo(300, 600),
             *_commits(),
             *_forecasts(None),
             *_history(_LARGE, 24),
@@ -217,6 +229,15 @@ def _scaling(groups: int) -> list[Figure]:
 def _pages(groups: int) -> list[Figure]:
     with Console(stderr=True).status(f"Pages of {groups:,} groups") as status:
         return pages.measure(groups, status.update)
+
+
+def _demo(warm: float, seconds: float) -> list[Figure]:
+    with Console(stderr=True).status("The demo") as status:
+        try:
+            return demo.measure(warm, seconds, status.update)
+        except demo.DemoFailedError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise typer.Exit(1) from None
 
 
 def _advice(groups: int) -> list[Figure]:
