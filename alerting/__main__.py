@@ -24,7 +24,6 @@ from alerting.commands import (
 )
 from alerting.errors import AlertingError
 from alerting.messages import moment
-from alerting.prometheus_rules import prometheus_rules
 from alerting.reading import clusters_of
 from alerting.rulefile import load_rules, parse_duration
 from alerting.service import AlertingService
@@ -208,29 +207,6 @@ def replay(
             only=cluster,
             as_json=as_json,
         )
-
-
-@app.command("export-prometheus")
-def export_prometheus(
-    config: Annotated[
-        Path | None, typer.Option("--config", help="The configuration file, for its rules.")
-    ] = None,
-    rules: RulesOption = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write to this file instead of printing.")
-    ] = None,
-) -> None:
-    """Write the rules as a Prometheus rule file, over the names of our own exporter."""
-    configured = None if config is None else _settings(config).alerting.rules
-    with _one_line():
-        text = prometheus_rules(load_rules(rules or configured).rules)
-        if out is None:
-            print(text, end="")
-            return
-        try:
-            out.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise AlertingError(f"{out}: cannot be written: {error.strerror}") from None
 
 
 @app.command("test")

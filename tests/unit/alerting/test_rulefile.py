@@ -1,27 +1,21 @@
-"""Rules from a file, unit tests of rules, and the rules as Prometheus has them."""
+"""Rules from a file, and unit tests of rules."""
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
 from alerting.__main__ import app
-from alerting.checks import CHECKS
 from alerting.defaults import DEFAULT_RULES
-from alerting.prometheus_rules import EXPRESSIONS, prometheus_rules
 from alerting.rulefile import RuleSet, load_rules, parse_duration, rules_from, usable_rules
 from alerting.rules import Rule
 from alerting.ruletests import parse_series, run_tests
 from config.errors import ConfigError
-from tests.support import unavailable
 
 ROOT = Path(__file__).parents[3]
 HERE = Path("rules.yaml")
@@ -137,7 +131,10 @@ def test_whatever_stands_in_the_file_is_one_line(tmp_path: Path, value: str) -> 
         load_rules(path)
     assert str(error.value).startswith(f"{path}: ")
     assert len(str(error.value).splitlines()) == 1
-    result = CliRunner().invoke(app, ["export-prometheus", "--rules", str(path)])
+    config = tmp_path / "headroom.yaml"
+    config.write_text("clusters: [{name: c, bootstrap_servers: 'localhost:1'}]")
+    moments = ("--from", "2026-01-05T10:00Z", "--to", "2026-01-05T11:00Z")
+    result = command("replay", "--config", str(config), "--rules", str(path), *moments)
     assert result.exit_code == 2
     assert len(usable_rules(path).problems) == 1
 
@@ -258,61 +255,6 @@ def test_the_command_tells_what_failed_and_exits_so(tmp_path: Path) -> None:
     assert answer.exit_code == 1
     assert len(answer.stderr.strip().splitlines()) == 1
     assert "a series reads" in answer.stderr
-
-
-def promtool(path: Path) -> None:
-    program = shutil.which("promtool")
-    if program is None:
-        unavailable("promtool is not installed")
-    answer = subprocess.run(
-        [program, "check", "rules", str(path)], capture_output=True, text=True, check=False
-    )
-    assert answer.returncode == 0, answer.stdout + answer.stderr
-
-
-def test_the_exported_rules_are_good_for_prometheus(tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text(
-        """
-rules:
-  LagHigh:
-    threshold: 1000
-    overrides:
-      - {match: {group: "pay.*"}, threshold: 10, severity: critical}
-      - {match: {group: "batch-.*"}, enabled: false}
-  QueueBacklog: {match: {queue: "in.*"}}
-"""
-    )
-    rules = load_rules(tmp_path / "own.yaml").rules
-    path = tmp_path / "rules.yml"
-    path.write_text(prometheus_rules(rules))
-    promtool(path)
-    written: list[dict[str, Any]] = yaml.safe_load(path.read_text())["groups"][0]["rules"]
-    lag = [(one["expr"], one["labels"]["severity"]) for one in written if one["alert"] == "LagHigh"]
-    base = "(sum by (cluster, group) (headroom_group_lag{%s})) > %s"
-    assert lag == [
-        (base % ('group=~"pay.*"', "10"), "critical"),
-        (base % ('group!~"pay.*", group!~"batch-.*"', "1000"), "warning"),
-    ]
-    (queue,) = [one["expr"] for one in written if one["alert"] == "QueueBacklog"]
-    assert queue == '(headroom_queue_ready{kind="plain", queue=~"in.*"}) > 10000'
-
-
-def test_exported_rules_use_the_names_of_our_exporter() -> None:
-    documented = set(re.findall(r"`(headroom_[a-z_]+)`", (ROOT / "docs/metrics.md").read_text()))
-    used = {
-        name
-        for expression, _ in EXPRESSIONS.values()
-        for name in re.findall(r"headroom_[a-z_]+", expression)
-    }
-    assert used <= documented
-    assert set(EXPRESSIONS) <= set(CHECKS)
-
-
-def test_the_command_writes_the_default_rules(tmp_path: Path) -> None:
-    path = tmp_path / "rules.yml"
-    answer = command("export-prometheus", "--out", str(path))
-    assert answer.exit_code == 0, answer.stderr
-    promtool(path)
 
 
 def test_silences_and_status_from_the_command_line(tmp_path: Path) -> None:
