@@ -180,7 +180,7 @@ def problem_lines(path: Path, error: ValidationError) -> list[str]:
                 key += f"[{part}]"
             elif not part.startswith(("function-", "str", "constrained-")):
                 key += f".{part}" if key else part
-        if problem["type"] == "extra_forbidden":
+        if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
             message = "unknown key"
         elif problem["type"] == "missing":
             message = "is missing"
