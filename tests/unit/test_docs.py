@@ -133,7 +133,7 @@ def test_make_targets_exist() -> None:
 def configurations() -> list[object]:
     """Find the blocks that are (a part of) a configuration."""
     keys = set(Settings.model_fields)
-    found = [
+    found: list[object] = [
         pytest.param(block, id=f"{page.name}-{number}")
         for page in PAGES
         for number, (language, block) in enumerate(blocks(page.read_text(encoding="utf-8")))
