@@ -15,24 +15,19 @@ from typing import Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 
-from alerting.benchmark_command import benchmark
-from alerting.commands import (
-    parse_moment,
-    replay_command,
-    test_command,
-    test_notify_command,
-)
 from alerting.errors import AlertingError
-from alerting.messages import moment
-from alerting.reading import clusters_of
-from alerting.rulefile import load_rules, parse_duration
+from alerting.inputs.lake_rows import clusters_of
+from alerting.notify.store import AlertStore
+from alerting.notify.wording import moment
+from alerting.rules.rule_file import load_rules, parse_duration
 from alerting.service import AlertingService
-from alerting.statusreport import print_status, status_as_object, written_clusters
-from alerting.store import AlertStore
+from alerting.tools.benchmark.command import benchmark
+from alerting.tools.commands import parse_moment, replay_command, test_command, test_notify_command
+from alerting.tools.status_report import print_status, status_as_object, written_clusters
 from config.errors import ConfigError
 from config.load import load
 from config.settings import Settings
-from lake.current_store import CurrentStore
+from lake.storage.current_store import CurrentStore
 
 BAD_CONFIGURATION = 2
 

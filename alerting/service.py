@@ -11,24 +11,24 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from alerting.current_state import Present
+from alerting.current.state import Present
 from alerting.errors import AlertingError, StoreBusyError, StoreError
-from alerting.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
-from alerting.lifecycle import Alert, active
-from alerting.matching import Maintenance, Silence
-from alerting.notices import Notice, Pace, plan
+from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
+from alerting.inputs.lake_rows import clusters_of
+from alerting.notify.notifications import Notice, Pace, plan
+from alerting.notify.problems import SHOWN_SECONDS, limited, silence_problems
 from alerting.notify.sender import Sender
+from alerting.notify.store import AlertStore
 from alerting.notify.targets import make_target
-from alerting.problems import SHOWN_SECONDS, limited, silence_problems
-from alerting.reading import clusters_of
-from alerting.rulefile import RuleSet, load_rules, usable_rules
-from alerting.store import AlertStore
+from alerting.rules.lifecycle import Alert, active
+from alerting.rules.matchers import Maintenance, Silence
+from alerting.rules.rule_file import RuleSet, load_rules, usable_rules
 from config.alerting import TargetSettings
 from config.errors import ConfigError
 from config.settings import Settings
-from lake.current_store import CurrentStore
 from lake.errors import LakeError
-from lake.store import Lake
+from lake.storage.current_store import CurrentStore
+from lake.storage.store import Lake
 
 SERVICE = "service"
 """Under this name the store keeps what the service says of itself."""

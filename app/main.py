@@ -12,10 +12,11 @@ if _ROOT not in sys.path:  # Streamlit puts this file's folder there, not the pr
 
 import streamlit as st  # noqa: E402 (the path comes first, here and below)
 
-from app import components, pages, present, queries, states, strip  # noqa: E402
-from app.format import duration  # noqa: E402
-from app.ranges import DEFAULT_RANGE, RANGES  # noqa: E402
-from app.view import open_view  # noqa: E402
+from app.data import present, queries  # noqa: E402
+from app.data.context import open_view  # noqa: E402
+from app.data.time_range import DEFAULT_RANGE, RANGES  # noqa: E402
+from app.style.format import duration  # noqa: E402
+from app.ui import components, empty_states, routes, status_bar  # noqa: E402
 from config.errors import ConfigError  # noqa: E402
 from config.load import load_from_environment  # noqa: E402
 
@@ -38,10 +39,10 @@ st.session_state[_DRAWN_AT] = time.monotonic()
 try:
     settings = load_from_environment()
 except ConfigError as error:
-    states.misconfigured(error)
+    empty_states.misconfigured(error)
     st.stop()
 
-page = st.navigation(pages.all_pages(), expanded=True)
+page = st.navigation(routes.all_pages(), expanded=True)
 st.set_page_config(page_title=f"{page.title} · Headroom")
 clusters = [cluster.name for cluster in settings.clusters]
 with st.sidebar:
@@ -68,11 +69,11 @@ view = open_view(
     st.session_state["cluster"],
     st.session_state["range"],
 )
-newest_poll = strip.draw(view)
+newest_poll = status_bar.draw(view)
 if newest_poll is not None and newest_poll.at is None:
-    states.no_samples(view)
-elif pages.shows_the_present(page) and not present.is_known(view):
-    states.not_evaluated(view)
+    empty_states.no_samples(view)
+elif routes.shows_the_present(page) and not present.is_known(view):
+    empty_states.not_evaluated(view)
 else:
     page.run()
 

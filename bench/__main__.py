@@ -9,23 +9,23 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import (
+from bench.cases import (
     advice,
     collect,
     commits,
     demo,
     evaluation,
-    figures,
     forecasts,
     history,
+    maintenance,
     pages,
     scaling,
     status,
-    upkeep,
     workers,
 )
-from bench.figures import Figure
-from bench.groups import broker_with_groups
+from bench.support import figures
+from bench.support.figures import Figure
+from bench.support.kafka_groups import broker_with_groups
 from simulation.traces import TraceError, read_traces
 from spark_metrics.derived.series import Floats
 
@@ -206,7 +206,7 @@ def _forecasts(traces: Path | None) -> list[Figure]:
 
 def _upkeep(days: int, polls: int) -> list[Figure]:
     with Console(stderr=True).status("Appending") as status:
-        return upkeep.measure(days, polls, status.update)
+        return maintenance.measure(days, polls, status.update)
 
 
 def _status(groups: int, polls: int) -> list[Figure]:

@@ -19,11 +19,9 @@ from rich.console import Console
 from collectors.errors import CollectorError, SettingsError
 from collectors.exporter.exporter import make_exporter
 from collectors.exporter.server import ServeError
-from collectors.exporter.snapshot import POLL, Snapshots
-from collectors.maintenance import maintaining
-from collectors.maintenance import once as maintain_once
 from collectors.prometheus.command import backfill_command
-from collectors.report import (
+from collectors.registry import make_sources
+from collectors.report.document import (
     KAFKA,
     PollReport,
     SourceCheck,
@@ -32,16 +30,18 @@ from collectors.report import (
     exit_code,
     in_order,
 )
-from collectors.service import Service
-from collectors.source import Check, SectionResult, Source
-from collectors.sources import make_sources
-from collectors.terminal import print_checks, print_report
+from collectors.report.tables import print_checks, print_report
+from collectors.service.maintenance import maintaining
+from collectors.service.maintenance import once as maintain_once
+from collectors.service.polling import Service
+from collectors.service.snapshot import POLL, Snapshots
+from collectors.source.model import Check, SectionResult, Source
 from config.errors import ConfigError
 from config.load import load
 from config.settings import Settings
-from lake.current_store import read_statuses
 from lake.errors import LakeError
-from lake.store import Lake
+from lake.storage.current_store import read_statuses
+from lake.storage.store import Lake
 
 BAD_CONFIGURATION = 2
 

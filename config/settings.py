@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from config.alerting import AlertingSettings
-from config.neighbours import (
+from config.integrations import (
     BesideKafkaSettings,
     ConnectSettings,
     DittoSettings,

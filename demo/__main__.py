@@ -15,8 +15,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from demo.archive import ensure_class_archive
 from demo.errors import DemoError
+from demo.kafka.class_archive import ensure_class_archive
 from demo.running import Options, RunningDemo, Stopwatch
 from demo.state import Answer, DataFolder, Request
 from runtime.errors import RuntimeSetupError

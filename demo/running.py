@@ -15,17 +15,17 @@ import polars as pl
 import yaml
 
 from config.settings import LakeSettings
-from demo.cluster import KafkaCluster
-from demo.connect_part import ConnectPart
+from demo.connect.service import ConnectPart
 from demo.errors import DemoError
-from demo.rabbitmq import find_rabbitmq
-from demo.rabbitmq_part import RabbitPart
+from demo.kafka.cluster import KafkaCluster
+from demo.rabbitmq.node import find_rabbitmq
+from demo.rabbitmq.service import RabbitPart
 from demo.state import Answer, DataFolder, Request
 from demo.workload.catalogue import CATALOGUE
 from demo.workload.control import Reached, Wanted
 from lake.errors import LakeError
-from lake.store import Lake
-from lake.tables import GROUP_OFFSETS
+from lake.schemas.tables import GROUP_OFFSETS
+from lake.storage.store import Lake
 from runtime.errors import ProcessError, RuntimeSetupError
 from runtime.java import Java
 from runtime.processes import Child, ProcessGroup, free_ports, wait_until
@@ -146,7 +146,13 @@ class RunningDemo:
 
         The configuration must have been written.
         """
-        command = (sys.executable, "-m", "demo.past_tables", "--config", str(self._folder.config))
+        command = (
+            sys.executable,
+            "-m",
+            "demo.history.tables",
+            "--config",
+            str(self._folder.config),
+        )
         until = f"{self._started_at:%Y-%m-%dT%H:%M:%S}"
         self._past = self._processes.start(
             "generated history",

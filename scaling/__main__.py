@@ -18,13 +18,13 @@ from config.errors import ConfigError
 from config.load import load
 from config.settings import Settings
 from lake.errors import LakeError
-from lake.store import Lake
-from scaling.backtest_command import run_backtest
+from lake.storage.store import Lake
+from scaling.advice.advice_table import from_row
+from scaling.advice.model import Kind, Recommendation, Severity, Subject, by_urgency
+from scaling.advice.stored_advice import standing
+from scaling.backtest.command import run_backtest
 from scaling.evaluate import evaluate
-from scaling.model import Kind, Recommendation, Severity, Subject, by_urgency
-from scaling.rows import from_row
-from scaling.simulate_command import simulate
-from scaling.standing import standing
+from scaling.whatif.command import simulate
 
 BAD_CONFIGURATION = 2
 

@@ -7,17 +7,17 @@ from datetime import datetime
 
 import polars as pl
 
-from alerting.windows import GroupKey
+from alerting.inputs.windows import GroupKey
 from config.scaling import ScalingSettings
-from lake.schema import Table
-from lake.store import Lake
-from lake.tables import BROKERS, CONNECTORS, DITTO_CONNECTIONS, QUEUES
-from scaling.advise import advise_groups, advise_sources, advise_topics
-from scaling.facts import GroupFacts
-from scaling.model import Recommendation
-from scaling.reader import WINDOW, facts_of, read_groups
-from scaling.spark import query_facts
-from scaling.topic_facts import Reader, topic_readers
+from lake.schemas.model import Table
+from lake.schemas.tables import BROKERS, CONNECTORS, DITTO_CONNECTIONS, QUEUES
+from lake.storage.store import Lake
+from scaling.advice.model import Recommendation
+from scaling.advisers.advise import advise_groups, advise_sources, advise_topics
+from scaling.advisers.spark_query import query_facts
+from scaling.facts.group_facts import GroupFacts
+from scaling.facts.lake_reader import WINDOW, facts_of, read_groups
+from scaling.facts.topic_facts import Reader, topic_readers
 
 
 def evaluate(
@@ -70,7 +70,7 @@ def evaluate_others(
         lake: The lake.
         now: The present, UTC.
         settings: The queries.
-        topics: What ``scaling.reader.read_topics`` returned.
+        topics: What ``scaling.facts.lake_reader.read_topics`` returned.
         readers: The groups that read each topic.
         groups: Facts of the groups, at least of those that connectors and connections name.
         on_groups: The advice on these groups.

@@ -21,11 +21,11 @@ from config.errors import ConfigError
 from config.load import load
 from config.settings import Settings
 from lake.errors import BusyError, LakeError, LeaseLostError
-from lake.lease import Hold, only_one
-from lake.maintenance import maintain as maintain_samples
-from lake.maintenance import summary
-from lake.store import Lake
-from lake.upkeep import Upkept
+from lake.maintenance.lease import Hold, only_one
+from lake.maintenance.run import maintain as maintain_samples
+from lake.maintenance.run import summary
+from lake.storage.store import Lake
+from lake.storage.table_maintenance import Upkept
 from spark_metrics.backfill import backfill as rebuild
 from spark_metrics.derived.job import DerivedJob, keep
 from spark_metrics.errors import HistoryError

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 
 from config.settings import LakeSettings
-from lake.schema import Table
-from lake.store import Lake
+from lake.schemas.model import Table
+from lake.storage.store import Lake
 from spark_metrics.files import File, Position, TableFiles
 from spark_metrics.sampling import begin
 from spark_metrics.tasks import UNREADABLE, Files, is_readable

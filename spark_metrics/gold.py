@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession
 
 from config.settings import LakeSettings
-from lake.grain import PARTITIONED_BY, Grain
-from lake.schema import Table
-from lake.store import Lake
+from lake.schemas.grain import PARTITIONED_BY, Grain
+from lake.schemas.model import Table
+from lake.storage.store import Lake
 from spark_metrics.commits import commit
 from spark_metrics.files import File, Position, TableFiles, for_spark
 from spark_metrics.longer import Day, Kept

@@ -8,9 +8,9 @@ from datetime import datetime
 
 import polars as pl
 
-from lake.bronze import IN_TOTALS
-from lake.schema import Table
-from lake.tables import (
+from lake.schemas.bronze import IN_TOTALS
+from lake.schemas.model import Table
+from lake.schemas.tables import (
     BROKERS,
     CLUSTER_HISTORY,
     COLLECTIONS,

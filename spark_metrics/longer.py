@@ -8,8 +8,8 @@ from datetime import datetime
 
 import polars as pl
 
-from lake.grain import PARTITIONED_BY, Grain
-from lake.schema import Table
+from lake.schemas.grain import PARTITIONED_BY, Grain
+from lake.schemas.model import Table
 from spark_metrics.rollups.windows import coarser, placed
 from spark_metrics.tasks import Files, Share
 

@@ -1,4 +1,4 @@
-"""Maintenance of history, by Spark; what delta-rs writes is ``lake.maintenance``'s."""
+"""Maintenance of history, by Spark; what delta-rs writes is ``lake.maintenance.run``'s."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 
 from config.settings import LakeSettings
 from lake.errors import LakeError, one_line
-from lake.grain import Grain
-from lake.maintenance import JOB, each_table, summary
-from lake.schema import Table
-from lake.store import Lake
-from lake.upkeep import Upkept, oldest_kept, written_by_delta_rs
+from lake.maintenance.run import JOB, each_table, summary
+from lake.schemas.grain import Grain
+from lake.schemas.model import Table
+from lake.storage.store import Lake
+from lake.storage.table_maintenance import Upkept, oldest_kept, written_by_delta_rs
 from spark_metrics.errors import HistoryError
 from spark_metrics.files import File, TableFiles, for_spark
 from spark_metrics.progress import Journal, Round

@@ -10,8 +10,8 @@ from functools import reduce
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
-from lake.grain import Grain
-from lake.tables import CLUSTER_HISTORY
+from lake.schemas.grain import Grain
+from lake.schemas.tables import CLUSTER_HISTORY
 from spark_metrics.history import CLUSTER_PARTS, NEEDS, Needs, Samples, cluster_parts, minutes
 from spark_metrics.rollups import clusters
 from spark_metrics.rollups.windows import finished

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from lake.store import Lake
-from lake.tables import JOBS
+from lake.schemas.tables import JOBS
+from lake.storage.store import Lake
 from spark_metrics.files import Position
 
 JOB = "history"

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from lake.carried import CARRIED_FOR, NEEDED, POLL, expanded, settled
-from lake.schema import Table
+from lake.change_encoding.expand import CARRIED_FOR, NEEDED, POLL, expanded, settled
+from lake.schemas.model import Table
 from spark_metrics.tasks import Files, Share
 
 _OF_RUNS = ("run", "mark")

@@ -15,9 +15,9 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
-from lake.carried import CARRIED_FOR
+from lake.change_encoding.expand import CARRIED_FOR
 from lake.errors import one_line
-from lake.store import Lake
+from lake.storage.store import Lake
 from spark_metrics.bronze import Appended
 from spark_metrics.errors import HistoryError
 from spark_metrics.files import Position

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 from config.settings import Settings
 from lake.errors import one_line
-from lake.store import Lake
-from lake.tables import COLLECTIONS
+from lake.schemas.tables import COLLECTIONS
+from lake.storage.store import Lake
 from spark_metrics.bronze import BronzeTable
 from spark_metrics.errors import HistoryError
 from spark_metrics.gold import GoldTable

@@ -22,8 +22,8 @@ from deltalake.fs import DeltaStorageHandler
 from pyarrow.fs import PyFileSystem
 from pyspark.sql import DataFrame, SparkSession
 
-from lake.grain import PARTITIONED_BY
-from lake.schema import Table
+from lake.schemas.grain import PARTITIONED_BY
+from lake.schemas.model import Table
 from spark_metrics.tasks import Task, arrow_schema, spread, struct, to_arrow
 
 WRITTEN_DDL = "action string"

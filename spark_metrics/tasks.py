@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from lake.errors import one_line
-from lake.schema import Table
+from lake.schemas.model import Table
 from spark_metrics.errors import HistoryError
 
 Task = TypeVar("Task")

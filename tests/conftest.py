@@ -12,14 +12,14 @@ import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser, sync_playwright
 
-from demo.archive import ensure_class_archive
-from demo.cluster import KafkaCluster
+from demo.kafka.class_archive import ensure_class_archive
+from demo.kafka.cluster import KafkaCluster
 from demo.workload.service import Workload
 from runtime.errors import JarsError, JavaError
 from runtime.java import Java, find_java
 from runtime.processes import tail
 from tests.selection import PARTS, runs_on, today
-from tests.servers.s3 import S3Server, running_s3
+from tests.servers.s3.server import S3Server, running_s3
 from tests.support import Names, eventually, unavailable
 
 TEST_HEAP_MB = 96

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
-from lake.schema import Table
-from lake.store import Lake
-from lake.tables import BROKERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
+from lake.schemas.model import Table
+from lake.schemas.tables import BROKERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
+from lake.storage.store import Lake
 
 Row = dict[str, object]
 

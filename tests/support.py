@@ -15,10 +15,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from deltalake import DeltaTable
 
 from config.storage import RetentionSettings
-from demo.cluster import KafkaCluster
-from lake.schema import Table
-from lake.store import Lake
-from lake.upkeep import keep_up
+from demo.kafka.cluster import KafkaCluster
+from lake.schemas.model import Table
+from lake.storage.store import Lake
+from lake.storage.table_maintenance import keep_up
 
 T = TypeVar("T")
 

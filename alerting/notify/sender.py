@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from alerting.errors import AlertingError, DeliveryError
-from alerting.lifecycle import Alert
+from alerting.notify.outbox import Delivery, free_at, pause_seconds
+from alerting.notify.store import AlertStore
 from alerting.notify.targets import AlertmanagerTarget, Target
-from alerting.outbox import Delivery, free_at, pause_seconds
-from alerting.store import AlertStore
+from alerting.rules.lifecycle import Alert
 from config.alerting import TargetSettings
 
 REFRESH_SECONDS = 60.0

@@ -17,9 +17,9 @@ import apprise
 import httpx
 
 from alerting.errors import DeliveryError
-from alerting.lifecycle import Alert
-from alerting.messages import alertmanager_alerts, body, title, webhook_payload
-from alerting.notices import Kind, Notice
+from alerting.notify.notifications import Kind, Notice
+from alerting.notify.wording import alertmanager_alerts, body, title, webhook_payload
+from alerting.rules.lifecycle import Alert
 from config.alerting import TargetSettings
 
 ALERT_LASTS_SECONDS = 300.0

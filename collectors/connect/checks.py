@@ -8,8 +8,8 @@ from typing import Any
 from collectors.connect.answers import MIRROR_SOURCE, Connector
 from collectors.connect.client import ConnectClient
 from collectors.errors import CollectorError
-from collectors.source import Check
-from config.neighbours import ConnectSettings
+from collectors.source.model import Check
+from config.integrations import ConnectSettings
 
 
 def run_checks(client: ConnectClient, settings: ConnectSettings) -> Sequence[Check]:

@@ -17,9 +17,9 @@ from collectors.connect.answers import (
 )
 from collectors.connect.comparison import Compared
 from collectors.errors import CollectorError, NoAnswerError
-from collectors.exchange import Exchange
-from collectors.http import HttpClient, NotFoundError
-from config.neighbours import ConnectSettings
+from collectors.source.http_client import HttpClient, NotFoundError
+from collectors.source.shared_state import Exchange
+from config.integrations import ConnectSettings
 
 _REBALANCE = (409,)
 

@@ -10,9 +10,9 @@ import polars as pl
 from collectors.connect.answers import Connector
 from collectors.connect.client import ConnectClient
 from collectors.connect.rows import frame
-from collectors.exchange import Sink
-from config.neighbours import ConnectSettings
-from lake.tables import CONNECTOR_TASKS, CONNECTORS
+from collectors.source.shared_state import Sink
+from config.integrations import ConnectSettings
+from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS
 
 
 def collect(

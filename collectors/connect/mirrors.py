@@ -12,8 +12,8 @@ from collectors.connect.client import ConnectClient
 from collectors.connect.comparison import compare
 from collectors.connect.rows import frame
 from collectors.errors import CollectorError
-from config.neighbours import ConnectSettings
-from lake.tables import MIRROR_OFFSETS
+from config.integrations import ConnectSettings
+from lake.schemas.tables import MIRROR_OFFSETS
 
 
 def collect(

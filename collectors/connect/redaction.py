@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from collectors.excerpt import excerpt
+from collectors.source.excerpt import excerpt
 
 SHOWN = "***"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from lake.schema import Table
+from lake.schemas.model import Table
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 

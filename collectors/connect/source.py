@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from collectors.connect import connectors, mirrors
 from collectors.connect.checks import run_checks
 from collectors.connect.client import ConnectClient
-from collectors.exchange import Exchange
-from collectors.httpsource import HttpSource
-from config.neighbours import ConnectSettings
+from collectors.source.http_source import HttpSource
+from collectors.source.shared_state import Exchange
+from config.integrations import ConnectSettings
 from config.settings import Settings
 
 SECTIONS = {"connectors": connectors.collect, "mirrors": mirrors.collect}

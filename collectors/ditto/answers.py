@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from collectors.excerpt import excerpt
+from collectors.source.excerpt import excerpt
 
 FIELDS = "id,name,connectionType,connectionStatus,clientCount,sources,specificConfig/groupId"
 """What is asked for of a connection: never its URI."""

@@ -18,13 +18,13 @@ from collectors.ditto.answers import (
     status_row,
 )
 from collectors.errors import CollectorError, ProtocolError
-from collectors.exchange import Exchange
-from collectors.http import HttpClient, NotFoundError
-from collectors.httpsource import HttpSource
-from collectors.source import Check
-from config.neighbours import DittoSettings
+from collectors.source.http_client import HttpClient, NotFoundError
+from collectors.source.http_source import HttpSource
+from collectors.source.model import Check
+from collectors.source.shared_state import Exchange
+from config.integrations import DittoSettings
 from config.settings import Settings
-from lake.tables import DITTO_CONNECTIONS
+from lake.schemas.tables import DITTO_CONNECTIONS
 
 _CONNECTIONS = "/api/2/connections"
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")

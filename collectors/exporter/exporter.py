@@ -8,9 +8,9 @@ from collectors.exporter.health import unready
 from collectors.exporter.live import live_registry
 from collectors.exporter.page import Page
 from collectors.exporter.server import Answer, ExporterServer, Respond
-from collectors.exporter.snapshot import Snapshots
 from collectors.exporter.text import CONTENT_TYPE
-from collectors.service import Service
+from collectors.service.polling import Service
+from collectors.service.snapshot import Snapshots
 from config.settings import ExporterSettings
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from collectors.exporter.snapshot import OUTDATED_INTERVALS, SourceState
-from collectors.writer import WriterState
+from collectors.service.snapshot import OUTDATED_INTERVALS, SourceState
+from collectors.service.writer import WriterState
 
 
 def unready(states: Sequence[SourceState], clock: float, writer: WriterState) -> list[str]:

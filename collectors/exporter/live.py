@@ -9,8 +9,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from collectors.exporter.snapshot import POLL, Snapshots, SourceState
-from collectors.writer import WriterState
+from collectors.service.snapshot import POLL, Snapshots, SourceState
+from collectors.service.writer import WriterState
 
 STATUSES = ("ok", "partial", "failed")
 _SOURCE = ("cluster", "source")

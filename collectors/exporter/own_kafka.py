@@ -18,8 +18,8 @@ from collectors.exporter.rules import (
     whole_sum,
 )
 from collectors.exporter.text import Samples
-from lake.bronze import IN_TOTALS
 from lake.replication import IS_OFFLINE, IS_UNDER_MIN_ISR, IS_UNDER_REPLICATED, number_of
+from lake.schemas.bronze import IN_TOTALS
 
 _GROUP = ("group",)
 _GROUP_TOPIC = ("group", "topic")

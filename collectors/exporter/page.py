@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from collectors.exporter import kafka_exporter, kminion, own_kafka, own_neighbours
+from collectors.exporter import kafka_exporter, kminion, own_integrations, own_kafka
 from collectors.exporter.rules import Rule, View
-from collectors.exporter.snapshot import Snapshots, SourceState, TableState
 from collectors.exporter.text import Metric, sample_lines
+from collectors.service.snapshot import Snapshots, SourceState, TableState
 from config.settings import ExporterSettings, MetricNames
 
 RULES: Mapping[MetricNames, tuple[Rule, ...]] = {
-    "headroom": (*own_kafka.RULES, *own_neighbours.RULES),
+    "headroom": (*own_kafka.RULES, *own_integrations.RULES),
     "kafka_exporter": kafka_exporter.RULES,
     "kminion": kminion.RULES,
 }

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import polars as pl
 
 from collectors.errors import CollectorError, UnsupportedError
-from collectors.kafka.answers import NOT_PERMITTED, reason
-from collectors.kafka.commits.log import NEEDS
-from collectors.kafka.commits.log import TOPIC as COMMIT_LOG
-from collectors.kafka.records import fetch
-from collectors.kafka.sampler import Span, sample
-from collectors.kafka.view import View
-from collectors.source import Check
+from collectors.kafka.commit_log.follower import NEEDS
+from collectors.kafka.commit_log.follower import TOPIC as COMMIT_LOG
+from collectors.kafka.dead_letters.header_samples import Span, sample
+from collectors.kafka.poll.reads import View
+from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
+from collectors.kafka.protocol.records import fetch
+from collectors.source.model import Check
 
 
 def run_checks(view: View) -> Sequence[Check]:

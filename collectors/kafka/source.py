@@ -7,20 +7,20 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from collectors.collector import run_collector
-from collectors.exchange import Exchange
-from collectors.kafka.changes import Seen
 from collectors.kafka.checks import run_checks
-from collectors.kafka.clients import validate
-from collectors.kafka.commits.log import CommitLog
-from collectors.kafka.grouptypes import GroupRef
-from collectors.kafka.memory import Memory
-from collectors.kafka.partitiontimes import recalled_times
+from collectors.kafka.cluster.changes import Seen
+from collectors.kafka.commit_log.follower import CommitLog
+from collectors.kafka.groups.model import GroupRef
+from collectors.kafka.poll.reads import Chooser, View
+from collectors.kafka.poll.state import Memory
+from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
+from collectors.kafka.protocol.librdkafka import validate
 from collectors.kafka.sections.registry import SECTIONS
-from collectors.kafka.timeline import CAPACITY
-from collectors.kafka.view import Chooser, View
-from collectors.kafka.wire import Broker, Deadline, Wire
-from collectors.source import Check, Recall, SectionResult
+from collectors.kafka.time_lag.partition_times import recalled_times
+from collectors.kafka.time_lag.timeline import CAPACITY
+from collectors.source.model import Check, Recall, SectionResult
+from collectors.source.section import run_collector
+from collectors.source.shared_state import Exchange
 from config.settings import ClusterSettings, Settings
 
 # Of the cadence: what a poll may take, and what a single request of it may.

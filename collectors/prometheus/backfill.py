@@ -23,11 +23,11 @@ from collectors.prometheus.client import PrometheusClient, Series
 from collectors.prometheus.queries import name_matchers, queries, scope_labels, values
 from collectors.prometheus.session import TooMuchError
 from collectors.prometheus.source import row
-from config.neighbours import PrometheusSettings
+from config.integrations import PrometheusSettings
 from config.settings import Settings
-from lake.schema import Table
-from lake.store import Lake
-from lake.tables import BROKER_METRICS, COLLECTIONS, GROUP_OFFSETS, PARTITIONS
+from lake.schemas.model import Table
+from lake.schemas.tables import BROKER_METRICS, COLLECTIONS, GROUP_OFFSETS, PARTITIONS
+from lake.storage.store import Lake
 
 DEFAULT_STEP = timedelta(minutes=1)
 SECTION = "backfill"

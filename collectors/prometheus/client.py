@@ -12,7 +12,7 @@ from prometheus_api_client import PrometheusConnect
 
 from collectors.errors import ProtocolError
 from collectors.prometheus.session import BoundedSession
-from config.neighbours import PrometheusSettings
+from config.integrations import PrometheusSettings
 
 
 @dataclass(frozen=True, slots=True)

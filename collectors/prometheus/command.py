@@ -19,10 +19,10 @@ from collectors.prometheus.backfill import (
     moment,
     windows,
 )
-from config.neighbours import PrometheusSettings
+from config.integrations import PrometheusSettings
 from config.settings import Settings
 from lake.errors import LakeError
-from lake.store import Lake
+from lake.storage.store import Lake
 
 DONE, FAILED, REFUSED = 0, 1, 2
 

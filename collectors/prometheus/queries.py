@@ -15,7 +15,7 @@ from collectors.prometheus.metrics import (
     Metric,
     Scope,
 )
-from config.neighbours import PrometheusSettings
+from config.integrations import PrometheusSettings
 
 LONGEST_QUERY = 4000
 """Characters: the library puts queries into the URL, of which proxies take 8,000 or so."""

@@ -27,8 +27,8 @@ from collectors.errors import (
     SettingsError,
     UnreachableError,
 )
-from collectors.http import tls_context
-from config.neighbours import HttpSettings
+from collectors.source.http_client import tls_context
+from config.integrations import HttpSettings
 
 LARGEST_BYTES = 24 * 1024 * 1024
 """Of an answer: about a million points, which take ten times as much in memory."""

@@ -9,15 +9,15 @@ from typing import Any
 import polars as pl
 
 from collectors.errors import CollectorError
-from collectors.exchange import Exchange
-from collectors.httpsource import HttpSource
 from collectors.prometheus.client import PrometheusClient, quoted, selector
 from collectors.prometheus.metrics import METRICS, NAME_PATTERNS
 from collectors.prometheus.queries import Value, name_matchers, queries, scope_labels, values
-from collectors.source import Check
-from config.neighbours import PrometheusSettings
+from collectors.source.http_source import HttpSource
+from collectors.source.model import Check
+from collectors.source.shared_state import Exchange
+from config.integrations import PrometheusSettings
 from config.settings import Settings
-from lake.tables import BROKER_METRICS
+from lake.schemas.tables import BROKER_METRICS
 
 RATE_WINDOW = "5m"
 """Of live rates: four samples and more at the usual scrape intervals of up to a minute."""

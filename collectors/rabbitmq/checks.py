@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collectors.errors import CollectorError
-from collectors.http import NotPermittedError
 from collectors.rabbitmq.answers import NO_RATES, Overview
 from collectors.rabbitmq.client import RabbitClient
-from collectors.source import Check
-from config.neighbours import RabbitMQSettings
+from collectors.source.http_client import NotPermittedError
+from collectors.source.model import Check
+from config.integrations import RabbitMQSettings
 
 _SEES_ALL = frozenset({"monitoring", "administrator"})
 

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from collectors.errors import CollectorError, ProtocolError
-from collectors.http import HttpClient, NotFoundError, NotPermittedError
 from collectors.rabbitmq.answers import (
     BINDING_COLUMNS,
     EXCHANGE_COLUMNS,
@@ -32,7 +31,8 @@ from collectors.rabbitmq.topology import (
     find_targets,
     needs_routing,
 )
-from config.neighbours import RabbitMQSettings
+from collectors.source.http_client import HttpClient, NotFoundError, NotPermittedError
+from config.integrations import RabbitMQSettings
 
 ROUTING_SECONDS = 60.0
 """How long exchanges and bindings of a virtual host are believed, unless its queues change."""

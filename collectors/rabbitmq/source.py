@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from collectors.collector import Collector
-from collectors.exchange import Exchange
-from collectors.httpsource import HttpSource
+from collectors.rabbitmq import dead_letters, queues
 from collectors.rabbitmq.checks import check
 from collectors.rabbitmq.client import RabbitClient
-from collectors.rabbitmq.sections import dead_letters, queues
-from config.neighbours import RabbitMQSettings
+from collectors.source.http_source import HttpSource
+from collectors.source.section import Collector
+from collectors.source.shared_state import Exchange
+from config.integrations import RabbitMQSettings
 from config.settings import Settings
 
 KIND = "rabbitmq"

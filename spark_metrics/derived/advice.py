@@ -11,16 +11,17 @@ import polars as pl
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from alerting.windows import GroupKey
+from alerting.inputs.windows import GroupKey
 from config.scaling import ScalingSettings
-from lake.current_store import read_statuses
-from lake.schema import Column, Table
-from lake.store import Lake
-from lake.tables import ADVICE_STATE, CONNECTORS, DITTO_CONNECTIONS, RECOMMENDATIONS
-from scaling.advise import advise_groups
+from lake.schemas.model import Column, Table
+from lake.schemas.tables import ADVICE_STATE, CONNECTORS, DITTO_CONNECTIONS, RECOMMENDATIONS
+from lake.storage.current_store import read_statuses
+from lake.storage.store import Lake
+from scaling.advice.advice_table import Row, from_row, recommendation_frame, recommendation_rows
+from scaling.advisers.advise import advise_groups
 from scaling.evaluate import evaluate_others
-from scaling.facts import GroupFacts, of_newest_poll
-from scaling.reader import (
+from scaling.facts.group_facts import GroupFacts, of_newest_poll
+from scaling.facts.lake_reader import (
     GROUP_READS,
     STATE_KEPT,
     WINDOW,
@@ -29,8 +30,7 @@ from scaling.reader import (
     read_groups,
     read_topics,
 )
-from scaling.rows import Row, from_row, recommendation_frame, recommendation_rows
-from scaling.topic_facts import Reader, topic_readers
+from scaling.facts.topic_facts import Reader, topic_readers
 from spark_metrics.derived.of_groups import groups_at_once
 from spark_metrics.derived.tables import DerivedTables, fields, names_of
 from spark_metrics.tasks import Share, spread

@@ -11,8 +11,8 @@ import pandas as pd  # type: ignore[import-untyped]  # it ships no types
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from lake.schema import Table
-from lake.tables import CHANGES, FORECASTS, SEASONALITY
+from lake.schemas.model import Table
+from lake.schemas.tables import CHANGES, FORECASTS, SEASONALITY
 from spark_metrics.derived.changes import changes
 from spark_metrics.derived.forecast import HORIZON, forecast
 from spark_metrics.derived.season import season

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from lake.schema import Table
+from lake.schemas.model import Table
 from spark_metrics.derived.of_groups import GROUPS_AT_ONCE, Frames
 from spark_metrics.derived.tables import fields
 

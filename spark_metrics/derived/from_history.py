@@ -10,8 +10,8 @@ import pandas as pd  # type: ignore[import-untyped]  # it ships no types
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from alerting.skew import skew
-from lake.tables import SKEW
+from alerting.current.skew import skew
+from lake.schemas.tables import SKEW
 from spark_metrics.derived.series import DAY, HOUR_SECONDS, WEEK
 from spark_metrics.derived.tables import fields, names_of
 

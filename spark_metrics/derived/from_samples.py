@@ -10,10 +10,10 @@ import polars as pl
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lake.carried import CARRIED_FOR, expanded
-from lake.tables import CAPACITY, CAPACITY_INTERVALS, GROUP_OFFSETS, GROUPS
-from scaling.capacity import Capacity, Estimate, estimate_capacity
-from scaling.intervals import Intervals
+from lake.change_encoding.expand import CARRIED_FOR, expanded
+from lake.schemas.tables import CAPACITY, CAPACITY_INTERVALS, GROUP_OFFSETS, GROUPS
+from scaling.facts.capacity import Capacity, Estimate, estimate_capacity
+from scaling.facts.intervals import Intervals
 from spark_metrics.derived.chunks import by_group
 from spark_metrics.derived.intervals import gains, member_intervals
 from spark_metrics.derived.of_groups import Frames
@@ -70,7 +70,7 @@ def interval_rows(
     Args:
         samples: Rows of ``group_offsets`` from ``CARRIED_FOR`` before since.
         groups: Rows of ``groups`` since then.
-        polls: Which polls there were of the samples; see ``lake.carried``.
+        polls: Which polls there were of the samples; see ``lake.change_encoding.expand``.
         since: The first moment that is looked at.
         number: How many groups there are, about, times the hours that are looked at.
     """

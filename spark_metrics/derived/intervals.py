@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from scaling.intervals import DEFAULT_RULES
+from scaling.facts.intervals import DEFAULT_RULES
 
 NEEDED = (
     "cluster",
@@ -68,8 +68,8 @@ def member_intervals(gained: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame
         groups: Rows of ``groups`` of the same time.
 
     Returns:
-        The columns of ``scaling.intervals.Intervals`` with cluster and group: every minute of a
-        member that had a backlog in it, and of the others the best ten minutes of each hour; and
+        The columns of ``scaling.facts.intervals.Intervals`` with cluster and group: every minute of
+        a member that had a backlog in it, and of the others the best ten minutes of each hour; and
         ``blocked``, the partitions of the member that stood still in that hour.
     """
     partitions = (

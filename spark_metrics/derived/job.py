@@ -14,10 +14,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from config.settings import LakeSettings, Settings
-from lake.carried import CARRIED_FOR, POLL
+from lake.change_encoding.expand import CARRIED_FOR, POLL
 from lake.errors import LakeError, one_line
-from lake.store import Lake
-from lake.tables import (
+from lake.schemas.tables import (
     CAPACITY,
     CAPACITY_INTERVALS,
     CHANGES,
@@ -34,6 +33,7 @@ from lake.tables import (
     SKEW,
     TOPIC_HISTORY,
 )
+from lake.storage.store import Lake
 from spark_metrics.derived import by_series, from_history, from_samples
 from spark_metrics.derived.advice import recommend
 from spark_metrics.derived.forecast import LONGEST_HISTORY

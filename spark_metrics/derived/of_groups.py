@@ -10,7 +10,7 @@ from math import ceil
 
 import polars as pl
 
-from lake.carried import POLL, expanded
+from lake.change_encoding.expand import POLL, expanded
 from spark_metrics.sampling import begin
 from spark_metrics.tasks import ROWS_AT_ONCE, Files, Share
 

@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from config.settings import LakeSettings
-from lake.grain import PARTITIONED_BY, Grain
-from lake.schema import Table
-from lake.store import Lake
+from lake.schemas.grain import PARTITIONED_BY, Grain
+from lake.schemas.model import Table
+from lake.storage.store import Lake
 from spark_metrics.bronze import BronzeTable
 from spark_metrics.derived.of_groups import Source
 from spark_metrics.files import TableFiles, for_spark

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from lake.carried import series_ids
+from lake.change_encoding.expand import series_ids
 from spark_metrics.rollups.aggregates import (
     coverage,
     flow_of_polls,

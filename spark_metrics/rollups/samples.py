@@ -7,7 +7,7 @@ from datetime import datetime
 
 import polars as pl
 
-from lake.carried import series_ids
+from lake.change_encoding.expand import series_ids
 
 GAP_INTERVALS = 4
 """A difference over more polls than this is a gap: nobody knows when the messages came."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from lake.carried import series_ids
+from lake.change_encoding.expand import series_ids
 from lake.replication import IS_OFFLINE, IS_UNDER_MIN_ISR, IS_UNDER_REPLICATED, number_of
 from spark_metrics.rollups.aggregates import (
     coverage,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from lake.carried import series_ids
-from lake.grain import Grain
-from lake.schema import Column, Table
+from lake.change_encoding.expand import series_ids
+from lake.schemas.grain import Grain
+from lake.schemas.model import Column, Table
 from spark_metrics.rollups import histogram
 from spark_metrics.rollups.aggregates import QUANTILE, per_second, samples_expected
 from spark_metrics.rollups.runs import Runs

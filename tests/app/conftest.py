@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import currentadvice
+from app.ui import current_advice
 from config.load import load
-from lake.schema import Table
+from lake.schemas.model import Table
 from tests.app import generated
 
 MAIN = Path(__file__).resolve().parents[2] / "app" / "main.py"
@@ -77,19 +77,19 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
     """Return a function that draws a page on the lake of a folder."""
 
     def draw(folder: Path, page: str | None = None, **parameters: str) -> AppTest:
-        monkeypatch.setattr("app.view.utc_now", lambda: NOW)
+        monkeypatch.setattr("app.data.context.utc_now", lambda: NOW)
         monkeypatch.setenv("HEADROOM_CONFIG", str(folder / "headroom.yaml"))
         test = AppTest.from_file(str(MAIN), default_timeout=180)
         for name, value in parameters.items():
             test.query_params[name] = value
         if page is not None and page != "overview":
             test.run()
-            test.switch_page(f"views/{page}.py")
+            test.switch_page(f"views/{page}/page.py")
             for name, value in parameters.items():
                 test.query_params[name] = value
         test.run()
         # Where no job has advised, the first drawing begins an evaluation and does not wait for it.
-        currentadvice.evaluations().wait()
+        current_advice.evaluations().wait()
         return test.run() if page in ("scaling", "group", "topic") else test
 
     return draw

@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 
 from config.load import load
-from lake.schema import Table
-from lake.store import Lake
-from lake.tables import COLLECTIONS, CONNECTOR_TASKS, CONNECTORS, MIRROR_OFFSETS
+from lake.schemas.model import Table
+from lake.schemas.tables import COLLECTIONS, CONNECTOR_TASKS, CONNECTORS, MIRROR_OFFSETS
+from lake.storage.store import Lake
 from tests.app.world import CLUSTER
 
 TOLERANCE = "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded"

@@ -15,12 +15,12 @@ from pathlib import Path
 import polars as pl
 from deltalake import write_deltalake
 
-from alerting.current_state import EvaluationInMemory
-from alerting.rulefile import RuleSet
+from alerting.current.state import EvaluationInMemory
+from alerting.rules.rule_file import RuleSet
 from config.settings import Settings
-from lake.current_store import CurrentStore
-from lake.schema import Table
-from lake.store import Lake, conform
+from lake.schemas.model import Table
+from lake.storage.current_store import CurrentStore
+from lake.storage.store import Lake, conform
 from tests.app.world import CLUSTER, HOUR_GRAIN, MINUTE_GRAIN, POLL_SECONDS
 from tests.app.world_history import history_rows
 from tests.app.world_samples import bronze_rows, overrides

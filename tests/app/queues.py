@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from config.load import load
-from lake.store import Lake
-from lake.tables import COLLECTIONS, QUEUES
+from lake.schemas.tables import COLLECTIONS, QUEUES
+from lake.storage.store import Lake
 
 RABBIT = "rabbit"
 

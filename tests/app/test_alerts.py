@@ -13,14 +13,14 @@ import pytest
 import yaml
 from streamlit.testing.v1 import AppTest
 
-from alerting.evaluation import ClusterEvaluator
-from alerting.notices import Pace
-from alerting.reading import clusters_of
-from alerting.rulefile import load_rules
+from alerting.evaluate.evaluation import ClusterEvaluator
+from alerting.inputs.lake_rows import clusters_of
+from alerting.notify.notifications import Pace
+from alerting.notify.store import AlertStore
+from alerting.rules.rule_file import load_rules
 from alerting.service import SERVICE, evaluate_once
-from alerting.store import AlertStore
 from config.load import load
-from lake.store import Lake
+from lake.storage.store import Lake
 from tests.app.conftest import NOW
 from tests.app.test_pages import calm, texts
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.tables import NONE
+from app.ui.tables import NONE
 from tests.app import generated
 from tests.app.test_pages import calm, texts
 
@@ -179,7 +179,7 @@ def test_the_strip_shows_age_and_what_was_not_collected(open_page: Open, filled:
 def test_the_chosen_range_survives_a_change_of_page(open_page: Open, filled: Path) -> None:
     test = open_page(filled)
     test.segmented_control(key="range").set_value("6h").run()
-    test.switch_page("views/groups.py").run()
+    test.switch_page("views/groups/page.py").run()
     calm(test)
     assert test.session_state["range"] == "6h"
     assert "last 6 hours" in texts(test)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from lake.schema import Table
-from lake.tables import CONNECTOR_TASKS, CONNECTORS, MIRROR_OFFSETS
+from lake.schemas.model import Table
+from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, MIRROR_OFFSETS
 from tests.app.conftest import NOW
 from tests.app.connect import TOLERANCE, add_connect
 from tests.app.test_pages import calm, texts

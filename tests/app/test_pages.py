@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from lake.current import (
+from lake.schemas.current import (
     BROKER_STATUS,
     GROUP_PARTITION_STATUS,
     GROUP_STATUS,
@@ -17,8 +17,8 @@ from lake.current import (
     READERS,
     TOPIC_STATUS,
 )
-from lake.schema import Table
-from lake.tables import (
+from lake.schemas.model import Table
+from lake.schemas.tables import (
     BROKERS,
     CLUSTER_HISTORY,
     COLLECTIONS,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.tables import NONE
+from app.ui.tables import NONE
 from tests.app.conftest import NOW
 from tests.app.queues import add_rabbit
 from tests.app.test_pages import calm, texts

@@ -10,9 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from config.load import load
-from lake.schema import Table
-from lake.store import Lake
-from lake.tables import CAPACITY, FORECASTS, GROUP_OFFSETS, RECOMMENDATIONS
+from lake.schemas.model import Table
+from lake.schemas.tables import CAPACITY, FORECASTS, GROUP_OFFSETS, RECOMMENDATIONS
+from lake.storage.store import Lake
 from tests.app import world_advice
 from tests.app.conftest import NOW
 from tests.app.test_pages import calm, texts

@@ -8,15 +8,15 @@ import polars as pl
 from deltalake import write_deltalake
 
 from config.scaling import ScalingSettings
-from lake.schema import Table
-from lake.store import Lake, conform
-from lake.tables import ADVICE_STATE, CAPACITY, FORECASTS, RECOMMENDATIONS
-from scaling.advice_state import to_text
-from scaling.decide import History
+from lake.schemas.model import Table
+from lake.schemas.tables import ADVICE_STATE, CAPACITY, FORECASTS, RECOMMENDATIONS
+from lake.storage.store import Lake, conform
+from scaling.advice.advice_table import recommendation_frame, recommendation_rows
+from scaling.advice.model import Confidence, Kind, Recommendation, Severity
 from scaling.evaluate import evaluate
-from scaling.model import Confidence, Kind, Recommendation, Severity
-from scaling.rows import recommendation_frame, recommendation_rows
-from scaling.stability import Stability
+from scaling.sizing.decide import History
+from scaling.sizing.decision_history import to_text
+from scaling.sizing.stability import Stability
 from tests.app.world import CLUSTER
 
 MEASURED = {"payments": 225.0, "billing": 320.0}

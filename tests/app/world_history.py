@@ -6,8 +6,8 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
-from lake.schema import Table
-from lake.tables import (
+from lake.schemas.model import Table
+from lake.schemas.tables import (
     CLUSTER_HISTORY,
     DEAD_LETTER_HISTORY,
     GROUP_HISTORY,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from lake.schema import Table
-from lake.tables import (
+from lake.schemas.model import Table
+from lake.schemas.tables import (
     BROKERS,
     COLLECTIONS,
     DEAD_LETTERS,

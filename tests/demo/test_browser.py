@@ -12,8 +12,8 @@ from playwright.sync_api import Browser
 
 from config.load import load
 from lake.errors import LakeError
-from lake.store import Lake
-from lake.tables import GROUP_HISTORY, GROUP_OFFSETS
+from lake.schemas.tables import GROUP_HISTORY, GROUP_OFFSETS
+from lake.storage.store import Lake
 from tests.browser.watched import Watched
 from tests.demo.running import Demo
 from tests.selection import exhaustive

@@ -15,16 +15,16 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from alerting.lifecycle import Alert, active
-from alerting.store import AlertStore
+from alerting.notify.store import AlertStore
+from alerting.rules.lifecycle import Alert, active
 from config.load import load
 from config.settings import LakeSettings
-from demo.connect_part import ARCHIVE, EXPORT, UNREADABLE
-from demo.rabbitmq import find_rabbitmq
+from demo.connect.service import ARCHIVE, EXPORT, UNREADABLE
+from demo.rabbitmq.node import find_rabbitmq
 from demo.workload.catalogue import PARCELS
-from lake.schema import Table
-from lake.store import Lake
-from lake.tables import CONNECTORS, DEAD_LETTERS, QUEUES
+from lake.schemas.model import Table
+from lake.schemas.tables import CONNECTORS, DEAD_LETTERS, QUEUES
+from lake.storage.store import Lake
 from runtime.java import Java
 from tests.demo.running import Demo, command, processes_of, start
 from tests.support import eventually, unavailable

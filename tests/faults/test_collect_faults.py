@@ -13,13 +13,13 @@ import pytest
 from confluent_kafka.admin import NewTopic
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest
 
-from collectors.exchange import Exchange
-from collectors.kafka.clients import validate
+from collectors.kafka.protocol.broker_requests import Deadline, Wire
+from collectors.kafka.protocol.librdkafka import validate
 from collectors.kafka.source import KafkaSource
-from collectors.kafka.wire import Deadline, Wire
-from collectors.samples import Stamp
+from collectors.service.rows import Stamp
+from collectors.source.shared_state import Exchange
 from config.settings import ClusterSettings
-from demo.cluster import KafkaCluster
+from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
 from tests.kafka.collecting import Poll, Poller, polling
 from tests.support import Names, eventually

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.cluster import KafkaCluster
+from demo.kafka.cluster import KafkaCluster
 from runtime.processes import free_ports
 from tests.support import eventually
 

@@ -17,9 +17,9 @@ import polars as pl
 import pytest
 
 from config.settings import LakeSettings
-from demo.cluster import KafkaCluster
-from lake.store import Lake
-from lake.tables import BROKERS, COLLECTIONS, PARTITIONS
+from demo.kafka.cluster import KafkaCluster
+from lake.schemas.tables import BROKERS, COLLECTIONS, PARTITIONS
+from lake.storage.store import Lake
 from tests.selection import exhaustive
 from tests.support import Names, eventually
 
@@ -34,8 +34,8 @@ from datetime import UTC, datetime
 from itertools import count
 import polars as pl
 from config.settings import LakeSettings
-from lake.store import Lake
-from lake.tables import PARTITIONS
+from lake.storage.store import Lake
+from lake.schemas.tables import PARTITIONS
 
 lake = Lake(LakeSettings(uri=sys.argv[1]))
 for number in count():

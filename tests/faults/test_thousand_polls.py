@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.cluster import KafkaCluster
+from demo.kafka.cluster import KafkaCluster
 from tests.kafka.collecting import Poller, polling
 from tests.selection import exhaustive
 from tests.support import Names

@@ -10,11 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from collectors.exchange import Exchange
 from collectors.kafka.source import KafkaSource
-from collectors.source import SectionResult
+from collectors.source.model import SectionResult
+from collectors.source.shared_state import Exchange
 from config.settings import ClusterSettings
-from demo.cluster import KafkaCluster
+from demo.kafka.cluster import KafkaCluster
 
 
 @dataclass

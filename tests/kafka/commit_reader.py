@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from demo.cluster import KafkaCluster
+from demo.kafka.cluster import KafkaCluster
 
 TOPIC = "__consumer_offsets"
 Key = tuple[str, str, int]

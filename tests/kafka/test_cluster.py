@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from demo.cluster import KafkaCluster
 from demo.errors import ClusterError
+from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
 from runtime.processes import free_ports
 from tests.support import Names, eventually
@@ -207,7 +207,7 @@ def test_nothing_outlives_a_killed_parent(kafka_cluster: KafkaCluster, tmp_path:
         f"""
         import sys, time
         from pathlib import Path
-        from demo.cluster import KafkaCluster
+        from demo.kafka.cluster import KafkaCluster
         cluster = KafkaCluster(Path({str(tmp_path / "orphan")!r}), 1, 96)
         cluster.start()
         cluster.freeze(1)

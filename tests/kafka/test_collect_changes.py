@@ -13,7 +13,7 @@ from kafka.protocol.consumer import OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
 from collectors.kafka.sections.group_offsets import NEVER_COMMITTED
-from demo.cluster import KafkaCluster
+from demo.kafka.cluster import KafkaCluster
 from tests.kafka.collecting import Poller, polling
 from tests.support import Names, eventually
 
@@ -166,8 +166,8 @@ def test_brokers_that_take_one_group_a_request(
             options["min_version"] = options["max_version"] = 99
         return FindCoordinatorRequest(**options)
 
-    monkeypatch.setattr("collectors.kafka.groupcommits._offset_fetch", unknown_version)
-    monkeypatch.setattr("collectors.kafka.groups.FindCoordinatorRequest", unknown_lookup)
+    monkeypatch.setattr("collectors.kafka.groups.committed_offsets._offset_fetch", unknown_version)
+    monkeypatch.setattr("collectors.kafka.groups.read.FindCoordinatorRequest", unknown_lookup)
     gone = groups.pop()
     names.admin.delete_consumer_groups([gone])[gone].result(timeout=20)
     after = poller.poll()

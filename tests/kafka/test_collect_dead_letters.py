@@ -13,13 +13,13 @@ from kafka.protocol.producer import ProduceRequest
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from collectors.errors import CollectorError
-from collectors.exchange import Sink
-from collectors.kafka.batched import read_metadata
-from collectors.kafka.clients import validate
+from collectors.kafka.cluster.metadata import read_metadata
+from collectors.kafka.protocol.broker_requests import Deadline, Wire
+from collectors.kafka.protocol.librdkafka import validate
 from collectors.kafka.sections.dead_letters import NO_REDRIVE_GROUP
-from collectors.kafka.wire import Deadline, Wire
+from collectors.source.shared_state import Sink
 from config.settings import ClusterSettings
-from demo.cluster import KafkaCluster
+from demo.kafka.cluster import KafkaCluster
 from demo.workload.headers import Headers, Origin, connect_headers, spring_headers
 from tests.kafka.collecting import polling
 from tests.support import Names

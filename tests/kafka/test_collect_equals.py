@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from demo.cluster import KafkaCluster
+from demo.kafka.cluster import KafkaCluster
 from demo.workload.service import Workload
 
 ROOT = Path(__file__).parents[2]

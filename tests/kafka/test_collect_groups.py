@@ -17,10 +17,10 @@ from confluent_kafka.admin import (
 )
 from kafka.protocol.metadata import FindCoordinatorRequest
 
-from collectors.kafka.connection import Connection
-from collectors.kafka.groupcommits import NOT_INITIALISED
-from collectors.kafka.properties import Security
-from demo.cluster import KafkaCluster
+from collectors.kafka.groups.committed_offsets import NOT_INITIALISED
+from collectors.kafka.protocol.connection import Connection
+from collectors.kafka.protocol.properties import Security
+from demo.kafka.cluster import KafkaCluster
 from tests.kafka.collecting import Poll, Poller, polling
 from tests.kafka.messages import StreamsGroupHeartbeatRequest
 from tests.support import Names, eventually

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from pydantic import SecretStr
 
-from demo.cluster import KafkaCluster
+from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
 from runtime.processes import free_ports
 from tests.kafka.collecting import Poll, Poller, polling

@@ -15,9 +15,9 @@ import polars as pl
 import pytest
 
 from config.settings import LakeSettings
-from demo.cluster import KafkaCluster
-from lake.store import Lake
-from lake.tables import BROKERS, COLLECTIONS, GROUP_OFFSETS, PARTITIONS, TOPICS
+from demo.kafka.cluster import KafkaCluster
+from lake.schemas.tables import BROKERS, COLLECTIONS, GROUP_OFFSETS, PARTITIONS, TOPICS
+from lake.storage.store import Lake
 from tests.support import Names, eventually
 
 ROOT = Path(__file__).parents[2]

@@ -31,7 +31,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509.oid import NameOID
 from pydantic import SecretStr
 
-from demo.cluster import KafkaCluster
+from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
 from runtime.processes import free_ports
 from tests.kafka.collecting import polling

@@ -13,17 +13,17 @@ from confluent_kafka import Consumer, KafkaException, Producer, ShareConsumer, T
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from kafka.protocol.consumer import FetchRequest
 
-from collectors.kafka.batched import read_metadata
-from collectors.kafka.commits.log import CommitLog
-from collectors.kafka.commits.partition import PartitionCommits
-from collectors.kafka.properties import Security
-from collectors.kafka.wire import Deadline, Wire
-from demo.cluster import KafkaCluster
+from collectors.kafka.cluster.metadata import read_metadata
+from collectors.kafka.commit_log.follower import CommitLog
+from collectors.kafka.commit_log.partition import PartitionCommits
+from collectors.kafka.protocol.broker_requests import Deadline, Wire
+from collectors.kafka.protocol.properties import Security
+from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
 from tests.kafka.collecting import polling
 from tests.kafka.commit_reader import TOPIC, Last, last_commits
 from tests.support import Names, eventually
-from tests.unit.collectors.kafka.commits import building as build
+from tests.unit.collectors.kafka.commit_log import building as build
 
 PARTITIONS = 4
 SNAPPY = "2"
@@ -260,7 +260,7 @@ def test_batches_that_the_broker_compressed(here: Names, broker: KafkaCluster, c
 def test_brokers_that_know_older_fetches(
     here: Names, broker: KafkaCluster, version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("collectors.kafka.requests._NEWEST", version)
+    monkeypatch.setattr("collectors.kafka.protocol.fetch_requests._NEWEST", version)
     topic, group = here.topic("orders", partitions=1), here.group("billing")
     here.commit(group, topic, {0: version})
     with closing(follower(broker)) as log:

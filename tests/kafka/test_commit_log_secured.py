@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from collectors.kafka.commits import log as module
-from collectors.kafka.commits.log import NEEDS, TOPIC
+from collectors.kafka.commit_log import follower as module
+from collectors.kafka.commit_log.follower import NEEDS, TOPIC
 from tests.kafka.collecting import polling
 from tests.kafka.commit_reader import last_commits
 from tests.kafka.test_collect_secured import (

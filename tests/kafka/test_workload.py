@@ -14,7 +14,7 @@ from confluent_kafka.admin import OffsetSpec
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError as KafkaPythonError
 
-from demo.cluster import KafkaCluster
+from demo.kafka.cluster import KafkaCluster
 from demo.workload.catalogue import CATALOGUE, ORDERS_DEAD, WAREHOUSE_DEAD
 from demo.workload.service import Workload
 from tests.kafka.collecting import Poller, polling

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.servers.rabbit import Running, rabbit
+from tests.servers.rabbitmq.server import Running, rabbit
 
 
 @pytest.fixture(scope="session")

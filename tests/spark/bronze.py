@@ -14,9 +14,8 @@ from typing import Any
 
 import polars as pl
 
-from lake.schema import Table
-from lake.store import Lake
-from lake.tables import (
+from lake.schemas.model import Table
+from lake.schemas.tables import (
     BROKERS,
     COLLECTIONS,
     DEAD_LETTERS,
@@ -24,6 +23,7 @@ from lake.tables import (
     GROUPS,
     PARTITIONS,
 )
+from lake.storage.store import Lake
 
 START = datetime(2026, 1, 5, 23, 57, 0, tzinfo=UTC)
 """Three minutes before a day ends, so that a few polls cross a minute, an hour and a day."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lake.schema import Table
-from lake.store import Lake
-from lake.tables import (
+from lake.schemas.model import Table
+from lake.schemas.tables import (
     CLUSTER_HISTORY,
     DEAD_LETTER_HISTORY,
     GROUP_HISTORY,
     GROUP_PARTITION_HISTORY,
     TOPIC_HISTORY,
 )
+from lake.storage.store import Lake
 from tests.spark.bronze import SOURCES, Rows
 from tests.spark.oracle import history
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from config.settings import ClusterSettings, LakeSettings, Settings, SparkSettings
-from lake.store import Lake
+from lake.storage.store import Lake
 from spark_metrics.session import spark_session
 
 NEVER_TOO_LATE = 1e9

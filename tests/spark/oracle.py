@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from lake.tables import TABLES
+from lake.schemas.tables import TABLES
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]

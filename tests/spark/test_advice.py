@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from config.scaling import ScalingSettings
 from config.settings import Settings
-from lake.schema import Table
-from lake.store import Lake, conform
-from lake.tables import (
+from lake.change_encoding.compact import Thinning
+from lake.schemas.model import Table
+from lake.schemas.tables import (
     ADVICE_STATE,
     CAPACITY,
     CONNECTORS,
@@ -23,7 +23,7 @@ from lake.tables import (
     QUEUES,
     RECOMMENDATIONS,
 )
-from lake.thinning import Thinning
+from lake.storage.store import Lake, conform
 from spark_metrics.derived.advice import recommend
 from spark_metrics.derived.job import DerivedJob
 from spark_metrics.derived.tables import DerivedTables

@@ -13,13 +13,13 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
-from bench.standalone import Standalone
+from bench.support.spark_cluster import Standalone
 from config.settings import LakeSettings
 from lake.errors import LakeError
-from lake.store import Lake
-from lake.tables import JOBS
+from lake.schemas.tables import JOBS
+from lake.storage.store import Lake
 from runtime.java import Java
-from tests.servers.s3 import KEY, SECRET, S3Server
+from tests.servers.s3.server import KEY, SECRET, S3Server
 from tests.spark import bronze
 from tests.spark.comparing import assert_recomputed
 from tests.spark.pasts import eventful

@@ -9,9 +9,8 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
-from lake.schema import Table
-from lake.store import Lake
-from lake.tables import (
+from lake.schemas.model import Table
+from lake.schemas.tables import (
     CAPACITY,
     CHANGES,
     CONTRIBUTORS,
@@ -27,6 +26,7 @@ from lake.tables import (
     SKEW,
     TOPIC_HISTORY,
 )
+from lake.storage.store import Lake
 from spark_metrics.derived.job import DerivedJob
 from spark_metrics.maintain import Upkeep
 

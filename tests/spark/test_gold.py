@@ -14,9 +14,9 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
-from lake.grain import Grain
-from lake.store import Lake, conform
-from lake.tables import GROUP_HISTORY
+from lake.schemas.grain import Grain
+from lake.schemas.tables import GROUP_HISTORY
+from lake.storage.store import Lake, conform
 from spark_metrics.commits import commit
 from spark_metrics.errors import HistoryError
 from spark_metrics.files import TableFiles

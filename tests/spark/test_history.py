@@ -10,10 +10,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 from config.settings import ClusterSettings, Settings, SparkSettings
+from lake.change_encoding.compact import Thinning
 from lake.errors import LakeError
-from lake.store import Lake
-from lake.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUP_PARTITION_HISTORY, JOBS, PARTITIONS
-from lake.thinning import Thinning
+from lake.schemas.tables import (
+    GROUP_HISTORY,
+    GROUP_OFFSETS,
+    GROUP_PARTITION_HISTORY,
+    JOBS,
+    PARTITIONS,
+)
+from lake.storage.store import Lake
 from spark_metrics.backfill import backfill
 from spark_metrics.errors import HistoryError
 from spark_metrics.progress import Journal

@@ -10,16 +10,16 @@ from pyspark.sql import SparkSession
 
 from config.settings import Settings
 from config.storage import RetentionSettings
-from lake.maintenance import maintain
-from lake.store import Lake
-from lake.tables import (
+from lake.maintenance.run import maintain
+from lake.schemas.tables import (
     GROUP_HISTORY,
     GROUP_OFFSETS,
     GROUP_PARTITION_HISTORY,
     JOBS,
     TOPIC_HISTORY,
 )
-from lake.upkeep import Upkept
+from lake.storage.store import Lake
+from lake.storage.table_maintenance import Upkept
 from spark_metrics.maintain import Upkeep
 from spark_metrics.streaming import HistoryJob
 from tests.spark import bronze

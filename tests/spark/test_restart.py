@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lake.store import Lake
-from lake.tables import GROUP_PARTITION_HISTORY, JOBS
+from lake.schemas.tables import GROUP_PARTITION_HISTORY, JOBS
+from lake.storage.store import Lake
 from tests.selection import exhaustive
 from tests.spark import bronze
 from tests.spark.comparing import assert_recomputed

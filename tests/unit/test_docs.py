@@ -13,12 +13,12 @@ import yaml
 from pydantic import BaseModel
 from typer.testing import CliRunner
 
-from alerting.rulefile import load_rules
-from alerting.ruletests import run_tests
+from alerting.rules.rule_file import load_rules
+from alerting.tools.rule_tests import run_tests
 from config.load import load
 from config.settings import ClusterSettings, Settings
-from lake.current import CURRENT_TABLES
-from lake.tables import TABLES
+from lake.schemas.current import CURRENT_TABLES
+from lake.schemas.tables import TABLES
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

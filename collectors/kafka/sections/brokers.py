@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from collectors.errors import CollectorError
-from collectors.kafka.brokerreads import LogDirectories
-from collectors.kafka.view import View
+from collectors.kafka.cluster.broker_reads import LogDirectories
+from collectors.kafka.poll.reads import View
 from config.settings import ClusterSettings
-from lake.tables import BROKERS
+from lake.schemas.tables import BROKERS
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 

@@ -8,10 +8,10 @@ from datetime import datetime
 import polars as pl
 
 from collectors.errors import CollectorError
-from collectors.kafka.changes import Seen, TopicSeen, backward_ends, compare
-from collectors.kafka.view import View
+from collectors.kafka.cluster.changes import Seen, TopicSeen, backward_ends, compare
+from collectors.kafka.poll.reads import View
 from config.settings import ClusterSettings
-from lake.tables import CLUSTER_EVENTS
+from lake.schemas.tables import CLUSTER_EVENTS
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 

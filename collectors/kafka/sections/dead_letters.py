@@ -9,14 +9,14 @@ from typing import Any
 import polars as pl
 
 from collectors.errors import CollectorError
-from collectors.kafka.changes import arrival_ratio, arrivals_by_topic
-from collectors.kafka.deadletters import origin_by_name
-from collectors.kafka.memory import Sampled
-from collectors.kafka.sampler import Sample, Span, sample
-from collectors.kafka.view import View
-from collectors.kafka.wire import Deadline
+from collectors.kafka.cluster.changes import arrival_ratio, arrivals_by_topic
+from collectors.kafka.dead_letters.detection import origin_by_name
+from collectors.kafka.dead_letters.header_samples import Sample, Span, sample
+from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.state import Sampled
+from collectors.kafka.protocol.broker_requests import Deadline
 from config.settings import ClusterSettings
-from lake.tables import DEAD_LETTERS
+from lake.schemas.tables import DEAD_LETTERS
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 _SOURCE = "kafka"

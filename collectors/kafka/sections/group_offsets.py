@@ -7,13 +7,13 @@ from datetime import datetime
 import polars as pl
 
 from collectors.errors import CollectorError
-from collectors.kafka.batched import OFFSETS_SCHEMA
-from collectors.kafka.commits.columns import with_commits
-from collectors.kafka.groupcommits import NOT_INITIALISED
-from collectors.kafka.grouptypes import Groups
-from collectors.kafka.subscriptions import with_subscriptions
-from collectors.kafka.timelag import time_lags
-from collectors.kafka.view import View
+from collectors.kafka.cluster.metadata import OFFSETS_SCHEMA
+from collectors.kafka.groups.committed_offsets import NOT_INITIALISED
+from collectors.kafka.groups.model import Groups
+from collectors.kafka.groups.subscriptions import with_subscriptions
+from collectors.kafka.poll.reads import View
+from collectors.kafka.sections.commit_columns import with_commits
+from collectors.kafka.sections.time_lag import time_lags
 from config.settings import ClusterSettings
 
 NEVER_COMMITTED = "nothing was ever committed"

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import polars as pl
 
-from collectors.kafka.kinds import group_kind, streams_applications
-from collectors.kafka.view import View
+from collectors.kafka.cluster.kinds import group_kind, streams_applications
+from collectors.kafka.poll.reads import View
 from config.settings import ClusterSettings
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from collectors.kafka.view import View
+from collectors.kafka.poll.reads import View
 from config.settings import ClusterSettings
-from lake.tables import LOG_DIRECTORIES
+from lake.schemas.tables import LOG_DIRECTORIES
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 

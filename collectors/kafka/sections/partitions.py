@@ -7,7 +7,7 @@ from datetime import datetime
 import polars as pl
 
 from collectors.errors import CollectorError
-from collectors.kafka.view import View
+from collectors.kafka.poll.reads import View
 from config.settings import ClusterSettings
 
 _KEY = ["topic", "partition"]

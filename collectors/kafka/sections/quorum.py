@@ -8,9 +8,9 @@ from datetime import datetime
 import polars as pl
 
 from collectors.errors import CollectorError, UnsupportedError
-from collectors.kafka.view import View
+from collectors.kafka.poll.reads import View
 from config.settings import ClusterSettings
-from lake.tables import QUORUM
+from lake.schemas.tables import QUORUM
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 

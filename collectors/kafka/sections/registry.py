@@ -5,7 +5,7 @@ A new section is a module with ``collect`` and a line here.
 
 from __future__ import annotations
 
-from collectors.collector import Collector
+from collectors.kafka.poll.reads import View
 from collectors.kafka.sections import (
     brokers,
     cluster_events,
@@ -17,7 +17,7 @@ from collectors.kafka.sections import (
     quorum,
     topics,
 )
-from collectors.kafka.view import View
+from collectors.source.section import Collector
 from config.settings import ClusterSettings
 
 SECTIONS: dict[str, Collector[View, ClusterSettings]] = {

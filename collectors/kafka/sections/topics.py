@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from collectors.kafka.kinds import hono_topic, mirror_aliases, topic_kind
-from collectors.kafka.memory import TopicConfig
-from collectors.kafka.view import View
+from collectors.kafka.cluster.kinds import hono_topic, mirror_aliases, topic_kind
+from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.state import TopicConfig
 from config.settings import ClusterSettings
-from lake.tables import TOPICS, WRITTEN_EVERY_SECONDS
+from lake.schemas.tables import TOPICS, WRITTEN_EVERY_SECONDS
 
 _VALUE_LENGTH = 256
 

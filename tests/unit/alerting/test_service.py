@@ -15,14 +15,14 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from alerting.__main__ import app
-from alerting.defaults import DEFAULT_RULES
 from alerting.errors import StoreError
-from alerting.rules import Rule
+from alerting.notify.store import AlertStore
+from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.model import Rule
 from alerting.service import SERVICE, AlertingService
-from alerting.store import AlertStore
 from config.load import load
-from lake.store import Lake
-from lake.tables import BROKERS, COLLECTIONS
+from lake.schemas.tables import BROKERS, COLLECTIONS
+from lake.storage.store import Lake
 
 Start = Callable[[], AlertingService]
 

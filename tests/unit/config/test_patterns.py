@@ -8,14 +8,14 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from alerting.matching import parse_matcher
-from alerting.rules import matches
-from app.format import escape
+from alerting.rules.matchers import parse_matcher
+from alerting.rules.model import matches
+from app.style.format import escape
 from collectors.connect.answers import read_connectors
 from collectors.ditto.answers import redacted
-from collectors.kafka.deadletters import find_dead_letters
-from collectors.kafka.grouptypes import SUBSCRIPTIONS_SCHEMA
-from collectors.kafka.subscriptions import with_subscriptions
+from collectors.kafka.dead_letters.detection import find_dead_letters
+from collectors.kafka.groups.model import SUBSCRIPTIONS_SCHEMA
+from collectors.kafka.groups.subscriptions import with_subscriptions
 from config.parts import Selection
 from config.patterns import PatternError, check_pattern, matches_part, matches_whole
 from config.scaling import ScalingSettings

@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from alerting.checks import CHECKS
-from alerting.defaults import DEFAULT_RULES
-from alerting.rulefile import parse_duration
+from alerting.checks.registry import CHECKS
+from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.rule_file import parse_duration
 
 FILE = Path("deploy/prometheus/headroom-rules.yaml")
 WRITTEN: dict[str, dict[str, Any]] = {

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from lake.store import conform
-from lake.tables import GROUP_HISTORY
+from lake.schemas.tables import GROUP_HISTORY
+from lake.storage.store import conform
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "history.md"
 AT = datetime(2026, 11, 20, 10, tzinfo=UTC)

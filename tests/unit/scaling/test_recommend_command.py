@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from config.load import load
-from lake.store import Lake
+from lake.storage.store import Lake
 from scaling.__main__ import app
 from tests.late_group import write_late_group
 

@@ -11,7 +11,11 @@ def test_the_modules_of_the_archive_can_be_imported_elsewhere(tmp_path: Path) ->
     path = tmp_path / "code.zip"
     path.write_bytes(archive())
     found = subprocess.run(
-        [sys.executable, "-c", "import lake.store, spark_metrics.stretch as s; print(s.__file__)"],
+        [
+            sys.executable,
+            "-c",
+            "import lake.storage.store, spark_metrics.stretch as s; print(s.__file__)",
+        ],
         cwd=tmp_path,
         env={"PYTHONPATH": str(path)},
         capture_output=True,

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from config.settings import LakeSettings
-from lake.schema import Table
-from lake.store import Lake
-from lake.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
-from lake.thinning import Thinning
+from lake.change_encoding.compact import Thinning
+from lake.schemas.model import Table
+from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
+from lake.storage.store import Lake
 from spark_metrics.bronze import BronzeTable
 from spark_metrics.derived.of_groups import Source
 from spark_metrics.sampling import Reader

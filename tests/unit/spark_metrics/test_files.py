@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from config.settings import LakeSettings
-from lake.store import Lake
-from lake.tables import BROKERS, GROUPS
+from lake.schemas.tables import BROKERS, GROUPS
+from lake.storage.store import Lake
 from spark_metrics.bronze import BronzeTable
 from spark_metrics.errors import HistoryError
 from spark_metrics.files import for_spark

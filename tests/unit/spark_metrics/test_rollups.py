@@ -12,11 +12,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from lake.grain import Grain
-from lake.schema import Table
-from lake.store import conform
-from lake.tables import CLUSTER_HISTORY, GROUP_HISTORY
-from lake.thinning import Thinning
+from lake.change_encoding.compact import Thinning
+from lake.schemas.grain import Grain
+from lake.schemas.model import Table
+from lake.schemas.tables import CLUSTER_HISTORY, GROUP_HISTORY
+from lake.storage.store import conform
 from spark_metrics.errors import HistoryError
 from spark_metrics.history import (
     CLUSTER_PARTS,

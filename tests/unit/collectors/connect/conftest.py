@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from collectors.connect.source import connect_sources
-from collectors.exchange import Exchange
+from collectors.source.shared_state import Exchange
 from config.settings import Settings
 from tests.unit.collectors.connect.fakeconnect import FakeConnect, fake_connect
 from tests.unit.collectors.connect.polling import Source

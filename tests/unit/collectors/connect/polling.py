@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from collectors.connect.client import ConnectClient
-from collectors.httpsource import HttpSource
-from collectors.source import SectionResult
-from config.neighbours import ConnectSettings
+from collectors.source.http_source import HttpSource
+from collectors.source.model import SectionResult
+from config.integrations import ConnectSettings
 from tests.unit.collectors.connect.fakeconnect import MIRROR_SOURCE, Answer, entry, says
 
 Source = HttpSource[ConnectClient, ConnectSettings]

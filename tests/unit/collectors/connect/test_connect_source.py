@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from collectors.connect.answers import NO_STATUS
-from collectors.exchange import Exchange, Sink
-from collectors.samples import Stamp, rows_of
-from collectors.service import Service
+from collectors.service.polling import Service
+from collectors.service.rows import Stamp, rows_of
+from collectors.source.shared_state import Exchange, Sink
 from config.settings import LakeSettings
-from lake.store import Lake
-from lake.tables import COLLECTIONS, CONNECTORS
+from lake.schemas.tables import COLLECTIONS, CONNECTORS
+from lake.storage.store import Lake
 from runtime.processes import free_ports
 from tests.support import eventually
 from tests.unit.collectors.connect.fakeconnect import (

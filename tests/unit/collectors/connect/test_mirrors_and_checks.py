@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from collectors.connect.comparison import NO_PARTITION
-from collectors.exchange import Exchange
-from collectors.source import Check
+from collectors.source.model import Check
+from collectors.source.shared_state import Exchange
 from tests.unit.collectors.connect.fakeconnect import FakeConnect, entry, says
 from tests.unit.collectors.connect.polling import Source, ends, mirror, offsets, poll, rows
 

@@ -9,9 +9,9 @@ import pytest
 from pydantic import SecretStr
 
 from collectors.ditto.source import DittoSource
-from collectors.exchange import Exchange
-from collectors.source import SectionResult
-from config.neighbours import DittoSettings
+from collectors.source.model import SectionResult
+from collectors.source.shared_state import Exchange
+from config.integrations import DittoSettings
 from tests.unit.collectors.ditto.answering import Answering, Reply, Request, answering, seconds_of
 from tests.unit.collectors.ditto.fakeditto import IN_THE_URI, PASSWORD, USER, FakeDitto
 

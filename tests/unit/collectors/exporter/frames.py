@@ -11,10 +11,10 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from collectors.exporter.page import Page
-from collectors.exporter.snapshot import Snapshots
-from collectors.source import SectionResult, Status
+from collectors.service.snapshot import Snapshots
+from collectors.source.model import SectionResult, Status
 from config.settings import ExporterSettings
-from lake.tables import TABLES
+from lake.schemas.tables import TABLES
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

@@ -4,8 +4,8 @@ from prometheus_client import generate_latest
 
 from collectors.exporter.health import unready
 from collectors.exporter.live import live_registry
-from collectors.exporter.snapshot import POLL, Snapshots
-from collectors.writer import WriterState
+from collectors.service.snapshot import POLL, Snapshots
+from collectors.service.writer import WriterState
 from tests.unit.collectors.exporter.frames import (
     NOW,
     Clock,

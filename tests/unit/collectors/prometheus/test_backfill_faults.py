@@ -15,8 +15,8 @@ from collectors.prometheus import backfill as module
 from collectors.prometheus.backfill import Backfill, windows
 from collectors.prometheus.command import DONE, FAILED, backfill_command
 from config.settings import Settings
-from lake.store import Lake
-from lake.tables import GROUP_OFFSETS
+from lake.schemas.tables import GROUP_OFFSETS
+from lake.storage.store import Lake
 from tests.unit.collectors.ditto.answering import Answering, Reply, Request, answering, seconds_of
 
 START = datetime(2026, 11, 20, 0, 0, tzinfo=UTC)

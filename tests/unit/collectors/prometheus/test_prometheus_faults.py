@@ -11,8 +11,8 @@ import pytest
 from pydantic import SecretStr
 
 from collectors.prometheus.source import PrometheusSource
-from collectors.source import SectionResult
-from config.neighbours import PrometheusSettings
+from collectors.source.model import SectionResult
+from config.integrations import PrometheusSettings
 from tests.unit.collectors.ditto.answering import Answering, Reply, Request, answering, seconds_of
 
 INTERVAL_SECONDS = 3.0

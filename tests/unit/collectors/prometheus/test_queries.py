@@ -5,7 +5,7 @@ import pytest
 from collectors.prometheus.client import Series, selector
 from collectors.prometheus.metrics import METRICS
 from collectors.prometheus.queries import LONGEST_QUERY, Value, queries, values
-from config.neighbours import PrometheusSettings
+from config.integrations import PrometheusSettings
 
 SETTINGS = PrometheusSettings(
     name="mon", url="http://prometheus:9090", labels={"job": "kafka"}, disk_labels={"job": "node"}

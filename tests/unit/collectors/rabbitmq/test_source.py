@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from collectors.httpsource import HttpSource
 from collectors.rabbitmq.checks import check
 from collectors.rabbitmq.client import RabbitClient
 from collectors.rabbitmq.source import SECTIONS
-from collectors.source import SectionResult
-from config.neighbours import RabbitMQSettings
+from collectors.source.http_source import HttpSource
+from collectors.source.model import SectionResult
+from config.integrations import RabbitMQSettings
 from tests.unit.collectors.rabbitmq.management import Answer, Management, serve
 
 NOT_AUTHORISED = {"error": "not_authorised", "reason": "User not authorised to access virtual host"}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.forecasts import Score, generated, score
+from bench.cases.forecasts import Score, generated, score
 from spark_metrics.derived.forecast import LEVELS, forecast
 from spark_metrics.derived.series import DAY, WEEK, Floats
 

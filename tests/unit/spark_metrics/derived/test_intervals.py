@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from lake.tables import GROUP_OFFSETS, GROUPS
-from scaling.intervals import Intervals, saturated
+from lake.schemas.tables import GROUP_OFFSETS, GROUPS
+from scaling.facts.intervals import Intervals, saturated
 from spark_metrics.derived.intervals import NEEDED, gains, member_intervals
 
 START = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)

@@ -1,0 +1,211 @@
+"""What checks see of brokers, replication and transactions: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+import polars as pl
+
+from alerting.checks.model import CheckInput, Observation
+from alerting.inputs.facts import is_missing, since_when
+from alerting.inputs.frames import unix
+from alerting.status.phrases import duration, plural, short
+from lake.replication import with_replication
+from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITIONS
+
+
+def broker_missing(given: CheckInput) -> Iterable[Observation]:
+    """Return the brokers that are gone."""
+    newest, rows = given.frames.newest(BROKERS), given.frames.rows(BROKERS)
+    left = newest.filter(pl.col("is_alive").eq(True)).height
+    for row in newest.sort("broker_id").iter_rows(named=True):
+        number, is_alive = row["broker_id"], row["is_alive"]
+        if is_alive:
+            continue
+        since = since_when(rows.filter(pl.col("broker_id") == number), is_missing)
+        yield Observation(
+            check="broker_missing",
+            labels=given.labels(broker=str(number)),
+            value=None if is_alive is None else 1.0,
+            what=f"Broker {number} is missing",
+            detail=f"{left} of {plural(newest.height, 'broker')} are left.",
+            since=unix(since) or given.frames.now,
+            cause="It crashed, was shut down, or lost its network.",
+            step="Find out why it went and start it again; do not restart another broker before "
+            "the partitions are in sync.",
+            page="brokers",
+        )
+
+
+def no_controller(given: CheckInput) -> Iterable[Observation]:
+    """Return whether no controller is active."""
+    controller = given.frames.newest(BROKERS)["is_controller"]
+    if controller.is_empty() or controller.any():
+        return
+    yield Observation(
+        check="no_controller",
+        labels=given.labels(),
+        value=None if controller.null_count() else 1.0,
+        what="No active controller",
+        detail="No leader can be elected and no topic changed.",
+        cause="The controllers' quorum has lost its majority.",
+        step="Look at the controllers' quorum: more than half of the voters must run.",
+        page="brokers",
+    )
+
+
+def _replication(
+    given: CheckInput, *, check: str, column: str, words: str, detail: str, cause: str, step: str
+) -> Iterable[Observation]:
+    newest = given.partitions
+    bad = newest.filter(pl.col(column))
+    unknown = set(newest.filter(pl.col(column).is_null())["topic"])
+    topics = bad["topic"].unique()
+    history = with_replication(
+        given.frames.rows(PARTITIONS).filter(pl.col("topic").is_in(topics.implode()))
+    )
+    for (topic,), rows in bad.group_by("topic", maintain_order=True):
+        listed = ", ".join(str(number) for number in sorted(rows["partition"])[:8])
+        more = "" if rows.height <= 8 else " …"
+        since = since_when(history.filter(pl.col("topic") == topic), pl.col(column))
+        yield Observation(
+            check=check,
+            labels=given.labels(topic=str(topic)),
+            value=float(rows.height),
+            may_be_worse=topic in unknown,
+            what=f"{plural(rows.height, 'partition')} of {topic} {words}",
+            detail=f"{detail} Partitions {listed}{more}.",
+            since=unix(since),
+            cause=cause,
+            step=step,
+            page="topic",
+        )
+    for name in sorted(unknown.difference(topics)):
+        yield Observation(check=check, labels=given.labels(topic=name), value=None)
+
+
+partitions_offline = partial(
+    _replication,
+    check="partitions_offline",
+    column="is_offline",
+    words="offline",
+    detail="Without a leader they can be neither read nor written.",
+    cause="All their replicas, or all that were in sync, are gone.",
+    step="Start the brokers that hold their replicas.",
+)
+under_min_isr = partial(
+    _replication,
+    check="under_min_isr",
+    column="is_under_min_isr",
+    words="under min ISR",
+    detail="Producers with acks=all are refused.",
+    cause="A broker is gone or too slow to stay in sync.",
+    step="Bring the missing replicas back into sync.",
+)
+under_replicated = partial(
+    _replication,
+    check="under_replicated",
+    column="is_under_replicated",
+    words="under-replicated",
+    detail="Fewer copies are in sync than there should be.",
+    cause="A broker is gone, was restarted, or is too slow to stay in sync.",
+    step="Look for a slow or restarted broker; wait for the replicas to catch up.",
+)
+
+
+def leader_imbalance(given: CheckInput) -> Iterable[Observation]:
+    """Return how many partitions are not led by their preferred broker."""
+    newest = given.partitions
+    led = newest.filter(pl.col("leader").is_not_null() & pl.col("preferred_leader").is_not_null())
+    away = led.filter(pl.col("leader") != pl.col("preferred_leader")).height
+    ratio = away / led.height if led.height else None
+    if newest.is_empty():
+        return
+    yield Observation(
+        check="leader_imbalance",
+        labels=given.labels(),
+        value=ratio,
+        may_be_worse=newest["preferred_leader"].null_count() > 0,
+        what=f"{plural(away, 'partition')} not led by their preferred broker",
+        detail=f"That is {ratio or 0.0:.0%} of all: some brokers do more than their share.",
+        cause="Brokers were restarted and leadership has not moved back.",
+        step="Run kafka-leader-election.sh --election-type preferred --all-topic-partitions.",
+        page="brokers",
+    )
+
+
+def disk_free(given: CheckInput) -> Iterable[Observation]:
+    """Return how much of each broker's disks is free; unknown of a broker that is missing."""
+    for row in given.frames.newest(BROKERS).iter_rows(named=True):
+        labels = given.labels(broker=str(row["broker_id"]))
+        total, free = row["disk_total_bytes"], row["disk_free_bytes"]
+        if row["is_alive"] is False or not total or free is None:
+            yield Observation(check="disk_free", labels=labels, value=None)
+            continue
+        yield Observation(
+            check="disk_free",
+            labels=labels,
+            value=free / total,
+            what=f"The disks of broker {row['broker_id']} are {1 - free / total:.0%} full",
+            detail=f"{short(free)}B of {short(total)}B are free; a full disk stops the broker.",
+            cause="More is written than retention deletes.",
+            step="Shorten the retention of the largest topics, add disk, or move partitions away.",
+            page="brokers",
+        )
+
+
+def log_directory_offline(given: CheckInput) -> Iterable[Observation]:
+    """Return the log directories that failed; unknown are those of a broker that does not tell."""
+    directories = given.frames.newest(LOG_DIRECTORIES)
+    for row in directories.drop_nulls("path").iter_rows(named=True):
+        is_unknown = row["is_offline"] is None or (row["unknown_reason"] and not row["is_offline"])
+        if not row["is_offline"] and not is_unknown:
+            continue
+        yield Observation(
+            check="log_directory_offline",
+            labels=given.labels(broker=str(row["broker_id"]), path=row["path"]),
+            value=None if is_unknown else 1.0,
+            what=f"A log directory of broker {row['broker_id']} is offline",
+            detail=f"{row['path']}: its replicas cannot be read or written.",
+            cause="The disk failed or was unmounted.",
+            step="Replace the disk and restart the broker; its replicas are copied anew.",
+            page="brokers",
+        )
+    told = set(directories.drop_nulls("path")["broker_id"])
+    known = {*directories["broker_id"], *given.frames.newest(BROKERS)["broker_id"]}
+    for broker in sorted(known - told):
+        labels = given.labels(broker=str(broker))
+        yield Observation(check="log_directory_offline", labels=labels, value=None)
+
+
+def open_transaction(given: CheckInput) -> Iterable[Observation]:
+    """Return the age of each topic's oldest open transaction."""
+    held = pl.col("log_end") - pl.col("last_stable")
+    topics = (
+        given.frames.newest(GROUP_OFFSETS)
+        .group_by("topic")
+        .agg(
+            pl.col("open_since").min(), held.max().alias("held"), held.null_count().alias("unread")
+        )
+        .filter(pl.col("open_since").is_not_null() | (pl.col("unread") > 0))
+    )
+    for topic, open_since, waiting, unread in topics.iter_rows():
+        labels = given.labels(topic=topic)
+        if open_since is None:
+            yield Observation(check="open_transaction", labels=labels, value=None)
+            continue
+        age = max(0.0, given.frames.now - open_since.timestamp())
+        yield Observation(
+            check="open_transaction",
+            labels=labels,
+            value=age,
+            may_be_worse=unread > 0,
+            what=f"A transaction on {topic} has been open for {duration(age)}",
+            detail=f"{plural(waiting or 0, 'message')} wait behind it: readers of committed "
+            "records get none of them.",
+            since=open_since.timestamp(),
+            cause="A producer died inside a transaction, or holds one open.",
+            step="Find it with kafka-transactions.sh find-hanging, and abort it.",
+            page="topic",
+        )

@@ -1,0 +1,197 @@
+"""What checks see of consumer groups: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from alerting.checks.loss_deadline import next_loss, retentions_of
+from alerting.checks.model import CheckInput, Observation
+from alerting.inputs.windows import GroupKey
+from alerting.status.descriptions import GroupWords, group_words
+from alerting.status.model import GroupStatus, Status
+from alerting.status.phrases import duration, messages, plural
+
+_FINE = frozenset({Status.OK, Status.CATCHING_UP})
+
+
+def _status(given: CheckInput, *, check: str, status: Status) -> Iterable[Observation]:
+    """Return the groups that have a status, and those that may have it."""
+    for key, found in given.troubled.items():
+        if found.status is status and (found.is_lasting or status is not Status.FALLING_BEHIND):
+            yield Observation(
+                check=check,
+                labels=_labels(key),
+                value=_worth(found),
+                what=f"{key.group} {_words(given, key, found).verb}",
+                detail=found.reason,
+                since=found.since,
+                cause=_words(given, key, found).cause,
+                step=_words(given, key, found).step,
+                page="group",
+                status=status.value,
+                related=_related(found),
+            )
+        # A group that may only pass through a peak: no reason to begin, nor to end an alert.
+        elif found.status is status or (status is not Status.UNKNOWN and has_unknown(found)):
+            yield Observation(check=check, labels=_labels(key), value=None)
+
+
+FROM_STATUS: Mapping[str, Callable[[CheckInput], Iterable[Observation]]] = {
+    check: partial(_status, check=check, status=status)
+    for check, status in (
+        ("losing_data", Status.LOSING_DATA),
+        ("stopped", Status.STOPPED),
+        ("stalled", Status.STALLED),
+        ("falling_behind", Status.FALLING_BEHIND),
+        ("rewound", Status.REWOUND),
+        ("unknown", Status.UNKNOWN),
+    )
+}
+"""What sees the groups that have a status, by check."""
+
+
+def has_unknown(found: GroupStatus) -> bool:
+    """Tell whether a partition that counts is unknown: then its group may be worse than it looks.
+
+    One that is fine has none.
+    """
+    return found.status is Status.UNKNOWN or (
+        found.status not in _FINE
+        and any(
+            part.subscribed and part.decides and part.status is Status.UNKNOWN
+            for part in found.partitions
+        )
+    )
+
+
+def _worth(found: GroupStatus) -> float:
+    """Return the value of a status: messages, at least 1."""
+    numbers = found.numbers
+    if found.status is Status.UNKNOWN:
+        return 1.0
+    lost = found.status is Status.LOSING_DATA
+    return max(1.0, float((numbers.lost_messages if lost else numbers.lag) or 0))
+
+
+def _labels(key: GroupKey) -> dict[str, str]:
+    return {"cluster": key.cluster, "group": key.group}
+
+
+_NO_WORDS = GroupWords("", "", "See the group's page for what arrives and what is read.")
+
+
+def _words(given: CheckInput, key: GroupKey, found: GroupStatus) -> GroupWords:
+    if found.status is Status.FALLING_BEHIND and not found.is_lasting:
+        return _NO_WORDS
+    kind = given.groups.get(key.group, {}).get("kind")
+    return group_words(found.status, kind) or _NO_WORDS
+
+
+def _related(found: GroupStatus) -> dict[str, str]:
+    if found.status in _FINE:
+        return {}
+    topics = {part.topic for part in found.partitions if part.status is found.status}
+    return {"topic": ",".join(sorted(topics))}
+
+
+def time_lag(given: CheckInput) -> Iterable[Observation]:
+    """Return how far behind each group is."""
+    for key, found in given.statuses.items():
+        numbers = found.numbers
+        yield _of_lag(
+            given,
+            key,
+            found,
+            check="time_lag",
+            value=numbers.behind_seconds if numbers.lag else 0.0 if numbers.lag == 0 else None,
+            what=f"{key.group} is {duration(numbers.behind_seconds or 0.0)} behind",
+        )
+
+
+def lag(given: CheckInput) -> Iterable[Observation]:
+    """Return how many messages each group has not read."""
+    for key, found in given.statuses.items():
+        waiting = found.numbers.lag
+        yield _of_lag(
+            given,
+            key,
+            found,
+            check="lag",
+            value=None if waiting is None else float(waiting),
+            what=f"{messages(waiting or 0)} wait for {key.group}",
+        )
+
+
+def _of_lag(
+    given: CheckInput,
+    key: GroupKey,
+    found: GroupStatus,
+    *,
+    check: str,
+    value: float | None,
+    what: str,
+) -> Observation:
+    words = _words(given, key, found)
+    return Observation(
+        check=check,
+        labels=_labels(key),
+        value=value,
+        may_be_worse=has_unknown(found),
+        what=what,
+        detail=found.reason,
+        cause=words.cause,
+        step=words.step,
+        page="group",
+        status=found.status.value,
+        related=_related(found),
+    )
+
+
+def idle_consumers(given: CheckInput) -> Iterable[Observation]:
+    """Return the groups that have members without a partition."""
+    for key, found in given.statuses.items():
+        row = given.groups.get(key.group, {})
+        members, idle = row.get("members"), row.get("idle_members")
+        if members is None or idle is None:
+            yield Observation(check="idle_consumers", labels=_labels(key), value=None)
+        elif idle:
+            shared = plural(len(found.partitions), "partition")
+            yield Observation(
+                check="idle_consumers",
+                labels=_labels(key),
+                value=float(idle),
+                what=f"{key.group} has {plural(idle, 'idle consumer')}",
+                detail=f"{plural(members, 'member')} share {shared}.",
+                cause="There are more consumers than partitions.",
+                step=f"Run {members - idle} instead of {members}.",
+                page="group",
+            )
+
+
+def data_loss_deadline_near(given: CheckInput) -> Iterable[Observation]:
+    """Return when retention will reach the first message that a group has not read."""
+    retentions = retentions_of(given.frames)
+    for key, found in given.statuses.items():
+        loss = next_loss(found, retentions)
+        labels = _labels(key)
+        if loss.partition is not None and loss.seconds is not None:
+            part, left = loss.partition, loss.seconds
+            words = _words(given, key, found)
+            yield Observation(
+                check="data_loss_deadline",
+                labels=labels,
+                value=left,
+                may_be_worse=loss.is_unknown,
+                what=f"{key.group} will lose data in {duration(left)}",
+                detail=f"Retention reaches the oldest unread message of "
+                f"{part.topic}-{part.partition} in {duration(left)} at the present rates: "
+                f"{loss.reason}.",
+                cause=words.cause or "It is nearly as late as retention is long.",
+                step="Raise the topic's retention until the group has caught up.",
+                page="group",
+                status=found.status.value,
+                related=_related(found),
+            )
+        elif loss.is_unknown:
+            yield Observation(check="data_loss_deadline", labels=labels, value=None)

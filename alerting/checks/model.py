@@ -1,0 +1,155 @@
+"""What a check is: the tables that it looks at, and what it says of each thing in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import polars as pl
+
+from alerting.inputs.frames import Frames
+from alerting.inputs.sources import section_states
+from alerting.inputs.windows import GroupKey
+from alerting.status.model import GroupStatus, Status
+from lake.replication import with_replication
+from lake.schemas.model import Table
+from lake.schemas.tables import GROUPS, PARTITIONS, TOPICS
+
+Page = Literal[
+    "overview", "group", "brokers", "topic", "dead_letters", "connect", "queues", "health"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What a check saw of one thing at one moment.
+
+    Attributes:
+        check: The check.
+        labels: Which thing: always ``cluster``, then what the check names. Where the value is
+            None, labels may be missing: then nothing is known of any thing that has the others.
+        value: In the unit of the check; None: it could not be told, which is neither true nor
+            untrue.
+        may_be_worse: Part of what the value is made from is unknown: it can make a rule true, but
+            not untrue.
+        what: The thing and its state in a few words: ``payments stalled``.
+        detail: How bad it is: a sentence with numbers.
+        since: Since when in Unix seconds, where known.
+        cause: What is most likely behind it.
+        step: What to do next.
+        page: Page of the dashboard that shows it; its parameters are among the labels.
+        status: Status of the group, where it is one.
+        related: Further labels that tell causes from symptoms; no part of its identity.
+    """
+
+    check: str
+    labels: Mapping[str, str]
+    value: float | None
+    may_be_worse: bool = False
+    what: str = ""
+    detail: str = ""
+    since: float | None = None
+    cause: str = ""
+    step: str = ""
+    page: Page = "overview"
+    status: str | None = None
+    related: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialData:
+    """A source of a check was read in part: things whose rows are missing may still be there.
+
+    Attributes:
+        check: The check.
+        labels: Of the things that the source has.
+        since: From this moment on rows may be missing, in Unix seconds. What was seen later
+            and has no row any more is gone.
+        present: Things whose rows are there: the values of the check's labels.
+    """
+
+    check: str
+    labels: Mapping[str, str]
+    since: float
+    present: frozenset[tuple[str, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckInput:
+    """What checks look at: the rows of one cluster, and what its groups are doing.
+
+    Attributes:
+        frames: The rows.
+        judge: Tells from them what each group is doing.
+    """
+
+    frames: Frames
+    judge: Callable[[Frames], Mapping[GroupKey, GroupStatus]]
+
+    def labels(self, **of_thing: str) -> dict[str, str]:
+        """Return the labels of a thing in this cluster."""
+        return {"cluster": self.frames.cluster, **of_thing}
+
+    @cached_property
+    def statuses(self) -> Mapping[GroupKey, GroupStatus]:
+        """What each group is doing."""
+        return self.judge(self.frames)
+
+    @cached_property
+    def troubled(self) -> Mapping[GroupKey, GroupStatus]:
+        """The groups that are neither fine nor about to be."""
+        fine = (Status.OK, Status.CATCHING_UP)
+        return {key: found for key, found in self.statuses.items() if found.status not in fine}
+
+    @cached_property
+    def groups(self) -> Mapping[str, Mapping[str, Any]]:
+        """The newest row of each group."""
+        return _newest_of_each(self.frames.rows(GROUPS), "group")
+
+    @cached_property
+    def topics(self) -> Mapping[str, Mapping[str, Any]]:
+        """The newest row of each topic."""
+        return _newest_of_each(self.frames.rows(TOPICS), "topic")
+
+    @cached_property
+    def partitions(self) -> pl.DataFrame:
+        """The newest rows of the partitions, and whether their replicas are as they should be."""
+        return with_replication(self.frames.newest(PARTITIONS))
+
+    @cached_property
+    def sections(self) -> pl.DataFrame:
+        """The newest attempt of each section of the collection."""
+        return section_states(self.frames)
+
+
+def _newest_of_each(rows: pl.DataFrame, name: str) -> dict[str, Mapping[str, Any]]:
+    newest = rows.sort("observed_at").unique(name, keep="last")
+    return {row[name]: row for row in newest.iter_rows(named=True)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Something that is observed at each poll.
+
+    A thing without an observation is gone or fine, as long as all sources were read. While one
+    of them was not, an alert of the check stays as it is.
+
+    Attributes:
+        name: How rules name it.
+        unit: Of its values.
+        meaning: What the value is.
+        labels: What names a thing beside ``cluster``; columns of the sources.
+        bad: Whether a value above or below the threshold is an alert.
+        sources: The tables that it looks at.
+        evaluate: Tells what it sees.
+    """
+
+    name: str
+    unit: str
+    meaning: str
+    labels: tuple[str, ...] = ()
+    bad: Literal["above", "below"] = "above"
+    sources: tuple[Table, ...]
+    evaluate: Callable[[CheckInput], Iterable[Observation]]

@@ -1,0 +1,1 @@
+"""The tables of the present: what the newest evaluation found, written and read back."""

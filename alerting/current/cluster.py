@@ -1,0 +1,192 @@
+"""Rows of the present that tell of brokers, replication and the cluster: pure functions."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from alerting.inputs.facts import (
+    at_newest_poll,
+    count_where,
+    dead_letter_rows,
+    is_missing,
+    since_when,
+)
+from alerting.inputs.frames import Frames
+from alerting.status.model import Status
+from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS
+from lake.schemas.model import Table
+from lake.schemas.tables import BROKERS, COLLECTIONS, DEAD_LETTERS, GROUP_OFFSETS, GROUPS, TOPICS
+
+LATE = (
+    Status.LOSING_DATA,
+    Status.STOPPED,
+    Status.STALLED,
+    Status.REWOUND,
+    Status.FALLING_BEHIND,
+)
+"""What a group that does not do its work as it should is found to be."""
+
+
+def broker_rows(frames: Frames, partitions: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of ``broker_status``.
+
+    Args:
+        frames: The rows of the cluster.
+        partitions: The newest poll's rows of ``partitions``.
+    """
+    recent = frames.rows(BROKERS)
+    brokers = at_newest_poll(recent)
+    missing = {
+        number: since_when(recent.filter(pl.col("broker_id") == number), is_missing)
+        for number in brokers.filter(is_missing)["broker_id"].to_list()
+    }
+    since = pl.DataFrame(
+        {"broker_id": list(missing), "missing_since": list(missing.values())},
+        schema={name: BROKER_STATUS.polars_schema[name] for name in ("broker_id", "missing_since")},
+    )
+    rows = (
+        brokers.drop("leaders", "replicas")
+        .join(since, on="broker_id", how="left")
+        .join(_held(partitions), on="broker_id", how="left")
+    )
+    counts = [pl.col(name).fill_null(0) for name in ("leaders", "preferred_leaders", "replicas")]
+    if partitions.is_empty():
+        counts = [pl.lit(None, pl.Int64).alias(one.meta.output_name()) for one in counts]
+    return rows.with_columns(*counts, *_if_lost(partitions)).sort("broker_id")
+
+
+def _held(partitions: pl.DataFrame) -> pl.DataFrame:
+    """Return what each broker holds, and what would be left without it."""
+    in_sync = partitions.select(
+        pl.col("in_sync_replicas").list.len().cast(pl.Int64).alias("left") - 1,
+        "min_in_sync_replicas",
+        pl.col("in_sync_replicas").alias("broker_id"),
+    ).explode("broker_id")
+    few = pl.col("left") < pl.col("min_in_sync_replicas")
+    found = in_sync.group_by("broker_id").agg(
+        (pl.col("left") == 0).sum().cast(pl.Int64).alias("offline_if_lost"),
+        pl.when(few.null_count() == 0)
+        .then(few.sum().cast(pl.Int64))
+        .otherwise(-1)
+        .alias("refused_if_lost"),
+    )
+    for column, name in (
+        ("leader", "leaders"),
+        ("preferred_leader", "preferred_leaders"),
+        ("replicas", "replicas"),
+    ):
+        listed = partitions.select(pl.col(column).alias("broker_id"))
+        of_each = listed.explode("broker_id") if column == "replicas" else listed
+        found = found.join(
+            of_each.group_by("broker_id").len(name), on="broker_id", how="full", coalesce=True
+        )
+    return found.drop_nulls("broker_id")
+
+
+def _if_lost(partitions: pl.DataFrame) -> list[pl.Expr]:
+    """Return what would happen if each broker went, too; null where that is not known."""
+    is_known = not partitions.is_empty() and not partitions["in_sync_replicas"].null_count()
+    return [
+        pl.when(pl.col("is_alive") & pl.lit(is_known))
+        .then(pl.col(name).fill_null(0).replace(-1, None))
+        .alias(name)
+        for name in ("offline_if_lost", "refused_if_lost")
+    ]
+
+
+def risk_rows(partitions: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of ``partitions_at_risk``: those that are not in sync, the worst first.
+
+    Args:
+        partitions: From ``alerting.current.topics.newest_partitions``.
+    """
+    return (
+        partitions.filter(pl.col("replication") != "in sync")
+        .sort("replication", "topic", "partition")
+        .with_columns(pl.col("replication").cast(pl.String))
+    )
+
+
+def cluster_row(
+    frames: Frames,
+    *,
+    groups: pl.DataFrame,
+    topics: pl.DataFrame,
+    brokers: pl.DataFrame,
+    partitions: pl.DataFrame,
+) -> pl.DataFrame:
+    """Return the row of ``cluster_status``.
+
+    Args:
+        frames: The rows of the cluster.
+        groups: The rows of ``group_status``.
+        topics: The rows of ``topic_status``.
+        brokers: The rows of ``broker_status``.
+        partitions: From ``alerting.current.topics.newest_partitions``.
+    """
+    status = groups["status"]
+    lags, late = groups["lag"].drop_nulls(), groups.drop_nulls("time_lag_seconds")
+    slowest = late.sort("time_lag_seconds", "group", descending=[True, False]).head(1)
+    led = partitions.filter(pl.col("preferred_leader").is_not_null())
+    idle = groups["idle_members"].drop_nulls()
+    polls = frames.rows(COLLECTIONS)["observed_at"]
+    newest_topics = frames.rows(TOPICS).sort("observed_at").unique("topic", keep="last")
+    letters = dead_letter_rows(frames.rows(DEAD_LETTERS), newest_topics)
+    controllers = brokers["is_controller"]
+
+    def is_unread(*tables: Table) -> bool:
+        return any(table.name in frames.errors for table in tables)
+
+    return pl.DataFrame(
+        [
+            {
+                "brokers": brokers.height or None,
+                "missing_brokers": brokers.filter(is_missing)["broker_id"].to_list(),
+                "has_controller": (
+                    None
+                    if controllers.null_count() == controllers.len()
+                    else bool(controllers.any())
+                ),
+                "partitions": partitions.height or None,
+                "preferred_led": (
+                    int((led["leader"] == led["preferred_leader"]).fill_null(False).sum())
+                    if led.height
+                    else None
+                ),
+                "under_replicated": count_where(partitions, "is_under_replicated"),
+                "under_min_isr": count_where(partitions, "is_under_min_isr"),
+                "offline": count_where(partitions, "is_offline"),
+                "topics": topics.height or None,
+                "arrival_per_second": _complete_sum(topics["arrival_per_second"]),
+                "groups": None if is_unread(GROUPS, GROUP_OFFSETS) else groups.height,
+                "late_groups": int(status.is_in([one.value for one in LATE]).sum()),
+                "unknown_groups": int((status == Status.UNKNOWN.value).sum()),
+                "lag": int(lags.sum()) if lags.len() else None,
+                "incomplete_groups": groups.filter(
+                    (pl.col("unknown_partitions") > 0) | pl.col("lag").is_null()
+                ).height,
+                "time_lag_seconds": slowest["time_lag_seconds"].to_list()[0]
+                if late.height
+                else None,
+                "slowest_group": next(iter(slowest["group"]), None),
+                "idle_members": int(idle.sum()) if idle.len() else None,
+                "idle_groups": int((idle > 0).sum()),
+                "dead_letter_topics": None if is_unread(DEAD_LETTERS) else letters.height,
+                "dead_letters_per_second": _complete_sum(letters["arrival_per_second"]),
+                "newest_poll_at": polls.max(),
+                "unreadable": [
+                    {"key": table, "value": reason} for table, reason in frames.errors.items()
+                ],
+            }
+        ],
+        schema={
+            name: type_
+            for name, type_ in CLUSTER_STATUS.polars_schema.items()
+            if name not in ("cluster", "evaluated_at")
+        },
+    )
+
+
+def _complete_sum(values: pl.Series) -> float | None:
+    """Return the sum; None where there is no value or one is unknown."""
+    return None if values.is_empty() or values.null_count() else float(values.sum())

@@ -1,0 +1,260 @@
+"""Rows of the present that tell what groups are doing: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import polars as pl
+
+from alerting.checks.loss_deadline import Retentions, next_loss, retentions_of
+from alerting.evaluate.evaluation import ClusterEvaluation
+from alerting.inputs.frames import Frames
+from alerting.inputs.polls import PARTITION_LAG
+from alerting.inputs.windows import GroupKey
+from alerting.status.group_status import group_status
+from alerting.status.model import GroupStatus, LagNumbers, PartitionStatus, Status
+from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
+from lake.schemas.model import Table
+from lake.schemas.tables import GROUP_OFFSETS, GROUPS
+
+BREAK_SECONDS = 300.0
+"""After a break as long as this, nobody knows whether a status has held all the time."""
+
+_EPOCH_MICROSECONDS = 1_000_000.0
+_FLOW = (
+    "lag",
+    "time_lag_seconds",
+    "arrival_per_second",
+    "consumption_per_second",
+    "growth_per_second",
+    "drain_seconds",
+    "lost_messages",
+    "stalled_seconds",
+    "commit_gap_seconds",
+    "samples",
+)
+_STATUS = ("status", "reason", "since", "since_at_least", "is_lasting")
+
+
+def group_rows(
+    found: ClusterEvaluation, lag: pl.DataFrame, previous: pl.DataFrame | None
+) -> pl.DataFrame:
+    """Return the rows of ``group_status``.
+
+    Args:
+        found: The evaluation.
+        lag: Of it, from ``partition_lag``.
+        previous: The rows of the evaluation before; None where there was none.
+    """
+    frames = found.frames
+    retentions = retentions_of(frames)
+    names = ("group", *_STATUS, *_FLOW, "worst_topic", "worst_partition", "unknown_partitions")
+    losses = ("data_loss_at", "data_loss_topic", "data_loss_partition", "data_loss_reason")
+    rows = _frame(
+        GROUP_STATUS,
+        (*names, *losses),
+        (
+            (
+                key.group,
+                *_status(status),
+                *_flow(status.numbers),
+                *(status.worst or (None, None)),
+                status.unknown_partitions,
+                *_loss(status, retentions, frames.now),
+            )
+            for key, status in (_unread(frames) | dict(found.statuses)).items()
+        ),
+    )
+    facts = (
+        frames.rows(GROUPS)
+        .sort("observed_at")
+        .group_by("group")
+        .agg(
+            pl.col(
+                "members", "idle_members", "kind", "type", "state", "coordinator", "observed_at"
+            ).last()
+        )
+    )
+    read = lag.group_by("group").agg(
+        pl.len().alias("partitions"), pl.col("topic").unique().sort().alias("topics")
+    )
+    rows = rows.join(facts, on="group", how="left").join(read, on="group", how="left")
+    return _dated(rows, ("group",), previous, frames.sampled_at)
+
+
+def _unread(frames: Frames) -> dict[GroupKey, GroupStatus]:
+    """Return the groups that are known, as unknown, where no offset could be read from the lake.
+
+    No check says so of each of them: the table is what is wrong.
+    """
+    if GROUP_OFFSETS.name not in frames.errors:
+        return {}
+    nothing = group_status((), now=frames.now)
+    return {GroupKey(frames.cluster, group): nothing for group in frames.newest(GROUPS)["group"]}
+
+
+def partition_rows(found: ClusterEvaluation, previous: pl.DataFrame | None) -> pl.DataFrame:
+    """Return the rows of ``group_partition_status``: of groups that are not OK.
+
+    Args:
+        found: The evaluation.
+        previous: The rows of the evaluation before; None where there was none.
+    """
+    names = (
+        "group",
+        "topic",
+        "partition",
+        *_STATUS,
+        *_FLOW,
+        "is_subscribed",
+        "decides",
+    )
+    rows = _frame(
+        GROUP_PARTITION_STATUS,
+        names,
+        (
+            (
+                group,
+                part.topic,
+                part.partition,
+                *_status(part),
+                *_flow(part.numbers),
+                part.subscribed,
+                part.decides,
+            )
+            for group, part in _judged(found)
+            if found.statuses[GroupKey(found.frames.cluster, group)].status is not Status.OK
+        ),
+    )
+    polled = found.frames.rows(GROUPS)["observed_at"].max()
+    rows = rows.with_columns(pl.lit(polled, pl.Datetime("us", "UTC")).alias("observed_at"))
+    return _dated(rows, ("group", "topic", "partition"), previous, found.frames.sampled_at)
+
+
+def reader_rows(lag: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of ``readers``: how late each group is on each of its topics.
+
+    Args:
+        lag: From ``partition_lag``.
+    """
+    waiting = pl.col("lag")
+    return (
+        lag.group_by("topic", "group")
+        .agg(
+            pl.when(waiting.count() > 0).then(waiting.sum()).alias("lag"),
+            waiting.null_count().alias("unknown_partitions"),
+            pl.col("time_lag_seconds").max(),
+            pl.len().alias("partitions"),
+        )
+        .sort("topic", "group")
+    )
+
+
+def partition_lag(found: ClusterEvaluation) -> pl.DataFrame:
+    """Return how late each group is on each partition that it reads (``PARTITION_LAG``)."""
+    judged = pl.DataFrame(
+        [
+            (group, part.topic, part.partition, part.numbers.lag, part.numbers.behind_seconds)
+            for group, part in _judged(found)
+            if part.subscribed
+        ],
+        schema=PARTITION_LAG,
+        orient="row",
+    )
+    return pl.concat([found.clear_partitions, judged])
+
+
+def _judged(found: ClusterEvaluation) -> Iterator[tuple[str, PartitionStatus]]:
+    """Yield the partitions of all groups that were judged in full."""
+    clear = set(found.clear_partitions["group"].unique())
+    for key, status in found.statuses.items():
+        if key.group not in clear:
+            for part in status.partitions:
+                yield key.group, part
+
+
+def _status(status: GroupStatus | PartitionStatus) -> tuple[Any, ...]:
+    return (
+        status.status.value,
+        status.reason,
+        _microseconds(status.since),
+        status.began_before_window,
+        status.is_lasting,
+    )
+
+
+def _flow(numbers: LagNumbers) -> tuple[Any, ...]:
+    return (
+        numbers.lag,
+        numbers.behind_seconds,
+        numbers.arrival_per_second,
+        numbers.consumption_per_second,
+        numbers.growth_per_second,
+        numbers.drain_seconds,
+        numbers.lost_messages,
+        numbers.frozen_seconds,
+        numbers.commit_period_seconds,
+        numbers.samples,
+    )
+
+
+def _loss(status: GroupStatus, retentions: Retentions, now: float) -> tuple[Any, ...]:
+    loss = next_loss(status, retentions)
+    if loss.partition is None or loss.seconds is None:
+        return None, None, None, None
+    part = loss.partition
+    return _microseconds(now + loss.seconds), part.topic, part.partition, loss.reason
+
+
+def _microseconds(at: float | None) -> int | None:
+    return None if at is None else round(at * _EPOCH_MICROSECONDS)
+
+
+def _frame(table: Table, names: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
+    """Return rows whose times are microseconds."""
+    types = table.polars_schema
+    moment = pl.Datetime("us", "UTC")
+    schema = {name: pl.Int64() if types[name] == moment else types[name] for name in names}
+    times = [name for name in schema if types[name] == moment]
+    frame = pl.DataFrame(list(rows), schema=schema, orient="row")
+    return frame.with_columns(pl.col(times).cast(moment))
+
+
+def _dated(
+    rows: pl.DataFrame, key: tuple[str, ...], previous: pl.DataFrame | None, sampled_at: float
+) -> pl.DataFrame:
+    """Keep ``since`` while a status stays, and fill it in where only watching can tell.
+
+    An evaluation dates a status anew each time from what it remembers, and the older a sample is,
+    the fewer are left. What was said first stays. Of a status that cannot be dated, the first
+    evaluation that finds it is the date, and where there was none before, the latest one possible.
+    """
+    at = pl.lit(round(sampled_at * _EPOCH_MICROSECONDS)).cast(pl.Datetime("us", "UTC"))
+    known: dict[str, pl.Expr] = {
+        "since": pl.coalesce("since", at),
+        "since_at_least": pl.when(pl.col("since").is_not_null()).then("since_at_least"),
+    }
+    if previous is None:
+        return rows.with_columns(known["since"], known["since_at_least"].fill_null(True))
+    before = previous.filter(pl.col("evaluated_at") >= at - pl.duration(seconds=BREAK_SECONDS))
+    joined = rows.join(
+        before.select(
+            *key,
+            pl.col("status").alias("_status"),
+            pl.col("since").alias("_since"),
+            pl.col("since_at_least").alias("_since_at_least"),
+        ),
+        on=key,
+        how="left",
+        maintain_order="left",
+    )
+    stays = pl.col("_status").eq(pl.col("status")).fill_null(False) & pl.col("_since").is_not_null()
+    is_new = pl.col("_status").is_null()
+    return joined.with_columns(
+        pl.when(stays).then("_since").otherwise(known["since"]).alias("since"),
+        pl.when(stays)
+        .then("_since_at_least")
+        .otherwise(pl.coalesce(known["since_at_least"], is_new))
+        .alias("since_at_least"),
+    ).drop("_status", "_since", "_since_at_least")

@@ -1,0 +1,216 @@
+"""From an evaluation and its alerts to the rows of all tables of the present: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+
+from alerting.current.changes import recent_changes
+from alerting.current.cluster import broker_rows, cluster_row, risk_rows
+from alerting.current.groups import group_rows, partition_lag, partition_rows, reader_rows
+from alerting.current.topics import newest_partitions, topic_rows
+from alerting.evaluate.evaluation import ClusterEvaluation
+from alerting.inputs.facts import dead_letter_rows
+from alerting.inputs.frames import Frames
+from alerting.inputs.sources import no_data, section_states
+from alerting.rules.lifecycle import Alert, State
+from alerting.rules.model import SEVERITIES
+from lake.schemas.current import (
+    BROKER_STATUS,
+    CLUSTER_STATUS,
+    GROUP_PARTITION_STATUS,
+    GROUP_STATUS,
+    OPEN_ALERTS,
+    PARTITIONS_AT_RISK,
+    READERS,
+    RECENT_CHANGES,
+    TOPIC_STATUS,
+)
+from lake.schemas.model import Table
+from lake.schemas.tables import (
+    BROKERS,
+    COLLECTIONS,
+    DEAD_LETTERS,
+    GROUP_OFFSETS,
+    PARTITIONS,
+    TOPICS,
+)
+
+CurrentRows = Mapping[Table, pl.DataFrame]
+"""Rows by table of ``lake.schemas.current``."""
+
+_SOURCES: dict[Table, Table] = {
+    READERS: GROUP_OFFSETS,
+    TOPIC_STATUS: PARTITIONS,
+    PARTITIONS_AT_RISK: PARTITIONS,
+    BROKER_STATUS: BROKERS,
+}
+"""Tables that stay as they were while nothing is known of what they tell."""
+
+REMEMBERED: tuple[Table, ...] = (
+    GROUP_STATUS,
+    GROUP_PARTITION_STATUS,
+    CLUSTER_STATUS,
+    RECENT_CHANGES,
+    *_SOURCES,
+)
+"""The tables whose rows of the evaluation before are needed for the next one."""
+
+
+def current_rows(
+    found: ClusterEvaluation, alerts: Iterable[Alert], previous: CurrentRows
+) -> dict[Table, pl.DataFrame]:
+    """Return the rows of all tables of the present.
+
+    Args:
+        found: The evaluation of one cluster.
+        alerts: The cluster's alerts after it.
+        previous: The rows of the evaluation before, at least those that are ``REMEMBERED``; none
+            where there was none.
+    """
+    frames = found.frames
+    lag = partition_lag(found)
+    groups = group_rows(found, lag, previous.get(GROUP_STATUS))
+    partitions = newest_partitions(frames)
+    readers = reader_rows(lag)
+    topics = topic_rows(frames, partitions, readers)
+    brokers = broker_rows(frames, partitions)
+    rows = {
+        GROUP_STATUS: groups,
+        GROUP_PARTITION_STATUS: partition_rows(found, previous.get(GROUP_PARTITION_STATUS)),
+        READERS: readers,
+        TOPIC_STATUS: topics,
+        BROKER_STATUS: brokers,
+        PARTITIONS_AT_RISK: risk_rows(partitions),
+        CLUSTER_STATUS: cluster_row(
+            frames, groups=groups, topics=topics, brokers=brokers, partitions=partitions
+        ),
+        OPEN_ALERTS: alert_rows(alerts, groups, frames),
+    }
+    for table, source in _SOURCES.items():
+        before = previous.get(table)
+        if before is not None and not _is_seen(frames, source):
+            rows[table] = before
+    whole = {table: _whole(table, frame, frames) for table, frame in rows.items()}
+    whole[RECENT_CHANGES] = _whole(
+        RECENT_CHANGES,
+        recent_changes(
+            _of(previous, RECENT_CHANGES),
+            (_of(previous, GROUP_STATUS), _of(previous, CLUSTER_STATUS)),
+            (whole[GROUP_STATUS], whole[CLUSTER_STATUS]),
+            frames.at,
+        ),
+        frames,
+    )
+    return whole
+
+
+def _of(rows: CurrentRows, table: Table) -> pl.DataFrame:
+    found = rows.get(table)
+    return pl.DataFrame(schema=table.polars_schema) if found is None else found
+
+
+def _is_seen(frames: Frames, source: Table) -> bool:
+    """Tell whether there are rows of a table, or the section that writes it had none to write."""
+    if not frames.rows(source).is_empty():
+        return True
+    if not frames.is_fresh(frames.rows(COLLECTIONS)):
+        return False
+    return all(one.since is not None for one in no_data(frames, source, section_states(frames)))
+
+
+def alert_rows(alerts: Iterable[Alert], groups: pl.DataFrame, frames: Frames) -> pl.DataFrame:
+    """Return the rows of ``open_alerts``, the worst and oldest first.
+
+    Args:
+        alerts: The cluster's alerts.
+        groups: The rows of ``group_status``.
+        frames: The rows of the cluster.
+    """
+    waiting = sorted(
+        (alert for alert in alerts if alert.state is not State.RESOLVED),
+        key=lambda a: (SEVERITIES.index(a.severity), a.began_at, a.fingerprint),
+    )
+    concerned = {alert.labels.get("group") for alert in waiting}
+    status_of = {
+        row["group"]: row
+        for row in groups.filter(pl.col("group").is_in([*filter(None, concerned)])).iter_rows(
+            named=True
+        )
+    }
+    deleted_at = _dead_letter_deadlines(frames) if waiting else {}
+    return pl.DataFrame(
+        [
+            _alert_row(alert, status_of.get(alert.labels.get("group")), deleted_at)
+            for alert in waiting
+        ],
+        schema=OPEN_ALERTS.polars_schema,
+    )
+
+
+def _alert_row(
+    alert: Alert,
+    group: Mapping[str, Any] | None,
+    deleted_at: Mapping[tuple[str | None, str | None], datetime],
+) -> dict[str, Any]:
+    labels = alert.labels
+    is_dated = alert.since is not None
+    began_before = not is_dated
+    if is_dated and group is not None and group["status"] == alert.status:
+        began_before = bool(group["since_at_least"])
+    return {
+        "fingerprint": alert.fingerprint,
+        "rule": alert.rule,
+        "check": alert.check,
+        "severity": alert.severity.value,
+        "state": alert.state.value,
+        "labels": [{"key": key, "value": value} for key, value in labels.items()],
+        "what": alert.what,
+        "detail": alert.detail,
+        "cause": alert.cause,
+        "step": alert.step,
+        "page": alert.page,
+        "value": alert.value,
+        "status": alert.status,
+        "since": _moment(alert.began_at),
+        "since_at_least": began_before,
+        "started_at": _moment(alert.started_at),
+        "fired_at": _moment(alert.fired_at),
+        "last_true_at": _moment(alert.last_true_at),
+        "deadline_at": (
+            group["data_loss_at"]
+            if group is not None
+            else deleted_at.get((labels.get("source"), labels.get("name")))
+        ),
+        "held_by": alert.held_by,
+        "runbook": alert.runbook or None,
+    }
+
+
+def _dead_letter_deadlines(frames: Frames) -> dict[tuple[str | None, str | None], datetime]:
+    """Return when retention deletes the oldest message of each dead-letter topic, where known."""
+    topics = frames.rows(TOPICS).sort("observed_at").unique("topic", keep="last")
+    rows = dead_letter_rows(frames.rows(DEAD_LETTERS), topics)
+    return {
+        (source, name): at
+        for source, name, at in rows.select("source", "name", "deleted_at").iter_rows()
+        if at is not None
+    }
+
+
+def _moment(at: float | None) -> datetime | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC)
+
+
+def _whole(table: Table, rows: pl.DataFrame, frames: Frames) -> pl.DataFrame:
+    """Return rows with all columns of their table."""
+    filled = {"cluster": pl.lit(frames.cluster), "evaluated_at": pl.lit(frames.at)}
+    return rows.select(
+        filled.get(name, pl.col(name) if name in rows.columns else pl.lit(None))
+        .cast(type_)
+        .alias(name)
+        for name, type_ in table.polars_schema.items()
+    )

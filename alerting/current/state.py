@@ -1,0 +1,95 @@
+"""The present of each cluster: written into the lake by the service, or kept in memory."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from alerting.current.rows import REMEMBERED, current_rows
+from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
+from alerting.rules.lifecycle import Alert
+from alerting.rules.model import Rule
+from lake.errors import LakeError
+from lake.schemas.model import Table
+from lake.storage.current_store import CurrentStore
+from lake.storage.store import Lake
+
+_log = logging.getLogger(__name__)
+
+
+class Present:
+    """Writes what each evaluation found into the tables of the present."""
+
+    def __init__(self, store: CurrentStore) -> None:
+        """Begin without a memory.
+
+        Args:
+            store: Where the tables are.
+        """
+        self._store = store
+        self._previous: dict[str, dict[Table, pl.DataFrame]] = {}
+
+    def write(self, found: ClusterEvaluation, alerts: Mapping[str, Alert]) -> None:
+        """Replace a cluster's rows.
+
+        Args:
+            found: The evaluation.
+            alerts: The cluster's alerts after it, by fingerprint.
+
+        Raises:
+            LakeError: A table could not be written; its old rows stay.
+        """
+        cluster = found.frames.cluster
+        if cluster not in self._previous:
+            self._previous[cluster] = self._recalled(cluster)
+        rows = current_rows(found, alerts.values(), self._previous[cluster])
+        self._previous[cluster] = {table: rows[table] for table in REMEMBERED}
+        self._store.replace_all(cluster, rows)
+
+    def _recalled(self, cluster: str) -> dict[Table, pl.DataFrame]:
+        """Read the rows that were written before this process began, where they can be read."""
+        found: dict[Table, pl.DataFrame] = {}
+        for table in REMEMBERED:
+            try:
+                rows = self._store.read(table, cluster)
+            except LakeError as error:
+                _log.warning("%s: since when a status holds is not known: %s", cluster, error)
+                continue
+            if rows is not None:
+                found[table] = rows
+        return found
+
+
+class EvaluationInMemory:
+    """Evaluates clusters without the alerting service: the same tables, kept in memory.
+
+    Nobody is told, and nothing is written. One thread at a time may use it.
+    """
+
+    def __init__(self, lake: Lake, rules: Sequence[Rule], *, watched_since: float) -> None:
+        """Begin without a memory.
+
+        Args:
+            lake: Where the samples are.
+            rules: All rules.
+            watched_since: Since when somebody evaluates, in Unix seconds.
+        """
+        self._evaluator = ClusterEvaluator(lake, watched_since=watched_since)
+        self._rules = rules
+        self._alerts: dict[str, dict[str, Alert]] = {}
+        self._rows: dict[str, dict[Table, pl.DataFrame]] = {}
+
+    def evaluate(self, cluster: str, now: float) -> Mapping[Table, pl.DataFrame]:
+        """Evaluate a cluster and return the rows of all tables of the present.
+
+        Args:
+            cluster: Its name.
+            now: The present, in Unix seconds.
+        """
+        found = self._evaluator.evaluate(cluster, now)
+        alerts = advanced(self._alerts.get(cluster, {}), found, self._rules)
+        rows = current_rows(found, alerts.values(), self._rows.get(cluster, {}))
+        self._alerts[cluster], self._rows[cluster] = alerts, rows
+        return rows

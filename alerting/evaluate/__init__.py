@@ -1,0 +1,1 @@
+"""One evaluation after the other: statuses and observations of each cluster."""

@@ -1,0 +1,90 @@
+"""Evaluating clusters, poll after poll: the one way in which a status and an alert come about.
+
+The alerting service and everybody who evaluates without it use these classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from alerting.evaluate.observations import Seen, evaluate_cluster, observe
+from alerting.evaluate.status_history import GroupMemory
+from alerting.inputs.frames import Frames
+from alerting.inputs.recent_rows import RecentRows
+from alerting.inputs.windows import GroupKey
+from alerting.rules.inhibition import held_back
+from alerting.rules.lifecycle import Alert, Alerts, advance
+from alerting.rules.model import Rule
+from alerting.status.model import GroupStatus
+from lake.storage.store import Lake
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterEvaluation:
+    """What one evaluation found of one cluster.
+
+    Attributes:
+        frames: The rows that it looked at.
+        statuses: What each group is doing.
+        clear_partitions: The partitions of groups that are OK without a doubt
+            (``alerting.inputs.polls.PARTITION_LAG``); those of other groups are in their status.
+        seen: What the checks saw.
+    """
+
+    frames: Frames
+    statuses: Mapping[GroupKey, GroupStatus]
+    clear_partitions: pl.DataFrame
+    seen: Seen
+
+
+class ClusterEvaluator:
+    """Evaluates the clusters of one lake and remembers what each evaluation need not read again.
+
+    One thread at a time may use it.
+    """
+
+    def __init__(self, lake: Lake, *, watched_since: float) -> None:
+        """Begin without a memory.
+
+        Args:
+            lake: Where the samples are.
+            watched_since: Since when somebody evaluates, in Unix seconds.
+        """
+        self._recent = RecentRows(lake)
+        self._watched_since = watched_since
+        self._memory = GroupMemory(lake)
+
+    def evaluate(self, cluster: str, now: float) -> ClusterEvaluation:
+        """Read what is new of a cluster and evaluate it.
+
+        Args:
+            cluster: Its name.
+            now: The present, in Unix seconds.
+        """
+        frames = self._recent.frames(cluster, now, self._watched_since)
+        return self.evaluate_frames(frames)
+
+    def evaluate_frames(self, frames: Frames) -> ClusterEvaluation:
+        """Evaluate rows that were read already; the memory takes them over."""
+        statuses = self._memory.statuses(frames)
+        return ClusterEvaluation(
+            frames=frames,
+            statuses=statuses,
+            clear_partitions=self._memory.clear_partitions(frames.cluster),
+            seen=observe(frames, judge=lambda _: statuses),
+        )
+
+
+def advanced(alerts: Alerts, found: ClusterEvaluation, rules: Sequence[Rule]) -> dict[str, Alert]:
+    """Take the alerts of a cluster one evaluation further.
+
+    Args:
+        alerts: The cluster's alerts so far, by fingerprint.
+        found: The evaluation.
+        rules: All rules.
+    """
+    evaluation = evaluate_cluster(rules, found.seen, found.frames.cluster)
+    return advance(alerts, evaluation, held_back(evaluation.findings), found.frames.sampled_at)

@@ -1,0 +1,400 @@
+"""What the groups of one cluster are doing, poll after poll: a memory, and a first pass.
+
+Polls are kept as columns over all partitions, fewer of them the older they are
+(``alerting.inputs.windows.thinned``). A first pass over the newest columns finds the groups that
+the rules of ``alerting.status.group_status`` would call OK without a doubt; the others are judged
+by those rules in full, on the samples that are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from alerting.evaluate.deferred import PartitionsJudgedLater
+from alerting.inputs.polls import (
+    NONE,
+    PARTITION_LAG,
+    Booleans,
+    Floats,
+    Integers,
+    Poll,
+    Rates,
+    known,
+    rates_of,
+    told,
+)
+from alerting.inputs.windows import GroupKey, kept_of, polls_of, unread_since
+from alerting.status.baseline import is_empty
+from alerting.status.group_status import group_status
+from alerting.status.model import (
+    DEFAULT_RULES,
+    GroupStatus,
+    LagNumbers,
+    PartitionStatus,
+    PartitionWindow,
+    Sample,
+    Status,
+    StatusRules,
+)
+from alerting.status.phrases import duration, messages
+
+_KEY = ("group", "topic", "partition")
+_MOST_POLLS = 40
+"""Rates are taken from no more polls than this."""
+
+
+class LagWatch:
+    """The groups of one cluster; its memory grows with their partitions, not with time."""
+
+    def __init__(self, cluster: str, rules: StatusRules = DEFAULT_RULES) -> None:
+        """Begin without a memory.
+
+        Args:
+            cluster: Its name.
+            rules: Thresholds.
+        """
+        self._cluster = cluster
+        self._rules = rules
+        self._keys = pl.DataFrame(
+            schema={"group": pl.String, "topic": pl.String, "partition": pl.Int32}
+        )
+        self._groups: dict[str, int] = {}
+        self._group_of: Integers = np.zeros(0, dtype=np.int64)
+        self._members_of: list[list[int]] = []
+        self._polls: list[Poll] = []
+        self._unread: dict[int, tuple[float, str]] = {}
+        self._reasons: dict[int, str] = {}
+        self._seen_at: dict[int, float] = {}
+        self._read_at: dict[str, int] = {}
+        self._dirty_at = np.zeros(0)
+        self._advanced_at = np.zeros(0)
+        self._first_end: Integers = np.zeros(0, dtype=np.int64)
+        self._ever_committed: Booleans = np.zeros(0, dtype=np.bool_)
+        self._clear: _Clear | None = None
+        # Of the partitions that are judged in full, poll after poll.
+        self._samples: dict[int, dict[float, Sample | None]] = {}
+
+    @property
+    def newest_at(self) -> float | None:
+        """Time of the newest poll, in Unix seconds; None before the first."""
+        return self._polls[-1].at if self._polls else None
+
+    def add(self, offsets: pl.DataFrame, groups: pl.DataFrame | None = None) -> None:
+        """Take over the polls that are newer than those known.
+
+        Args:
+            offsets: Rows of ``group_offsets`` of the cluster, in any order.
+            groups: Rows of ``groups`` of the same polls.
+        """
+        before = self.newest_at
+        for at, rows in polls_of(offsets, groups, before):
+            self._add_poll(at, rows)
+        self._note_reads(offsets, before)
+        read = pl.DataFrame(
+            list(self._read_at.items()), schema={"group": pl.String, "at": pl.Int64}, orient="row"
+        ).select(
+            pl.lit(self._cluster).alias("cluster"),
+            "group",
+            pl.col("at").cast(pl.Datetime("us", "UTC")).alias("read_at"),
+        )
+        self._unread = {
+            self._groups[key.group]: found
+            for key, found in unread_since(read, groups).items()
+            if key.group in self._groups
+        }
+
+    def _note_reads(self, offsets: pl.DataFrame, after: float | None) -> None:
+        """Note when the offsets of each group were last read."""
+        new = offsets
+        if after is not None:
+            new = offsets.filter(pl.col("observed_at").dt.epoch("us") > round(after * 1e6))
+        self._read_at.update(
+            new.group_by("group").agg(pl.col("observed_at").max().dt.epoch("us")).iter_rows()
+        )
+
+    def statuses(self, now: float | None = None) -> dict[GroupKey, GroupStatus]:
+        """Return what every group of the last ten minutes is doing.
+
+        Args:
+            now: The present in Unix seconds; where given, polls that are too old say nothing.
+        """
+        if not self._polls:
+            return {}
+        newest = self._polls[-1]
+        step = newest.at - self._polls[-2].at if len(self._polls) > 1 else self._rules.trend_seconds
+        age = 0.0 if now is None else now - newest.at
+        included = newest.present
+        clear, behind = self._first_pass(newest)
+        clear &= included
+        undecided = included & ~clear & self._untouched(newest)
+        count = len(self._groups)
+        every = np.bincount(self._group_of[included], minlength=count)
+        fine = np.bincount(self._group_of[clear], minlength=count)
+        quiet = np.bincount(self._group_of[undecided], minlength=count)
+        worst = np.zeros(count)
+        np.maximum.at(worst, self._group_of[clear], behind[clear])
+        rates = self._rates()
+
+        def summed(values: Floats) -> Floats:
+            sums = np.bincount(self._group_of[clear], weights=values[clear], minlength=count)
+            return sums.astype(np.float64, copy=False)
+
+        lags, arrival = summed(newest.lag.astype(np.float64)), summed(rates.arrival)
+        consumption, growth = summed(rates.consumption), summed(rates.growth)
+        is_ok = (fine > 0) & (fine + quiet == every)
+        found: dict[GroupKey, GroupStatus] = {}
+        for group, index in self._groups.items():
+            if newest.at - self._seen_at[index] > self._rules.window_seconds:
+                continue
+            key = GroupKey(self._cluster, group)
+            if age > self._rules.stale_polls * step:
+                is_ok[index] = False
+                found[key] = _stale(age, newest.at)
+            elif is_ok[index] and index not in self._unread:
+                numbers = LagNumbers(
+                    lag=int(lags[index]),
+                    behind_seconds=told(worst[index]),
+                    arrival_per_second=told(arrival[index]),
+                    consumption_per_second=told(consumption[index]),
+                    growth_per_second=told(growth[index]),
+                    lost_messages=0,
+                    members=known(newest.members[index]),
+                    samples=len(self._polls),
+                )
+                parts = PartitionsJudgedLater(partial(self.judge, group, now))
+                found[key] = _keeps_up(numbers, int(quiet[index]), parts)
+            else:
+                is_ok[index] = False
+                found[key] = self.judge(group, now)
+        settled = is_ok[self._group_of]
+        self._samples = {one: made for one, made in self._samples.items() if not settled[one]}
+        self._clear = _Clear(settled & included, behind)
+        return found
+
+    def clear_partitions(self) -> pl.DataFrame:
+        """Return the partitions of the groups that the first pass last found to be OK.
+
+        Returns:
+            Rows of ``PARTITION_LAG``.
+        """
+        if self._clear is None:
+            return pl.DataFrame(schema=PARTITION_LAG)
+        where = np.flatnonzero(self._clear.which)
+        lags, behind = self._polls[-1].lag[where], self._clear.behind[where]
+        return self._keys[where].with_columns(
+            pl.Series("lag", lags).replace(NONE, None),
+            pl.Series("time_lag_seconds", behind).fill_nan(None),
+        )
+
+    def _rates(self) -> Rates:
+        """Return each partition's rates over the recent half of the window, as ``measure`` does."""
+        rules, newest = self._rules, self._polls[-1].at
+        recent = [poll for poll in self._polls if poll.at >= newest - rules.window_seconds]
+        middle = newest - max(rules.trend_seconds, (newest - recent[0].at) / 2)
+        return rates_of(
+            [poll for poll in recent if poll.at >= middle],
+            shortest_seconds=rules.trend_seconds,
+            most_polls=_MOST_POLLS,
+        )
+
+    def judge(self, group: str, now: float | None = None) -> GroupStatus:
+        """Return what a group is doing, by the rules in full.
+
+        Args:
+            group: Its name.
+            now: The present in Unix seconds.
+        """
+        return group_status(self.windows(group), now=now, rules=self._rules)
+
+    def windows(self, group: str) -> tuple[PartitionWindow, ...]:
+        """Return the samples of a group's partitions, sorted by topic and partition."""
+        index = self._groups[group]
+        mine = self._members_of[index]
+        newest = next(
+            (poll for poll in reversed(self._polls) if poll.has_any(mine)), self._polls[-1]
+        )
+        windows = []
+        for partition in mine:
+            if not newest.has_any([partition]):
+                continue
+            samples = self._samples_of(partition, index)
+            reason = self._reasons.get(partition)
+            if index in self._unread:
+                unread_at, reason = self._unread[index]
+                samples = (*samples, Sample(unread_at))
+            _, topic, number = self._keys.row(partition)
+            windows.append(PartitionWindow(topic, number, samples, reason))
+        return tuple(sorted(windows, key=lambda window: (window.topic, window.partition)))
+
+    def _samples_of(self, partition: int, group: int) -> tuple[Sample, ...]:
+        """Return a partition's samples; those that were asked for before are not made again."""
+        made = self._samples.setdefault(partition, {})
+        for poll in self._polls:
+            if poll.at not in made:
+                is_known = group < len(poll.members)
+                made[poll.at] = poll.sample(partition, group) if is_known else None
+        if len(made) > 2 * len(self._polls):
+            made = {poll.at: made[poll.at] for poll in self._polls}
+            self._samples[partition] = made
+        return tuple(seen for poll in self._polls if (seen := made[poll.at]) is not None)
+
+    # --- a poll is added
+
+    def _add_poll(self, at: float, rows: pl.DataFrame) -> None:
+        self._learn_keys(rows)
+        placed = rows.join(self._keys.with_row_index("index"), on=_KEY, how="left")
+        where = placed["index"].to_numpy()
+        partitions, groups = len(self._group_of), len(self._groups)
+
+        def column(name: str) -> Integers:
+            values = np.full(partitions, NONE, dtype=np.int64)
+            values[where] = placed[name].cast(pl.Int64).fill_null(NONE).to_numpy()
+            return values
+
+        present = np.zeros(partitions, dtype=np.bool_)
+        present[where] = True
+        time_lag = np.full(partitions, np.nan)
+        time_lag[where] = placed["time_lag_seconds"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        facts = rows.group_by("group").agg(pl.col("members", "state").first())
+        members = np.full(groups, NONE, dtype=np.int64)
+        states: list[str | None] = [None] * groups
+        for group, count, state in facts.iter_rows():
+            self._seen_at[self._groups[group]] = at
+            members[self._groups[group]] = NONE if count is None else count
+            states[self._groups[group]] = state
+        poll = Poll(
+            at=at,
+            present=present,
+            committed=column("committed"),
+            log_start=column("log_start"),
+            log_end=column("log_end"),
+            lag=column("lag"),
+            time_lag=time_lag,
+            assigned=column("assigned").astype(np.int8),
+            members=members,
+            states=tuple(states),
+        )
+        unknown = placed.filter(pl.col("unknown_reason").is_not_null())
+        self._reasons = dict(unknown.select("index", "unknown_reason").iter_rows())
+        self._note_changes(poll)
+        self._polls.append(poll)
+        kept = kept_of([one.at for one in self._polls])
+        self._polls = [self._polls[index] for index in kept]
+
+    def _learn_keys(self, rows: pl.DataFrame) -> None:
+        new = rows.select(_KEY).join(self._keys, on=_KEY, how="anti").unique().sort(_KEY)
+        if new.is_empty():
+            return
+        first = len(self._group_of)
+        self._keys = pl.concat([self._keys, new.cast(self._keys.schema)])
+        owners = []
+        for offset, group in enumerate(new["group"]):
+            index = self._groups.setdefault(group, len(self._groups))
+            if index == len(self._members_of):
+                self._members_of.append([])
+            self._members_of[index].append(first + offset)
+            owners.append(index)
+        more = len(owners)
+        self._group_of = np.append(self._group_of, np.array(owners, dtype=np.int64))
+        self._dirty_at = np.append(self._dirty_at, np.full(more, -np.inf))
+        self._advanced_at = np.append(self._advanced_at, np.full(more, -np.inf))
+        self._first_end = np.append(self._first_end, np.full(more, NONE, dtype=np.int64))
+        self._ever_committed = np.append(self._ever_committed, np.zeros(more, dtype=np.bool_))
+
+    def _note_changes(self, poll: Poll) -> None:
+        """Note since when nothing odd was seen of a partition, and when it advanced last."""
+        is_odd = poll.present & (
+            (poll.committed == NONE)
+            | (poll.log_end == NONE)
+            | (poll.log_start == NONE)
+            | (poll.lag == NONE)
+            | (poll.committed > poll.log_end)
+            | (poll.log_start > poll.committed)
+        )
+        if self._polls:
+            before = self._polls[-1]
+            size = len(before.present)
+            both = before.present & poll.present[:size]
+            is_odd[:size] |= both & (
+                (poll.committed[:size] < before.committed) | (poll.log_end[:size] < before.log_end)
+            )
+            is_odd[:size] |= before.present != poll.present[:size]
+            advanced = (
+                both & (before.committed != NONE) & (poll.committed[:size] > before.committed)
+            )
+            self._advanced_at[:size][advanced] = poll.at
+        self._dirty_at[is_odd] = poll.at
+        self._ever_committed |= poll.committed != NONE
+        first = (self._first_end == NONE) & (poll.log_end != NONE)
+        self._first_end[first] = poll.log_end[first]
+
+    # --- what is evident
+
+    def _untouched(self, newest: Poll) -> Booleans:
+        """Find partitions of which nothing was ever committed and nothing arrived."""
+        untouched: Booleans = (
+            ~self._ever_committed
+            & (newest.log_end != NONE)
+            & (newest.log_end == self._first_end)
+            & (newest.lag == NONE)
+        )
+        return untouched
+
+    def _first_pass(self, newest: Poll) -> tuple[Booleans, Floats]:
+        """Return which partitions are OK without a doubt, and how far behind those are, seconds.
+
+        Nothing odd was seen within the window, and either everything is read, or the committed
+        offset advanced just now, or messages began to wait just now; and what waits is little.
+        """
+        rules = self._rules
+        clean = newest.present & (newest.at - self._dirty_at > rules.window_seconds)
+        behind = np.where(newest.lag == 0, 0.0, newest.time_lag)
+        if len(self._polls) < 2:
+            return clean & (newest.lag == 0), behind
+        before = self._polls[-2]
+        size, step = len(before.present), newest.at - before.at
+        ends = np.full(len(newest.present), np.iinfo(np.int64).max)
+        ends[:size] = np.where(before.present, before.log_end, ends[:size])
+        was_read = np.zeros(len(newest.present), dtype=np.bool_)
+        was_read[:size] = before.present & (before.lag == 0)
+        # The log end passed the committed offset between the last two polls: that is its age.
+        between = (newest.committed >= ends) & (newest.log_end > ends)
+        share = np.zeros(len(ends))
+        share[between] = (newest.committed[between] - ends[between]) / (
+            newest.log_end[between] - ends[between]
+        )
+        untold = np.isnan(behind) & between
+        behind[untold] = (step * (1 - share))[untold]
+        members = newest.members[self._group_of]
+        away = np.array([is_empty(state) for state in newest.states], dtype=np.bool_)
+        someone = (members != 0) & ~((members == NONE) & away[self._group_of])
+        moves = (self._advanced_at == newest.at) | (
+            was_read & (newest.at - self._advanced_at < rules.window_seconds)
+        )
+        little = (newest.lag <= rules.minimum_messages) | (behind < rules.material_seconds)
+        # One that nobody holds may be of a topic that is no longer subscribed.
+        held = newest.assigned != 0
+        return clean & ((newest.lag == 0) | (moves & someone & little & held)), behind
+
+
+class _Clear(NamedTuple):
+    """Partitions of groups that are OK without a doubt, and how far behind each one is."""
+
+    which: Booleans
+    behind: Floats
+
+
+def _stale(age: float, at: float) -> GroupStatus:
+    reason = f"Unknown: the newest sample is {duration(age)} old."
+    return GroupStatus(Status.UNKNOWN, reason, at, False, LagNumbers(), None, 0, ())
+
+
+def _keeps_up(numbers: LagNumbers, unknown: int, parts: Sequence[PartitionStatus]) -> GroupStatus:
+    waits = f"{messages(numbers.lag or 0)} wait{'s' if numbers.lag == 1 else ''}"
+    reason = f"Keeps up: {waits}."
+    return GroupStatus(Status.OK, reason, None, False, numbers, None, unknown, parts)

@@ -1,0 +1,142 @@
+"""Everything that checks see of one cluster at one moment: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import polars as pl
+
+from alerting.checks.groups import FROM_STATUS
+from alerting.checks.model import Check, CheckInput, Observation, PartialData
+from alerting.checks.registry import CHECKS
+from alerting.inputs.facts import same_polls
+from alerting.inputs.frames import STALE_INTERVALS, Frames
+from alerting.inputs.sources import NoData, no_data
+from alerting.inputs.windows import GroupKey, build_windows
+from alerting.rules.model import Evaluation, Rule, evaluate
+from alerting.status.group_status import group_status
+from alerting.status.model import GroupStatus
+from lake.schemas.model import Table
+from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
+
+Judge = Callable[[Frames], Mapping[GroupKey, GroupStatus]]
+"""Rows of one cluster to what each of its groups is doing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What checks see of one cluster at one moment.
+
+    Attributes:
+        observations: What they see; without a value where nothing is known.
+        partial: What was read in part.
+        is_blind: Whether nothing is known of the cluster.
+    """
+
+    observations: tuple[Observation, ...]
+    partial: tuple[PartialData, ...] = ()
+    is_blind: bool = False
+
+
+def group_statuses(frames: Frames) -> dict[GroupKey, GroupStatus]:
+    """Return what each group of the cluster is doing."""
+    # Sections of a poll are written one by one: the newest poll may have one and not the other.
+    offsets, groups = same_polls(
+        (frames.rows(GROUP_OFFSETS), frames.rows(GROUPS)),
+        timedelta(seconds=2 * frames.interval_seconds),
+    )
+    windows = build_windows(offsets, groups)
+    found = {key: group_status(one, now=frames.now) for key, one in windows.items()}
+    for key in unread_groups(frames):
+        found.setdefault(key, group_status((), now=frames.now))
+    return found
+
+
+def unread_groups(frames: Frames) -> list[GroupKey]:
+    """Return the groups that the newest poll knew of and could not read."""
+    unread = frames.newest(GROUPS).filter(pl.col("unknown_reason").is_not_null())
+    return [GroupKey(frames.cluster, group) for group in unread["group"].to_list()]
+
+
+def group_observations(
+    statuses: Mapping[GroupKey, GroupStatus], *, now: float
+) -> list[Observation]:
+    """Return what checks see of groups by their samples alone.
+
+    Args:
+        statuses: What each group is doing.
+        now: The moment that the samples are of, in Unix seconds.
+    """
+    given = CheckInput(frames=Frames("", now, {}), judge=lambda _: statuses)
+    names = (*FROM_STATUS, "time_lag", "lag")
+    return [seen for name in names for seen in CHECKS[name].evaluate(given)]
+
+
+def observe(
+    frames: Frames,
+    only: str | None = None,
+    judge: Judge = group_statuses,
+) -> Seen:
+    """Look at everything that is known of one cluster.
+
+    Args:
+        frames: Its rows.
+        only: The one check that is of interest; the others are passed over.
+        judge: Who tells what groups are doing; by default the rows of the frames alone.
+    """
+    given = CheckInput(frames=frames, judge=judge)
+    is_blind = any(
+        (seen.value or 0.0) > STALE_INTERVALS
+        for seen in CHECKS["nothing_collected"].evaluate(given)
+    )
+    checks = [check for check in CHECKS.values() if only in (None, check.name)]
+    missing: dict[str, list[NoData]] = {}
+    found: list[Observation] = []
+    partial: list[PartialData] = []
+    for check in checks:
+        if not is_blind or COLLECTIONS in check.sources:
+            found += check.evaluate(given)
+        if is_blind and check.name != "nothing_collected":
+            found.append(Observation(check=check.name, labels=given.labels(), value=None))
+            continue
+        for table in check.sources:
+            if table.name not in missing:
+                missing[table.name] = list(no_data(frames, table, given.sections))
+            for one in missing[table.name]:
+                labels = _labels(given, check, one)
+                if one.since is None:
+                    found.append(Observation(check=check.name, labels=labels, value=None))
+                elif check.labels and _columns(check).keys() <= table.polars_schema.keys():
+                    partial.append(
+                        PartialData(
+                            check=check.name,
+                            labels=labels,
+                            since=one.since,
+                            present=frozenset(_things(given, check, table)),
+                        )
+                    )
+    return Seen(observations=tuple(found), partial=tuple(partial), is_blind=is_blind)
+
+
+def _labels(given: CheckInput, check: Check, missing: NoData) -> dict[str, str]:
+    """Return the labels of the things of a check whose rows are missing."""
+    of_source = {name: value for name, value in missing.source.items() if name in check.labels}
+    return given.labels(**of_source)
+
+
+def _columns(check: Check) -> dict[str, str]:
+    """Return the columns that name a check's things, with their labels."""
+    return {"broker_id" if label == "broker" else label: label for label in check.labels}
+
+
+def _things(given: CheckInput, check: Check, table: Table) -> Iterator[tuple[str, ...]]:
+    """Return the things whose rows a table has."""
+    columns = pl.col(list(_columns(check))).cast(pl.String).fill_null("")
+    return given.frames.newest(table).select(columns).unique().iter_rows()
+
+
+def evaluate_cluster(rules: Sequence[Rule], seen: Seen, cluster: str) -> Evaluation:
+    """Compare what is seen of one cluster with the rules."""
+    return evaluate(rules, seen.observations, partial=seen.partial)

@@ -1,0 +1,100 @@
+"""The rows that one evaluation looks at, and which of them are fresh: pure values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+
+from lake.schemas.model import Table
+from lake.schemas.tables import WRITTEN_EVERY_SECONDS
+
+STALE_INTERVALS = 4.0
+"""Rows that are older than this many polls say nothing about now."""
+
+KAFKA = "kafka"
+"""The source of a Kafka cluster's own rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Rows of one cluster up to a moment.
+
+    Attributes:
+        cluster: The name that the rows carry.
+        now: The moment, in Unix seconds.
+        tables: Rows by table; a table that lacks has none.
+        errors: Tables that could not be read, with the reason.
+        watched_since: Since when somebody evaluates, in Unix seconds: older data is not called
+            late before there was time for new.
+    """
+
+    cluster: str
+    now: float
+    tables: Mapping[str, pl.DataFrame]
+    errors: Mapping[str, str] = field(default_factory=dict)
+    watched_since: float = 0.0
+
+    def rows(self, table: Table) -> pl.DataFrame:
+        """Return all rows of a table that are there."""
+        found = self.tables.get(table.name)
+        return pl.DataFrame(schema=table.polars_schema) if found is None else found
+
+    def newest(self, table: Table) -> pl.DataFrame:
+        """Return the rows of each source's newest poll of a table that are fresh."""
+        rows = self.rows(table)
+        newest = pl.col("observed_at").max()
+        if "connect" in rows.columns:  # Connect clusters are polled at moments of their own
+            newest = newest.over("connect")
+        every_seconds = WRITTEN_EVERY_SECONDS.get(table.name, 0.0)
+        oldest = self.at - timedelta(seconds=self._stale_seconds + every_seconds)
+        return rows.filter(pl.col("observed_at") == newest, pl.col("observed_at") >= oldest)
+
+    def is_fresh(self, rows: pl.DataFrame, every_seconds: float = 0.0) -> bool:
+        """Tell whether rows are of a poll that is not older than a few intervals.
+
+        Args:
+            rows: The rows.
+            every_seconds: How often they are written where that is not at each poll.
+        """
+        end = rows["observed_at"].max()
+        if not isinstance(end, datetime):
+            return False
+        return self.now - end.timestamp() <= self._stale_seconds + every_seconds
+
+    @property
+    def _stale_seconds(self) -> float:
+        return STALE_INTERVALS * self.interval_seconds
+
+    @property
+    def at(self) -> datetime:
+        """The moment."""
+        return datetime.fromtimestamp(self.now, UTC)
+
+    @property
+    def sampled_at(self) -> float:
+        """The moment of the newest samples, where they are fresh; else the present.
+
+        It is the same in each instance that reads the same lake.
+        """
+        collections = self.tables.get("collections")
+        if collections is None:
+            return self.now
+        newest = collections["observed_at"].max()
+        if isinstance(newest, datetime) and self.is_fresh(collections):
+            return newest.timestamp()
+        return self.now
+
+    @property
+    def interval_seconds(self) -> float:
+        """The longest cadence of its sources; 15 s where none is known."""
+        found = self.tables.get("collections")
+        longest = None if found is None else found["interval_seconds"].max()
+        return float(longest) if isinstance(longest, int | float) else 15.0
+
+
+def unix(moment: object) -> float | None:
+    """Return a moment in Unix seconds; None for none."""
+    return moment.timestamp() if isinstance(moment, datetime) else None

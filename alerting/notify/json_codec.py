@@ -1,0 +1,110 @@
+"""Alerts, notices and matchers as JSON, for the alert store and for webhooks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from alerting.notify.notifications import Notice, Told
+from alerting.rules.lifecycle import Alert
+from alerting.rules.matchers import Matcher, parse_matcher
+
+T = TypeVar("T")
+_ALERT, _NOTICE, _TOLD = TypeAdapter(Alert), TypeAdapter(Notice), TypeAdapter(Told)
+_FACT = TypeAdapter(dict[str, object])
+_MATCHERS = TypeAdapter(list[tuple[str, str, str]])
+
+
+def alert_to_dict(alert: Alert) -> dict[str, Any]:
+    """Return an alert as plain values; ``id`` is added."""
+    return {"id": alert.id, **asdict(alert)}
+
+
+def alert_from_json(text: str) -> Alert:
+    """Read an alert that ``alert_to_dict`` gave.
+
+    Raises:
+        ValueError: It is none.
+    """
+    return _read(_ALERT, text)
+
+
+def notice_to_json(notice: Notice) -> str:
+    """Write a notice."""
+    return json.dumps(
+        {
+            "key": notice.key,
+            "group": notice.group,
+            "kind": notice.kind.value,
+            "at": notice.at,
+            "severity": notice.severity.value,
+            "firing": [alert_to_dict(alert) for alert in notice.firing],
+            "resolved": [alert_to_dict(alert) for alert in notice.resolved],
+            "held_back": [alert_to_dict(alert) for alert in notice.held_back],
+        }
+    )
+
+
+def notice_from_json(text: str) -> Notice:
+    """Read what ``notice_to_json`` wrote.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    return _read(_NOTICE, text)
+
+
+def told_to_json(told: Told) -> str:
+    """Write what was told of a group of alerts."""
+    return json.dumps({"at": told.at, "number": told.number, "firing": dict(told.firing)})
+
+
+def told_from_json(text: str) -> Told:
+    """Read what ``told_to_json`` wrote.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    return _read(_TOLD, text)
+
+
+def fact_from_json(text: str) -> dict[str, object]:
+    """Read a JSON object.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    return _read(_FACT, text)
+
+
+def matchers_to_json(matchers: Sequence[Matcher]) -> str:
+    """Write matchers as lists of label, operator and value."""
+    return json.dumps([[one.label, one.operator, one.value] for one in matchers])
+
+
+def matchers_from_json(text: str) -> tuple[Matcher, ...]:
+    """Read what ``matchers_to_json`` wrote.
+
+    Raises:
+        ValueError: It is something else, or a matcher that cannot be used.
+    """
+    found = tuple(Matcher(*one) for one in _read(_MATCHERS, text))
+    if not found:
+        raise ValueError("it has no matcher")
+    for one in found:
+        if parse_matcher(str(one)) != one:
+            raise ValueError(f"{one}: is no matcher")
+    return found
+
+
+def _read(adapter: TypeAdapter[T], text: str) -> T:
+    try:
+        return adapter.validate_json(text)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        where = "".join(f"{part}: " for part in problem["loc"])
+        raise ValueError(f"{where}{problem['msg']}") from None

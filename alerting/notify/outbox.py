@@ -1,0 +1,98 @@
+"""Messages on their way to their targets: values, and how long to wait after a failure."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tenacity import RetryCallState, Retrying, wait_exponential_jitter
+
+from alerting.notify.notifications import Notice
+
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 300.0
+
+
+class DeliveryState(StrEnum):
+    """What became of a message."""
+
+    QUEUED = "queued"
+    SENT = "sent"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message to one target.
+
+    Attributes:
+        number: Its place in the outbox.
+        target: The target's name.
+        notice: What it says.
+        queued_at: Since when it waits, in Unix seconds.
+        attempts: How often it was tried.
+    """
+
+    number: int
+    target: str
+    notice: Notice
+    queued_at: float
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class TargetHealth:
+    """How delivery to one target goes; times are in Unix seconds.
+
+    Attributes:
+        target: Its name.
+        sent: Messages that it took.
+        waiting: Messages that wait for it.
+        failed: Messages that were given up.
+        last_sent_at: When it took the newest.
+        waiting_since: Since when the oldest waits.
+        attempts: How often the one that waits was tried.
+        answer: What it said last.
+    """
+
+    target: str
+    sent: int
+    waiting: int
+    failed: int
+    last_sent_at: float | None
+    waiting_since: float | None
+    attempts: int | None
+    answer: str | None
+
+
+def pause_seconds(attempts: int, retry_after_seconds: float | None = None) -> float:
+    """Return how long to wait after a failure: doubled each time, with jitter.
+
+    Args:
+        attempts: How often it was tried, at least once.
+        retry_after_seconds: What the target asked for; never less than that, up to an hour.
+    """
+    state = RetryCallState(Retrying(), None, (), {})
+    state.attempt_number = attempts
+    wait = wait_exponential_jitter(
+        initial=FIRST_PAUSE_SECONDS, max=LONGEST_PAUSE_SECONDS, jitter=FIRST_PAUSE_SECONDS
+    )
+    # Full doubling for all at once would bring all back at once: spread by up to a fifth.
+    paused = wait(state) * (1 + 0.2 * random.random())  # noqa: S311 (no secret)
+    return max(paused, min(retry_after_seconds or 0.0, 3600.0))
+
+
+def free_at(sent: Sequence[float], max_per_minute: int, now: float) -> float:
+    """Return when a target may be sent the next message.
+
+    Args:
+        sent: When it took messages in the last minute, the oldest first.
+        max_per_minute: Its limit.
+        now: The present.
+    """
+    recent = [at for at in sent if at > now - 60.0]
+    if len(recent) < max_per_minute:
+        return now
+    return recent[-max_per_minute] + 60.0

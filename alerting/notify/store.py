@@ -1,0 +1,399 @@
+"""The alert store: alerts, silences, acknowledgements and the outbox, in one SQLite file.
+
+An evaluation's alerts, and the messages that follow from it, are written in one transaction: a
+process that is killed at any moment has either written all of it or nothing. A message that was
+sent, but not yet marked so, is sent again with the same idempotency key.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alerting.errors import StoreError
+from alerting.notify.json_codec import (
+    alert_from_json,
+    alert_to_dict,
+    fact_from_json,
+    matchers_from_json,
+    matchers_to_json,
+    notice_from_json,
+    notice_to_json,
+    told_from_json,
+    told_to_json,
+)
+from alerting.notify.notifications import Notice, Told
+from alerting.notify.outbox import Delivery, DeliveryState, TargetHealth
+from alerting.notify.store_schema import connect
+from alerting.notify.stored_rows import RowReader, silence_of
+from alerting.rules.lifecycle import Alert, State
+from alerting.rules.matchers import Acknowledgement, Silence, parse_matcher
+
+
+class AlertStore:
+    """The store; threads may share one, and processes one file."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the store; the file is made where there is none.
+
+        Raises:
+            StoreError: It cannot be opened.
+        """
+        self._path = path
+        self._lock = threading.RLock()
+        self._reader = RowReader()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = connect(path)
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"{path}: the alert store cannot be opened: {error}") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                except BaseException:
+                    self._connection.execute("ROLLBACK")
+                    raise
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise StoreError(f"{self._path}: the alert store failed: {error}") from error
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._lock:
+            try:
+                return list(self._connection.execute(query, values))
+            except sqlite3.Error as error:
+                raise StoreError(f"{self._path}: the alert store failed: {error}") from error
+
+    def unreadable(self, since: float) -> list[str]:
+        """Return which rows were left out since a moment as they cannot be read, a line each."""
+        return self._reader.unreadable(since)
+
+    # Alerts -------------------------------------------------------------------------------------
+
+    def alerts(self, cluster: str | None = None) -> dict[str, Alert]:
+        """Return the alerts that live, and those resolved not long ago, by fingerprint."""
+        rows = self._rows(
+            "SELECT id, body FROM alerts WHERE is_current = 1 AND (? IS NULL OR cluster = ?)",
+            cluster,
+            cluster,
+        )
+        return {alert.fingerprint: alert for alert in self._alerts(rows)}
+
+    def _alerts(self, rows: Iterable[tuple[Any, ...]]) -> list[Alert]:
+        found = [self._reader.read(f"alert {id_}", alert_from_json, body) for id_, body in rows]
+        return [alert for alert in found if alert is not None]
+
+    def history(self, since: float, cluster: str | None = None, limit: int = 1000) -> list[Alert]:
+        """Return the alerts that fired since a moment, the newest first."""
+        rows = self._rows(
+            "SELECT id, body FROM alerts WHERE state != 'pending' AND (? IS NULL OR cluster = ?) "
+            "AND (resolved_at IS NULL OR resolved_at >= ?) ORDER BY started_at DESC LIMIT ?",
+            cluster,
+            cluster,
+            since,
+            limit,
+        )
+        return self._alerts(rows)
+
+    def told(self, cluster: str) -> dict[str, Told]:
+        """Return what was told of a cluster's groups of alerts."""
+        rows = self._rows("SELECT name, body FROM told WHERE cluster = ?", cluster)
+        found = {
+            name: self._reader.read(f"what was told of {name}", told_from_json, body)
+            for name, body in rows
+        }
+        return {name: told for name, told in found.items() if told is not None}
+
+    def save(
+        self,
+        cluster: str,
+        alerts: Mapping[str, Alert],
+        told: Mapping[str, Told],
+        notices: Sequence[tuple[Notice, Sequence[str]]],
+        now: float,
+    ) -> None:
+        """Write one evaluation of one cluster, with the messages that follow from it.
+
+        Args:
+            cluster: The cluster.
+            alerts: All its alerts.
+            told: What is told of its groups of alerts.
+            notices: Each message with the names of its targets; one whose key is known is not
+                queued again.
+            now: The present, in Unix seconds.
+        """
+        kept = {alert.id for alert in alerts.values()}
+        with self._transaction() as connection:
+            before = connection.execute(
+                "SELECT id, state FROM alerts WHERE cluster = ? AND is_current = 1", (cluster,)
+            ).fetchall()
+            for id_, state in before:
+                if id_ not in kept:
+                    query = (
+                        "DELETE FROM alerts WHERE id = :id"
+                        if state == State.PENDING
+                        else "UPDATE alerts SET is_current = 0, "
+                        "resolved_at = coalesce(resolved_at, :now) WHERE id = :id"
+                    )
+                    connection.execute(query, {"id": id_, "now": now})
+            connection.executemany(
+                "INSERT INTO alerts (id, fingerprint, cluster, state, started_at, resolved_at, "
+                "is_current, body) VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT (id) DO UPDATE SET "
+                "state = excluded.state, resolved_at = excluded.resolved_at, is_current = 1, "
+                "body = excluded.body",
+                [
+                    (
+                        alert.id,
+                        alert.fingerprint,
+                        cluster,
+                        alert.state.value,
+                        alert.started_at,
+                        alert.resolved_at,
+                        json.dumps(alert_to_dict(alert)),
+                    )
+                    for alert in alerts.values()
+                ],
+            )
+            connection.execute("DELETE FROM told WHERE cluster = ?", (cluster,))
+            connection.executemany(
+                "INSERT OR REPLACE INTO told (name, cluster, body) VALUES (?, ?, ?)",
+                [(name, cluster, told_to_json(one)) for name, one in told.items()],
+            )
+            for notice, targets in notices:
+                _queue(connection, notice, targets, now)
+
+    def forget(self, before: float) -> None:
+        """Delete history that ended before a moment."""
+        with self._transaction() as connection:
+            connection.execute(
+                "DELETE FROM alerts WHERE is_current = 0 AND resolved_at < ?", (before,)
+            )
+            connection.execute(
+                "DELETE FROM deliveries WHERE state IN ('sent', 'failed') AND finished_at < ?",
+                (before,),
+            )
+            connection.execute(
+                "DELETE FROM notices WHERE at < ? AND key NOT IN (SELECT key FROM deliveries)",
+                (before,),
+            )
+            connection.execute("DELETE FROM silences WHERE ends_at < ?", (before,))
+            connection.execute(
+                "DELETE FROM acknowledgements WHERE at < ? AND alert NOT IN "
+                "(SELECT id FROM alerts)",
+                (before,),
+            )
+
+    # Outbox -------------------------------------------------------------------------------------
+
+    def queue(self, notice: Notice, targets: Sequence[str], now: float) -> None:
+        """Put one message into the outbox."""
+        with self._transaction() as connection:
+            _queue(connection, notice, targets, now)
+
+    def due(self, target: str, now: float) -> Delivery | None:
+        """Return the oldest message that a target is to get, where its time has come.
+
+        Messages about one group of alerts are sent in order: a later one waits for those before
+        it. Others pass a message that the target does not take.
+        """
+        rows = self._rows(
+            "SELECT number, queued_at, next_at, attempts, alert_group, body "
+            "FROM deliveries d JOIN notices n ON n.key = d.key "
+            "WHERE target = ? AND state = 'queued' ORDER BY number LIMIT 200",
+            target,
+        )
+        waiting: set[str] = set()
+        for number, queued_at, next_at, attempts, group, body in rows:
+            if next_at > now or group in waiting:
+                waiting.add(group)
+                continue
+            notice = self._reader.read(f"message {number}", notice_from_json, body)
+            if notice is not None:
+                return Delivery(number, target, notice, queued_at, attempts)
+            self._finish(number, DeliveryState.FAILED, "it cannot be read", now, attempts)
+        return None
+
+    def sent(self, delivery: Delivery, answer: str, now: float) -> None:
+        """Mark a message as taken by its target."""
+        self._finish(delivery.number, DeliveryState.SENT, answer, now, delivery.attempts + 1)
+
+    def failed(self, delivery: Delivery, answer: str, now: float) -> None:
+        """Give a message up."""
+        self._finish(delivery.number, DeliveryState.FAILED, answer, now, delivery.attempts + 1)
+
+    def again(self, delivery: Delivery, answer: str, next_at: float) -> None:
+        """Try a message again later."""
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE deliveries SET attempts = attempts + 1, answer = ?, next_at = ? "
+                "WHERE number = ?",
+                (answer, next_at, delivery.number),
+            )
+
+    def _finish(
+        self, number: int, state: DeliveryState, answer: str, now: float, attempts: int
+    ) -> None:
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE deliveries SET state = ?, answer = ?, finished_at = ?, attempts = ? "
+                "WHERE number = ?",
+                (state.value, answer, now, attempts, number),
+            )
+
+    def sent_since(self, target: str, since: float) -> list[float]:
+        """Return when a target took messages since a moment, the oldest first."""
+        rows = self._rows(
+            "SELECT finished_at FROM deliveries WHERE target = ? AND state = 'sent' "
+            "AND finished_at >= ? ORDER BY finished_at",
+            target,
+            since,
+        )
+        return [at for (at,) in rows]
+
+    def has_open(self, group: str) -> bool:
+        """Tell whether a message about a group of alerts still waits for one of its targets."""
+        rows = self._rows(
+            "SELECT 1 FROM deliveries d JOIN notices n ON n.key = d.key WHERE state = 'queued' "
+            "AND alert_group = ? LIMIT 1",
+            group,
+        )
+        return bool(rows)
+
+    def health(self) -> list[TargetHealth]:
+        """Return how delivery to each target goes, of all messages that are still kept."""
+        rows = self._rows(
+            "SELECT target, sum(state = 'sent'), sum(state = 'queued'), sum(state = 'failed'), "
+            "max(CASE state WHEN 'sent' THEN finished_at END), "
+            "min(CASE state WHEN 'queued' THEN queued_at END), "
+            "max(CASE state WHEN 'queued' THEN attempts END), "
+            "(SELECT answer FROM deliveries x WHERE x.target = d.target AND attempts > 0 "
+            " ORDER BY state = 'queued' DESC, number DESC LIMIT 1) "
+            "FROM deliveries d GROUP BY target ORDER BY target"
+        )
+        return [TargetHealth(*row) for row in rows]
+
+    # Silences and acknowledgements --------------------------------------------------------------
+
+    def silences(self, since: float = 0.0) -> list[Silence]:
+        """Return the silences that end after a moment, the newest first.
+
+        One that cannot be read is among them with its problem: it can be ended.
+        """
+        rows = self._rows(
+            "SELECT id, matchers, starts_at, ends_at, author, comment, created_at FROM silences "
+            "WHERE ends_at > ? ORDER BY id DESC",
+            since,
+        )
+        return [silence_of(row) for row in rows]
+
+    def silence(
+        self,
+        matchers: Iterable[str],
+        *,
+        starts_at: float,
+        ends_at: float,
+        author: str,
+        comment: str,
+        now: float,
+    ) -> int:
+        """Make a silence and return its number.
+
+        Raises:
+            ValueError: A matcher is none, there is none, or it ends before it starts.
+        """
+        parsed = [parse_matcher(text) for text in matchers]
+        if not parsed:
+            raise ValueError("a silence needs a matcher such as group=payments")
+        if ends_at <= max(starts_at, now):
+            raise ValueError("a silence must end after it starts, and in the future")
+        if not author.strip() or not comment.strip():
+            raise ValueError("a silence needs an author and a comment")
+        texts = matchers_to_json(parsed)
+        if matchers_from_json(texts) != tuple(parsed):
+            raise ValueError("these matchers cannot be kept")
+        with self._transaction() as connection:
+            cursor = connection.execute(
+                "INSERT INTO silences (matchers, starts_at, ends_at, author, comment, created_at) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (texts, starts_at, ends_at, author.strip(), comment.strip(), now),
+            )
+            return int(cursor.lastrowid or 0)
+
+    def end_silence(self, number: int, now: float) -> bool:
+        """End a silence now; tell whether it was still to come or on."""
+        with self._transaction() as connection:
+            cursor = connection.execute(
+                "UPDATE silences SET ends_at = max(?, 0), starts_at = min(starts_at, ?) "
+                "WHERE id = ? AND ends_at > ?",
+                (now, now, number, now),
+            )
+            return cursor.rowcount > 0
+
+    def acknowledge(self, alert: str, *, author: str, comment: str, now: float) -> None:
+        """Note that somebody looks after an alert.
+
+        Raises:
+            ValueError: There is no author.
+        """
+        if not author.strip():
+            raise ValueError("an acknowledgement needs an author")
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT INTO acknowledgements (alert, author, comment, at) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (alert) DO UPDATE SET author = excluded.author, "
+                "comment = excluded.comment, at = excluded.at",
+                (alert, author.strip(), comment.strip(), now),
+            )
+
+    def acknowledgements(self) -> dict[str, Acknowledgement]:
+        """Return who looks after which alert, by its id."""
+        rows = self._rows("SELECT alert, author, comment, at FROM acknowledgements")
+        found = [Acknowledgement(*row) for row in rows]
+        return {one.alert: one for one in found}
+
+    # Facts on the service -----------------------------------------------------------------------
+
+    def note(self, name: str, body: Mapping[str, object]) -> None:
+        """Keep a fact on the service, for the dashboard."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT INTO facts (name, body) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET "
+                "body = excluded.body",
+                (name, json.dumps(body)),
+            )
+
+    def noted(self, name: str) -> dict[str, object] | None:
+        """Return a fact on the service; None where there is none."""
+        rows = self._rows("SELECT body FROM facts WHERE name = ?", name)
+        return self._reader.read(f"fact {name}", fact_from_json, rows[0][0]) if rows else None
+
+
+def _queue(
+    connection: sqlite3.Connection, notice: Notice, targets: Sequence[str], now: float
+) -> None:
+    if not targets:
+        return
+    connection.execute(
+        "INSERT OR IGNORE INTO notices (key, at, alert_group, body) VALUES (?, ?, ?, ?)",
+        (notice.key, notice.at, notice.group, notice_to_json(notice)),
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO deliveries (key, target, state, queued_at, next_at) "
+        "VALUES (?, ?, 'queued', ?, ?)",
+        [(notice.key, target, now, now) for target in targets],
+    )

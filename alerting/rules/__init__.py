@@ -1,0 +1,1 @@
+"""Rules and alerts: defaults, files, matchers, the life of an alert, inhibition."""

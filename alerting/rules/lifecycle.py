@@ -1,0 +1,238 @@
+"""The life of an alert: pending, firing, resolved. Pure: what was, what is seen, and the moment.
+
+One identity from first sight to resolution. An alert that comes back soon after it was resolved
+flaps: each time it must stay untrue for twice as long before it is resolved again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from alerting.rules.model import Evaluation, Finding, Severity
+
+FLAP_SECONDS = 3600.0
+"""An alert that fires again this soon after its resolution flaps; resolved ones are kept for it."""
+
+LONGEST_KEEP_SECONDS = 3600.0
+"""Most that flapping lengthens ``keep_firing_for`` to."""
+
+GAP_SECONDS = 300.0
+"""After a pause of the evaluation as long as this, what was pending begins anew."""
+
+SETTLE_SECONDS = 60.0
+"""A symptom whose cause is gone is held back this much longer: it may go, too."""
+
+
+class State(StrEnum):
+    """Where an alert is in its life."""
+
+    PENDING = "pending"
+    FIRING = "firing"
+    RESOLVED = "resolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One alert; times are in Unix seconds.
+
+    Attributes:
+        fingerprint: Rule and thing.
+        rule: Name of its rule.
+        check: What the rule looks at.
+        severity: How bad it is.
+        labels: Which thing; identity.
+        extra_labels: The rule's further labels.
+        state: Where it is in its life.
+        started_at: First sight: with the fingerprint, its identity.
+        last_true_at: When it was last seen to be true.
+        fired_at: When it began to fire; None while it is pending.
+        resolved_at: When it was resolved.
+        no_data_since: Since when nothing is known of the thing; None: it is seen.
+        keep_firing_for_seconds: How long it must be untrue, flapping included.
+        flaps: How often it came back soon after a resolution.
+        held_by: Fingerprint of the cause that it is held back under; None: it stands for itself.
+        held_until: Until when it is held back although its cause is gone.
+        value: Of the check, at last sight.
+        status: Status of the group, where it is one.
+        what: The thing and its state.
+        detail: How bad it is.
+        since: Since when, where known.
+        cause: What is most likely behind it.
+        step: What to do next.
+        page: Page of the dashboard.
+        runbook: Address of a page that says what to do.
+    """
+
+    fingerprint: str
+    rule: str
+    check: str
+    severity: Severity
+    labels: Mapping[str, str]
+    state: State
+    started_at: float
+    last_true_at: float
+    extra_labels: Mapping[str, str] = field(default_factory=dict)
+    fired_at: float | None = None
+    resolved_at: float | None = None
+    no_data_since: float | None = None
+    keep_firing_for_seconds: float = 0.0
+    flaps: int = 0
+    held_by: str | None = None
+    held_until: float | None = None
+    value: float | None = None
+    status: str | None = None
+    what: str = ""
+    detail: str = ""
+    since: float | None = None
+    cause: str = ""
+    step: str = ""
+    page: str = "overview"
+    runbook: str = ""
+
+    @property
+    def id(self) -> str:
+        """Its identity, the same in each instance that reads the same samples."""
+        text = f"{self.fingerprint}@{self.started_at:.6f}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is held back under a cause."""
+        return self.held_by is not None
+
+    @property
+    def began_at(self) -> float:
+        """Since when the trouble has lasted, as far as is known."""
+        return self.started_at if self.since is None else min(self.since, self.started_at)
+
+
+Alerts = Mapping[str, Alert]
+"""Alerts by fingerprint: those pending and firing, and those resolved not long ago."""
+
+
+def advance(
+    alerts: Alerts, evaluation: Evaluation, held: Mapping[str, str], now: float
+) -> dict[str, Alert]:
+    """Take every alert one evaluation further.
+
+    Args:
+        alerts: The alerts so far.
+        evaluation: What rules say now.
+        held: Fingerprint of symptoms: that of their cause
+            (``alerting.rules.inhibition.held_back``).
+        now: The moment that the samples are of, in Unix seconds: from the samples, not from the
+            machine's clock, so that every instance gives an alert the same times.
+
+    Returns:
+        The alerts after it; those resolved more than an hour ago are left out.
+    """
+    found = {finding.fingerprint: finding for finding in evaluation.findings}
+    after: dict[str, Alert] = {}
+    for fingerprint, alert in alerts.items():
+        if fingerprint in found:
+            continue
+        kept = _unseen(alert, evaluation, now)
+        if kept is not None:
+            after[fingerprint] = kept
+    for fingerprint, finding in found.items():
+        after[fingerprint] = _seen(alerts.get(fingerprint), finding, now)
+    return {
+        fingerprint: _with_cause(alert, held.get(fingerprint), after, now)
+        for fingerprint, alert in after.items()
+    }
+
+
+def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
+    """Return the alert of a finding: a new one, or the one that there is."""
+    rule, seen = finding.rule, finding.observation
+    flaps = 0
+    begins = (
+        alert is None
+        or alert.state is State.RESOLVED
+        or (alert.state is State.PENDING and now - alert.last_true_at > GAP_SECONDS)
+    )
+    if alert is None or begins:
+        if alert is not None and alert.state is State.RESOLVED:
+            flaps = alert.flaps + 1
+        alert = Alert(
+            fingerprint=finding.fingerprint,
+            rule=rule.name,
+            check=rule.check,
+            severity=rule.severity,
+            labels=dict(seen.labels),
+            state=State.PENDING,
+            started_at=now,
+            last_true_at=now,
+            flaps=flaps,
+        )
+    fires = alert.state is State.FIRING or now - alert.started_at >= rule.for_seconds
+    return replace(
+        alert,
+        severity=rule.severity,
+        extra_labels=dict(rule.labels),
+        state=State.FIRING if fires else State.PENDING,
+        fired_at=alert.fired_at if alert.fired_at is not None else now if fires else None,
+        last_true_at=now,
+        no_data_since=None,
+        keep_firing_for_seconds=_damped(rule.keep_firing_for_seconds, alert.flaps),
+        value=seen.value,
+        status=seen.status,
+        what=seen.what,
+        detail=seen.detail,
+        since=alert.since if alert.since is not None else seen.since,
+        cause=seen.cause,
+        step=seen.step,
+        page=seen.page,
+        runbook=rule.runbook,
+    )
+
+
+def _damped(keep_seconds: float, flaps: int) -> float:
+    if not flaps:
+        return keep_seconds
+    doubled: float = max(keep_seconds, 30.0) * 2.0 ** min(flaps, 10)
+    return max(keep_seconds, min(doubled, LONGEST_KEEP_SECONDS))
+
+
+def _unseen(alert: Alert, evaluation: Evaluation, now: float) -> Alert | None:
+    """Return what becomes of an alert that no rule says is true; None: it is forgotten."""
+    if alert.state is State.RESOLVED:
+        resolved_at = alert.resolved_at or alert.last_true_at
+        return alert if now - resolved_at <= FLAP_SECONDS else None
+    if evaluation.is_unknown(alert.check, alert.labels, alert.last_true_at):
+        # What cannot be told is neither true nor untrue.
+        return alert if alert.no_data_since else replace(alert, no_data_since=now)
+    alert = replace(alert, no_data_since=None)
+    if alert.state is State.PENDING:
+        return None
+    if now - alert.last_true_at < alert.keep_firing_for_seconds:
+        return alert
+    return replace(alert, state=State.RESOLVED, resolved_at=now)
+
+
+def _with_cause(alert: Alert, cause: str | None, alerts: Alerts, now: float) -> Alert:
+    """Hold a symptom back under its cause, and a little longer than the cause lasts."""
+    if alert.state is State.RESOLVED:
+        return alert
+    if cause is not None:
+        return replace(alert, held_by=cause, held_until=None)
+    if alert.held_by is None:
+        return alert
+    before = alerts.get(alert.held_by)
+    if before is not None and before.state is State.FIRING:
+        return alert  # the cause keeps firing for a while: so does what follows from it
+    if alert.held_until is None:
+        return replace(alert, held_until=now + SETTLE_SECONDS)
+    if now < alert.held_until:
+        return alert
+    return replace(alert, held_by=None, held_until=None)
+
+
+def active(alerts: Iterable[Alert]) -> list[Alert]:
+    """Return the alerts that fire, the worst and oldest first."""
+    order = tuple(Severity)
+    firing = [alert for alert in alerts if alert.state is State.FIRING]
+    return sorted(firing, key=lambda a: (order.index(a.severity), a.began_at, a.fingerprint))

@@ -1,0 +1,1 @@
+"""What a consumer group is doing, decided from its samples: pure functions."""

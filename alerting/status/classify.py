@@ -1,0 +1,344 @@
+"""What one partition of a group is doing: the checks in their order, worst first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from alerting.status.decision import Verdict
+from alerting.status.features import Measurement
+from alerting.status.model import LagNumbers, PartitionStatus, PartitionWindow, Status, StatusRules
+from alerting.status.no_data import unreadable
+from alerting.status.phrases import count, duration, messages, rate
+from alerting.status.stall_timeout import freeze_limit
+from alerting.status.trend import Trend
+
+_AWAY_AS_EVER = 2.0
+"""So many times its longest absence is no longer than a group that keeps coming back was away."""
+
+_MUCH_LESS = 0.75
+"""A group that reads less than this share of what arrives was not made for such a peak."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """What the partitions of one group show together.
+
+    Attributes:
+        advanced_at: Newest commit of any of them, in Unix seconds.
+        advances_alone: How often the offset of any of them grew since the group has no members.
+        commit_period_seconds: Their usual commit period; None where none was learnt.
+        are_draining: Whether one of them works off a backlog: what it takes, others lack.
+    """
+
+    advanced_at: float | None = None
+    advances_alone: int = 0
+    commit_period_seconds: float | None = None
+    are_draining: bool = False
+
+
+def judge(
+    window: PartitionWindow,
+    found: Measurement | None,
+    peers: Peers,
+    now: float | None,
+    rules: StatusRules,
+) -> PartitionStatus:
+    """Return the verdict of the first check that applies.
+
+    Args:
+        window: The samples.
+        found: What was measured in them; None where there are none.
+        peers: What the group's partitions show together.
+        now: The present in Unix seconds; None does not ask how old the samples are.
+        rules: Thresholds.
+    """
+    if found is None:
+        reason = window.unknown_reason or "there is no sample in the window"
+        return PartitionStatus(
+            window.topic,
+            window.partition,
+            Status.UNKNOWN,
+            f"Unknown: {reason}.",
+            None,
+            False,
+            LagNumbers(),
+        )
+    verdict = (
+        unreadable(window, found, now, rules)
+        or _lost(found)
+        or _at_end(found)
+        or _rewound(found)
+        or _nobody(found, peers, rules)
+        or _frozen(found, peers, rules)
+        or _moving(found, peers, rules)
+    )
+    return PartitionStatus(
+        window.topic,
+        window.partition,
+        verdict.status,
+        verdict.reason,
+        verdict.since,
+        verdict.since is not None and verdict.since == found.first_at,
+        numbers_of(found),
+        decides=verdict.decides,
+        is_lasting=verdict.is_lasting,
+    )
+
+
+def _lost(found: Measurement) -> Verdict | None:
+    lost, overtaken = found.lost_messages, found.overtaken
+    if not lost:
+        return None
+    text = f"Losing data: retention deleted {messages(lost)} that the group had not committed"
+    if overtaken is not None and overtaken.times > 1:
+        text += f", the most of {overtaken.times} times in the last {duration(found.span_seconds)}"
+    before_window = overtaken is None or overtaken.messages < lost
+    return Verdict(
+        Status.LOSING_DATA,
+        f"{text}.",
+        found.first_at if overtaken is None or before_window else overtaken.since,
+    )
+
+
+def _at_end(found: Measurement) -> Verdict | None:
+    if not found.at_end:
+        return None
+    lag = found.newest.lag or 0
+    arrival = found.recent.arrival_per_second if found.recent else None
+    flow = "" if arrival is None else f", {rate(arrival)} arrive" if arrival > 0 else ", idle"
+    if lag == 0:
+        return Verdict(Status.OK, f"Everything is read{flow}.")
+    return Verdict(
+        Status.OK,
+        f"At the end: a lag of {lag} that never reaches zero is what transaction markers "
+        f"leave{flow}.",
+    )
+
+
+def _rewound(found: Measurement) -> Verdict | None:
+    rewind = found.rewind
+    if rewind is None or rewind.was_meant:
+        return None
+    return Verdict(
+        Status.REWOUND,
+        f"Rewound by {messages(rewind.before - rewind.after)}, from offset {count(rewind.before)} "
+        f"to {count(rewind.after)}; {messages(found.newest.lag or 0)} wait.",
+        rewind.at,
+    )
+
+
+def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict | None:
+    """Judge a group without members; one that still commits assigns its partitions itself."""
+    absence = found.absence
+    if found.members or absence is None:
+        return None
+    if found.newest.at - absence.seen_at > rules.stop_seconds:
+        return None  # what was known of its members is too old
+    absent = found.newest.at - absence.since
+    last = max((at for at in (found.last_advance_at, peers.advanced_at) if at), default=None)
+    is_working = peers.advances_alone > 1 and last is not None and last > absence.since
+    if absence.commits_alone or is_working:
+        return None
+    if found.waiting.is_crashing and found.waiting.seconds >= rules.away_freeze_seconds:
+        return None  # they come and go: that is no stop, and no restart
+    if found.waiting.keeps_coming_back and absent <= _AWAY_AS_EVER * absence.longest_seconds:
+        return None
+    lag = found.newest.lag or 0
+    if absent < max(rules.stop_seconds, found.poll_seconds or 0.0):
+        if found.span_seconds < rules.trend_seconds and found.last_advance_at is None:
+            return Verdict(
+                Status.UNKNOWN,
+                f"Unknown: first seen {duration(absent)} ago, without members; "
+                f"{messages(lag)} wait.",
+                absence.since,
+            )
+        return Verdict(
+            Status.OK, f"Just away: no members for {duration(absent)}; {messages(lag)} wait."
+        )
+    patience = rules.first_job_seconds
+    if absence.runs:
+        patience = max(rules.job_seconds, rules.job_absences * absence.longest_seconds)
+    if absence.runs >= rules.many_runs:
+        often = max(rules.often_job_seconds, rules.often_absences * absence.longest_seconds)
+        patience = min(patience, often)
+    if absence.is_between_runs and absent < patience:
+        return Verdict(
+            Status.OK,
+            f"Between runs: everything was read when it left {duration(absent)} ago; "
+            f"{messages(lag)} wait for the next.",
+            absence.since,
+        )
+    arrival = found.recent.arrival_per_second if found.recent else None
+    flow = f" and {rate(arrival)} more arrive" if arrival else ""
+    return Verdict(
+        Status.STOPPED,
+        f"Stopped: nobody consumes, {messages(lag)} wait{flow}.",
+        absence.since,
+    )
+
+
+def _frozen(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict | None:
+    since, waiting = found.waiting.since, found.waiting.seconds
+    if since is None:
+        return None
+    peers_advance = peers.advanced_at is not None and peers.advanced_at > since
+    needed = freeze_limit(found, peers.commit_period_seconds, rules)
+    if not found.end_moved_while_frozen and not peers_advance:
+        if found.last_advance_at is None and (found.newest.lag or 0) <= rules.minimum_messages:
+            return None  # compaction and aborted transactions leave as little, for ever
+        needed = max(needed, rules.idle_freeze_seconds)
+    if waiting < needed:
+        return None
+    lag = messages(found.newest.lag or 0)
+    if found.waiting.is_crashing:
+        while_ = f"its members came and went {found.waiting.returns} times"
+    elif found.members is None:
+        while_ = "whether anybody consumes could not be read"
+    elif found.newest.assigned is False:
+        while_ = "no member holds it"
+    elif peers_advance:
+        while_ = "other partitions of the group advance"
+    elif found.end_moved_while_frozen:
+        while_ = "messages keep arriving"
+    else:
+        while_ = "nothing arrives"
+    return Verdict(
+        Status.STALLED,
+        f"Stalled: no commit for {duration(waiting)} with {lag} waiting, while {while_}.",
+        since,
+    )
+
+
+def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict:
+    lag = found.newest.lag or 0
+    behind = found.behind_seconds
+    material = max(rules.material_seconds, 2 * (found.commit_period_seconds or 0.0))
+    trend = found.recent or found.full
+    waiting = found.waiting
+    is_back = not waiting.is_crashing and not waiting.keeps_coming_back
+    if waiting.was_away and waiting.since is not None and is_back:
+        return Verdict(
+            Status.CATCHING_UP,
+            f"Members are back, no commit yet: {messages(lag)} wait.",
+            waiting.since,
+        )
+    is_small = lag <= rules.minimum_messages or (behind is not None and behind < material)
+    if is_small and (found.last_advance_at is not None or trend is not None):
+        return Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
+    if trend is None and found.resumed_at is not None:
+        return Verdict(
+            Status.CATCHING_UP,
+            f"Consuming again for {duration(found.newest.at - found.resumed_at)}: "
+            f"{messages(lag)} wait.",
+            found.resumed_at,
+        )
+    if trend is None:
+        return Verdict(
+            Status.UNKNOWN,
+            f"Unknown: seen for {duration(found.span_seconds)} only, {messages(lag)} wait; "
+            f"a direction takes {duration(rules.trend_seconds)}.",
+            found.first_at,
+        )
+    direction = trend.direction or (found.full.direction if found.full else 0)
+    if found.commit_period_seconds is None and found.resumed_at is None and direction >= 0:
+        return Verdict(
+            Status.UNKNOWN,
+            f"Unknown: no two commits were seen while messages waited; {messages(lag)} wait.",
+            waiting.since,
+        )
+    rising_for = found.newest.at - (found.lowest_at or found.newest.at)
+    growth = found.growth
+    too_late = rules.late_seconds
+    if growth is not None and growth.is_swinging:
+        is_peak = trend.consumption_per_second >= _MUCH_LESS * trend.arrival_per_second
+        too_late = rules.late_swing_seconds if is_peak else rules.late_overload_seconds
+    is_lasting = (
+        growth is not None
+        and growth.is_lasting
+        and (growth.seconds >= rules.lasting_seconds or not peers.are_draining)
+    )
+    if direction > 0 and rising_for >= rules.trend_seconds:
+        still = max(2 * (found.poll_seconds or 0.0), found.commit_period_seconds or 0.0)
+        at_highest = found.newest.at - (found.highest_at or found.newest.at) <= still
+        is_late = (
+            behind is not None
+            and behind >= too_late
+            and at_highest
+            and found.newest.at - found.working_since >= rules.steady_seconds
+        )
+        return Verdict(
+            Status.FALLING_BEHIND,
+            f"Falling behind: {_flow(trend)}{_waits(lag, behind)}.",
+            growth.since if growth is not None else found.lowest_at,
+            is_lasting=is_late or is_lasting,
+        )
+    if direction < 0:
+        drain = _drain_seconds(lag, trend)
+        left = "" if drain is None else f", drained in {duration(drain)}"
+        return Verdict(
+            Status.CATCHING_UP,
+            f"Catching up: {_flow(trend)}{_waits(lag, behind)}{left}.",
+            found.highest_at,
+        )
+    if found.shrinks_since is not None:
+        return Verdict(
+            Status.CATCHING_UP,
+            f"Catching up slowly: {_flow(trend)}{_waits(lag, behind)}, less than before for "
+            f"{duration(found.newest.at - found.shrinks_since)}.",
+            found.shrinks_since,
+        )
+    if growth is not None and is_lasting:
+        return Verdict(
+            Status.FALLING_BEHIND,
+            f"Falling behind slowly, by {messages(growth.messages)} in "
+            f"{duration(growth.seconds)}: {_flow(trend)}{_waits(lag, behind)}.",
+            growth.since,
+            is_lasting=True,
+        )
+    steady = max(rules.steady_seconds, 3 * (found.commit_period_seconds or 0.0))
+    if behind is not None and behind >= steady and direction == 0:
+        return Verdict(
+            Status.FALLING_BEHIND,
+            f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
+            found.first_at,
+            is_lasting=found.newest.at - found.working_since >= rules.lasting_seconds
+            and (growth is None or not growth.is_swinging or behind >= too_late),
+        )
+    return Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
+
+
+def _flow(trend: Trend | None) -> str:
+    if trend is None:
+        return "commits advance"
+    return f"{rate(trend.arrival_per_second)} arrive, {rate(trend.consumption_per_second)} consumed"
+
+
+def _waits(lag: int, behind: float | None) -> str:
+    delay = f" ({duration(behind)} behind)" if behind is not None and lag else ""
+    return f"; {messages(lag)} wait{'s' if lag == 1 else ''}{delay}"
+
+
+def _drain_seconds(lag: int, trend: Trend | None) -> float | None:
+    if trend is None or trend.direction >= 0:
+        return None
+    return lag / -trend.growth_per_second
+
+
+def numbers_of(found: Measurement) -> LagNumbers:
+    """Return the numbers that a page shows beside a verdict."""
+    trend = found.recent or found.full
+    lag = found.newest.lag
+    return LagNumbers(
+        lag=lag,
+        behind_seconds=found.behind_seconds,
+        arrival_per_second=trend.arrival_per_second if trend else None,
+        consumption_per_second=trend.consumption_per_second if trend else None,
+        growth_per_second=trend.growth_per_second if trend else None,
+        drain_seconds=_drain_seconds(lag, trend) if lag else None,
+        lost_messages=found.lost_messages,
+        frozen_seconds=found.waiting_seconds,
+        commit_period_seconds=found.commit_period_seconds,
+        members=found.members,
+        span_seconds=found.span_seconds,
+        samples=len(found.window.samples),
+    )

@@ -1,0 +1,26 @@
+"""What one check says of a partition: a value without behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from alerting.status.model import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the first check that applies says.
+
+    Attributes:
+        status: The status.
+        reason: One sentence with its numbers.
+        since: When it began, in Unix seconds; None where that cannot be told.
+        decides: See ``PartitionStatus.decides``.
+        is_lasting: See ``PartitionStatus.is_lasting``.
+    """
+
+    status: Status
+    reason: str
+    since: float | None = None
+    decides: bool = True
+    is_lasting: bool = False

@@ -1,0 +1,75 @@
+"""What the statuses of a group are called, what is behind them as a rule, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from alerting.status.model import Status
+
+
+@dataclass(frozen=True, slots=True)
+class GroupWords:
+    """How a status reads.
+
+    Attributes:
+        verb: What the group does, after its name.
+        cause: What is behind it as a rule.
+        step: What to do next.
+    """
+
+    verb: str
+    cause: str
+    step: str
+
+
+_WORDS: dict[Status, GroupWords] = {
+    Status.LOSING_DATA: GroupWords(
+        "loses data",
+        "It is later than its topic's retention is long.",
+        "Raise the topic's retention at once, then find out why the group is late.",
+    ),
+    Status.STOPPED: GroupWords(
+        "stopped",
+        "Its consumers were shut down, crashed, or cannot join the group.",
+        "Start its consumers; if they run, look at their log for why they left the group.",
+    ),
+    Status.STALLED: GroupWords(
+        "stalled",
+        "A message that the handler cannot get past, or a call in the handler that hangs.",
+        "Look at the handler's log at the committed offset; more consumers will not help.",
+    ),
+    Status.FALLING_BEHIND: GroupWords(
+        "falls behind",
+        "More arrives than its consumers can process.",
+        "See what the Scaling page advises and what it cannot tell.",
+    ),
+    Status.REWOUND: GroupWords(
+        "was rewound",
+        "Its offsets were reset, or a restored backup committed old ones.",
+        "Ask whether the reset was meant; messages will be handled a second time.",
+    ),
+    Status.UNKNOWN: GroupWords(
+        "is unknown",
+        "Its offsets or its topics' log ends could not be read.",
+        "See Collection health for what is missing.",
+    ),
+}
+_OF_SINKS: dict[Status, GroupWords] = {
+    Status.STOPPED: GroupWords(
+        "stopped",
+        "Its connector was stopped or paused, its tasks failed, or no worker runs them.",
+        "See on the page of Kafka Connect why its connector does not run, and restart it.",
+    ),
+}
+
+
+def group_words(status: Status, kind: str | None = None) -> GroupWords | None:
+    """Return how a status of a group reads; None where there is nothing to say.
+
+    Args:
+        status: The status.
+        kind: What the group is: ``connect``, ``streams``, ``plain`` and so on, where known.
+    """
+    if kind == "connect" and status in _OF_SINKS:
+        return _OF_SINKS[status]
+    return _WORDS.get(status)

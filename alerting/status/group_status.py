@@ -1,0 +1,269 @@
+"""What a consumer group is doing, decided from ten minutes of samples: pure functions.
+
+Rates and slopes over the window decide, never one sample. The group's own commits teach how long
+a pause is normal; an unknown value is neither zero nor fine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+from alerting.status.classify import Peers, judge, numbers_of
+from alerting.status.features import Measurement, measure
+from alerting.status.model import (
+    DEFAULT_RULES,
+    WORST_FIRST,
+    GroupStatus,
+    LagNumbers,
+    PartitionStatus,
+    PartitionWindow,
+    Sample,
+    Status,
+    StatusRules,
+)
+from alerting.status.phrases import duration, messages, plural, rate
+
+__all__ = [
+    "DEFAULT_RULES",
+    "GroupStatus",
+    "LagNumbers",
+    "PartitionStatus",
+    "PartitionWindow",
+    "Peers",
+    "Sample",
+    "Status",
+    "StatusRules",
+    "group_status",
+    "partition_status",
+]
+
+
+_NO_PEERS = Peers()
+
+
+def partition_status(
+    window: PartitionWindow,
+    *,
+    peers: Peers = _NO_PEERS,
+    now: float | None = None,
+    rules: StatusRules = DEFAULT_RULES,
+) -> PartitionStatus:
+    """Decide what one partition of a group is doing.
+
+    Args:
+        window: About ten minutes of samples, oldest first.
+        peers: What the group's other partitions show.
+        now: The present in Unix seconds; where given, samples that are too old say nothing.
+        rules: Thresholds.
+    """
+    return judge(window, measure(window, rules), peers, now, rules)
+
+
+def group_status(
+    partitions: Sequence[PartitionWindow],
+    *,
+    now: float | None = None,
+    rules: StatusRules = DEFAULT_RULES,
+) -> GroupStatus:
+    """Decide what a group is doing: its worst partition, in words about the group.
+
+    A topic of which no member holds a partition while the group reads other topics is no longer
+    subscribed: its old commits are no lag that anybody waits for.
+
+    Args:
+        partitions: The windows of all partitions with a committed offset or a member.
+        now: The present in Unix seconds; where given, samples that are too old say nothing.
+        rules: Thresholds.
+    """
+    if not partitions:
+        return GroupStatus(
+            Status.UNKNOWN,
+            "No committed offset of this group is known.",
+            None,
+            False,
+            LagNumbers(),
+            None,
+            0,
+            (),
+        )
+    measured = [measure(window, rules) for window in partitions]
+    subscribed = _subscribed_topics(measured)
+    peers = _peers(measured, rules)
+    verdicts = tuple(
+        judge(window, found, peers, now, rules)
+        if subscribed is None or window.topic in subscribed
+        else _unsubscribed(window, found)
+        for window, found in zip(partitions, measured, strict=True)
+    )
+    deciding = [v for v in verdicts if v.subscribed and v.decides] or [
+        v for v in verdicts if v.subscribed
+    ]
+    worst = min(deciding, key=_badness)
+    alike = [v for v in deciding if v.status is worst.status]
+    dated = [v for v in alike if v.since is not None]
+    first = min(dated, key=lambda v: v.since or 0.0) if dated else None
+    numbers = _totals(verdicts, worst)
+    unknown = sum(1 for v in verdicts if v.subscribed and v.numbers.lag is None)
+    return GroupStatus(
+        worst.status,
+        _group_sentence(worst, alike, deciding, numbers, unknown),
+        first.since if first else None,
+        first.began_before_window if first else False,
+        numbers,
+        (worst.topic, worst.partition),
+        unknown,
+        verdicts,
+        _is_lasting(alike, rules),
+    )
+
+
+def _is_lasting(alike: Sequence[PartitionStatus], rules: StatusRules) -> bool:
+    """Tell whether half of the partitions that fall behind will go on, or one is too late."""
+    lasting = [verdict for verdict in alike if verdict.is_lasting]
+    return (2 * len(lasting) >= len(alike) and bool(lasting)) or any(
+        (verdict.numbers.behind_seconds or 0.0) >= rules.late_seconds for verdict in lasting
+    )
+
+
+def _subscribed_topics(measured: Sequence[Measurement | None]) -> set[str] | None:
+    """Return the topics of which a member holds a partition; None where that is not certain."""
+    newest = [found for found in measured if found is not None]
+    if not newest or any(found.newest.assigned is None for found in newest):
+        return None
+    if any(found.is_rebalancing or not found.members for found in newest):
+        return None
+    held = {found.window.topic for found in newest if found.newest.assigned}
+    return held or None
+
+
+def _unsubscribed(window: PartitionWindow, found: Measurement | None) -> PartitionStatus:
+    return PartitionStatus(
+        window.topic,
+        window.partition,
+        Status.OK if found is not None and found.newest.lag is not None else Status.UNKNOWN,
+        "No longer subscribed: the group reads other topics, no member holds this one.",
+        None,
+        False,
+        numbers_of(found) if found is not None else LagNumbers(),
+        subscribed=False,
+    )
+
+
+def _peers(measured: Sequence[Measurement | None], rules: StatusRules) -> Peers:
+    found = [one for one in measured if one is not None]
+    advances = [one.last_advance_at for one in found if one.last_advance_at is not None]
+    periods = [one.commit_period_seconds for one in found if one.commit_period_seconds is not None]
+    draining = any(
+        one.recent is not None
+        and one.recent.direction < 0
+        and (one.behind_seconds or 0.0) >= rules.slower_behind_seconds
+        for one in found
+    )
+    return Peers(
+        max(advances) if advances else None,
+        max((one.absence.advances for one in found if one.absence is not None), default=0),
+        median(periods) if periods else None,
+        draining,
+    )
+
+
+def _badness(verdict: PartitionStatus) -> tuple[int, float, float]:
+    numbers = verdict.numbers
+    return (
+        WORST_FIRST.index(verdict.status),
+        -(numbers.behind_seconds or 0.0),
+        -float(numbers.lost_messages or numbers.lag or 0),
+    )
+
+
+def _totals(verdicts: Sequence[PartitionStatus], worst: PartitionStatus) -> LagNumbers:
+    """Add up the partitions; a rate is known only where every partition's is."""
+    rows = [verdict.numbers for verdict in verdicts if verdict.subscribed]
+    lags = [row.lag for row in rows if row.lag is not None]
+    lost = [row.lost_messages for row in rows if row.lost_messages is not None]
+    behind = [row.behind_seconds for row in rows if row.behind_seconds is not None]
+    moving = [verdict.numbers for verdict in verdicts if verdict.subscribed and verdict.decides]
+    arrival = _sum([row.arrival_per_second for row in moving])
+    consumption = _sum([row.consumption_per_second for row in moving])
+    growth = _sum([row.growth_per_second for row in moving])
+    drains = [row.drain_seconds for row in rows if row.drain_seconds is not None]
+    return replace(
+        worst.numbers,
+        lag=sum(lags) if lags else None,
+        lost_messages=sum(lost) if lost else None,
+        behind_seconds=max(behind) if behind else None,
+        arrival_per_second=arrival,
+        consumption_per_second=consumption,
+        growth_per_second=growth,
+        drain_seconds=max(drains) if drains and (growth or 0.0) < 0 else None,
+    )
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None
+
+
+def _group_sentence(
+    worst: PartitionStatus,
+    alike: Sequence[PartitionStatus],
+    deciding: Sequence[PartitionStatus],
+    numbers: LagNumbers,
+    unknown: int,
+) -> str:
+    lag = numbers.lag or 0
+    missing = f"; the lag of {plural(unknown, 'partition')} is unknown" if unknown else ""
+    where = f"{worst.topic}-{worst.partition}"
+    many = len(deciding) > 1
+    of_all = f"{len(alike)} of {plural(len(deciding), 'partition')}"
+    behind = numbers.behind_seconds
+    late = f" ({duration(behind)} behind)" if behind else ""
+    flow = ""
+    if numbers.arrival_per_second is not None and numbers.consumption_per_second is not None:
+        flow = (
+            f"{rate(numbers.arrival_per_second)} arrive, "
+            f"{rate(numbers.consumption_per_second)} consumed; "
+        )
+    if not many:
+        return worst.reason
+    match worst.status:
+        case Status.OK:
+            if numbers.members == 0 and lag and not numbers.consumption_per_second:
+                return f"Nobody consumes at the moment: {flow}{messages(lag)} wait{late}{missing}."
+            return f"Keeps up: {flow}{messages(lag)} wait{late}{missing}."
+        case Status.CATCHING_UP:
+            left = (
+                f", drained in {duration(numbers.drain_seconds)}" if numbers.drain_seconds else ""
+            )
+            return (
+                f"Catching up on {of_all}: {flow}{messages(lag)} wait{late}{left}{missing}; "
+                f"furthest behind is {where}."
+            )
+        case Status.FALLING_BEHIND:
+            return (
+                f"Falling behind on {of_all}: {flow}{messages(lag)} wait{late}{missing}; "
+                f"worst is {where}."
+            )
+        case Status.STALLED:
+            frozen = duration(worst.numbers.frozen_seconds or 0.0)
+            waits = sum(verdict.numbers.lag or 0 for verdict in alike)
+            return (
+                f"Stalled on {of_all} ({where}): no commit for {frozen} with {messages(waits)} "
+                f"waiting there{missing}."
+            )
+        case Status.STOPPED:
+            more = numbers.arrival_per_second
+            arriving = f" and {rate(more)} more arrive" if more else ""
+            return f"Stopped: nobody consumes, {messages(lag)} wait on {of_all}{arriving}{missing}."
+        case Status.REWOUND:
+            return f"Rewound on {of_all}; {where}: {worst.reason[0].lower()}{worst.reason[1:]}"
+        case Status.LOSING_DATA:
+            return (
+                f"Losing data on {of_all}: retention deleted "
+                f"{messages(numbers.lost_messages or 0)} that the group had not committed, most "
+                f"on {where}{missing}."
+            )
+        case Status.UNKNOWN:
+            return f"Unknown on {of_all}; {where}: {worst.reason.removeprefix('Unknown: ')}"

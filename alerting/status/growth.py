@@ -1,0 +1,209 @@
+"""Whether a lag that grows will go on growing: a passing peak looks the same at first."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import itemgetter
+
+from alerting.status.model import StatusRules
+
+Point = tuple[float, int, int, int]
+"""Time, log end, committed offset, lag."""
+
+_ONSET = 0.15
+_PARTS = 5
+_EVEN = 0.4
+_EVEN_AT_SIGHT = 0.25
+_STILL = 0.25
+_EASES = 0.6
+_UNCHANGED = 0.1
+_SWING = 0.15
+_PAST_SECONDS = 12 * 3600.0
+_LEAST_SECONDS = 180.0
+_MARGIN = 0.1
+_SLOWER = 0.97
+_A_LITTLE_SLOWER = 0.99
+_GAP = 0.25
+_SHRINKING_SECONDS = 3600.0
+_LEAST_SHRINKING_SECONDS = 1200.0
+_SHRUNK = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A lag that has risen from its lowest.
+
+    Attributes:
+        since: When it was last near its lowest, in Unix seconds.
+        seconds: How long ago.
+        messages: By how many it has risen, commit steps left out.
+        is_lasting: Whether nothing speaks for an end: what arrives is what arrived before and the
+            lag rises evenly; or it has risen for so long that it does not matter why.
+        is_swinging: Whether arrivals swing, so that it may pass as they swing back.
+    """
+
+    since: float
+    seconds: float
+    messages: int
+    is_lasting: bool
+    is_swinging: bool = False
+
+
+def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules) -> Growth | None:
+    """Return how the lag has risen; None where it has not.
+
+    A peak of arrivals bends: it rises, then eases, and is read as fast as ever. A group that reads
+    less than it did before although more waits has become slower, and nothing says that it will be
+    faster again by itself; nor where arrivals are those of before. Where they jumped,
+    it may be a campaign, which is waited for longer. Where they have been swinging, they will
+    swing back: only how late the group is can tell then.
+
+    Args:
+        points: In order of time, up to some hours.
+        period: Usual pause between commits, in seconds; the lag swings that much without growing.
+        rules: Thresholds.
+    """
+    if len(points) < 4:
+        return None
+    now = points[-1][0]
+    swing = max(rules.trend_seconds, 2 * (period or 0.0))
+    lags = [point[3] for point in points]
+    recent = [lag for at, _, _, lag in points if at >= now - swing]
+    current, lowest = min(recent), min(lags)
+    risen = current - lowest
+    if risen <= 3 * rules.minimum_messages:
+        return None
+    near = lowest + _ONSET * risen
+    onset = max(index for index, lag in enumerate(lags) if lag <= near)
+    # It began to rise before it had risen that far.
+    since = max(points[0][0], now - (now - points[onset][0]) / (1 - _ONSET))
+    seconds = now - since
+    after = [point for point in points if point[0] >= since]
+    marks = [_at(after, since + seconds * part / _PARTS) for part in range(_PARTS + 1)]
+    rises = [late[1] - early[1] for early, late in pairwise(marks)]
+    arrivals = [(late[0] - early[0]) * _PARTS / seconds for early, late in pairwise(marks)]
+    mean = sum(rises) / _PARTS
+    is_even = mean > 0 and all(abs(rise - mean) <= _EVEN * mean for rise in rises)
+    goes_on = mean > 0 and min(rises) >= _STILL * mean and rises[-1] >= _EASES * max(rises)
+    arrived = sum(arrivals) / _PARTS
+    is_steady = all(abs(rate - arrived) <= _UNCHANGED * arrived for rate in arrivals)
+    thirds = [_at(after, since + seconds * part / 3) for part in range(4)]
+    seen_at = [since, *(point[0] for point in after)]
+    is_seen = all(late - early <= _GAP * seconds for early, late in pairwise(seen_at))
+    rises_on = is_seen and all(
+        late[1] - early[1] >= _STILL * risen / 3 for early, late in pairwise(thirds)
+    )
+    # The onset is no more than estimated: what is close to it belongs to neither side.
+    margin = max(rules.trend_seconds, _MARGIN * seconds)
+    past = [point for point in points if point[0] <= since - margin]
+    before = _before(past)
+    is_swinging = before is not None and max(before) - min(before) > _SWING * max(before)
+    if before is not None and rises_on:
+        # Commit steps are no growth, so that what is read is rather overstated; what was read
+        # of late counts as well, as the onset of a peak is slow.
+        lately = (sum(arrivals[-2:]) - sum(rises[-2:]) * _PARTS / seconds) / 2
+        read = max(arrived - risen / seconds, lately) / max(_consumed(past), 1e-9)
+        late = current / arrived if arrived > 0 else 0.0
+        matters = seconds >= rules.slower_seconds and late >= rules.slower_behind_seconds
+        if matters and read < _SLOWER and rises[-1] >= _EASES * mean:
+            return Growth(since, seconds, risen, True)
+        is_unchanged = abs(arrived - sum(before) / 4) <= _UNCHANGED * arrived
+        if is_unchanged and not is_swinging and read < _A_LITTLE_SLOWER:
+            if seconds >= rules.lasting_seconds:
+                return Growth(since, seconds, risen, True)
+    if is_swinging:
+        return Growth(since, seconds, risen, False, is_swinging=True)
+    enough = rules.lasting_seconds if before is None else rules.lasting_peak_seconds
+    if before is None and seconds < rules.lasting_peak_seconds:
+        # Seen first in the middle of a peak, it rises evenly for a while, too.
+        is_even = mean > 0 and all(abs(rise - mean) <= _EVEN_AT_SIGHT * mean for rise in rises)
+    lasting = (seconds >= enough and is_even and is_steady) or (
+        seconds >= rules.long_seconds and goes_on
+    )
+    return Growth(since, seconds, risen, lasting)
+
+
+def _at(points: Sequence[Point], time: float) -> tuple[float, float]:
+    """Return log end and lag at a time, on a straight line between two points."""
+    index = bisect_right(points, time, key=lambda point: point[0])
+    if index >= len(points):
+        return float(points[-1][1]), float(points[-1][3])
+    if index == 0:
+        return float(points[0][1]), float(points[0][3])
+    before, after = points[index - 1], points[index]
+    share = (time - before[0]) / (after[0] - before[0])
+    return (
+        before[1] + share * (after[1] - before[1]),
+        before[3] + share * (after[3] - before[3]),
+    )
+
+
+def _before(points: Sequence[Point]) -> list[float] | None:
+    """Return arrivals per second in the quarters of the past; None where too little is known."""
+    if not points:
+        return None
+    end = points[-1][0]
+    begin = max(points[0][0], end - _PAST_SECONDS)
+    if end - begin < _LEAST_SECONDS:
+        return None
+    quarter = (end - begin) / 4
+    ends = [_at(points, begin + quarter * part)[0] for part in range(5)]
+    return [(late - early) / quarter for early, late in pairwise(ends)]
+
+
+def _consumed(past: Sequence[Point]) -> float:
+    """Return how much was read per second in the past that ``_before`` looks at."""
+    end = past[-1]
+    first = bisect_left(past, end[0] - _PAST_SECONDS, key=lambda point: point[0])
+    begin = past[first]
+    return max(0.0, (end[2] - begin[2]) / (end[0] - begin[0]))
+
+
+def shrinks_since(points: Sequence[Point]) -> float | None:
+    """Return since when the lag shrinks, if slower than the noise of minutes; None: it does not.
+
+    The mean of each third of the last hour must be below the one before, the last a twentieth
+    below the first.
+    """
+    if not points:
+        return None
+    first_of = bisect_left(points, points[-1][0] - _SHRINKING_SECONDS, key=itemgetter(0))
+    recent = points[first_of:]
+    if recent[-1][0] - recent[0][0] < _LEAST_SHRINKING_SECONDS:
+        return None
+    begin, end = recent[0][0], recent[-1][0]
+    third = (end - begin) / 3
+    means = []
+    for number in range(3):
+        since = begin + number * third
+        lags = [lag for at, _, _, lag in recent if since <= at <= since + third]
+        if not lags:
+            return None
+        means.append(sum(lags) / len(lags))
+    first, middle, last = means
+    return begin if first > middle > last and last <= _SHRUNK * first else None
+
+
+def age_of(points: Sequence[Point], end_lag: int) -> float | None:
+    """Return how long ago the log end passed the oldest waiting message; None: before all points.
+
+    Args:
+        points: In order of time.
+        end_lag: Where no more than that came after the committed offset at first, these are
+            markers of transactions: they do not wait, however old they are.
+    """
+    now, _, committed, _ = points[-1]
+    if points[0][1] > committed:
+        return None
+    index = bisect_right(points, committed, key=lambda point: point[1])
+    if index < len(points) and points[index][1] - committed <= end_lag:
+        committed += end_lag
+        index = bisect_right(points, committed, key=lambda point: point[1])
+    if index >= len(points):
+        return 0.0
+    before, after = points[index - 1], points[index]
+    share = (committed - before[1]) / (after[1] - before[1])
+    return now - (before[0] + share * (after[0] - before[0]))

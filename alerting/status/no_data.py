@@ -1,0 +1,83 @@
+"""Partitions whose lag cannot be told: unknown is neither zero nor fine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from alerting.status.decision import Verdict
+from alerting.status.features import Measurement
+from alerting.status.model import PartitionWindow, Sample, Status, StatusRules
+from alerting.status.phrases import count, duration
+
+
+def unreadable(
+    window: PartitionWindow, found: Measurement, now: float | None, rules: StatusRules
+) -> Verdict | None:
+    """Return why a lag cannot be told, or what an offset beyond the log end means; None: it can.
+
+    Args:
+        window: The samples.
+        found: What was measured in them.
+        now: The present in Unix seconds; None does not ask how old the samples are.
+        rules: Thresholds.
+    """
+    newest = found.newest
+    if now is not None:
+        age = now - newest.at
+        if age > rules.stale_polls * (found.poll_seconds or rules.trend_seconds):
+            return Verdict(
+                Status.UNKNOWN, f"Unknown: the newest sample is {duration(age)} old.", newest.at
+            )
+    if newest.lag is None:
+        since = _unknown_since(window.samples)
+        if window.unknown_reason:
+            why = window.unknown_reason
+        elif newest.committed is None:
+            why = "no committed offset was found"
+        elif newest.log_end is None:
+            why = "the log end could not be read"
+        else:
+            why = "the lag could not be told"
+        return Verdict(Status.UNKNOWN, f"Unknown: {why}.", since, decides=not _untouched(window))
+    if newest.committed is None:
+        return Verdict(Status.UNKNOWN, "Unknown: no committed offset was found.")
+    if newest.log_end is not None and newest.committed > newest.log_end:
+        return _beyond_end(found, rules)
+    return None
+
+
+def _beyond_end(found: Measurement, rules: StatusRules) -> Verdict:
+    """Judge an offset of a log that is gone: a consumer that works commits one of the new log."""
+    newest, since = found.newest, found.log_restarted_at
+    where = (
+        f"the committed offset {count(newest.committed or 0)} lies beyond the log end "
+        f"{count(newest.log_end or 0)}; the topic was recreated or truncated"
+    )
+    begin = max(since or found.first_at, found.last_advance_at or found.first_at)
+    waiting = newest.at - begin
+    if found.members and found.grew_since(begin) and waiting >= rules.beyond_freeze_seconds:
+        return Verdict(
+            Status.STALLED,
+            f"Stalled: no commit for {duration(waiting)} while messages arrive: {where}.",
+            begin,
+        )
+    return Verdict(Status.UNKNOWN, f"Unknown: {where}.", since)
+
+
+def _unknown_since(samples: Sequence[Sample]) -> float | None:
+    since: float | None = None
+    for sample in reversed(samples):
+        if sample.lag is not None:
+            break
+        since = sample.at
+    return since
+
+
+def _untouched(window: PartitionWindow) -> bool:
+    """Tell whether nothing was committed and nothing arrived: there may be nothing to read."""
+    ends = [sample.log_end for sample in window.samples if sample.log_end is not None]
+    return (
+        all(sample.committed is None for sample in window.samples)
+        and window.samples[-1].log_end is not None
+        and ends[0] == ends[-1]
+    )

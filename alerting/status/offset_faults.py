@@ -1,0 +1,154 @@
+"""What the offsets of a partition did: steps backwards, a new log, what retention overtook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from alerting.status.baseline import members_of
+from alerting.status.model import Sample, StatusRules
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """The committed offset went backwards.
+
+    Attributes:
+        at: When, in Unix seconds.
+        before: The offset before.
+        after: The offset after.
+        was_meant: Whether the group had no members then: offsets are reset by hand only so.
+    """
+
+    at: float
+    before: int
+    after: int
+    was_meant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """Retention deleted messages that the group had not committed.
+
+    Attributes:
+        since: The first time in the window, in Unix seconds.
+        messages: The most at one time.
+        times: How often.
+    """
+
+    since: float
+    messages: int
+    times: int
+
+
+def present_log(samples: Sequence[Sample]) -> tuple[Sequence[Sample], float | None]:
+    """Cut off what was before the log end last went backwards: those offsets mean nothing now."""
+    highest: int | None = None
+    start, restarted_at = 0, None
+    for index, sample in enumerate(samples):
+        if sample.log_end is None:
+            continue
+        if highest is not None and sample.log_end < highest:
+            start, restarted_at = index, sample.at
+        highest = sample.log_end
+    return samples[start:], restarted_at
+
+
+def rewind(samples: Sequence[Sample], rules: StatusRules) -> Rewind | None:
+    """Find the last step backwards that still stands.
+
+    A member that loses a partition may commit after its successor did; such a step back is no
+    larger than what is consumed between two samples, and it is not called a rewind. Nor is one
+    from beyond the log end: the log was cut, and the group had to follow.
+    """
+    known = [(s, s.committed) for s in samples if s.committed is not None]
+    rewind: Rewind | None = None
+    largest_step = rules.minimum_messages
+    for (earlier, before), (sample, after) in pairwise(known):
+        if rewind is not None and after >= rewind.before:
+            rewind = None
+        cut = earlier.log_end is not None and before > earlier.log_end
+        if before - after > largest_step and not cut:
+            was_meant = members_of(sample) == 0 or members_of(earlier) == 0
+            if rewind is None:
+                rewind = Rewind(sample.at, before, after, was_meant)
+            else:
+                meant = was_meant and rewind.was_meant
+                rewind = Rewind(sample.at, max(before, rewind.before), after, meant)
+        largest_step = max(largest_step, after - before)
+    return rewind
+
+
+def came_to_new_log_at(samples: Sequence[Sample], rules: StatusRules) -> float | None:
+    """Return when the group first committed an offset of the present log, having hung on the last.
+
+    One that follows soon has not been away.
+    """
+    beyond_since, came_at = None, None
+    for sample in samples:
+        if sample.committed is None or sample.log_end is None:
+            continue
+        if sample.committed > sample.log_end:
+            beyond_since = sample.at if beyond_since is None else beyond_since
+            continue
+        if beyond_since is not None and sample.at - beyond_since >= rules.beyond_freeze_seconds:
+            came_at = sample.at
+        beyond_since = None
+    return came_at
+
+
+def reads_to_end(samples: Sequence[Sample], *, from_end: bool = False) -> bool:
+    """Tell whether the group has read up to the very end of a log in which messages arrive.
+
+    Markers of transactions keep it from that, except before the first of them.
+
+    Args:
+        samples: In order of time.
+        from_end: Whether it must have been there in the sample before, too.
+    """
+    return any(
+        after.lag == 0
+        and (before.lag == 0 or not from_end)
+        and after.log_end is not None
+        and before.log_end is not None
+        and after.log_end > before.log_end
+        for before, after in pairwise(samples)
+    )
+
+
+def largest_commit(samples: Sequence[Sample]) -> int:
+    """Return the most messages that were committed from one sample to the next."""
+    known = [sample.committed for sample in samples if sample.committed is not None]
+    return max((after - before for before, after in pairwise(known)), default=0)
+
+
+def grew_since(samples: Sequence[Sample], since: float | None) -> bool:
+    """Tell whether messages arrived since a moment; never since none."""
+    if since is None:
+        return False
+    ends = [s.log_end for s in samples if s.at >= since and s.log_end is not None]
+    return len(ends) > 1 and ends[-1] > ends[0]
+
+
+def overtaken(samples: Sequence[Sample]) -> Overtaken | None:
+    """Find where the log start passed the committed offset.
+
+    What a consumer had fetched already it still handles, and commits later; what it had not is
+    gone, and it goes on behind it. Both hide from the newest sample what was seen before it, and
+    adding the times up would count the same messages again: the largest one counts.
+    """
+    found: Overtaken | None = None
+    before: int | None = None
+    for sample in samples:
+        if sample.log_start is None or sample.committed is None:
+            continue
+        lost = max(0, sample.log_start - sample.committed)
+        if before is not None and lost > before:
+            found = Overtaken(
+                found.since if found else sample.at,
+                max(found.messages if found else 0, lost - before),
+                (found.times if found else 0) + 1,
+            )
+        before = lost
+    return found

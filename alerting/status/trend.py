@@ -1,0 +1,91 @@
+"""Straight lines through samples: how fast messages arrive, are read, and wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from operator import mul
+
+from alerting.status.growth import Point
+from alerting.status.model import StatusRules
+
+_MOST_POINTS = 40
+"""A straight line through more points than this is no other line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Least-squares slopes over some samples.
+
+    Attributes:
+        arrival_per_second: Of the log end.
+        consumption_per_second: Of the committed offset.
+        growth_per_second: Of the lag; negative while it shrinks.
+        noise_per_second: A slope smaller than this may come from commit steps or bursts.
+        span_seconds: Time that the samples cover.
+    """
+
+    arrival_per_second: float
+    consumption_per_second: float
+    growth_per_second: float
+    noise_per_second: float
+    span_seconds: float
+
+    @property
+    def direction(self) -> int:
+        """1 while the lag grows, -1 while it shrinks, 0 where neither is certain."""
+        if abs(self.growth_per_second) <= self.noise_per_second:
+            return 0
+        return 1 if self.growth_per_second > 0 else -1
+
+
+def trend_of(points: Sequence[Point], period: float | None, rules: StatusRules) -> Trend | None:
+    """Fit straight lines; None where they cover less than the time that a trend needs.
+
+    The committed offset moves in steps of one commit period, so the lag swings by arrival x
+    period without any trend; bursts show in the residuals. A slope must exceed both.
+
+    Args:
+        points: In order of time.
+        period: Usual pause between commits, in seconds; None where none was learnt.
+        rules: Thresholds.
+    """
+    if len(points) < 3:
+        return None
+    span = points[-1][0] - points[0][0]
+    if span < rules.trend_seconds:
+        return None
+    every = -(-len(points) // _MOST_POINTS)
+    kept = points[::-every]
+    start, first_end, first_committed, _ = kept[-1]
+    times = [point[0] - start for point in kept]
+    ends = [point[1] - first_end for point in kept]
+    steps = [point[2] - first_committed for point in kept]
+    lags = [point[3] for point in kept]
+    count, sum_times = len(kept), sum(times)
+    squares: float = sum(map(mul, times, times))
+    spread = squares - sum_times * sum_times / count
+    if spread <= 0:
+        return None
+
+    def slope(values: Sequence[int]) -> float:
+        products: float = sum(map(mul, times, values))
+        return (products - sum_times * sum(values) / count) / spread
+
+    arrival, growth = max(0.0, slope(ends)), slope(lags)
+    scatter = sum(map(mul, lags, lags)) - sum(lags) ** 2 / count - growth * growth * spread
+    noise = max(
+        float(rules.minimum_messages),
+        1.25 * arrival * (period or 0.0),
+        2 * sqrt(max(0.0, scatter) / count),
+    )
+    return Trend(arrival, max(0.0, slope(steps)), growth, noise / span, span)
+
+
+def level_trend(times: Sequence[float], rules: StatusRules) -> Trend | None:
+    """Return what ``trend_of`` finds where nothing but the time changes."""
+    span = times[-1] - times[0] if times else 0.0
+    if len(times) < 3 or span < rules.trend_seconds:
+        return None
+    return Trend(0.0, 0.0, 0.0, rules.minimum_messages / span, span)

@@ -1,0 +1,1 @@
+"""What people run to try rules: replay, rule tests, status reports."""

@@ -1,0 +1,1 @@
+"""The benchmark of alerts against the rules in wide use."""

@@ -1,0 +1,189 @@
+"""``python -m alerting benchmark``: alerts on scenarios with a known truth, compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from alerting.status.phrases import duration
+from alerting.tools.benchmark.headroom import ours
+from alerting.tools.benchmark.run import (
+    EVALUATORS,
+    OURS,
+    Judged,
+    as_document,
+    fastest_baseline_delay,
+    fastest_of,
+    judge_scenario,
+    total_of,
+)
+from alerting.tools.benchmark.scoring import Score, score
+from simulation.scenarios import families
+from simulation.scenarios.model import Scenario, ScenarioError, parse_scenario
+from simulation.scenarios.model import as_document as scenario_document
+
+_TITLES = {
+    OURS: "Headroom",
+    "burrow": "Burrow",
+    "strimzi": "lag > 1000 for 10 s",
+    "grafana": "sum(delta(lag[5m])) > 0 for 15 m",
+}
+
+
+def benchmark(
+    scenarios: Annotated[
+        Path | None,
+        typer.Option(help="A folder of scenarios, a JSON file each, instead of the built-in ones."),
+    ] = None,
+    variant: Annotated[
+        int,
+        typer.Option(min=0, help="Variant of the built-in scenarios: other rates, polls, lengths."),
+    ] = 0,
+    variants: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Judge variants 1 to N of the built-in scenarios by our rules alone, and list "
+            "what is not right. Exit status 3 where there is any.",
+        ),
+    ] = 0,
+    only: Annotated[
+        str, typer.Option(help="With --variants: scenarios whose file has this in its name.")
+    ] = "",
+    write: Annotated[
+        Path | None, typer.Option(help="Write the scenarios into this folder, and judge nothing.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Judge scenarios by our rules, Burrow's, Strimzi's and Grafana's, and compare."""
+    console = Console(stderr=True)
+    if variants:
+        raise typer.Exit(3 if _sweep(variants, only, console) else 0)
+    try:
+        count, found = _read(scenarios) if scenarios else _built_in(variant)
+        shown = track(found, "Scenarios", total=count, console=console, transient=True)
+        if write is not None:
+            _write(write, shown)
+            return
+        judged = [judge_scenario(scenario) for scenario in shown]
+    except (ScenarioError, OSError) as error:
+        console.print(f"error: {error}", style="red", markup=False, highlight=False)
+        raise typer.Exit(1) from None
+    if as_json:
+        print(json.dumps(as_document(judged)))
+    else:
+        _print(Console(), judged)
+
+
+def _sweep(variants: int, only: str, console: Console) -> int:
+    """Print what we are wrong on, and return on how many scenarios."""
+    made = [
+        (name, make, variant)
+        for variant in range(1, variants + 1)
+        for name, make in families().items()
+        if only in name
+    ]
+    wrong = 0
+    told: dict[str, list[float]] = {}
+    for name, make, variant in track(made, "Variants", console=console, transient=True):
+        scenario = make(variant)
+        found = score(scenario, ours(scenario))
+        told.setdefault(name, []).extend(found.delays)
+        if not found.is_right or found.flaps:
+            wrong += not found.is_right
+            print(
+                f"{scenario.name} (polls of {scenario.poll_seconds:g} s): {found.verdict}; "
+                f"{found.missed} missed, {found.false_alerts} false, {found.flaps} flaps"
+            )
+    for name, delays in told.items():
+        if delays:
+            usual, longest = duration(median(delays)), duration(max(delays))
+            print(f"{name}: told after {usual} (median), {longest} at most")
+    print(f"{len(made) - wrong} of {len(made)} right")
+    return wrong
+
+
+def _built_in(variant: int) -> tuple[int, Iterator[Scenario]]:
+    found = families()
+    return len(found), (make(variant) for make in found.values())
+
+
+def _read(folder: Path) -> tuple[int, Iterator[Scenario]]:
+    if not folder.is_dir():
+        raise ScenarioError(f"{folder} is no folder")
+    paths = sorted(folder.glob("*.json"))
+    if not paths:
+        raise ScenarioError(f"{folder} has no file that ends in .json")
+    return len(paths), map(_parse, paths)
+
+
+def _parse(path: Path) -> Scenario:
+    try:
+        return parse_scenario(json.loads(path.read_bytes()))
+    except ValueError as error:
+        raise ScenarioError(f"{path}: {error}") from None
+
+
+def _write(folder: Path, scenarios: Iterable[Scenario]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for scenario in scenarios:
+        text = json.dumps(scenario_document(scenario))
+        (folder / f"{scenario.name.replace(' ', '-')}.json").write_text(text)
+
+
+def _print(console: Console, judged: list[Judged]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("scenario")
+    for name in EVALUATORS:
+        table.add_column(_TITLES[name])
+    table.add_column("right and first")
+    for one in judged:
+        cells = [_cell(one.scores[name]) for name in EVALUATORS]
+        first = fastest_of(one)
+        table.add_row(one.name, *cells, "" if first is None else _TITLES[first])
+    console.print(table)
+    console.print()
+    totals = Table(box=None, pad_edge=False, header_style="bold")
+    totals.add_column(f"of {len(judged)} scenarios")
+    for column in ("right", "missed", "false alerts", "flaps", "messages sent", "median delay"):
+        totals.add_column(column, justify="right")
+    for name in EVALUATORS:
+        total = total_of(judged, name)
+        totals.add_row(
+            _TITLES[name],
+            *(
+                str(value)
+                for value in (
+                    total.right,
+                    total.missed,
+                    total.false_alerts,
+                    total.flaps,
+                    total.sent,
+                )
+            ),
+            "" if total.median_delay is None else duration(total.median_delay),
+        )
+    console.print(totals)
+    fastest = fastest_baseline_delay(judged)
+    if fastest is not None:
+        console.print(
+            f"\nMedian delay of whichever baseline was right and fastest on each scenario, known "
+            f"only afterwards: {duration(fastest)}."
+        )
+
+
+def _cell(found: Score) -> str:
+    text = found.verdict
+    if found.delays:
+        text += " after " + ", ".join(duration(delay) for delay in found.delays)
+    if found.false_alerts:
+        text += f" ({found.false_alerts} false)"
+    return text if found.is_right else f"[red]{text}[/]"

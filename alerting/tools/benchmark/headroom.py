@@ -1,0 +1,96 @@
+"""Headroom's own evaluation on a scenario: status, default rules and the life of alerts."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+from alerting.evaluate.observations import group_observations
+from alerting.inputs.windows import GroupKey, thinned
+from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.inhibition import held_back
+from alerting.rules.lifecycle import Alert, State, advance
+from alerting.rules.model import evaluate
+from alerting.status.group_status import GroupStatus, PartitionWindow, Sample, group_status
+from alerting.tools.benchmark.scoring import Fired
+from simulation.scenarios.model import Scenario, ScenarioPartition, ScenarioSample
+
+_CLUSTER = "scenario"
+_GONE_POLLS = 3.5
+
+
+def ours(scenario: Scenario) -> list[Fired]:
+    """Judge each poll as the service does, and return the alerts that fired."""
+    key = GroupKey(_CLUSTER, scenario.group)
+    alerts: Mapping[str, Alert] = {}
+    fired: dict[str, Alert] = {}
+    for at, status in statuses(scenario):
+        seen = group_observations({key: status}, now=at)
+        evaluation = evaluate(DEFAULT_RULES, seen)
+        alerts = advance(alerts, evaluation, held_back(evaluation.findings), at)
+        fired |= {
+            alert.id: alert
+            for alert in alerts.values()
+            if alert.fired_at is not None and not alert.is_held
+        }
+    last = max(scenario.times, default=0.0)
+    return sorted(
+        (_fired(alert, last) for alert in fired.values()),
+        key=lambda found: (found.begin, found.rule),
+    )
+
+
+def statuses(scenario: Scenario) -> list[tuple[float, GroupStatus]]:
+    """Return the group's status at each poll."""
+    series = [_Series(part) for part in scenario.partitions]
+    found = []
+    for at in scenario.times:
+        windows = [window for one in series if (window := one.read(at, scenario.poll_seconds))]
+        found.append((at, group_status(windows, now=at)))
+    return found
+
+
+class _Series:
+    """The samples of one partition, poll after poll."""
+
+    def __init__(self, part: ScenarioPartition) -> None:
+        self._part = part
+        self._coming = deque(part.samples)
+        self._samples: tuple[Sample, ...] = ()
+
+    def read(self, at: float, poll_seconds: float) -> PartitionWindow | None:
+        """Return the window at a poll; None before the first sample and long after the last."""
+        while self._coming and self._coming[0].t <= at:
+            self._samples = thinned((*self._samples, _sample(self._coming.popleft())))
+        if not self._samples or at - self._samples[-1].at > _GONE_POLLS * poll_seconds:
+            return None
+        return PartitionWindow(self._part.topic, self._part.partition, self._samples)
+
+
+def _sample(seen: ScenarioSample) -> Sample:
+    lag = None
+    if seen.log_end is not None and seen.committed is not None:
+        lag = max(0, seen.log_end - seen.committed)
+    return Sample(
+        seen.t,
+        seen.committed,
+        seen.log_start,
+        seen.log_end,
+        lag,
+        None,
+        seen.assigned,
+        seen.members,
+        seen.state,
+    )
+
+
+def _fired(alert: Alert, last: float) -> Fired:
+    resolved = alert.state is State.RESOLVED and alert.resolved_at is not None
+    return Fired(
+        alert.fired_at or 0.0,
+        alert.resolved_at if resolved and alert.resolved_at is not None else last,
+        alert.rule,
+        alert.status or "",
+        alert.severity.value,
+        resolved,
+    )

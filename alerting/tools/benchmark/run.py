@@ -1,0 +1,151 @@
+"""The benchmark of alerts: every scenario judged by every evaluator, and how right each was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from alerting.tools.benchmark.baselines import BASELINES
+from alerting.tools.benchmark.headroom import ours
+from alerting.tools.benchmark.scoring import Fired, Score, score
+from simulation.scenarios.model import Scenario
+
+OURS = "headroom"
+EVALUATORS: Mapping[str, Callable[[Scenario], list[Fired]]] = {OURS: ours, **BASELINES}
+"""Every evaluator by name, ours first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One scenario, judged by every evaluator.
+
+    Attributes:
+        name: The scenario's name.
+        fired: Alerts by evaluator.
+        scores: How right it was, by evaluator.
+    """
+
+    name: str
+    fired: Mapping[str, Sequence[Fired]]
+    scores: Mapping[str, Score]
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """One evaluator over all scenarios.
+
+    Attributes:
+        right: Scenarios without a miss or a false alert.
+        missed: Incidents that were not told.
+        false_alerts: Alerts while nothing was wrong.
+        flaps: Alerts that told of an incident again.
+        sent: Messages.
+        median_delay: Over the incidents that were told, in seconds; None without one.
+    """
+
+    right: int
+    missed: int
+    false_alerts: int
+    flaps: int
+    sent: int
+    median_delay: float | None
+
+
+def judge_scenario(scenario: Scenario) -> Judged:
+    """Let every evaluator judge a scenario."""
+    fired = {name: evaluate(scenario) for name, evaluate in EVALUATORS.items()}
+    return Judged(
+        scenario.name, fired, {name: score(scenario, found) for name, found in fired.items()}
+    )
+
+
+def total_of(judged: Iterable[Judged], evaluator: str) -> Total:
+    """Add up what one evaluator did."""
+    scores = [one.scores[evaluator] for one in judged]
+    delays = [delay for found in scores for delay in found.delays]
+    return Total(
+        sum(1 for found in scores if found.is_right),
+        sum(found.missed for found in scores),
+        sum(found.false_alerts for found in scores),
+        sum(found.flaps for found in scores),
+        sum(found.sent for found in scores),
+        median(delays) if delays else None,
+    )
+
+
+def fastest_of(judged: Judged, names: Iterable[str] = EVALUATORS) -> str | None:
+    """Return who was right on a scenario and told first; None without an incident, or nobody."""
+    right = [
+        name for name in names if judged.scores[name].is_right and judged.scores[name].incidents
+    ]
+    return min(right, key=lambda name: sum(judged.scores[name].delays)) if right else None
+
+
+def fastest_baseline_delay(judged: Iterable[Judged]) -> float | None:
+    """Return the median of the delays of each scenario's fastest baseline that was right on it."""
+    delays = [
+        delay
+        for one in judged
+        if (name := fastest_of(one, BASELINES)) is not None
+        for delay in one.scores[name].delays
+    ]
+    return median(delays) if delays else None
+
+
+def as_document(judged: Sequence[Judged]) -> dict[str, Any]:
+    """Return everything as a JSON document."""
+    return {
+        "scenarios": [
+            {
+                "name": one.name,
+                "fired": [_alert(alert) for alert in one.fired[OURS]],
+                "score": _score(one.scores[OURS]),
+                "fastest_right": fastest_of(one),
+                "baselines": {
+                    name: {
+                        "fired": [_alert(alert) for alert in one.fired[name]],
+                        "score": _score(one.scores[name]),
+                    }
+                    for name in BASELINES
+                },
+            }
+            for one in judged
+        ],
+        "totals": {name: _total(total_of(judged, name)) for name in EVALUATORS},
+    }
+
+
+def _alert(alert: Fired) -> dict[str, Any]:
+    return {
+        "from": alert.begin,
+        "to": alert.end,
+        "rule": alert.rule,
+        "status": alert.status,
+        "severity": alert.severity,
+        "resolved": alert.resolved,
+    }
+
+
+def _score(found: Score) -> dict[str, Any]:
+    return {
+        "verdict": found.verdict,
+        "incidents": found.incidents,
+        "delays_seconds": list(found.delays),
+        "missed": found.missed,
+        "false_alerts": found.false_alerts,
+        "flaps": found.flaps,
+        "messages_sent": found.sent,
+    }
+
+
+def _total(found: Total) -> dict[str, Any]:
+    return {
+        "right": found.right,
+        "missed": found.missed,
+        "false_alerts": found.false_alerts,
+        "flaps": found.flaps,
+        "messages_sent": found.sent,
+        "median_delay_seconds": found.median_delay,
+    }

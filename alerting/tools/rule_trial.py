@@ -1,0 +1,66 @@
+"""Trying one rule over the lake's history: what it looks at, and when it would have fired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from alerting.evaluate.observations import evaluate_cluster, observe
+from alerting.evaluate.status_history import GroupMemory
+from alerting.inputs.lake_rows import at, read_span
+from alerting.notify.notifications import Pace
+from alerting.rules.lifecycle import Alert
+from alerting.rules.model import Rule
+from alerting.tools.replay import Recorder, moments
+from lake.storage.store import Lake
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a rule would have done.
+
+    Attributes:
+        alerts: Alerts that would have fired, in order of time.
+        points: Time (Unix seconds), thing and value of what the rule looks at; None where it could
+            not be told.
+        messages: Messages that would have been sent.
+        evaluations: How often it was evaluated.
+    """
+
+    alerts: tuple[Alert, ...]
+    points: tuple[tuple[float, str, float | None], ...]
+    messages: int
+    evaluations: int
+
+
+def try_rule(
+    lake: Lake, cluster: str, rule: Rule, first: float, last: float, *, interval_seconds: float
+) -> Tried:
+    """Evaluate one rule alone: causes hold nothing back.
+
+    Args:
+        lake: Where the history is.
+        cluster: The cluster.
+        rule: The rule.
+        first: First moment, in Unix seconds.
+        last: Last moment.
+        interval_seconds: Between evaluations.
+    """
+    span = read_span(lake, cluster, first, last, first)
+    recorder = Recorder(Pace())
+    memory = GroupMemory(lake)
+    points: list[tuple[float, str, float | None]] = []
+    for now in moments(span, first, last, interval_seconds):
+        seen = observe(at(span, now), rule.check, memory.statuses)
+        recorder.take(evaluate_cluster([rule], seen, cluster), now)
+        points += [
+            (now, thing(dict(one.labels)), one.value)
+            for one in seen.observations
+            if one.check == rule.check and rule.applied_to(one.labels) is not None
+        ]
+    return Tried(recorder.fired, tuple(points), recorder.messages, recorder.evaluations)
+
+
+def thing(labels: dict[str, str]) -> str:
+    """Return the name of what an observation is about, without its cluster."""
+    own = [value for label, value in labels.items() if label != "cluster" and value]
+    return " / ".join(own) or labels.get("cluster", "")

@@ -1,0 +1,1 @@
+"""What pages read: the lake, the alert store, the viewer's choices."""

@@ -1,0 +1,60 @@
+"""The alert store, for the pages: they read it, and write silences and acknowledgements to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from alerting.notify.problems import SHOWN_SECONDS, all_problems, silence_problems
+from alerting.notify.store import AlertStore
+from alerting.rules.rule_file import RuleSet, usable_rules
+from alerting.service import SERVICE
+from app.data.context import View
+
+
+def open_store(view: View, *, create: bool = False) -> AlertStore | None:
+    """Return the store that all sessions share; None where no service has made one.
+
+    Args:
+        view: The frame of the page.
+        create: Whether to make one.
+
+    Raises:
+        StoreError: It cannot be opened.
+    """
+    path = Path(view.settings.alerting.state)
+    if not create and not path.exists():
+        return None
+    stamp = path.stat().st_ino if path.exists() else 0
+    return _open(str(path), stamp)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _open(path: str, stamp: int) -> AlertStore:
+    """Open the store; a file that was deleted and made anew (another inode) is another store."""
+    del stamp
+    return AlertStore(Path(path))
+
+
+def rules(view: View) -> RuleSet:
+    """Return what can be used of the file of rules: its problems tell the rest."""
+    return usable_rules(view.settings.alerting.rules)
+
+
+def problems(view: View, store: AlertStore | None, found: RuleSet) -> list[str]:
+    """Return which rules, silences and rows of the store are left out, a line each.
+
+    Args:
+        view: The frame of the page.
+        store: The store; None where no service has made one.
+        found: The rules of the file.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
+    now = view.now.timestamp()
+    service = store.noted(SERVICE) if store else None
+    others = [] if store is None else silence_problems(store.silences(now), now)
+    others += [] if store is None else store.unreadable(now - SHOWN_SECONDS)
+    return all_problems(service, view.settings.alerting.rules, found.problems, others)

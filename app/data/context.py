@@ -1,0 +1,83 @@
+"""What the viewer has chosen: cluster, time range, zone and theme, for the page that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import streamlit as st
+
+from app.data.time_range import DEFAULT_RANGE, RANGES, TimeRange
+from app.style.theme import Palette, palette
+from config.settings import Settings
+from lake.storage.store import Lake
+
+_KEY = "_view"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The frame that a page is drawn in.
+
+    Attributes:
+        settings: All settings.
+        lake: The lake.
+        cluster: The chosen cluster's name.
+        range: The chosen time range.
+        now: The moment at which the page began to be drawn, in UTC.
+        zone: The viewer's zone.
+        palette: Colours for the viewer's theme.
+    """
+
+    settings: Settings
+    lake: Lake
+    cluster: str
+    range: TimeRange
+    now: datetime
+    zone: tzinfo
+    palette: Palette
+
+    @property
+    def interval_seconds(self) -> float:
+        """The cadence of the cluster's polls."""
+        return self.settings.poll_interval_seconds(self.settings.cluster(self.cluster))
+
+    @property
+    def lake_uri(self) -> str:
+        """Where the lake is: the first part of every cache key."""
+        return self.settings.lake.uri
+
+
+def open_view(settings: Settings, lake: Lake, cluster: str | None, range_key: str | None) -> View:
+    """Begin a page: keep what was chosen for the page's script to find."""
+    known = [one.name for one in settings.clusters]
+    view = View(
+        settings=settings,
+        lake=lake,
+        cluster=cluster if cluster in known else known[0],
+        range=RANGES.get(range_key or DEFAULT_RANGE, RANGES[DEFAULT_RANGE]),
+        now=utc_now(),
+        zone=_zone(st.context.timezone),
+        palette=palette(st.context.theme.type),
+    )
+    st.session_state[_KEY] = view
+    return view
+
+
+def utc_now() -> datetime:
+    """Return the present moment in UTC."""
+    return datetime.now(UTC)
+
+
+def current() -> View:
+    """Return the frame of the page that runs."""
+    view: View = st.session_state[_KEY]
+    return view
+
+
+def _zone(name: str | None) -> tzinfo:
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (ZoneInfoNotFoundError, ValueError):
+        return UTC

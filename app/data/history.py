@@ -1,0 +1,205 @@
+"""History of groups, topics, the cluster and dead letters in one shape, whatever it came from.
+
+Minutes, hours and days come from the gold tables. What those do not cover yet, the last minutes or
+everything on the first day, is computed from the raw samples in the same columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+
+import polars as pl
+
+from app.data.time_range import TimeRange
+from lake.schemas.grain import Grain
+
+TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Values over time.
+
+    Attributes:
+        frame: Rows with ``time``, the keys and the values, in order of time.
+        step_seconds: Distance of two points where none is missing.
+        note: Where the values come from, if not from the history tables.
+    """
+
+    frame: pl.DataFrame
+    step_seconds: float
+    note: str | None = None
+
+    @property
+    def first(self) -> datetime | None:
+        """The first moment with a value."""
+        moment = self.frame[TIME].min()
+        return moment if isinstance(moment, datetime) else None
+
+    def of(self, column: str, value: str) -> History:
+        """Return the rows of one series."""
+        return History(self.frame.filter(pl.col(column) == value), self.step_seconds, self.note)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A value of a history: its column in the gold table, and how rows are put together.
+
+    Attributes:
+        name: Its column in ``History.frame``.
+        gold: Its column in the gold table.
+        worst: True takes the highest of several rows, False their mean.
+        last: True takes the last row's value instead.
+    """
+
+    name: str
+    gold: str
+    worst: bool = True
+    last: bool = False
+
+    def combined(self) -> pl.Expr:
+        """Return the expression that puts several rows together."""
+        column = pl.col(self.name)
+        if self.last:
+            return column.last()
+        return column.max() if self.worst else column.mean()
+
+
+GROUP = (
+    Measure("lag", "lag_max"),
+    Measure("time_lag_seconds", "time_lag_seconds_max"),
+    Measure("arrival_per_second", "arrival_per_second", worst=False),
+    Measure("consumption_per_second", "consumption_per_second", worst=False),
+    Measure("members", "members_last", last=True),
+)
+PARTITION = (
+    Measure("lag", "lag_max"),
+    Measure("time_lag_seconds", "time_lag_seconds_max"),
+)
+TOPIC = (
+    Measure("arrival_per_second", "arrival_per_second", worst=False),
+    Measure("retained", "retained_last", last=True),
+)
+CLUSTER = (
+    Measure("lag", "lag_max"),
+    Measure("time_lag_seconds", "time_lag_seconds_max"),
+    Measure("arrival_per_second", "arrival_per_second", worst=False),
+    Measure("consumption_per_second", "consumption_per_second", worst=False),
+    Measure("under_replicated", "under_replicated_max"),
+    Measure("under_min_isr", "under_min_isr_max"),
+    Measure("offline", "offline_max"),
+    Measure("brokers_alive", "brokers_alive_min", last=True),
+    Measure("brokers_known", "brokers_known_max", last=True),
+    Measure("topics", "topics_last", last=True),
+    Measure("groups", "groups_last", last=True),
+)
+DEAD_LETTER = (
+    Measure("unprocessed", "unprocessed_last", last=True),
+    Measure("retained", "retained_last", last=True),
+    Measure("arrival_per_second", "arrival_per_second", worst=False),
+)
+
+
+def merge(
+    gold: pl.DataFrame,
+    samples: pl.DataFrame,
+    *,
+    keys: tuple[str, ...],
+    measures: tuple[Measure, ...],
+    chosen: TimeRange,
+    poll_seconds: float,
+    now: datetime,
+) -> History:
+    """Put history and the raw samples after it together.
+
+    Only steps that are over are returned: a figure of the page then changes once a step, not at
+    each refresh.
+
+    Args:
+        gold: Rows of a gold table at the range's grain. Generated ones are left out of a range
+            of up to ``SHORT`` once there are samples.
+        samples: The last minutes' raw samples, with ``time``, keys and measures.
+        keys: Columns that tell series apart.
+        measures: The values.
+        chosen: The range: its grain and its steps.
+        poll_seconds: The cadence of the samples.
+        now: The present.
+
+    Returns:
+        History in steps of the range. While the samples reach back as far as the history does,
+        the samples alone, in steps of a few seconds.
+    """
+    if chosen.length <= SHORT and not samples.is_empty():
+        gold = gold.filter(pl.col("generated").is_null())
+    first, first_sample = gold["window_start"].min(), samples[TIME].min()
+    if first is None or _covers(first_sample, first):
+        note = None
+        if first is None and first_sample is not None:
+            note = "No history has been written yet: these are the samples of the last minutes."
+        step = fine_step(poll_seconds)
+        return History(_over(in_steps(samples, keys, measures, step), step, now), step, note)
+    past = gold.select(
+        pl.col("window_start").alias(TIME),
+        *keys,
+        *(pl.col(measure.gold).alias(measure.name) for measure in measures),
+    )
+    if chosen.grain is Grain.MINUTE and not samples.is_empty():
+        end = past[TIME].max()
+        assert isinstance(end, datetime)  # noqa: S101 (the frame is not empty)
+        tail = samples.filter(pl.col(TIME) >= end + timedelta(seconds=60))
+        past = pl.concat([past, in_steps(tail, keys, measures, 60).cast(past.schema)])
+    step = chosen.step_seconds
+    frame = _over(in_steps(past, keys, measures, step), step, now)
+    return History(frame, step, _generated_note(gold))
+
+
+SHORT = timedelta(hours=1)
+"""What is so near is shown as it was measured, however short the time since the start."""
+
+
+def _generated_note(gold: pl.DataFrame) -> str | None:
+    """Say until when history was generated, where some of it was."""
+    newest = gold.filter(pl.col("generated"))["window_start"].max()
+    if not isinstance(newest, datetime):
+        return None
+    return (
+        f"Generated, not measured, up to {newest:%d %b %H:%M} UTC: the demo's simulated past, for "
+        "seasons and comparisons."
+    )
+
+
+FINE_SECONDS = 15
+"""The steps of what is drawn from raw samples; two polls at the least fall into one."""
+
+
+def fine_step(poll_seconds: float) -> int:
+    """Return the steps in which raw samples are drawn."""
+    return max(FINE_SECONDS, ceil(2 * poll_seconds))
+
+
+def _covers(first_sample: object, first: object) -> bool:
+    return (
+        isinstance(first_sample, datetime)
+        and isinstance(first, datetime)
+        and first_sample < first + timedelta(seconds=60)
+    )
+
+
+def _over(frame: pl.DataFrame, step_seconds: int, now: datetime) -> pl.DataFrame:
+    """Leave out the step that is not over yet; one longer than a minute is shown as it grows."""
+    return frame.filter(pl.col(TIME) <= now - timedelta(seconds=min(step_seconds, 60))).sort(TIME)
+
+
+def in_steps(
+    frame: pl.DataFrame, keys: tuple[str, ...], measures: tuple[Measure, ...], step_seconds: int
+) -> pl.DataFrame:
+    """Put the rows of each step together."""
+    return (
+        frame.sort(TIME)
+        .with_columns(pl.col(TIME).dt.truncate(f"{step_seconds}s"))
+        .group_by(TIME, *keys, maintain_order=True)
+        .agg(measure.combined() for measure in measures)
+        .select(TIME, *keys, *(measure.name for measure in measures))
+    )

@@ -1,0 +1,119 @@
+"""What the newest evaluation of the cluster found, as the pages read it.
+
+The alerting service writes it (``lake.schemas.current``). Where that service does not run, this
+process evaluates the cluster in the background, with the same functions; see
+``app.data.evaluation``.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+import streamlit as st
+
+from app.data import evaluation
+from app.data.context import View
+from config.settings import LakeSettings
+from lake.errors import LakeError
+from lake.schemas.current import CLUSTER_STATUS
+from lake.schemas.model import Table
+from lake.storage.current_store import CurrentStore
+
+STALE_EVALUATIONS = 4.0
+"""After so many polls without an evaluation the service is taken not to run."""
+_LEAST_STALE_SECONDS = 60.0
+_LOOK_AGAIN_SECONDS = 2.0
+
+
+def rows(view: View, table: Table) -> pl.DataFrame:
+    """Return the cluster's rows of a table of the present; none before the first evaluation.
+
+    Raises:
+        LakeError: They cannot be read.
+    """
+    service = _written(view, table)
+    if runs(view):
+        return _no_rows(table) if service is None else service
+    own = evaluation.tables(view)
+    if own is not None:
+        return own[table]
+    return _no_rows(table) if service is None else service
+
+
+def evaluated_at(view: View) -> datetime | None:
+    """Return when the cluster was last evaluated; None: never.
+
+    Raises:
+        LakeError: It cannot be read.
+    """
+    return _newest(rows(view, CLUSTER_STATUS))
+
+
+def is_known(view: View) -> bool:
+    """Tell whether the cluster was ever evaluated, as far as can be read."""
+    try:
+        return evaluated_at(view) is not None
+    except LakeError:
+        return True  # each page says what cannot be read
+
+
+def unreadable(view: View) -> list[LakeError]:
+    """Return the tables that the newest evaluation could not read: what needs them is unknown.
+
+    Raises:
+        LakeError: The evaluation itself cannot be read.
+    """
+    entries = rows(view, CLUSTER_STATUS)["unreadable"].to_list()
+    return [LakeError(one["value"]) for found in entries for one in found or ()]
+
+
+def runs(view: View) -> bool:
+    """Tell whether the alerting service evaluated the cluster of late."""
+    try:
+        written = _written(view, CLUSTER_STATUS)
+    except LakeError:
+        return False
+    at = None if written is None else _newest(written)
+    if at is None:
+        return False
+    patience = max(_LEAST_STALE_SECONDS, STALE_EVALUATIONS * view.interval_seconds)
+    return (view.now - at).total_seconds() <= patience
+
+
+def _newest(found: pl.DataFrame) -> datetime | None:
+    at = found["evaluated_at"].max()
+    return at if isinstance(at, datetime) else None
+
+
+def _no_rows(table: Table) -> pl.DataFrame:
+    return pl.DataFrame(schema=table.polars_schema)
+
+
+def _written(view: View, table: Table) -> pl.DataFrame | None:
+    store = _store(view.lake_uri, view.settings.lake)
+    uri = store.uri(table, view.cluster)
+    return _read(uri, _version(uri), table.name, view.cluster, store, table)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _store(uri: str, _settings: LakeSettings) -> CurrentStore:
+    return CurrentStore(_settings)
+
+
+def _version(uri: str) -> float:
+    """Return what changes when a file is replaced; of an object store, the time in steps."""
+    try:
+        return Path(uri).stat().st_mtime_ns
+    except OSError:
+        return time.monotonic() // _LOOK_AGAIN_SECONDS
+
+
+# Frames are never altered: all sessions share one, without a copy.
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _read(
+    uri: str, version: float, table: str, cluster: str, _store: CurrentStore, _table: Table
+) -> pl.DataFrame | None:
+    return _store.read(_table, cluster)

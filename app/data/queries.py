@@ -1,0 +1,427 @@
+"""Reading the lake for the pages: through ``lake.Lake`` only, each answer kept for a moment.
+
+The pages of all viewers share these caches. Their keys begin with the lake's address, so that two
+lakes in one process never mix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import polars as pl
+import streamlit as st
+
+from alerting.inputs.facts import dead_letter_rows
+from app.data import lake_tables, present, recent_samples
+from app.data.context import View
+from app.data.history import CLUSTER, DEAD_LETTER, GROUP, PARTITION, TOPIC, History, Measure, merge
+from app.data.time_range import TimeRange
+from config.settings import LakeSettings
+from lake.errors import LakeError
+from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
+from lake.schemas.model import Table
+from lake.schemas.tables import (
+    BROKERS,
+    CLUSTER_HISTORY,
+    COLLECTIONS,
+    DEAD_LETTER_HISTORY,
+    DEAD_LETTERS,
+    GROUP_HISTORY,
+    GROUP_OFFSETS,
+    GROUP_PARTITION_HISTORY,
+    GROUPS,
+    JOBS,
+    PARTITIONS,
+    TABLES,
+    TOPIC_HISTORY,
+    TOPICS,
+)
+from lake.storage.store import Lake
+
+SAMPLES_LENGTH = timedelta(minutes=15)
+"""How far back raw samples are read where history has nothing yet."""
+
+_SMALL_PARTITIONS = 3000
+"""Beyond so many partitions of groups and topics, charts end in history and the present point."""
+
+
+_LOOK_BACK = (timedelta(minutes=15), timedelta(hours=26), timedelta(days=8))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def open_lake(uri: str, _settings: LakeSettings) -> Lake:
+    """Return the one handle on the lake that all sessions share."""
+    return Lake(_settings)
+
+
+KAFKA = "kafka"
+"""The source of a Kafka cluster's own rows."""
+
+
+def newest(view: View, table: Table) -> pl.DataFrame:
+    """Return the newest poll's rows of a bronze table; no rows if there was no poll for days.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    return _newest(view.lake_uri, table.name, view.cluster, view.lake, view.now)
+
+
+@st.cache_data(ttl=2, max_entries=128, show_spinner=False)
+def _newest(uri: str, table: str, cluster: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
+    # Sources around the cluster are polled at moments of their own.
+    own = [pl.col("source").fill_null(KAFKA) == KAFKA] if table == COLLECTIONS.name else []
+    for within in _LOOK_BACK:
+        rows = _lake.latest(TABLES[table], *own, cluster=cluster, now=_now, within=within)
+        if not rows.is_empty():
+            break
+    return rows
+
+
+def recent(view: View, table: Table, length: timedelta = SAMPLES_LENGTH) -> pl.DataFrame:
+    """Return a bronze table's rows of the last minutes.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    return _recent(view.lake_uri, table.name, view.cluster, length, view.lake, view.now)
+
+
+@st.cache_data(ttl=4, max_entries=64, show_spinner=False)
+def _recent(
+    uri: str, table: str, cluster: str, length: timedelta, _lake: Lake, _now: datetime
+) -> pl.DataFrame:
+    return _lake.read(TABLES[table], since=_now - length, cluster=cluster)
+
+
+def topic_settings(view: View, topic: str) -> pl.DataFrame:
+    """Return the newest row of ``topics`` of a topic: collectors write it on change and hourly.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    return _topic_settings(view.lake_uri, view.cluster, topic, view.lake, view.now)
+
+
+@st.cache_data(ttl=10, max_entries=16, show_spinner=False)
+def _topic_settings(
+    uri: str, cluster: str, topic: str, _lake: Lake, _now: datetime
+) -> pl.DataFrame:
+    since = _now - timedelta(hours=26)
+    rows = _lake.read(TOPICS, pl.col("topic") == topic, since=since, cluster=cluster)
+    return rows.sort("observed_at").tail(1)
+
+
+def recent_of(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
+    """Return the rows of one series of a bronze table of the last minutes.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    return _recent_of(view.lake_uri, table.name, view.cluster, key, name, view.lake, view.now)
+
+
+@st.cache_data(ttl=4, max_entries=64, show_spinner=False)
+def _recent_of(
+    uri: str, table: str, cluster: str, key: str, name: str, _lake: Lake, _now: datetime
+) -> pl.DataFrame:
+    since = _now - SAMPLES_LENGTH
+    return _lake.read(TABLES[table], pl.col(key) == name, since=since, cluster=cluster)
+
+
+def history(
+    view: View, table: Table, key: str | None = None, names: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Return a gold table's rows of the chosen range at the range's grain.
+
+    Args:
+        view: The frame of the page.
+        table: A gold table.
+        key: The column that tells its series apart; None where it has one series.
+        names: Whose rows are wanted.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    start = view.range.start(view.now)
+    wanted = tuple(sorted(names))
+    return _history(
+        view.lake_uri, table.name, view.cluster, view.range, key, wanted, start, view.lake
+    ).filter(pl.col("window_start") >= start)
+
+
+@st.cache_data(ttl=10, max_entries=64, show_spinner=False)
+def _history(
+    uri: str,
+    table: str,
+    cluster: str,
+    chosen: TimeRange,
+    key: str | None,
+    names: tuple[str, ...],
+    _start: datetime,
+    _lake: Lake,
+) -> pl.DataFrame:
+    predicates = [pl.col("grain_seconds") == chosen.grain.seconds]
+    if key is not None:
+        predicates.append(pl.col(key).is_in(names))
+    return _lake.read(TABLES[table], *predicates, since=_start, cluster=cluster)
+
+
+def cluster_history(view: View) -> History:
+    """Return the cluster's history; see ``app.data.history.CLUSTER``.
+
+    Raises:
+        LakeError: The history cannot be read, or there is none and the samples cannot.
+    """
+
+    def raw() -> pl.DataFrame:
+        return recent_samples.of_cluster(
+            recent(view, GROUP_OFFSETS),
+            recent(view, GROUPS),
+            recent(view, PARTITIONS),
+            recent(view, BROKERS),
+        )
+
+    def present_point() -> pl.DataFrame:
+        status = present.rows(view, CLUSTER_STATUS).with_columns(
+            pl.col("brokers").alias("brokers_known"),
+            (pl.col("brokers") - pl.col("missing_brokers").list.len()).alias("brokers_alive"),
+        )
+        return recent_samples.point(status, CLUSTER)
+
+    gold = history(view, CLUSTER_HISTORY)
+    return _merged(view, gold, raw if is_small(view) else present_point, (), CLUSTER)
+
+
+def group_history(view: View, groups: Sequence[str]) -> History:
+    """Return the history of some groups; see ``app.data.history.GROUP``.
+
+    Raises:
+        LakeError: The history cannot be read, or there is none and the samples cannot.
+    """
+    wanted = pl.col("group").is_in(list(groups))
+
+    def raw() -> pl.DataFrame:
+        return recent_samples.of_groups(
+            recent(view, GROUP_OFFSETS).filter(wanted), recent(view, GROUPS).filter(wanted)
+        )
+
+    def present_point() -> pl.DataFrame:
+        return recent_samples.point(present.rows(view, GROUP_STATUS).filter(wanted), GROUP, "group")
+
+    gold = history(view, GROUP_HISTORY, "group", groups)
+    return _merged(view, gold, raw if is_small(view) else present_point, ("group",), GROUP)
+
+
+def partition_history(view: View, group: str) -> History:
+    """Return the history of a group's partitions; see ``app.data.history.PARTITION``.
+
+    Raises:
+        LakeError: The history cannot be read, or there is none and the samples cannot.
+    """
+
+    def raw() -> pl.DataFrame:
+        return recent_samples.of_partitions(recent_of(view, GROUP_OFFSETS, "group", group))
+
+    keys = ("group", "topic", "partition")
+    gold = history(view, GROUP_PARTITION_HISTORY, "group", [group])
+    return _merged(view, gold, raw, keys, PARTITION)
+
+
+def topic_history(view: View, topics: Sequence[str]) -> History:
+    """Return the history of some topics; see ``app.data.history.TOPIC``.
+
+    Raises:
+        LakeError: The history cannot be read, or there is none and the samples cannot.
+    """
+    wanted = pl.col("topic").is_in(list(topics))
+
+    def raw() -> pl.DataFrame:
+        return recent_samples.of_topics(recent(view, PARTITIONS).filter(wanted))
+
+    def present_point() -> pl.DataFrame:
+        return recent_samples.point(present.rows(view, TOPIC_STATUS).filter(wanted), TOPIC, "topic")
+
+    gold = history(view, TOPIC_HISTORY, "topic", topics)
+    return _merged(view, gold, raw if is_small(view) else present_point, ("topic",), TOPIC)
+
+
+def dead_letter_history(view: View) -> History:
+    """Return the history of all dead letters; see ``app.data.history.DEAD_LETTER``.
+
+    Raises:
+        LakeError: The history cannot be read, or there is none and the samples cannot.
+    """
+
+    def raw() -> pl.DataFrame:
+        return recent_samples.of_dead_letters(recent(view, DEAD_LETTERS))
+
+    gold = history(view, DEAD_LETTER_HISTORY)
+    return _merged(view, gold, raw, ("source", "name"), DEAD_LETTER)
+
+
+def is_small(view: View) -> bool:
+    """Tell whether all samples of the last minutes can be read in a moment.
+
+    Raises:
+        LakeError: The present cannot be read.
+    """
+    of_groups = present.rows(view, GROUP_STATUS)["partitions"].to_list()
+    of_topics = present.rows(view, CLUSTER_STATUS)["partitions"].to_list()
+    return sum(one or 0 for one in (*of_groups, *of_topics)) <= _SMALL_PARTITIONS
+
+
+def _merged(
+    view: View,
+    gold: pl.DataFrame,
+    newest: Callable[[], pl.DataFrame],
+    keys: tuple[str, ...],
+    measures: tuple[Measure, ...],
+) -> History:
+    """Put history and what came after it together.
+
+    Args:
+        view: The frame of the page.
+        gold: Rows of the history table.
+        newest: Returns the samples of the last minutes, or the present point alone.
+        keys: Columns that tell series apart.
+        measures: The values.
+    """
+    unreadable = None
+    try:
+        newest_samples = newest()
+    except LakeError as error:
+        if gold.is_empty():
+            raise
+        newest_samples, unreadable = nothing_yet(measures, keys), error
+    found = merge(
+        gold,
+        newest_samples,
+        keys=keys,
+        measures=measures,
+        chosen=view.range,
+        poll_seconds=view.interval_seconds,
+        now=view.now,
+    )
+    if unreadable is None:
+        return found
+    return replace(found, note="The newest samples cannot be read: this is the history alone.")
+
+
+def dead_letters(view: View) -> pl.DataFrame:
+    """Return the newest row of each dead-letter topic.
+
+    See ``alerting.inputs.facts.dead_letter_rows`` for the columns.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+    return dead_letter_rows(recent(view, DEAD_LETTERS), present.rows(view, TOPIC_STATUS))
+
+
+def newest_collections(view: View) -> pl.DataFrame:
+    """Return what the newest poll of each source around the cluster and of itself said.
+
+    Returns:
+        Rows of ``collections``, source never null, section with the source's name where it is
+        not Kafka itself.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    own = _newest(view.lake_uri, COLLECTIONS.name, view.cluster, view.lake, view.now)
+    rows = _named(recent(view, COLLECTIONS)).filter(pl.col("source") != KAFKA)
+    others = rows.filter(pl.col("observed_at") == pl.col("observed_at").max().over("source"))
+    return pl.concat([_named(own), others])
+
+
+def _named(rows: pl.DataFrame) -> pl.DataFrame:
+    source = pl.col("source").fill_null(KAFKA)
+    return rows.with_columns(
+        source,
+        pl.when(source == KAFKA)
+        .then("section")
+        .otherwise(pl.concat_str(source, pl.lit(": "), "section"))
+        .alias("section"),
+    )
+
+
+def collections(view: View) -> pl.DataFrame:
+    """Return every attempt to collect of the last day; see ``newest_collections`` for the rows.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    return _collections(view.lake_uri, view.cluster, view.lake, view.now)
+
+
+@st.cache_data(ttl=4, max_entries=16, show_spinner=False)
+def _collections(uri: str, cluster: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
+    return _named(_lake.read(COLLECTIONS, since=_now - timedelta(hours=24), cluster=cluster))
+
+
+def derived(view: View, table: Table, **values: str) -> pl.DataFrame:
+    """Return rows of a table that Spark derives from history, such as ``forecasts``.
+
+    Args:
+        view: The frame of the page.
+        table: The table.
+        values: What the wanted rows have in columns of the table.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    wanted = tuple(sorted(values.items()))
+    return _derived(view.lake_uri, table.name, view.cluster, wanted, view.lake, view.now)
+
+
+@st.cache_data(ttl=60, max_entries=32, show_spinner=False)
+def _derived(
+    uri: str,
+    table: str,
+    cluster: str,
+    wanted: tuple[tuple[str, str], ...],
+    _lake: Lake,
+    _now: datetime,
+) -> pl.DataFrame:
+    # They are replaced as a whole, hourly: two days leave room for a job that was away.
+    predicates = [pl.col(name) == value for name, value in wanted]
+    return _lake.read(TABLES[table], *predicates, since=_now - timedelta(days=2), cluster=cluster)
+
+
+def no_rows(table: Table) -> pl.DataFrame:
+    """Return a frame of the table's columns without a row."""
+    return pl.DataFrame(schema=table.polars_schema)
+
+
+def jobs(view: View) -> pl.DataFrame:
+    """Return the rounds of the background jobs of the last day, of all clusters.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    return _jobs(view.lake_uri, view.lake, view.now)
+
+
+@st.cache_data(ttl=10, max_entries=8, show_spinner=False)
+def _jobs(uri: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
+    return _lake.read(JOBS, since=_now - timedelta(hours=24))
+
+
+def lake_state(view: View) -> pl.DataFrame:
+    """Return what each table of the lake consists of; see ``app.data.lake_tables.lake_rows``."""
+    return _lake_state(view.lake_uri, view.lake, view.now)
+
+
+@st.cache_data(ttl=10, max_entries=8, show_spinner=False)
+def _lake_state(uri: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
+    return lake_tables.lake_rows(_lake, _now)
+
+
+def nothing_yet(measures: tuple[Measure, ...], keys: tuple[str, ...] = ()) -> pl.DataFrame:
+    """Return a history of these measures without a row."""
+    texts = {key: pl.Int32() if key == "partition" else pl.String() for key in keys}
+    values = {measure.name: pl.Float64() for measure in measures}
+    return pl.DataFrame(schema={"time": pl.Datetime("us", "UTC"), **texts, **values})

@@ -1,0 +1,257 @@
+"""Figures behind advice: load against capacity, the forecast, the skew, a what-if."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+import polars as pl
+
+from app.style.charts.base import Axis, Plot, plot, time_ticks
+from app.style.theme import Palette
+
+_HEIGHT = 220
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the busiest consumer gets with a number of consumers.
+
+    Attributes:
+        consumers: The number.
+        per_second: Messages per second of the busiest one.
+    """
+
+    consumers: int
+    per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What one consumer can process, messages per second; None is unknown.
+
+    Attributes:
+        low: Lower end of the 90 % interval.
+        high: Its upper end.
+        per_second: The estimate.
+    """
+
+    low: float | None
+    high: float | None
+    per_second: float | None
+
+
+def load_chart(
+    loads: Sequence[Load],
+    limit: Limit,
+    *,
+    current: int,
+    proposed: int | None,
+    palette: Palette,
+) -> go.Figure:
+    """Draw the busiest consumer's load at each useful number against what one can process.
+
+    Args:
+        loads: By number of consumers, ascending.
+        limit: What one consumer can process.
+        current: The present number.
+        proposed: The advised one; None: none.
+        palette: Colours.
+    """
+    made = plot(palette, height=_HEIGHT, y_title="messages/s of the busiest", legend=False)
+    colours = [
+        palette.series[0]
+        if one.consumers == proposed
+        else palette.watch
+        if one.consumers == current
+        else palette.others
+        for one in loads
+    ]
+    made.traces.append(
+        {
+            "type": "bar",
+            "x": [
+                f"{one.consumers}<br>advised"
+                if one.consumers == proposed
+                else f"{one.consumers}<br>now"
+                if one.consumers == current
+                else str(one.consumers)
+                for one in loads
+            ],
+            "y": [one.per_second for one in loads],
+            "marker": {"color": colours},
+            "hovertemplate": "%{y:,.3~r}/s<extra></extra>",
+        }
+    )
+    made.x.update(title={"text": "consumers", "font": {"size": 11, "color": palette.quiet}})
+    made.x["type"] = "category"
+    made.layout["hovermode"] = "closest"
+    if limit.low is not None and limit.high is not None:
+        made.shapes.append(
+            {
+                "type": "rect",
+                "xref": "paper",
+                "x0": 0,
+                "x1": 1,
+                "y0": limit.low,
+                "y1": limit.high,
+                "line": {"width": 0},
+                "fillcolor": palette.series[1],
+                "opacity": 0.25,
+                "layer": "below",
+            }
+        )
+    if limit.per_second is not None:
+        _level(made, limit.per_second, "one can process", palette)
+    return made.done()
+
+
+def forecast_chart(
+    rows: pl.DataFrame,
+    *,
+    axis: Axis,
+    palette: Palette,
+    capacities: Sequence[tuple[str, float]] = (),
+) -> go.Figure:
+    """Draw what is expected to arrive with its 90 % band, against what the group can process.
+
+    Args:
+        rows: Rows of ``forecasts`` with window_start, median, low_90 and high_90, by time.
+        axis: Whose zone times are drawn in.
+        palette: Colours.
+        capacities: Name and messages per second of each level to draw.
+    """
+    made = plot(palette, height=_HEIGHT, y_title="messages/s", legend=True)
+    made.x.update(type="date", **time_ticks(axis))
+    times = axis.local_times(rows["window_start"])
+    band = palette.series[0]
+    made.traces += [
+        {
+            "type": "scatter",
+            "x": [*times, *reversed(times)],
+            "y": [*rows["high_90"].to_list(), *reversed(rows["low_90"].to_list())],
+            "fill": "toself",
+            "fillcolor": band,
+            "opacity": 0.2,
+            "line": {"width": 0},
+            "mode": "lines",
+            "name": "90 % of what comes",
+            "hoverinfo": "skip",
+        },
+        {
+            "type": "scatter",
+            "x": times,
+            "y": rows["median"].to_list(),
+            "mode": "lines",
+            "name": "expected",
+            "line": {"color": band, "width": 1.8},
+            "hovertemplate": "%{y:,.3~r}/s",
+        },
+    ]
+    for name, level in capacities:
+        _level(made, level, name, palette)
+    return made.done()
+
+
+def skew_chart(
+    rates: Sequence[tuple[str, float | None]],
+    hot: Collection[str],
+    limit: float | None,
+    *,
+    palette: Palette,
+) -> go.Figure:
+    """Draw what each partition gets, the hot ones marked.
+
+    Args:
+        rates: Name and messages per second of each partition; None is left open.
+        hot: Names of the hot ones.
+        limit: What one consumer can surely process; None is unknown.
+        palette: Colours.
+    """
+    made = plot(palette, height=_HEIGHT, y_title="messages/s", legend=False)
+    made.traces.append(
+        {
+            "type": "bar",
+            "x": [name for name, _ in rates],
+            "y": [rate for _, rate in rates],
+            "marker": {
+                "color": [palette.act if name in hot else palette.series[0] for name, _ in rates]
+            },
+            "hovertemplate": "%{x}: %{y:,.3~r}/s<extra></extra>",
+        }
+    )
+    made.layout["hovermode"] = "closest"
+    made.x.update(type="category", nticks=12)
+    if limit is not None:
+        _level(made, limit, "one can surely process", palette)
+    return made.done()
+
+
+def what_if_chart(
+    hours: Sequence[float],
+    now: Sequence[float],
+    changed: Sequence[float],
+    *,
+    y_title: str,
+    palette: Palette,
+    objective: float | None = None,
+) -> go.Figure:
+    """Draw a simulated value as it would go on now, and with the change.
+
+    Args:
+        hours: Times of the points, hours from now.
+        now: The value without the change.
+        changed: The value with it.
+        y_title: What the value is, with its unit.
+        palette: Colours.
+        objective: A level not to be exceeded; None: none.
+    """
+    made = plot(palette, height=_HEIGHT, y_title=y_title)
+    for name, values, colour, dash in (
+        ("as it is", now, palette.others, "dot"),
+        ("with the change", changed, palette.series[0], "solid"),
+    ):
+        made.traces.append(
+            {
+                "type": "scatter",
+                "x": list(hours),
+                "y": list(values),
+                "mode": "lines",
+                "name": name,
+                "line": {"color": colour, "width": 1.8, "dash": dash},
+                "hovertemplate": "%{y:,.3~r}",
+            }
+        )
+    made.x.update(title={"text": "hours from now", "font": {"size": 11, "color": palette.quiet}})
+    if objective is not None:
+        _level(made, objective, "objective", palette)
+    return made.done()
+
+
+def _level(made: Plot, value: float, name: str, palette: Palette) -> None:
+    """Draw a level across the figure with its name."""
+    made.shapes.append(
+        {
+            "type": "line",
+            "xref": "paper",
+            "x0": 0,
+            "x1": 1,
+            "y0": value,
+            "y1": value,
+            "line": {"color": palette.quiet, "width": 1, "dash": "dash"},
+        }
+    )
+    made.notes.append(
+        {
+            "xref": "paper",
+            "x": 1,
+            "xanchor": "right",
+            "y": value,
+            "yanchor": "bottom",
+            "text": name,
+            "showarrow": False,
+            "font": {"size": 11, "color": palette.quiet},
+            "bgcolor": palette.ground,
+        }
+    )

@@ -1,0 +1,274 @@
+"""What all figures share: margins, axes, gaps left open, marks for events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+import polars as pl
+
+from app.style.format import THIN
+from app.style.theme import Palette
+
+CONFIG: dict[str, Any] = {"displayModeBar": False, "responsive": True, "scrollZoom": False}
+"""Plotly's settings for every figure of the pages."""
+
+GAP_STEPS = 1.5
+"""Points that lie further apart than this many steps are not joined by a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened, drawn as a thin vertical mark.
+
+    Attributes:
+        at: When.
+        text: What, in two or three words.
+        kind: ``act`` in red, ``quiet`` in grey.
+    """
+
+    at: datetime
+    text: str
+    kind: Literal["act", "quiet"] = "quiet"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The time axis that all figures of a page share.
+
+    Attributes:
+        start: Its first moment.
+        end: Its last moment.
+        zone: The viewer's zone, in which times are drawn.
+        events: Marks that every figure of the page carries.
+    """
+
+    start: datetime
+    end: datetime
+    zone: tzinfo
+    events: tuple[Event, ...] = ()
+
+    def local(self, moment: datetime) -> datetime:
+        """Return the moment as the viewer's clock shows it, without a zone."""
+        return moment.astimezone(self.zone).replace(tzinfo=None)
+
+    def local_times(self, times: pl.Series) -> list[datetime]:
+        """Return moments as the viewer's clock shows them, without a zone."""
+        return [self.local(moment) for moment in times.to_list()]
+
+    @property
+    def offset(self) -> str:
+        """The viewer's offset from UTC at the axis' end, for example ``UTC+1``."""
+        offset = self.end.astimezone(self.zone).utcoffset()
+        minutes = round(offset.total_seconds() / 60) if offset else 0
+        if minutes == 0:
+            return "UTC"
+        hours, rest = divmod(abs(minutes), 60)
+        sign = "+" if minutes > 0 else "−"  # noqa: RUF001 (a minus sign, read by people)
+        return f"UTC{sign}{hours}" + (f":{rest:02d}" if rest else "")
+
+
+@dataclass(slots=True)
+class Plot:
+    """A figure in the making: plain values, validated once when it is done.
+
+    Attributes:
+        layout: Plotly's layout without what stands apart below.
+        x: The x axis.
+        y: The y axis.
+        traces: What is drawn.
+        shapes: Lines across the plot.
+        notes: Labels in the plot.
+    """
+
+    layout: dict[str, Any]
+    x: dict[str, Any]
+    y: dict[str, Any]
+    traces: list[dict[str, Any]] = field(default_factory=list)
+    shapes: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[dict[str, Any]] = field(default_factory=list)
+
+    def done(self) -> go.Figure:
+        """Return the figure."""
+        layout = {
+            **self.layout,
+            "xaxis": self.x,
+            "yaxis": self.y,
+            "shapes": self.shapes,
+            "annotations": self.notes,
+        }
+        return go.Figure({"data": self.traces, "layout": layout})
+
+
+def plot(
+    palette: Palette, *, height: int, y_title: str, legend: bool = True, log: bool = False
+) -> Plot:
+    """Begin a figure with the pages' look: zero-based y, thin margins, no vertical grid."""
+    ticks = {"size": 11, "color": palette.quiet}
+    return Plot(
+        layout={
+            "height": height,
+            # The same margin on the left of all figures: their time axes lie below each other.
+            "margin": {"l": 56, "r": 8, "t": 30 if legend else 8, "b": 8},
+            "font": {"color": palette.text, "size": 12, "family": '"Source Sans", sans-serif'},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "hovermode": "x unified",
+            # Thousands in thin spaces, as everywhere else on the pages.
+            "separators": f".{THIN}",
+            "showlegend": legend,
+            "legend": {
+                "orientation": "h",
+                "x": 0,
+                "xanchor": "left",
+                "y": 1.02,
+                "yanchor": "bottom",
+                "font": {"size": 12, "color": palette.text},
+                "itemclick": "toggleothers",
+                "itemdoubleclick": "toggle",
+            },
+            # The same revision at each refresh: what the viewer has zoomed or hidden stays so.
+            "uirevision": "kept",
+        },
+        x={
+            "showgrid": False,
+            "zeroline": False,
+            "linecolor": palette.grid,
+            "tickfont": ticks,
+            "ticks": "outside",
+            "ticklen": 4,
+            "tickcolor": palette.grid,
+            "automargin": True,
+        },
+        y={
+            "type": "log" if log else "linear",
+            "rangemode": "tozero",
+            "gridcolor": palette.grid,
+            "zeroline": False,
+            "tickfont": ticks,
+            "title": {"text": y_title, "font": ticks, "standoff": 6},
+            "fixedrange": True,
+            "tickformat": "~s",
+            "nticks": 6,
+            **({"dtick": 1} if log else {}),
+        },
+    )
+
+
+def time_ticks(axis: Axis) -> dict[str, Any]:
+    """Return how the times of an x axis are written."""
+    return {
+        "tickformatstops": [
+            {"dtickrange": [None, 59_999], "value": "%H:%M:%S"},
+            {"dtickrange": [60_000, 86_400_000], "value": "%H:%M\n%-d %b"},
+            {"dtickrange": [86_400_000, None], "value": "%-d %b"},
+        ],
+        "nticks": 7,
+        "hoverformat": f"%-d %b %H:%M:%S ({axis.offset})",
+    }
+
+
+def put_time_axis(made: Plot, axis: Axis, palette: Palette, *, labels: bool = True) -> None:
+    """Give the figure the page's time axis and its marks."""
+    made.x.update(
+        type="date",
+        range=[axis.local(axis.start), axis.local(axis.end)],
+        **time_ticks(axis),
+    )
+    shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
+    length = axis.end - axis.start
+    last_label: datetime | None = None
+    for event in sorted(shown, key=lambda one: one.at):
+        colour = palette.act if event.kind == "act" else palette.quiet
+        at = axis.local(event.at)
+        made.shapes.append(
+            {
+                "type": "line",
+                **{"x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"},
+                "line": {"color": colour, "width": 1, "dash": "dot"},
+                "layer": "below",
+            }
+        )
+        # Labels that would lie on each other are left out; the mark itself stays.
+        if not labels or (last_label is not None and event.at - last_label < length / 6):
+            continue
+        last_label = event.at
+        is_late = event.at > axis.start + length * 0.8
+        made.notes.append(
+            {
+                **{"x": at, "y": 1, "yref": "paper", "text": event.text, "showarrow": False},
+                "xanchor": "right" if is_late else "left",
+                "yanchor": "top",
+                "xshift": -3 if is_late else 3,
+                "font": {"size": 11, "color": colour},
+                "bgcolor": palette.ground,
+            }
+        )
+
+
+def with_gaps(
+    frame: pl.DataFrame, *, step_seconds: float, values: Sequence[str], by: str | None = None
+) -> pl.DataFrame:
+    """Put an empty point wherever samples are missing, so that no line spans the hole.
+
+    Args:
+        frame: Rows with ``time`` and values.
+        step_seconds: Distance of two points where none is missing.
+        values: Columns that are empty in the added rows.
+        by: Column that tells series apart.
+
+    Returns:
+        The rows in order of series and time.
+    """
+    keys = [by] if by else []
+    ordered = frame.sort(*keys, "time")
+    previous = pl.col("time").shift(1)
+    if by:
+        previous = previous.over(by)
+    holes = ordered.filter(
+        (pl.col("time") - previous).dt.total_milliseconds() > step_seconds * GAP_STEPS * 1000
+    ).with_columns(
+        (pl.col("time") - pl.duration(milliseconds=int(step_seconds * 500))).alias("time"),
+        *(pl.lit(None).cast(frame.schema[name]).alias(name) for name in values),
+    )
+    return pl.concat([ordered, holes]).sort(*keys, "time")
+
+
+def top_and_others(
+    frame: pl.DataFrame, *, by: str, value: str, limit: int = 10
+) -> tuple[pl.DataFrame, list[str]]:
+    """Keep the series with the highest peaks and add up the rest as ``others (n)``.
+
+    Args:
+        frame: Rows with ``time``, the series' name and the value.
+        by: Column that tells series apart.
+        value: The value.
+        limit: Series that stay.
+
+    Returns:
+        Rows of ``time``, ``by`` and ``value``, and the series' names, highest first.
+    """
+    peaks = (
+        frame.group_by(by)
+        .agg(pl.col(value).max().alias("peak"))
+        .sort("peak", by, descending=[True, False], nulls_last=True)
+    )
+    names = peaks[by].to_list()
+    kept = names[:limit]
+    rows = frame.select("time", by, value)
+    if len(names) <= limit:
+        return rows, kept
+    rest = f"others ({len(names) - limit})"
+    summed = (
+        rows.filter(~pl.col(by).is_in(kept))
+        .group_by("time")
+        # A sum that lacks a value would look complete: where one is unknown, so is the sum.
+        .agg(pl.when(pl.col(value).null_count() == 0).then(pl.col(value).sum()).alias(value))
+        .with_columns(pl.lit(rest).alias(by))
+        .select("time", by, value)
+        .cast({value: frame.schema[value]})
+    )
+    return pl.concat([rows.filter(pl.col(by).is_in(kept)), summed]), [*kept, rest]

@@ -1,0 +1,201 @@
+"""Partitions over time, and quantities side by side."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import plotly.graph_objects as go
+import polars as pl
+
+from app.style.charts.base import Axis, plot, put_time_axis
+from app.style.charts.lines import time_unit
+from app.style.format import duration, exact
+from app.style.theme import Palette
+
+
+def heatmap(
+    frame: pl.DataFrame,
+    *,
+    value: str,
+    axis: Axis,
+    palette: Palette,
+    step_seconds: float,
+    unit: str | None = None,
+    neutral: float,
+    height: int | None = None,
+) -> go.Figure:
+    """Draw one row a partition over time; what is unknown or missing stays empty.
+
+    Args:
+        frame: Rows with ``time``, ``label`` (the partition as the page names it), ``order`` (its
+            place from the top) and the value.
+        value: The value.
+        axis: The page's time axis.
+        palette: Colours; the scale begins neutral.
+        step_seconds: Distance of two points where none is missing.
+        unit: What the value counts, for the hover; None stands for seconds.
+        neutral: The scale ends here at the least: what is far below is drawn in neutral colours.
+        height: In pixels; by default it follows the number of partitions.
+    """
+    labels = frame.select("label", "order").unique().sort("order")["label"].to_list()
+    made = plot(
+        palette,
+        height=height or min(520, max(150, 60 + 18 * len(labels))),
+        y_title="",
+        legend=False,
+    )
+    first, last = frame["time"].min(), frame["time"].max()
+    if isinstance(first, datetime) and isinstance(last, datetime):
+        places = round((last - first).total_seconds() / step_seconds) + 1
+        grid = [first + timedelta(seconds=step_seconds * place) for place in range(places)]
+        passed = (pl.col("time") - pl.lit(first)).dt.total_microseconds() / 1e6
+        # Polls do not fall exactly on the grid: each takes the nearest place.
+        placed = (
+            frame.with_columns((passed / step_seconds).round().cast(pl.Int64).alias("place"))
+            .group_by("label", "place")
+            .agg(pl.col(value).last())
+        )
+        rows: list[list[float | None]] = []
+        for label in labels:
+            one = dict(placed.filter(pl.col("label") == label).select("place", value).iter_rows())
+            rows.append([one.get(place) for place in range(places)])
+        top = max(neutral, _peak(frame[value]))
+        scale, name = time_unit(top) if unit is None else (1.0, unit)
+        made.traces.append(
+            dict(
+                type="heatmap",
+                x=[axis.local(moment) for moment in grid],
+                y=labels,
+                z=[[None if cell is None else cell / scale for cell in row] for row in rows],
+                customdata=[
+                    [duration(cell) if unit is None else f"{exact(cell)} {name}" for cell in row]
+                    for row in rows
+                ],
+                colorscale=[list(stop) for stop in palette.heat],
+                zmin=0,
+                zmax=top / scale,
+                hoverongaps=False,
+                xgap=0,
+                ygap=1,
+                colorbar={
+                    "thickness": 8,
+                    "outlinewidth": 0,
+                    "tickfont": {"size": 10, "color": palette.quiet},
+                    "nticks": 4,
+                    "tickformat": "~s",
+                    "len": 1,
+                    "title": {
+                        "text": name,
+                        "side": "right",
+                        "font": {"size": 10, "color": palette.quiet},
+                    },
+                },
+                hovertemplate="%{y}: %{customdata}<br>%{x|%H:%M:%S}<extra></extra>",
+            )
+        )
+    put_time_axis(made, axis, palette, labels=False)
+    made.layout["hovermode"] = "closest"
+    made.x["nticks"] = 4
+    made.y = {
+        **{"type": "category", "autorange": "reversed", "showgrid": False, "fixedrange": True},
+        **{"tickmode": "array", "tickvals": _thinned(labels), "automargin": True},
+        "tickfont": {"size": 11, "color": palette.quiet},
+    }
+    return made.done()
+
+
+def _peak(values: pl.Series) -> float:
+    return float(max(values.drop_nulls().to_list(), default=0.0))
+
+
+def _thinned(labels: list[str], most: int = 24) -> list[str]:
+    """Keep every n-th label, so that they do not lie on each other."""
+    return labels[:: -(-len(labels) // most) or 1]
+
+
+def bars(
+    frame: pl.DataFrame,
+    *,
+    label: str,
+    value: str,
+    palette: Palette,
+    y_title: str,
+    even: float | None = None,
+    marked: str | None = None,
+    height: int = 240,
+) -> go.Figure:
+    """Draw one bar a row, with the height that an even share would have.
+
+    Args:
+        frame: Rows in the order of the bars; null leaves the place empty.
+        label: Column with the bars' names.
+        value: The value.
+        palette: Colours.
+        y_title: What the value is, with its unit.
+        even: Height of an even share; None draws no line.
+        marked: Column that is true for bars to draw in amber.
+        height: In pixels.
+    """
+    made = plot(palette, height=height, y_title=y_title, legend=False)
+    colours: str | list[str] = palette.series[0]
+    if marked is not None:
+        colours = [palette.watch if hot else palette.series[0] for hot in frame[marked].to_list()]
+    made.traces.append(
+        dict(
+            type="bar",
+            x=[str(name) for name in frame[label].to_list()],
+            y=frame[value].to_list(),
+            marker={"color": colours, "line": {"width": 0}},
+            hovertemplate=f"%{{x}}: %{{y:,.4~r}} {y_title}<extra></extra>",
+        )
+    )
+    if even is not None:
+        made.shapes.append(
+            {
+                **{"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": even, "y1": even},
+                "line": {"color": palette.quiet, "width": 1, "dash": "dot"},
+            }
+        )
+    made.layout.update(hovermode="closest", bargap=0.25, barcornerradius=2)
+    names = [str(name) for name in frame[label].to_list()]
+    made.x.update(type="category", tickmode="array", tickvals=_thinned(names))
+    return made.done()
+
+
+def stacked_bars(
+    frame: pl.DataFrame,
+    *,
+    label: str,
+    parts: dict[str, str],
+    colours: list[str],
+    palette: Palette,
+    y_title: str,
+    height: int = 240,
+) -> go.Figure:
+    """Draw bars of several parts on each other.
+
+    Args:
+        frame: Rows in the order of the bars.
+        label: Column with the bars' names.
+        parts: Column of each part, and how the legend names it.
+        colours: One a part.
+        palette: Colours.
+        y_title: What the values are, with their unit.
+        height: In pixels.
+    """
+    made = plot(palette, height=height, y_title=y_title)
+    names = [str(name) for name in frame[label].to_list()]
+    for (column, name), colour in zip(parts.items(), colours, strict=True):
+        made.traces.append(
+            dict(
+                type="bar",
+                x=names,
+                y=frame[column].to_list(),
+                name=name,
+                marker={"color": colour, "line": {"width": 0}},
+                hovertemplate="%{y:,.0f}",
+            )
+        )
+    made.layout.update(barmode="stack", bargap=0.4)
+    made.x.update(type="category", tickmode="array", tickvals=_thinned(names))
+    return made.done()

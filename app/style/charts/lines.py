@@ -1,0 +1,204 @@
+"""Lines over time: lag, delays, rates, counts of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import plotly.graph_objects as go
+import polars as pl
+
+from app.style.charts.base import Axis, Plot, plot, put_time_axis, top_and_others, with_gaps
+from app.style.format import duration
+from app.style.theme import Palette
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One column drawn as a line.
+
+    Attributes:
+        column: The column.
+        name: How the legend names it.
+        colour: Its colour; None takes the next of the palette.
+        steps: Whether the value holds until the next point.
+        dash: Plotly's dash style.
+    """
+
+    column: str
+    name: str
+    colour: str | None = None
+    steps: bool = False
+    dash: str = "solid"
+
+
+_LEGEND_LINE = 19
+
+_TIME_UNITS = ((86400.0 * 2, 86400.0, "days"), (7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"))
+
+
+def time_unit(longest: float | None) -> tuple[float, str]:
+    """Return the unit in which durations up to ``longest`` seconds are drawn: seconds, its name."""
+    for beyond, unit, name in _TIME_UNITS:
+        if longest is not None and longest >= beyond:
+            return unit, name
+    return 1.0, "seconds"
+
+
+def series_chart(
+    frame: pl.DataFrame,
+    *,
+    by: str,
+    value: str,
+    axis: Axis,
+    palette: Palette,
+    step_seconds: float,
+    y_title: str,
+    limit: int = 10,
+    legend_columns: int = 3,
+    log: bool = False,
+    height: int = 300,
+) -> go.Figure:
+    """Draw one line a series: those with the highest peaks, and the sum of the others.
+
+    Args:
+        frame: Rows with ``time``, ``by`` and ``value``; null is drawn as a gap.
+        by: Column that tells series apart.
+        value: The value.
+        axis: The page's time axis.
+        palette: Colours.
+        step_seconds: Distance of two points where none is missing.
+        y_title: What the value is, with its unit.
+        limit: Series drawn one by one.
+        legend_columns: Names that one line of the legend holds.
+        log: Whether y is logarithmic.
+        height: In pixels.
+    """
+    rows, names = top_and_others(frame, by=by, value=value, limit=limit)
+    # A legend of several lines must not take its height from the plot.
+    height += _LEGEND_LINE * max(0, -(-len(names) // legend_columns) - 1)
+    made = plot(palette, height=height, y_title=y_title, log=log)
+    rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
+    for position, name in enumerate(names):
+        one = rows.filter(pl.col(by) == name)
+        is_rest = position == limit
+        colour = palette.others if is_rest else palette.series[position % len(palette.series)]
+        _add_line(
+            made,
+            axis.local_times(one["time"]),
+            one[value].to_list(),
+            name=name,
+            colour=colour,
+            dash="dot" if is_rest else "solid",
+        )
+    _fit_ticks(made)
+    put_time_axis(made, axis, palette)
+    return made.done()
+
+
+def columns_chart(
+    frame: pl.DataFrame,
+    lines: Sequence[Line],
+    *,
+    axis: Axis,
+    palette: Palette,
+    step_seconds: float,
+    y_title: str = "",
+    log: bool = False,
+    height: int = 300,
+) -> go.Figure:
+    """Draw one line a column of the same rows; see ``series_chart`` for the arguments.
+
+    Without a ``y_title`` the values are durations in seconds, drawn in the unit that suits them.
+    """
+    unit, is_time = 1.0, not y_title
+    if is_time:
+        longest = max((_peak(frame, line.column) for line in lines), default=0.0)
+        unit, y_title = time_unit(longest)
+    made = plot(palette, height=height, y_title=y_title, legend=len(lines) > 1, log=log)
+    rows = with_gaps(frame, step_seconds=step_seconds, values=[line.column for line in lines])
+    times = axis.local_times(rows["time"])
+    for position, line in enumerate(lines):
+        _add_line(
+            made,
+            times,
+            [None if value is None else value / unit for value in rows[line.column].to_list()]
+            if is_time
+            else rows[line.column].to_list(),
+            words=[duration(value) for value in rows[line.column].to_list()] if is_time else None,
+            name=line.name,
+            colour=line.colour or palette.series[position % len(palette.series)],
+            dash=line.dash,
+            steps=line.steps,
+        )
+    _fit_ticks(made)
+    put_time_axis(made, axis, palette)
+    return made.done()
+
+
+def _add_line(
+    made: Plot,
+    times: list[datetime],
+    values: list[float | None],
+    *,
+    name: str,
+    colour: str,
+    dash: str = "solid",
+    steps: bool = False,
+    words: list[str] | None = None,
+) -> None:
+    known = sum(value is not None for value in values)
+    made.traces.append(
+        {
+            "type": "scatter",
+            "x": times,
+            "y": values,
+            "name": name,
+            # A line needs two neighbours; a lonely point would not be seen without its marker.
+            "mode": "lines" if known > 3 and not _has_lonely(values) else "lines+markers",
+            "marker": {"size": 4, "color": colour},
+            "line": {
+                "color": colour,
+                "width": 1.8,
+                "dash": dash,
+                "shape": "hv" if steps else "linear",
+            },
+            "connectgaps": False,
+            "customdata": words,
+            "hovertemplate": "%{customdata}"
+            if words is not None
+            else "%{y:,.3~r}"
+            if _is_fraction(values)
+            else "%{y:,.0f}",
+        }
+    )
+
+
+def _fit_ticks(made: Plot) -> None:
+    """Write small figures as they are: SI prefixes would make thousandths of them."""
+    drawn = [abs(y) for trace in made.traces for y in trace["y"] if y is not None]
+    peak = max(drawn, default=0.0)
+    if peak < 10:
+        made.y["tickformat"] = "~g"
+    if peak < 5 and made.y["type"] != "log" and all(float(y).is_integer() for y in drawn):
+        made.y.update(dtick=1, range=[0, max(1.0, peak) * 1.05])
+
+
+def _peak(frame: pl.DataFrame, column: str) -> float:
+    values = frame[column].drop_nulls().to_list()
+    return float(max(values, default=0.0))
+
+
+def _has_lonely(values: list[float | None]) -> bool:
+    """Tell whether a known value stands between two unknown ones."""
+    padded = [None, *values, None]
+    return any(
+        padded[at] is not None and padded[at - 1] is None and padded[at + 1] is None
+        for at in range(1, len(padded) - 1)
+    )
+
+
+def _is_fraction(values: list[float | None]) -> bool:
+    known = [value for value in values if value is not None]
+    return any(value != int(value) for value in known)

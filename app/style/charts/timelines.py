@@ -1,0 +1,64 @@
+"""Alerts as bars over time."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from app.style.charts.base import Axis, plot, put_time_axis
+from app.style.theme import Palette
+
+_ROW_PIXELS = 24
+_SHOWN = 20
+
+
+def span_chart(spans: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.Figure:
+    """Draw when each thing fired.
+
+    Args:
+        spans: Rows of ``what``, ``severity``, ``from`` and ``to``.
+        axis: The time axis.
+        palette: Colours.
+    """
+    names = spans["what"].unique(maintain_order=True).to_list()[:_SHOWN]
+    made = plot(palette, height=60 + _ROW_PIXELS * max(2, len(names)), y_title="", legend=True)
+    colours = {
+        "critical": palette.act,
+        "warning": palette.watch,
+        "info": palette.series[0],
+    }
+    for severity, colour in colours.items():
+        rows = spans.filter((pl.col("severity") == severity) & pl.col("what").is_in(names))
+        if rows.is_empty():
+            continue
+        starts = [max(moment, axis.start) for moment in rows["from"].to_list()]
+        ends = [min(moment, axis.end) for moment in rows["to"].to_list()]
+        made.traces.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": severity,
+                "y": rows["what"].to_list(),
+                "base": [axis.local(start) for start in starts],
+                # Plotly takes a bar's length on a time axis in milliseconds.
+                "x": [
+                    max(0.0, (end - start).total_seconds() * 1000)
+                    for start, end in zip(starts, ends, strict=True)
+                ],
+                "marker": {"color": colour},
+                "hovertemplate": "%{y}<br>%{base|%H:%M:%S}<extra></extra>",
+            }
+        )
+    put_time_axis(made, axis, palette)
+    made.layout.update(barmode="overlay", bargap=0.35, hovermode="closest")
+    made.y.update(
+        type="category",
+        categoryorder="array",
+        categoryarray=list(reversed(names)),
+        tickformat=None,
+        automargin=True,
+        nticks=None,
+        dtick=1,
+        showgrid=False,
+    )
+    return made.done()

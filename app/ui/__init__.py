@@ -1,0 +1,1 @@
+"""Parts that several pages draw: tables, badges, cards, the status bar, the time axis."""

@@ -1,0 +1,232 @@
+"""Recommendations as cards: the advice is the deciding package's, the look is ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeGuard
+
+import polars as pl
+import streamlit as st
+
+from app.style import theme
+from app.style.format import count, duration, escape, exact, rate, share, thin
+from app.style.theme import Look
+from app.ui import components, routes
+from scaling.advice.model import Caveat, CaveatLevel, Evidence, Kind, Recommendation, Severity
+
+LOOKS: dict[Severity, Look] = {
+    Severity.ACT_NOW: theme.ACT,
+    Severity.WATCH: theme.WATCH,
+    Severity.UNKNOWN: theme.UNSURE,
+    Severity.INFO: Look("note", "i", ":material/info:", "blue", "Worth knowing; it can wait."),
+}
+"""How the severities of recommendations look."""
+
+WORDS: dict[Kind, str] = {
+    Kind.DATA_LOST: "data is lost",
+    Kind.RETENTION_DEADLINE: "retention is close",
+    Kind.START_CONSUMERS: "start its consumers",
+    Kind.BLOCKED_PARTITION: "a partition is blocked",
+    Kind.BLOCKED_GROUP: "the group is blocked",
+    Kind.HOT_PARTITION: "a hot partition",
+    Kind.PARTITION_BOUND: "bound by its partitions",
+    Kind.ADD_CONSUMERS: "add consumers",
+    Kind.REMOVE_IDLE_CONSUMERS: "remove idle consumers",
+    Kind.REMOVE_CONSUMERS: "fewer consumers would do",
+    Kind.DOWNSTREAM: "a bottleneck downstream",
+    Kind.ADD_PARTITIONS: "add partitions",
+    Kind.HOT_KEY: "a hot key",
+    Kind.BROKER_CEILING: "the brokers hold enough",
+    Kind.OVER_PARTITIONED: "far too many partitions",
+    Kind.DURABILITY: "durability",
+    Kind.DEFAULTS: "made with the broker's defaults",
+    Kind.TASKS: "change its tasks",
+    Kind.CLIENTS: "change its clients",
+    Kind.QUEUE_CONSUMERS: "its consumers",
+    Kind.PREFETCH: "change the prefetch",
+    Kind.MIN_PARTITIONS: "split its partitions",
+    Kind.KEEP: "keep as it is",
+    Kind.UNKNOWN: "nothing can be advised",
+}
+"""Each kind of advice in a few words."""
+
+NEED = " need"
+"""What the names of figures end with that say how many consumers a need asks for."""
+
+_CAVEATS: dict[CaveatLevel, tuple[str, str]] = {
+    CaveatLevel.BLOCKER: ("red", ":material/block:"),
+    CaveatLevel.HIGH: ("orange", ":material/warning:"),
+    CaveatLevel.MEDIUM: ("gray", ":material/warning:"),
+    CaveatLevel.LOW: ("gray", ":material/info:"),
+}
+
+
+def headline(advice: Recommendation) -> str:
+    """Return the advice in a line: ``payments: 4 → 6 consumers``."""
+    if advice.kind is not Kind.KEEP and advice.proposed is not None and advice.quantity:
+        before = "?" if advice.current is None else exact(advice.current)
+        return f"{advice.subject}: {before} → {exact(advice.proposed)} {advice.quantity}"
+    return f"{advice.subject}: {WORDS[advice.kind]}"
+
+
+IS_CHANGE = ~pl.col("kind").is_in([Kind.KEEP.value, Kind.UNKNOWN.value]) & (
+    pl.col("severity") != Severity.UNKNOWN
+)
+"""Whether following the advice of a row of ``recommendations`` changes something."""
+
+
+def summary(rows: pl.DataFrame) -> str:
+    """Return how many changes are advised, as the headline of the page of advice.
+
+    Args:
+        rows: Rows of ``recommendations``.
+    """
+    changes = rows.filter(IS_CHANGE)
+    urgent = changes.filter(pl.col("severity") == Severity.ACT_NOW).height
+    ahead = changes.filter(
+        pl.col("binding") == "forecast", pl.col("severity") == Severity.WATCH
+    ).height
+    saved = int(changes["saving"].sum())
+    unknown = rows.filter(pl.col("kind") == Kind.UNKNOWN).height
+    if changes.is_empty():
+        title = "No change is advised"
+    else:
+        title = f"{count(changes.height, 'change')} advised"
+        parts = [
+            *([f"{urgent} urgent"] if urgent else []),
+            *([f"{ahead} before the next peak"] if ahead else []),
+            *([f"{count(saved, 'consumer')} can be saved"] if saved else []),
+        ]
+        title += f": {', '.join(parts)}" if parts else ""
+    if unknown:
+        title += f", {unknown} cannot be judged"
+    return title
+
+
+def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
+    """Draw a recommendation with its evidence, what may go wrong and the lines to run.
+
+    Args:
+        advice: The recommendation.
+        key: The card's name on the page.
+        link: The page of its subject, for example ``group``; None draws no link.
+    """
+    with st.container(border=True, key=key):
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        ):
+            st.markdown(f"**{escape(headline(advice))}**", width="content")
+            with st.container(horizontal=True, width="content", vertical_alignment="center"):
+                if link is not None:
+                    routes.link(
+                        link,
+                        "open",
+                        {link: advice.subject},
+                        help_text=f"The page of {escape(advice.subject)}",
+                    )
+                components.badge(LOOKS[advice.severity])
+        st.markdown(escape(thin(advice.reason)))
+        if advice.consequence:
+            st.markdown(f":gray[If nothing is done:] {escape(thin(advice.consequence))}")
+        _needs(advice, key)
+        if advice.keda is not None:
+            st.caption(
+                f"KEDA would run **{advice.keda.replicas}** (lagThreshold "
+                f"{exact(advice.keda.lag_threshold)}). {escape(thin(advice.keda.why))}",
+                help="What KEDA's Kafka scaler and the horizontal pod autoscaler would settle on.",
+            )
+        if advice.unknown_reason:
+            st.markdown(
+                f":violet-badge[:material/help: unknown] {escape(thin(advice.unknown_reason))}"
+            )
+        if advice.caveats:
+            st.caption("  \n".join(map(_caveat, advice.caveats)))
+        shown = [one for one in advice.evidence if not one.name.endswith(NEED)]
+        if shown:
+            figures = [f"{escape(one.name)} **{escape(written(one))}**" for one in shown]
+            st.caption(
+                "&ensp;·&ensp;".join([*figures, f"confidence **{advice.confidence.value}**"]),
+                help="The figures that this advice was taken from.",
+            )
+        _artefacts(advice, key)
+
+
+def _needs(advice: Recommendation, key: str) -> None:
+    """Draw how many consumers each need asks for, the binding one marked."""
+    needs = [
+        (one.name.removesuffix(NEED), one.value)
+        for one in advice.evidence
+        if one.name.endswith(NEED)
+    ]
+    if not needs:
+        return
+    most = max([advice.current or 0, *(int(value) for _, value in needs if _is_number(value))])
+    table = pl.DataFrame(
+        {
+            "need": [f"{name} (binds)" if name == advice.binding else name for name, _ in needs],
+            "consumers": [int(value) if _is_number(value) else None for _, value in needs],
+        },
+        schema={"need": pl.String(), "consumers": pl.Int64()},
+    )
+    st.dataframe(
+        table,
+        key=f"{key}-needs",
+        hide_index=True,
+        height="content",
+        column_config={
+            "need": st.column_config.TextColumn("need", width="small"),
+            "consumers": st.column_config.ProgressColumn(
+                "consumers that it asks for",
+                format="%d",
+                min_value=0,
+                max_value=max(1, most),
+                help="The smallest number that meets the need; empty: no number does.",
+            ),
+        },
+    )
+
+
+def _is_number(value: float | int | str | None) -> TypeGuard[int | float]:
+    return isinstance(value, int | float)
+
+
+def _caveat(caveat: Caveat) -> str:
+    colour, icon = _CAVEATS[caveat.level]
+    word = f" **{caveat.level.value}**" if caveat.level is CaveatLevel.BLOCKER else ""
+    return f":{colour}[{icon}{word}] {escape(thin(caveat.text))}"
+
+
+def written(one: Evidence) -> str:
+    """Write a figure in its unit."""
+    value = one.value
+    if value is None:
+        return "unknown"
+    if isinstance(value, str):
+        return thin(value)
+    if one.unit == "":
+        return exact(value) if float(value).is_integer() else f"{value:.3g}"
+    writer = _WRITERS.get(one.unit)
+    return writer(value) if writer else f"{exact(value)} {one.unit}"
+
+
+_WRITERS: dict[str, Callable[[float | None], str]] = {
+    "messages": exact,
+    "s": duration,
+    "messages/s": rate,
+    "ratio": share,
+}
+
+
+def _artefacts(advice: Recommendation, key: str) -> None:
+    if not advice.artefacts:
+        return
+    if advice.blockers and not st.checkbox(
+        "I have read what may break; show the change", key=f"{key}-acknowledged"
+    ):
+        return
+    with st.expander("The change, for a person or a pipeline to apply"):
+        for artefact, tab in zip(
+            advice.artefacts, st.tabs([one.name for one in advice.artefacts]), strict=True
+        ):
+            with tab:
+                st.code(artefact.text, language=artefact.language, wrap_lines=True)

@@ -1,0 +1,290 @@
+"""Alerts, silences and rules, shaped for their pages: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+import polars as pl
+
+from alerting.checks.registry import CHECKS
+from alerting.notify.outbox import TargetHealth
+from alerting.rules.lifecycle import Alert, State
+from alerting.rules.matchers import Acknowledgement, Silence
+from alerting.rules.model import Rule, Severity
+from alerting.tools.rule_trial import Tried, thing
+from app.style import theme
+from app.style.format import count, duration
+from app.style.theme import Look
+from app.ui.tables import NEVER
+
+CRITICAL = Look("critical", "●", ":material/error:", "red", "Somebody is needed now.")
+WARNING = Look("warning", "▲", ":material/warning:", "orange", "Somebody should look soon.")
+INFO = Look("info", "i", ":material/info:", "blue", "Good to know; it pages nobody.")
+SEVERITY_LOOKS: Mapping[Severity, Look] = {
+    Severity.CRITICAL: CRITICAL,
+    Severity.WARNING: WARNING,
+    Severity.INFO: INFO,
+}
+DELIVERS, WAITS, FAILS = (
+    theme.OK,
+    Look("waits", "▲", ":material/schedule_send:", "orange", "Messages wait for it."),
+    Look("fails", "✖", ":material/error:", "red", "It does not take messages."),
+)
+HEALTH_LOOKS = (DELIVERS, WAITS, FAILS)
+
+_TIME = pl.Datetime("us", "UTC")
+_ALERT_SCHEMA = pl.Schema(
+    {
+        "severity": pl.List(pl.String),
+        "what": pl.String(),
+        "cluster": pl.String(),
+        "lasts_seconds": pl.Float64(),
+        "began_at": _TIME,
+        "detail": pl.String(),
+        "step": pl.String(),
+        "note": pl.String(),
+        "rule": pl.String(),
+        "id": pl.String(),
+        "ended_at": _TIME,
+    }
+)
+
+
+def moment(at: float | None) -> datetime | None:
+    """Return a moment of the store."""
+    return None if at is None else datetime.fromtimestamp(at, UTC)
+
+
+def sentence(
+    firing: Sequence[Alert], pending: int, silenced: int, service: Mapping[str, object] | None
+) -> tuple[str, str]:
+    """Return the page's headline and the sentence below it.
+
+    Args:
+        firing: What fires; symptoms that are held back among it.
+        pending: How many wait for their ``for``.
+        silenced: How many of what fires are silenced.
+        service: What the service says of itself; None where it has not run.
+    """
+    open_now = [alert for alert in firing if not alert.is_held]
+    critical = sum(1 for alert in open_now if alert.severity is Severity.CRITICAL)
+    held = len(firing) - len(open_now)
+    if not open_now:
+        title = "Nothing fires"
+    elif critical:
+        title = f"{count(len(open_now), 'alert')} fire, {critical} of them critical"
+    else:
+        title = f"{count(len(open_now), 'alert')} fire, none of them critical"
+    if len(open_now) == 1:
+        title = title.replace("alert fire", "alert fires").replace(", 1 of them critical", "")
+        title = title.replace(", none of them critical", "")
+    parts = [f"{pending} pending", f"{held} held back under a cause", f"{silenced} silenced"]
+    if service is not None:
+        seconds = float(str(service.get("interval_seconds", 0)))
+        parts.append(f"{service.get('rules')} rules every {duration(seconds)}")
+    return title, f"{', '.join(parts)}."
+
+
+def service_age(service: Mapping[str, object] | None, now: datetime) -> float | None:
+    """Return how long ago rules were last evaluated, in seconds."""
+    if service is None:
+        return None
+    return max(0.0, now.timestamp() - float(str(service["evaluated_at"])))
+
+
+def alert_rows(
+    alerts: Iterable[Alert],
+    now: datetime,
+    *,
+    acknowledged: Mapping[str, Acknowledgement] | None = None,
+    silenced: Iterable[str] = (),
+    causes: Mapping[str, str] | None = None,
+) -> pl.DataFrame:
+    """Return alerts as rows of a table.
+
+    Args:
+        alerts: In the order in which they are shown.
+        now: The present.
+        acknowledged: Who looks after which, by id.
+        silenced: Ids of those of which nobody is told.
+        causes: Fingerprint: what the alert says, for those held back.
+    """
+    quiet = set(silenced)
+    rows = []
+    for alert in alerts:
+        by = (acknowledged or {}).get(alert.id)
+        unseen = now.timestamp() - (alert.no_data_since or 0.0)
+        notes = [
+            text
+            for text, is_so in (
+                (f"no data for {duration(unseen)}", alert.no_data_since is not None),
+                (f"{by.author} looks after it" if by else "", by is not None),
+                ("silenced", alert.id in quiet),
+                (f"under: {(causes or {}).get(alert.held_by or '', '')}", alert.is_held),
+                (f"came back {alert.flaps} times", alert.flaps > 0),
+            )
+            if is_so
+        ]
+        end = alert.resolved_at if alert.state is State.RESOLVED else None
+        lasts = (end or now.timestamp()) - alert.began_at
+        rows.append(
+            {
+                "severity": [SEVERITY_LOOKS[alert.severity].label],
+                "what": alert.what,
+                "cluster": alert.labels.get("cluster", ""),
+                "lasts_seconds": max(0.0, lasts),
+                "began_at": moment(alert.began_at),
+                "detail": alert.detail,
+                "step": alert.step,
+                "note": ", ".join(notes),
+                "rule": alert.rule,
+                "id": alert.id[:8],
+                "ended_at": moment(end),
+            }
+        )
+    return pl.DataFrame(rows, schema=_ALERT_SCHEMA)
+
+
+def health_rows(
+    health: Sequence[TargetHealth], names: Sequence[str], now: datetime
+) -> pl.DataFrame:
+    """Return how delivery goes, a row a target, whether it was told anything or not."""
+    known = {one.target: one for one in health}
+    rows = []
+    for name in dict.fromkeys([*names, *known]):
+        one = known.get(name)
+        waits = None if one is None or one.waiting_since is None else one.waiting_since
+        look = DELIVERS
+        if one is not None and one.waiting:
+            look = FAILS if one.attempts else WAITS
+        rows.append(
+            {
+                "target": name,
+                "label": [look.label],
+                "sent": one.sent if one else 0,
+                "waiting": one.waiting if one else 0,
+                "given_up": one.failed if one else 0,
+                "attempts": one.attempts if one else None,
+                "last_sent_at": moment(one.last_sent_at) if one else None,
+                "waits_seconds": None if waits is None else now.timestamp() - waits,
+                "answer": one.answer if one else None,
+            }
+        )
+    return pl.DataFrame(
+        rows,
+        schema={
+            "target": pl.String(),
+            "label": pl.List(pl.String),
+            "sent": pl.Int64(),
+            "waiting": pl.Int64(),
+            "given_up": pl.Int64(),
+            "attempts": pl.Int64(),
+            "last_sent_at": _TIME,
+            "waits_seconds": pl.Float64(),
+            "answer": pl.String(),
+        },
+    )
+
+
+def silence_rows(silences: Sequence[Silence], now: datetime) -> pl.DataFrame:
+    """Return silences as rows of a table."""
+    at = now.timestamp()
+    return pl.DataFrame(
+        [
+            {
+                "id": one.id,
+                "matchers": str(one),
+                "state": "ended"
+                if one.ends_at <= at
+                else "to come"
+                if one.starts_at > at
+                else "on",
+                "left_seconds": max(0.0, one.ends_at - at),
+                "ends_at": moment(one.ends_at),
+                "author": one.author,
+                "comment": one.comment,
+            }
+            for one in silences
+        ],
+        schema={
+            "id": pl.Int64(),
+            "matchers": pl.String(),
+            "state": pl.String(),
+            "left_seconds": pl.Float64(),
+            "ends_at": _TIME,
+            "author": pl.String(),
+            "comment": pl.String(),
+        },
+    )
+
+
+def rule_rows(rules: Sequence[Rule], firing: Sequence[Alert]) -> pl.DataFrame:
+    """Return rules as rows of a table, with how many of their alerts fire."""
+    numbers: dict[str, int] = {}
+    for alert in firing:
+        numbers[alert.rule] = numbers.get(alert.rule, 0) + 1
+    return pl.DataFrame(
+        [
+            {
+                "rule": rule.name,
+                "severity": [SEVERITY_LOOKS[rule.severity].label],
+                "meaning": CHECKS[rule.check].meaning,
+                "condition": condition(rule),
+                "for_seconds": rule.for_seconds,
+                "keep_seconds": rule.keep_firing_for_seconds,
+                "overrides": len(rule.overrides),
+                "firing": numbers.get(rule.name, 0),
+            }
+            for rule in rules
+        ],
+        schema={
+            "rule": pl.String(),
+            "severity": pl.List(pl.String),
+            "meaning": pl.String(),
+            "condition": pl.String(),
+            "for_seconds": pl.Float64(),
+            "keep_seconds": pl.Float64(),
+            "overrides": pl.Int64(),
+            "firing": pl.Int64(),
+        },
+    )
+
+
+def condition(rule: Rule) -> str:
+    """Return when a rule is true, in a few words."""
+    if not rule.enabled:
+        return "off"
+    if rule.threshold is None:
+        return "where an objective is set"
+    check = CHECKS[rule.check]
+    written = duration(rule.threshold) if check.unit == "seconds" else f"{rule.threshold:g}"
+    unit = "" if check.unit in ("seconds", "1") else f" {check.unit}"
+    return f"{'>' if check.bad == 'above' else '<'} {written}{unit}"
+
+
+def span_rows(alerts: Iterable[Alert], now: datetime) -> pl.DataFrame:
+    """Return alerts as spans of a timeline: what, from, to, severity."""
+    rows = [
+        {
+            "what": f"{alert.rule}: {thing(dict(alert.labels))}",
+            "severity": alert.severity.value,
+            "from": moment(alert.fired_at or alert.started_at),
+            "to": moment(alert.resolved_at) or now,
+        }
+        for alert in alerts
+    ]
+    return pl.DataFrame(
+        rows, schema={"what": pl.String(), "severity": pl.String(), "from": _TIME, "to": _TIME}
+    )
+
+
+def value_rows(tried: Tried) -> pl.DataFrame:
+    """Return what a rule looked at, as points of a chart; not what never had a value."""
+    return pl.DataFrame(
+        [
+            {"time": moment(at), "thing": name, "value": None if value == NEVER else value}
+            for at, name, value in tried.points
+        ],
+        schema={"time": _TIME, "thing": pl.String(), "value": pl.Float64()},
+    ).filter(pl.col("value").is_not_null().any().over("thing"))

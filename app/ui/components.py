@@ -1,0 +1,181 @@
+"""The parts that pages are put together from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from app.data.context import View
+from app.data.history import History
+from app.style.charts.base import CONFIG
+from app.style.format import duration, escape
+from app.style.theme import Badge, Look
+from lake.errors import LakeError
+
+_BROKEN = "_broken_tables"
+
+
+def begin_page() -> None:
+    """Forget which tables the last drawing of a page could not read."""
+    st.session_state[_BROKEN] = set()
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Draw a part of the page; a table that cannot be read takes down this part alone."""
+    try:
+        yield
+    except LakeError as error:
+        show_broken(error)
+
+
+def show_broken(error: LakeError) -> None:
+    """Say once a page which table cannot be read, and mark each further part that needs it."""
+    table, _, reason = str(error).partition(": ")
+    seen: set[str] = st.session_state.setdefault(_BROKEN, set())
+    if table in seen:
+        st.caption(f":material/error: Needs the table {escape(table)}, which cannot be read.")
+        return
+    seen.add(table)
+    first_line = reason.splitlines()[0] if reason else "no reason was given"
+    if len(first_line) > 240:
+        first_line = f"{first_line[:240]} …"
+    st.error(
+        f"**The table {escape(table)} cannot be read.** What needs it is left out.  \n"
+        f"{escape(first_line)}",
+        icon=":material/database_off:",
+    )
+
+
+def show_left_out(problems: Sequence[str]) -> None:
+    """Say what was left out so that everything else goes on; nothing where nothing was."""
+    if problems:
+        lines = [f"- {escape(problem)}" for problem in problems]
+        st.error("\n".join(lines), icon=":material/rule:")
+
+
+@contextmanager
+def section(
+    title: str, *, help_text: str | None = None, log_key: str | None = None
+) -> Iterator[bool]:
+    """Draw a titled part of the page that fails alone.
+
+    Args:
+        title: Its title.
+        help_text: What its words mean, on hover.
+        log_key: Where given, a switch of this name makes the figure's y logarithmic.
+
+    Yields:
+        Whether that switch is on.
+    """
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        st.subheader(title, anchor=False, help=help_text, width="content")
+        log = st.toggle("log", key=log_key) if log_key else False
+    with guarded():
+        yield log
+
+
+def headline(sentence: str, detail: str | None = None) -> None:
+    """Begin a page with the one sentence that answers its question."""
+    st.title(sentence, anchor=False)
+    if detail:
+        st.markdown(detail)
+
+
+def badge(look: Look, text: str | None = None) -> None:
+    """Show a status: word, symbol and colour, its meaning on hover."""
+    st.badge(text or look.word, icon=look.icon, color=look.colour, help=look.meaning)
+
+
+def inline_badge(look: Look, text: str | None = None) -> str:
+    """Return a status as Markdown, to stand in a line of text."""
+    return f":{look.colour}-badge[{look.icon} {text or look.word}]"
+
+
+def nothing(text: str, *, icon: str = ":material/inbox:") -> None:
+    """Say that there is nothing to show, and why or what to do."""
+    with st.container(border=True):
+        st.markdown(f":gray[{icon} {text}]")
+
+
+def chart(
+    made: go.Figure,
+    *,
+    key: str,
+    alt: str,
+    note: str | None = None,
+    interactive: bool = True,
+) -> None:
+    """Show a figure.
+
+    Args:
+        made: The figure.
+        key: Its name on the page: what the viewer zoomed stays so at each refresh.
+        alt: What it shows, for those who do not see it.
+        note: What must be known to read it.
+        interactive: False draws a still picture.
+    """
+    config: dict[str, Any] = CONFIG if interactive else {**CONFIG, "staticPlot": True}
+    st.plotly_chart(made, key=key, theme=None, config=config, alt=alt)
+    if note:
+        st.caption(note)
+
+
+def history_note(history: History) -> str | None:
+    """Return what must be said about where a history comes from."""
+    return history.note
+
+
+def tile(
+    label: str,
+    value: str,
+    *,
+    delta: str | None = None,
+    colour: Badge | Literal["off"] = "off",
+    trend: Sequence[float | None] | None = None,
+    help_text: str | None = None,
+    arrow: Literal["up", "down", "off"] = "off",
+) -> None:
+    """Show a figure with its change and its course.
+
+    Args:
+        label: What it is.
+        value: The figure, written.
+        delta: A clause below it.
+        colour: The colour of the clause and of the line; ``off`` is grey.
+        trend: The course in the chosen range.
+        help_text: What the figure means, on hover.
+        arrow: An arrow before the clause.
+    """
+    points = [point for point in trend or [] if point is not None]
+    st.metric(
+        label,
+        value,
+        # A blank keeps the tiles of a row alike in height.
+        delta=delta or "\u00a0",
+        delta_color=colour,
+        delta_arrow=arrow,
+        border=True,
+        height="stretch",
+        chart_data=points if len(points) > 1 else None,
+        help=help_text,
+    )
+
+
+def age_look(seconds: float | None, interval_seconds: float) -> Badge:
+    """Return the colour of an age: amber beyond two polls, red beyond four."""
+    if seconds is None or seconds > 4 * interval_seconds:
+        return "red"
+    return "orange" if seconds > 2 * interval_seconds else "gray"
+
+
+def since(moment: datetime | None, view: View) -> str:
+    """Write how long something has been so."""
+    if moment is None:
+        return "unknown"
+    return duration(max(0.0, (view.now - moment).total_seconds()))

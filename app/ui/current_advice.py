@@ -1,0 +1,184 @@
+"""The advice that stands: the job's rows, or what is evaluated here where there are none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import polars as pl
+import streamlit as st
+
+from app.data import queries
+from app.data.background import Background
+from app.data.context import View
+from app.style.format import clock
+from app.ui import advice_cards, components
+from config.scaling import ScalingSettings
+from lake.errors import LakeError
+from lake.storage.store import Lake
+from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
+from scaling.advice.model import Subject
+from scaling.advice.stored_advice import Standing, most_urgent_first, standing
+from scaling.evaluate import evaluate
+from scaling.facts.group_facts import GroupFacts
+from scaling.facts.lake_reader import read_group
+
+EVALUATED_AGAIN_AFTER = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurrentAdvice:
+    """The advice on a cluster.
+
+    Attributes:
+        rows: Rows of ``recommendations``, the most urgent first.
+        as_of: Of which moment it is; None: there is none yet.
+        given_at: When the history service advised last; None: never.
+        is_pending: Whether it is being evaluated for the first time.
+        is_left_out: Whether the cluster is too large to be evaluated here.
+        errors: Tables that could not be read.
+    """
+
+    rows: pl.DataFrame
+    as_of: datetime | None
+    given_at: datetime | None
+    is_pending: bool = False
+    is_left_out: bool = False
+    errors: tuple[LakeError, ...] = ()
+
+
+def read(view: View, group: str | None = None) -> CurrentAdvice:
+    """Return the advice that stands; without waiting for an evaluation where it is too old.
+
+    What a large cluster's advice is taken from is gigabytes: of one only the group that is asked
+    for is evaluated here.
+
+    Args:
+        view: The frame of the page.
+        group: What the page is about; None: more than one group.
+    """
+    errors: list[LakeError] = []
+    given_at = None
+    try:
+        given = _standing(view.lake_uri, view.cluster, view.lake, view.now)
+        given_at = given.as_of
+        if given.is_current(view.now):
+            return CurrentAdvice(rows=given.rows, as_of=given_at, given_at=given_at)
+    except LakeError as error:
+        errors.append(error)
+    try:
+        if not queries.is_small(view):
+            return _of_a_large_cluster(view, group, given_at, errors)
+    except LakeError as error:
+        errors.append(error)
+    lake, cluster, now, settings = view.lake, view.cluster, view.now, view.settings.scaling
+    found = evaluations().newest(
+        (view.lake_uri, cluster), lambda: _evaluated(lake, cluster, now, settings), now
+    )
+    rows = recommendation_frame([])
+    if found is not None:
+        try:
+            rows = found.future.result()
+        except LakeError as error:
+            errors.append(error)
+    return CurrentAdvice(
+        rows=rows,
+        as_of=None if found is None else found.asked_at,
+        given_at=given_at,
+        is_pending=found is None,
+        errors=tuple(errors),
+    )
+
+
+def words(given: CurrentAdvice, view: View) -> str:
+    """Say of which moment advice is, and who gave it."""
+    if given.is_left_out:
+        when = "The cluster is too large to be evaluated here"
+    elif given.as_of is None:
+        when = "The advice of the last ten minutes is being evaluated"
+    else:
+        when = f"As of {clock(given.as_of, view.zone, now=view.now)}"
+    if given.as_of is not None and given.as_of == given.given_at:
+        return f"{when}, by the history service."
+    last = (
+        "has given none yet"
+        if given.given_at is None
+        else f"gave the last at {clock(given.given_at, view.zone, now=view.now)}"
+    )
+    if given.is_left_out:
+        return f"{when}, and the history service {last}: is it running?"
+    return f"{when}, here: the history service {last}."
+
+
+def draw(view: View, kind: Subject, subject: str) -> None:
+    """Draw the advice on one subject.
+
+    Args:
+        view: The frame of the page.
+        kind: What the subject is.
+        subject: Its name.
+    """
+    given = read(view, subject if kind is Subject.GROUP else None)
+    for error in given.errors:
+        components.show_broken(error)
+    about = given.rows.filter(pl.col("subject_kind") == kind, pl.col("subject") == subject)
+    for position, row in enumerate(about.iter_rows(named=True)):
+        advice_cards.card(from_row(row), key=f"{kind}-advice-{position}")
+    if about.is_empty() and not given.is_pending:
+        components.nothing("There is no advice on it yet.", icon=":material/hourglass:")
+    st.caption(words(given, view))
+
+
+def _of_a_large_cluster(
+    view: View, group: str | None, given_at: datetime | None, errors: list[LakeError]
+) -> CurrentAdvice:
+    rows = recommendation_frame([])
+    if group is not None:
+        try:
+            rows = _of_group(view.lake_uri, view.cluster, group, view)
+        except LakeError as error:
+            errors.append(error)
+    return CurrentAdvice(
+        rows=rows,
+        as_of=None if group is None else view.now,
+        given_at=given_at,
+        is_left_out=group is None,
+        errors=tuple(errors),
+    )
+
+
+@st.cache_data(ttl=15, max_entries=16, show_spinner=False)
+def _of_group(uri: str, cluster: str, group: str, _view: View) -> pl.DataFrame:
+    return _evaluated(_view.lake, cluster, _view.now, _view.settings.scaling, group)
+
+
+@st.cache_data(ttl=4, max_entries=16, show_spinner=False)
+def _group(uri: str, cluster: str, group: str, _view: View) -> GroupFacts | None:
+    return read_group(_view.lake, cluster, group, _view.now, _view.settings.scaling)
+
+
+def facts_of_group(view: View, group: str) -> GroupFacts | None:
+    """Return what the advice on one group is taken from; None where the group is not known.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+    return _group(view.lake_uri, view.cluster, group, view)
+
+
+@st.cache_resource(show_spinner=False)
+def evaluations() -> Background[pl.DataFrame]:
+    """Return what is evaluated in this process, for all viewers."""
+    return Background(EVALUATED_AGAIN_AFTER)
+
+
+def _evaluated(
+    lake: Lake, cluster: str, now: datetime, settings: ScalingSettings, group: str | None = None
+) -> pl.DataFrame:
+    rows = recommendation_rows(evaluate(lake, cluster, now, settings, group), at=now)
+    return most_urgent_first(recommendation_frame(rows))
+
+
+@st.cache_resource(ttl=4, max_entries=16, show_spinner=False)
+def _standing(uri: str, cluster: str, _lake: Lake, _now: datetime) -> Standing:
+    return standing(_lake, cluster, _now)

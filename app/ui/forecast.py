@@ -1,0 +1,90 @@
+"""What is expected to arrive, as the pages of a group and a topic show it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from app.data import queries
+from app.data.context import View
+from app.style.charts.advice import forecast_chart
+from app.style.charts.base import Axis
+from app.ui import components
+from lake.schemas.tables import CONTRIBUTORS, FORECASTS
+
+WEEK_SECONDS = 7 * 86400
+
+
+def draw(view: View, subject: str, name: str) -> None:
+    """Draw the next hours' arrival with its band and how such forecasts did; or why there are none.
+
+    Args:
+        view: The frame of the page.
+        subject: ``group`` or ``topic``.
+        name: Which one.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    numbers = forecast(view, subject, name)
+    if numbers is None:
+        return
+    components.chart(
+        forecast_chart(numbers, axis=Axis(view.now, view.now, view.zone), palette=view.palette),
+        key=f"{subject}-expected",
+        alt=f"Messages a second that are expected to arrive for {name}, with their 90 % band",
+        note=judged(numbers.row(0, named=True)),
+    )
+
+
+def forecast(view: View, subject: str, name: str) -> pl.DataFrame | None:
+    """Return the rows of a forecast of arrival, soonest first; None: the page says why not.
+
+    Args:
+        view: The frame of the page.
+        subject: ``group`` or ``topic``.
+        name: Which one.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    rows = queries.derived(view, FORECASTS, subject=subject, name=name, metric="arrival_per_second")
+    numbers = rows.filter(pl.col("high_90").is_not_null()).sort("window_start")
+    if numbers.is_empty():
+        reason = rows["reason"].drop_nulls().to_list()
+        components.nothing(
+            f"There is no forecast: {reason[0]}." if reason else "No forecast was made yet.",
+            icon=":material/hourglass:",
+        )
+        return None
+    return numbers
+
+
+def judged(forecast: dict[str, object]) -> str:
+    """Say how far a forecast can be trusted, from a row of ``forecasts``."""
+    said = []
+    if forecast["generated"]:
+        said.append("Generated history is behind this forecast.")
+    hours, held = forecast["held_back_hours"], forecast["coverage_90"]
+    if isinstance(held, float):
+        said.append(f"Of {hours} hours held back, {held:.0%} lay inside such a band.")
+    else:
+        said.append("There was too little history to hold any back and measure the band.")
+    return " ".join(said)
+
+
+def growth(contributors: pl.DataFrame) -> pl.DataFrame:
+    """Return the topics that changed a cluster's arrival most in a week, largest change first.
+
+    Args:
+        contributors: Rows of ``contributors`` of one cluster.
+    """
+    return contributors.filter(pl.col("span_seconds") == WEEK_SECONDS).sort("rank")
+
+
+def contributors(view: View) -> pl.DataFrame:
+    """Return what ``growth`` does, of the cluster that is shown.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    return growth(queries.derived(view, CONTRIBUTORS))

@@ -1,0 +1,77 @@
+"""How the status of a group looks, and which groups go together in a list."""
+
+from __future__ import annotations
+
+from alerting.status.model import Status
+from app.style.theme import Look
+
+LOOKS: dict[Status, Look] = {
+    Status.LOSING_DATA: Look(
+        "losing data",
+        "✖",
+        ":material/delete_forever:",
+        "red",
+        "Retention deleted messages before the group read them.",
+    ),
+    Status.STOPPED: Look(
+        "stopped",
+        "■",
+        ":material/stop_circle:",
+        "red",
+        "Messages wait and the group has no member.",
+    ),
+    Status.STALLED: Look(
+        "stalled",
+        "●",
+        ":material/front_hand:",
+        "red",
+        "Messages wait on a partition whose commits stand still.",
+    ),
+    Status.REWOUND: Look(
+        "rewound",
+        "↶",
+        ":material/replay:",
+        "orange",
+        "Committed offsets went backwards: messages are read again.",
+    ),
+    Status.FALLING_BEHIND: Look(
+        "falling behind",
+        "▲",
+        ":material/trending_up:",
+        "orange",
+        "More arrives than is consumed.",
+    ),
+    Status.UNKNOWN: Look(
+        "unknown",
+        "?",
+        ":material/help:",
+        "violet",
+        "The lag could not be found out; it may be fine or not.",
+    ),
+    Status.CATCHING_UP: Look(
+        "catching up",
+        "▼",
+        ":material/trending_down:",
+        "blue",
+        "A backlog is being worked off.",
+    ),
+    Status.OK: Look(
+        "OK",
+        "✓",
+        ":material/check:",
+        "gray",
+        "The group keeps up.",
+    ),
+}
+"""Every status of a group, worst first."""
+
+LATE = frozenset(
+    {
+        Status.LOSING_DATA,
+        Status.STOPPED,
+        Status.STALLED,
+        Status.REWOUND,
+        Status.FALLING_BEHIND,
+    }
+)
+"""The states in which a group does not do its work as it should."""

@@ -1,0 +1,158 @@
+"""The list of consumer groups, shaped for its page: pure functions."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from alerting.status.model import Status
+from app.data.history import TIME
+from app.style.format import count, duration, exact, listing
+from app.ui.group_badges import LATE, LOOKS
+from app.ui.tables import NEVER, NONE
+
+_TREND_POINTS = 40
+
+
+def sentence(groups: pl.DataFrame) -> tuple[str, str]:
+    """Return the page's headline and the sentence below it.
+
+    Args:
+        groups: Rows of ``group_status``.
+    """
+    late = groups.filter(is_late())
+    unknown = groups.filter(pl.col("status") == Status.UNKNOWN.value)["group"].sort().to_list()
+    total = groups.height
+    if late.height:
+        is_or_are = "is" if late.height == 1 else "are"
+        title = f"{late.height} of {count(total, 'group')} {is_or_are} late"
+    elif unknown:
+        title = f"No group is known to be late, {len(unknown)} cannot be judged"
+    else:
+        title = f"No group is late: all {total} keep up" if total > 1 else "The group keeps up"
+    lag = groups["lag"].drop_nulls()
+    incomplete = int((groups["unknown_partitions"].fill_null(0) > 0).sum())
+    parts = [f"{exact(int(lag.sum()))} messages wait" if lag.len() else "How much waits is unknown"]
+    if incomplete and lag.len():
+        parts.append(f"without {count(incomplete, 'group')} that could not be read in full")
+    slowest = late.drop_nulls("time_lag_seconds").sort("time_lag_seconds", descending=True).head(1)
+    for name, seconds in slowest.select("group", "time_lag_seconds").iter_rows():
+        parts.append(f"furthest behind is {name} by {duration(seconds)}")
+    if unknown:
+        parts.append(f"unknown: {listing(unknown)}")
+    return title, "; ".join(parts) + "."
+
+
+def is_late() -> pl.Expr:
+    """Return whether a row is of a group that does not do its work as it should."""
+    return pl.col("status").is_in([status.value for status in LATE])
+
+
+def rows(groups: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a group, worst first.
+
+    Args:
+        groups: Rows of ``group_status``.
+    """
+    order = [status.value for status in LOOKS]
+    labels = [look.label for look in LOOKS.values()]
+    keys = ["order", "time_lag_seconds", "group"]
+    return (
+        groups.with_columns(
+            pl.col("status").replace_strict(order, range(len(order)), default=0).alias("order"),
+            pl.concat_list(pl.col("status").replace_strict(order, labels, default="unknown")).alias(
+                "label"
+            ),
+            drain_seconds().alias("drain_seconds"),
+        )
+        .sort(keys, descending=[False, True, False], nulls_last=True)
+        .drop("order")
+    )
+
+
+def drain_seconds() -> pl.Expr:
+    """Return how long a backlog lasts: for ever while it grows.
+
+    ``NONE`` where nothing waits, or where it neither grows nor shrinks: a backlog that breathes
+    with the traffic neither grows nor is drained.
+    """
+    growth, arrival = pl.col("growth_per_second"), pl.col("arrival_per_second")
+    return (
+        pl.when(pl.col("drain_seconds").is_not_null())
+        .then("drain_seconds")
+        .when(pl.col("lag") == 0)
+        .then(NONE)
+        .when(growth.is_null() | arrival.is_null())
+        .then(None)
+        .when(growth > _STEADY_RATIO * arrival)
+        .then(NEVER)
+        .otherwise(NONE)
+    )
+
+
+_STEADY_RATIO = 0.02
+
+
+def with_trends(shown: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:
+    """Add each group's course of lag.
+
+    Args:
+        shown: The rows that are shown.
+        history: History of these groups (``time``, ``group``, ``lag``); None: it cannot be read.
+    """
+    if history is None or history.is_empty():
+        return shown.with_columns(pl.lit(None, pl.List(pl.Float64)).alias("trend"))
+    return shown.join(_trends(history), on="group", how="left", maintain_order="left")
+
+
+def _trends(history: pl.DataFrame) -> pl.DataFrame:
+    """Return each group's course of lag in at most forty points."""
+    lists = (
+        history.sort(TIME)
+        .group_by("group")
+        .agg(pl.col("lag").drop_nulls().cast(pl.Float64).alias("trend"))
+    )
+    every = pl.max_horizontal(
+        pl.lit(1), (pl.col("trend").list.len() / _TREND_POINTS).ceil().cast(pl.Int64)
+    )
+    return lists.with_columns(pl.col("trend").list.gather_every(every).alias("trend"))
+
+
+def filtered(
+    frame: pl.DataFrame, *, search: str, statuses: list[Status], kinds: list[str]
+) -> pl.DataFrame:
+    """Return the rows whose name holds ``search`` and whose status and kind are among those."""
+    rows = frame
+    if search.strip():
+        rows = rows.filter(
+            pl.col("group").str.to_lowercase().str.contains(search.strip().lower(), literal=True)
+        )
+    if statuses:
+        rows = rows.filter(pl.col("status").is_in([status.value for status in statuses]))
+    if kinds:
+        rows = rows.filter(pl.col("kind").is_in(kinds))
+    return rows
+
+
+def is_quiet() -> pl.Expr:
+    """Return whether a row is of a group without members for which nothing waits."""
+    return (
+        (pl.col("status") == Status.OK.value)
+        & (pl.col("members").eq_missing(0))
+        & (pl.col("lag").eq_missing(0))
+    )
+
+
+def totals(frame: pl.DataFrame) -> str:
+    """Return the sums of the rows in a sentence."""
+    lag, unknown = (
+        frame["lag"].drop_nulls(),
+        int((frame["unknown_partitions"].fill_null(0) > 0).sum()),
+    )
+    waits = f"{exact(int(lag.sum()))} messages wait" if lag.len() else "how much waits is unknown"
+    without = (
+        f" without {count(unknown, 'group')} not read in full" if unknown and lag.len() else ""
+    )
+    members = frame["members"].drop_nulls()
+    consumers = f"{exact(int(members.sum()))} consumers" if members.len() else "consumers unknown"
+    idle = int(frame["idle_members"].drop_nulls().sum())
+    return f"{waits}{without}; {consumers}" + (f", {exact(idle)} idle" if idle else "")

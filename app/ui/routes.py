@@ -1,0 +1,128 @@
+"""All pages: one place for their addresses, so that links and the menu agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NoReturn
+
+import streamlit as st
+
+_VIEWS = Path(__file__).resolve().parents[1] / "views"
+
+
+def _page(
+    name: str, title: str, icon: str, help_text: str, *, hidden: bool = False, default: bool = False
+) -> st.Page:
+    return st.Page(
+        _VIEWS / name / "page.py",
+        title=title,
+        icon=f":material/{icon}:",
+        url_path="" if default else name.replace("_", "-"),
+        default=default,
+        visibility="hidden" if hidden else "visible",
+        help=help_text,
+    )
+
+
+OVERVIEW = "overview"
+GROUPS = "groups"
+GROUP = "group"
+TOPICS = "topics"
+TOPIC = "topic"
+BROKERS = "brokers"
+DEAD_LETTERS = "dead_letters"
+QUEUES = "queues"
+CONNECT = "connect"
+SCALING = "scaling"
+HEALTH = "health"
+ALERTS = "alerts"
+SILENCES = "silences"
+RULES = "rules"
+
+
+def all_pages() -> dict[str, list[st.Page]]:
+    """Return the pages under the headings of the menu; details have an address and no entry."""
+    return {
+        "Watch": [
+            _page(
+                OVERVIEW,
+                "Overview",
+                "monitor_heart",
+                "Is anything wrong, and what first?",
+                default=True,
+            ),
+            _page(GROUPS, "Consumer groups", "groups", "Who is late?"),
+            _page(GROUP, "Consumer group", "groups", "Why is it late, and what next?", hidden=True),
+            _page(TOPICS, "Topics", "topic", "Where does the traffic go?"),
+            _page(
+                TOPIC, "Topic", "topic", "What does this topic carry, and who reads?", hidden=True
+            ),
+            _page(BROKERS, "Brokers and replication", "dns", "Is data safe?"),
+            _page(
+                DEAD_LETTERS,
+                "Dead letters",
+                "mark_email_unread",
+                "What fails, why, and who will look?",
+            ),
+            _page(CONNECT, "Kafka Connect", "cable", "Do the pipes run?"),
+            _page(
+                QUEUES,
+                "Queues",
+                "inbox",
+                "What waits in RabbitMQ, and where do its dead letters go?",
+            ),
+        ],
+        "Be told": [
+            _page(ALERTS, "Alerts", "notifications", "What fires, what did, what is held back?"),
+            _page(
+                SILENCES,
+                "Silences",
+                "notifications_paused",
+                "Of what is nobody told, and who said so?",
+            ),
+            _page(RULES, "Rules", "rule", "What is an alert, and what would a rule have done?"),
+        ],
+        "Act": [
+            _page(SCALING, "Scaling", "tune", "What should I change, and what if I do not?"),
+        ],
+        "Trust": [
+            _page(HEALTH, "Collection health", "fact_check", "Can I believe these pages?"),
+        ],
+    }
+
+
+_PRESENT = frozenset({OVERVIEW, GROUPS, GROUP, TOPICS, TOPIC, BROKERS})
+
+
+def shows_the_present(page: st.Page) -> bool:
+    """Tell whether a page shows what the newest evaluation found."""
+    return page.url_path.replace("-", "_") in _PRESENT | {""}
+
+
+def path(name: str) -> str:
+    """Return a page's script, as ``st.switch_page`` and ``st.page_link`` take it."""
+    return str(_VIEWS / name / "page.py")
+
+
+def link(
+    page: str,
+    label: str,
+    parameters: Mapping[str, str] | None = None,
+    *,
+    icon: str = "",
+    help_text: str | None = None,
+) -> None:
+    """Draw a link to a page; the chosen cluster and range go along by themselves."""
+    st.page_link(
+        path(page),
+        label=label,
+        icon=icon,
+        help=help_text,
+        query_params=dict(parameters or {}),
+    )
+
+
+def go(page: str, parameters: Mapping[str, str]) -> NoReturn:
+    """Leave for another page; the chosen cluster and range go along by themselves."""
+    st.switch_page(path(page), query_params=dict(parameters))

@@ -1,0 +1,104 @@
+"""The strip at the top of each page: what is shown, how old it is, what could not be collected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+import streamlit as st
+
+from app.data import present, queries
+from app.data.context import View
+from app.style.format import age, clock, escape, listing, utc
+from app.ui import components
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What the newest poll of a cluster brought.
+
+    Attributes:
+        at: When it began; None where there never was one.
+        failing: Sections that failed or were incomplete, with what was said.
+    """
+
+    at: datetime | None
+    failing: dict[str, str]
+
+
+def collected(rows: pl.DataFrame) -> Collected:
+    """Judge the newest polls by their rows of ``collections``."""
+    if rows.is_empty():
+        return Collected(None, {})
+    at = rows.filter(pl.col("source").fill_null(queries.KAFKA) == queries.KAFKA)[
+        "observed_at"
+    ].max()
+    failing = rows.filter(pl.col("status").is_in(["failed", "partial"])).sort("section")
+    return Collected(
+        at if isinstance(at, datetime) else None,
+        {
+            row["section"]: row["error"] or f"the section is {row['status']}"
+            for row in failing.iter_rows(named=True)
+        },
+    )
+
+
+def draw(view: View) -> Collected | None:
+    """Draw the strip.
+
+    Returns:
+        What the newest poll brought; None where that cannot be read.
+    """
+    with components.guarded():
+        found = collected(queries.newest_collections(view))
+        _row(view, found)
+        return found
+    return None
+
+
+def _row(view: View, found: Collected) -> None:
+    parts = [
+        f":gray[:material/lan: {escape(view.cluster)}]",
+        f":gray[:material/schedule: last {view.range.label}]",
+    ]
+    if found.at is not None:
+        seconds = (view.now - found.at).total_seconds()
+        colour = components.age_look(seconds, view.interval_seconds)
+        if colour == "gray":
+            parts.append(f":gray[:material/update: {age(seconds)}]")
+        else:
+            when = clock(found.at, view.zone, now=view.now)
+            parts.append(
+                f":{colour}-badge[:material/history: {age(seconds)}: the newest poll is of {when}]"
+            )
+    if found.failing:
+        names = listing([section.replace("_", " ") for section in found.failing], limit=3)
+        parts.append(f":red-badge[:material/sync_problem: not collected: {escape(names)}]")
+    if not present.runs(view):
+        parts.append(":red-badge[:material/notifications_off: the alerting service does not run]")
+    st.markdown(
+        "&nbsp;&nbsp;".join(parts),
+        help=_help(view, found),
+        anchors=False,
+    )
+
+
+def _help(view: View, found: Collected) -> str:
+    lines = [f"The newest poll began at {utc(found.at)}."]
+    lines.append(
+        f"Polls come every {view.interval_seconds:g} s; the page reads the lake again every "
+        f"{view.settings.app.refresh_seconds:g} s."
+    )
+    if not present.runs(view):
+        evaluated = present.evaluated_at(view)
+        lines.append(
+            "Nobody is notified: python -m alerting run --config headroom.yaml starts the service. "
+            + (
+                f"Statuses were evaluated here, at {utc(evaluated)}."
+                if evaluated is not None
+                else "Statuses are being evaluated here; they appear in a moment."
+            )
+        )
+    lines += [f"{escape(section)}: {escape(error)}" for section, error in found.failing.items()]
+    return "  \n".join(lines)

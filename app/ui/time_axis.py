@@ -1,0 +1,40 @@
+"""The time axis that all figures of a page share."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from app.data import queries
+from app.data.context import View
+from app.style.charts.base import Axis, Event
+from app.ui import components
+from app.ui.broker_events import broker_events
+
+SHORTEST = timedelta(minutes=2)
+
+
+def page_axis(
+    view: View, first: datetime | None, events: tuple[Event, ...] = (), *, step_seconds: float = 60
+) -> Axis:
+    """Return the axis of the chosen range, begun later where there is nothing to show before.
+
+    Args:
+        view: The frame of the page.
+        first: The first moment of the page's history.
+        events: Marks for every figure.
+        step_seconds: The steps of the history: the axis moves on by whole ones, at most by
+            minutes, so that a figure whose points stay the same stays the same itself.
+    """
+    step = min(step_seconds, 60.0)
+    end = view.now - timedelta(seconds=view.now.timestamp() % step)
+    start = view.range.start(view.now)
+    if first is not None and first > start:
+        start = max(start, min(first, end - SHORTEST))
+    return Axis(start, end, view.zone, events)
+
+
+def broker_marks(view: View) -> tuple[Event, ...]:
+    """Return when brokers went and came back; no marks where that cannot be read."""
+    with components.guarded():
+        return broker_events(queries.cluster_history(view).frame)
+    return ()

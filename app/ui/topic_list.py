@@ -1,0 +1,144 @@
+"""The list of topics and one topic in detail, shaped for their pages: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from alerting.current.topics import replication
+from app.data.history import TIME
+from app.style.theme import Look
+from app.ui.group_badges import LOOKS
+from app.ui.tables import NEVER
+from lake.replication import with_replication
+
+REPLICATION: dict[str, Look] = {
+    "offline": Look("offline", "✖", ":material/cloud_off:", "red", "A partition has no leader."),
+    "under min ISR": Look(
+        "under min ISR",
+        "●",
+        ":material/error:",
+        "red",
+        "Fewer in-sync replicas than min.insync.replicas: producers with acks=all are refused.",
+    ),
+    "under-replicated": Look(
+        "under-replicated",
+        "▲",
+        ":material/warning:",
+        "orange",
+        "Fewer in-sync replicas than replicas.",
+    ),
+    "unknown": Look("unknown", "?", ":material/help:", "violet", "It could not be read."),
+    "in sync": Look("in sync", "✓", ":material/check:", "gray", "All replicas are in sync."),
+}
+"""What can be wrong with a partition's replicas, worst first."""
+
+
+def rows(topics: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a topic, the busiest first.
+
+    Args:
+        topics: Rows of ``topic_status``.
+    """
+    labels = {state: look.label for state, look in REPLICATION.items()}
+    replication = pl.col("replication").fill_null("unknown")
+    return topics.with_columns(
+        pl.concat_list(replication.replace_strict(labels, default="unknown")).alias("label"),
+        hot_partitions().alias("hot"),
+        retention_seconds().alias("retention_seconds"),
+    ).sort("arrival_per_second", "topic", descending=[True, False], nulls_last=True)
+
+
+def with_trends(shown: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:
+    """Add each topic's course of arrivals.
+
+    Args:
+        shown: The rows that are shown.
+        history: History of these topics; None where it cannot be read.
+    """
+    if history is None or history.is_empty():
+        return shown.with_columns(pl.lit(None, pl.List(pl.Float64)).alias("trend"))
+    courses = (
+        history.sort(TIME)
+        .group_by("topic")
+        .agg(pl.col("arrival_per_second").drop_nulls().tail(60).alias("trend"))
+    )
+    return shown.join(courses, on="topic", how="left", maintain_order="left")
+
+
+def hot_partitions() -> pl.Expr:
+    """Return the hot partitions by name: a bare number would be taken for how many there are."""
+    hot = pl.col("hot_partitions")
+    return (
+        pl.when(hot.list.len() == 0)
+        .then(pl.lit("none"))
+        .otherwise(pl.format("no. {}", hot.cast(pl.List(pl.String)).list.join(", ")))
+    )
+
+
+def retention_seconds() -> pl.Expr:
+    """Return how long a topic keeps messages; ``NEVER`` ends where it deletes none by age."""
+    deletes = pl.col("cleanup_policy").fill_null("delete").str.contains("delete", literal=True)
+    seconds = pl.col("retention_seconds")
+    return (
+        pl.when(pl.col("unknown_reason").is_not_null() & seconds.is_null())
+        .then(None)
+        .when(seconds.is_null() | ~deletes)
+        .then(NEVER)
+        .otherwise(seconds)
+    )
+
+
+def partition_rows(
+    partitions: pl.DataFrame, rates: pl.DataFrame, hot: Sequence[int]
+) -> pl.DataFrame:
+    """Return one row a partition of a topic: rate, leader, replicas, ends.
+
+    Args:
+        partitions: Its rows of ``partitions`` of the newest poll.
+        rates: What each partition receives; see ``app.data.recent_samples.latest_rates``.
+        hot: Its hot partitions.
+    """
+    return (
+        with_replication(partitions)
+        .with_columns(replication().cast(pl.String))
+        .join(
+            rates.select("partition", pl.col("arrival_per_second").alias("arrival")),
+            on="partition",
+            how="left",
+        )
+        .with_columns(
+            pl.col("partition").is_in(list(hot)).alias("is_hot"),
+            pl.col("replication")
+            .map_elements(lambda state: [REPLICATION[state].label], return_dtype=pl.List(pl.String))
+            .alias("label"),
+            _joined("replicas"),
+            _joined("in_sync_replicas"),
+            (pl.col("log_end") - pl.col("log_start")).alias("retained"),
+        )
+        .sort("partition")
+    )
+
+
+def _joined(column: str) -> pl.Expr:
+    return pl.col(column).cast(pl.List(pl.String)).list.join(", ").alias(column)
+
+
+def reader_rows(readers: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a group that reads a topic, with its lag there; the slowest first.
+
+    Args:
+        readers: The topic's rows of ``readers``.
+        groups: Rows of ``group_status``.
+    """
+    labels = {status.value: look.label for status, look in LOOKS.items()}
+    return (
+        readers.join(groups.select("group", "status", "members"), on="group", how="left")
+        .with_columns(
+            pl.concat_list(pl.col("status").replace_strict(labels, default="unknown")).alias(
+                "label"
+            )
+        )
+        .sort("time_lag_seconds", "group", descending=[True, False], nulls_last=True)
+    )

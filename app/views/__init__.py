@@ -1,0 +1,1 @@
+"""The pages, a folder each: ``page`` draws, ``view_model`` computes."""

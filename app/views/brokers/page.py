@@ -1,0 +1,166 @@
+"""Is data safe?"""
+
+import streamlit as st
+
+from app.data import present, queries
+from app.data.context import current
+from app.style.charts.heatmaps import stacked_bars
+from app.style.charts.lines import Line, columns_chart
+from app.style.format import clock, escape, exact, size
+from app.ui import components, routes, tables, topic_list
+from app.ui.broker_events import broker_events
+from app.ui.tables import Column
+from app.ui.time_axis import page_axis
+from app.views.brokers import view_model
+from lake.errors import LakeError
+from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK
+
+LISTED = 500
+
+view = current()
+try:
+    cluster = present.rows(view, CLUSTER_STATUS)
+    brokers = view_model.with_names(present.rows(view, BROKER_STATUS))
+except LakeError as error:
+    components.headline("The brokers cannot be shown")
+    components.show_broken(error)
+    st.stop()
+components.headline(*map(escape, view_model.sentence(cluster)))
+
+with components.guarded():
+    if brokers.is_empty():
+        components.nothing("No poll has read the brokers yet; Collection health shows why.")
+    else:
+        with st.grid(4, min_column_width=220, gap="small"):
+            for row in brokers.head(24).iter_rows(named=True):
+                with st.container(border=True, height="stretch", gap="xsmall"):
+                    with st.container(horizontal=True, horizontal_alignment="distribute"):
+                        st.markdown(f"**{row['name']}**", width="content")
+                        components.badge(view_model.look(row["is_alive"]))
+                    lines = []
+                    if row["is_controller"]:
+                        lines.append("controller")
+                    lines.append(
+                        f"{exact(row['leaders'])} leaders, {exact(row['replicas'])} replicas"
+                    )
+                    disk = size(row["log_bytes"])
+                    if row["disk_free_bytes"] is not None:
+                        disk += f", {size(row['disk_free_bytes'])} free"
+                    lines.append(f"logs {disk}")
+                    where = escape(f"{row['host'] or 'host unknown'}:{row['port'] or '?'}")
+                    lines.append(f"{where}, rack {escape(row['rack'] or 'not set')}")
+                    st.caption("  \n".join(lines))
+                    if row["is_alive"] is False:
+                        if row["missing_since"] is not None:
+                            since = clock(row["missing_since"], view.zone, now=view.now)
+                            st.markdown(f"since **{since}**")
+                    elif row["unknown_reason"]:
+                        st.caption(f":violet[{escape(row['unknown_reason'])}]")
+        if brokers.height > 24:
+            st.caption(f"24 of {brokers.height} brokers; the chart below has all of them")
+
+with components.section(
+    "Partitions at risk",
+    help_text="Under-replicated: fewer in-sync replicas (ISR) than replicas. Under min ISR: "
+    "producers with acks=all are refused. Offline: no leader, neither read nor written.",
+):
+    history = queries.cluster_history(view)
+    axis = page_axis(
+        view,
+        history.first,
+        broker_events(history.frame),
+        step_seconds=history.step_seconds,
+    )
+    components.chart(
+        columns_chart(
+            history.frame,
+            [
+                Line("under_replicated", "under-replicated", view.palette.watch, steps=True),
+                Line("under_min_isr", "under min ISR", view.palette.act, steps=True),
+                Line("offline", "offline", view.palette.text, steps=True, dash="dot"),
+            ],
+            axis=axis,
+            palette=view.palette,
+            step_seconds=history.step_seconds,
+            y_title="partitions",
+            height=230,
+        ),
+        key="brokers-risk",
+        alt="Partitions that are under-replicated, under min ISR and offline, over time",
+        note=history.note,
+    )
+
+left, right = st.columns([3, 2], gap="medium")
+if brokers["replicas"].count():
+    with left, components.section("Leaders and replicas by broker"):
+        components.chart(
+            stacked_bars(
+                brokers,
+                label="name",
+                parts={"leaders": "leaders", "followers": "followers"},
+                colours=[view.palette.series[0], view.palette.others],
+                palette=view.palette,
+                y_title="partitions",
+                height=230,
+            ),
+            key="brokers-leaders",
+            alt="Partitions that each broker leads and follows",
+            note=view_model.preferred_share(cluster),
+        )
+    with (
+        right,
+        components.section(
+            "If one more broker fails",
+            help_text="Counted from the in-sync replicas as they are now.",
+        ),
+    ):
+        tables.show(
+            brokers.filter("is_alive"),
+            {
+                "name": Column("fails"),
+                "offline_if_lost": Column("offline", "count", help="It holds the last replica."),
+                "refused_if_lost": Column(
+                    "below min ISR", "count", help="Producers with acks=all are refused."
+                ),
+            },
+            view=view,
+            key="brokers-whatif",
+            alt="Partitions that would go offline or below min ISR if a broker failed",
+            noun="brokers",
+        )
+with components.section("Partitions, the worst first"):
+    at_risk = view_model.with_labels(present.rows(view, PARTITIONS_AT_RISK))
+    partitions = cluster["partitions"].to_list()
+    if partitions in ([], [None]):
+        components.nothing("No poll has read the partitions yet; Collection health shows why.")
+    elif at_risk.is_empty():
+        components.nothing(
+            f"All {exact(partitions[0])} partitions are in sync.", icon=":material/check:"
+        )
+    else:
+        tables.show(
+            at_risk.head(LISTED).with_columns(
+                view_model.as_text("replicas"),
+                view_model.as_text("in_sync_replicas"),
+                view_model.as_text("lacking"),
+            ),
+            {
+                "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic")),
+                "partition": Column("partition", "count"),
+                "label": Column(
+                    "state", "status", looks=list(topic_list.REPLICATION.values()), width=135
+                ),
+                "leader": Column("leader", "count", unknown="none"),
+                "preferred_leader": Column("preferred", "count"),
+                "replicas": Column("replicas"),
+                "in_sync_replicas": Column("in sync"),
+                "lacking": Column("not in sync"),
+                "min_in_sync_replicas": Column("min ISR", "count"),
+                "unknown_reason": Column("what is not known", unknown="", width="large"),
+            },
+            view=view,
+            key="brokers-partitions",
+            alt="Partitions that are not in sync, the worst first",
+            total=at_risk.height,
+            noun="partitions at risk; the others are in sync",
+        )

@@ -1,0 +1,210 @@
+"""Do the pipes run?"""
+
+from datetime import datetime
+
+import polars as pl
+import streamlit as st
+
+from app.data import queries
+from app.data.context import current
+from app.style.format import age, count, escape, exact
+from app.ui import components, routes, tables
+from app.ui.tables import Column
+from app.views.connect import view_model
+from lake.errors import LakeError
+from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, MIRROR_OFFSETS
+
+view = current()
+workers = {each.name: each for each in view.settings.connect}
+workers = {
+    name: each for name, each in workers.items() if view.settings.cluster_of(each) == view.cluster
+}
+if not workers:
+    components.headline("No Kafka Connect is watched here")
+    components.nothing(
+        f"Where connectors run beside the cluster {escape(view.cluster)}, name the REST address of "
+        "one worker in the configuration, then start the collectors again. Whoever runs none has "
+        "nothing to do."
+    )
+    st.code(view_model.HOW_TO_CONFIGURE.format(cluster=view.cluster), language="yaml")
+    st.stop()
+
+try:
+    attempts = queries.collections(view).filter(
+        pl.col("source").is_in([f"connect/{name}" for name in workers])
+    )
+    connectors = view_model.present(queries.recent(view, CONNECTORS), attempts, "connectors")
+except LakeError as error:
+    components.headline("The connectors cannot be shown")
+    components.show_broken(error)
+    st.stop()
+
+connectors = view_model.with_status(connectors)
+tasks, mirrors = queries.no_rows(CONNECTOR_TASKS), queries.no_rows(MIRROR_OFFSETS)
+errors: list[LakeError] = []
+try:
+    tasks = view_model.present(queries.recent(view, CONNECTOR_TASKS), attempts, "connectors")
+except LakeError as error:
+    errors.append(error)
+try:
+    mirrors = view_model.present(queries.recent(view, MIRROR_OFFSETS), attempts, "mirrors")
+except LakeError as error:
+    errors.append(error)
+
+lags = mirrors["lag"].drop_nulls()
+lag, unknown = (int(lags.sum()) if lags.len() else None), mirrors.height - lags.len()
+newest = attempts.filter(
+    pl.col("status").is_in(["ok", "partial", "failed"])
+    & (pl.col("observed_at") == pl.col("observed_at").max().over("source"))
+).sort("section")
+wrong = newest.filter(pl.col("status") != "ok")
+if not connectors.is_empty():
+    components.headline(*map(escape, view_model.sentence(connectors, lag, unknown)))
+elif newest.is_empty():
+    components.headline("Kafka Connect was not read yet")
+    components.nothing("No poll has reached it; Collection health shows why.")
+elif newest.filter(pl.col("status") == "failed").height:
+    components.headline("What the connectors do is unknown")
+else:
+    components.headline("There is no connector", "Kafka Connect was read and runs none.")
+
+for unreadable in errors:
+    components.show_broken(unreadable)
+for attempt in wrong.iter_rows(named=True):
+    st.warning(
+        f"**{escape(attempt['section'].removeprefix('connect/'))}** "
+        f"{'could not be read' if attempt['status'] == 'failed' else 'was read in part'}: "
+        f"{escape(attempt['error'] or 'no reason was given')}",
+        icon=":material/sync_problem:",
+    )
+if connectors.is_empty():
+    st.stop()
+
+read_at = connectors["observed_at"].min()
+if isinstance(read_at, datetime):
+    seconds = (view.now - read_at).total_seconds()
+    slowest = max(view.settings.poll_interval_seconds(each) for each in workers.values())
+    look = components.age_look(seconds, slowest)
+    st.caption(f"Read :{look}[{age(seconds)}] from {escape(', '.join(workers))}")
+
+failed = view_model.failed_tasks(tasks)
+sinks = connectors.filter(pl.col("type") == "sink")
+idle = connectors.filter(pl.col("rank") == view_model.LOOKS.index(view_model.NO_TASKS)).height
+silent = sinks.filter(
+    pl.col("dead_letter_topic").is_null() & (pl.col("errors_tolerance") == "all")
+).height
+with st.grid(5, min_column_width=124, gap="small"):
+    components.tile(
+        "Connectors",
+        exact(connectors.height),
+        delta=f"{count(sinks.height, 'sink')}, {connectors.height - sinks.height} other",
+    )
+    components.tile(
+        "Tasks running",
+        view_model.total(connectors, "tasks_running"),
+        delta=f"of {view_model.total(connectors, 'tasks')}",
+    )
+    failures = int(connectors["tasks_failed"].sum())
+    components.tile(
+        "Tasks failed",
+        view_model.total(connectors, "tasks_failed"),
+        delta="stay so until restarted" if failures else "none",
+        colour="red" if failures else "off",
+    )
+    components.tile(
+        "Without tasks",
+        exact(idle),
+        delta="move nothing" if idle else "none",
+        colour="red" if idle else "off",
+        help_text="A connector that is running and has no task. Those that somebody stopped "
+        "are not counted.",
+    )
+    components.tile(
+        "Failures dropped",
+        exact(silent),
+        delta="sinks without a trace" if silent else "by no sink",
+        colour="orange" if silent else "off",
+        help_text="Sinks that pass failures over (errors.tolerance: all) and keep no dead letters.",
+    )
+
+tables.show(
+    view_model.table_rows(connectors, tasks),
+    {
+        "status": Column("status", "status", looks=view_model.LOOKS, width=125),
+        "connector": Column("connector", width=130, pinned=True),
+        "running": Column(
+            "tasks running",
+            help="Of those it was split into; in brackets tasks.max, where that is another number.",
+        ),
+        "tasks_failed": Column("failed", "count", width=75),
+        "why": Column("why", width=220, unknown="", help="The first line of a trace."),
+        "dead_letters": Column(
+            "dead letters go to",
+            width=125,
+            help="Dropped: failures are passed over without a trace. None: the first failure "
+            "stops the task.",
+        ),
+        "group": Column(
+            "group", width=160, opens=(routes.GROUP, "group"), help="A sink's consumer group."
+        ),
+        "topic_names": Column("topics", unknown=tables.DASH),
+        "state": Column("state"),
+        "type": Column("type"),
+        "kind": Column("kind"),
+        "worker": Column("worker"),
+        "connect": Column("Connect"),
+        "unknown_reason": Column("why unknown", unknown=tables.DASH),
+    },
+    view=view,
+    key="connect-table",
+    alt="Connectors with state, tasks, errors, dead letters and consumer groups",
+    noun="connectors",
+)
+
+if not failed.is_empty():
+    with components.section(
+        "Failed tasks",
+        help_text="Kafka Connect starts no failed task again by itself.",
+    ):
+        tables.show(
+            failed,
+            {
+                "connector": Column("connector", width=150),
+                "task": Column("task", "count"),
+                "reason": Column("cause", help="The exception at the bottom of the trace."),
+                "error": Column("first line of the trace", width="large"),
+                "worker": Column("worker"),
+                "connect": Column("Connect"),
+            },
+            view=view,
+            key="connect-failed",
+            alt="Failed tasks with their exceptions",
+            noun="tasks",
+        )
+        st.markdown("Fix the cause first, then let a person start what failed again:")
+        urls = {name: each.url for name, each in workers.items()}
+        st.code("\n".join(view_model.restarts(failed, urls)), language="bash")
+
+if not mirrors.is_empty():
+    with components.section(
+        "MirrorMaker 2",
+        help_text="Messages of the source cluster that are not copied yet, by the offsets that "
+        "the connector commits: once a minute, unless configured otherwise.",
+    ):
+        tables.show(
+            view_model.mirror_rows(mirrors),
+            {
+                "connector": Column("connector", width=150),
+                "source_cluster": Column("from"),
+                "topic": Column("topic", width=190),
+                "lag": Column("not copied yet", "count"),
+                "partitions": Column("partitions", "count"),
+                "unknown": Column("of unknown lag", "count"),
+                "unknown_reason": Column("what is not known", unknown=tables.DASH, width="large"),
+                "connect": Column("Connect"),
+            },
+            view=view,
+            key="connect-mirrors",
+            alt="Topics that MirrorMaker 2 copies, with what is not copied yet",
+            noun="topics",
+        )

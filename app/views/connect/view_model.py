@@ -1,0 +1,232 @@
+"""Kafka Connect's connectors and mirrors, shaped for their page: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+import polars as pl
+
+from alerting.inputs.facts import short_class
+from app.style import theme
+from app.style.format import UNKNOWN, count, exact, listing
+from app.style.theme import Look
+
+FAILED = Look("failed", "✖", ":material/error:", "red", "It has failed, or all its tasks have.")
+NO_TASKS = Look(
+    "no tasks", "●", ":material/error:", "red", "It runs and has no task: nothing is moved."
+)
+PARTLY = Look("partly failed", "▲", ":material/error:", "orange", "Some of its tasks have failed.")
+WAITING = Look(
+    "not running",
+    "▲",
+    ":material/hourglass_empty:",
+    "orange",
+    "It or one of its tasks waits for a worker or starts again.",
+)
+HALTED = Look("halted", "■", ":material/pause:", "gray", "Somebody paused or stopped it.")
+UNSURE, OK = theme.UNSURE, theme.OK
+LOOKS = (FAILED, NO_TASKS, PARTLY, WAITING, UNSURE, HALTED, OK)
+"""Every status of a connector, the worst first."""
+FAILING = (FAILED, NO_TASKS, PARTLY)
+
+HOW_TO_CONFIGURE = """connect:
+  - name: main
+    url: http://connect:8083      # the REST address of any worker
+    cluster: {cluster}
+"""
+
+_CONNECTOR = ["connect", "connector"]
+_PACKAGE = r"^([a-z_$][\w$]*\.)+"
+"""What stands before the name of an exception's class."""
+
+
+def present(rows: pl.DataFrame, attempts: pl.DataFrame, section: str) -> pl.DataFrame:
+    """Return the rows of each Connect cluster's newest poll that worked.
+
+    Clusters are polled at moments of their own; one that had no connector left no row.
+
+    Args:
+        rows: Rows of ``connectors``, ``connector_tasks`` or ``mirror_offsets`` of some minutes.
+        attempts: Rows of ``collections``; see ``app.data.queries.collections``.
+        section: The section that wrote the rows.
+    """
+    newest = (
+        attempts.filter(
+            pl.col("status").is_in(["ok", "partial"])
+            & pl.col("section").str.ends_with(f": {section}")
+        )
+        .group_by(pl.col("source").str.strip_prefix("connect/").alias("connect"))
+        .agg(pl.col("observed_at").max())
+    )
+    return rows.join(newest, on=["connect", "observed_at"], how="semi")
+
+
+def with_status(connectors: pl.DataFrame) -> pl.DataFrame:
+    """Add each connector's status, the worst first.
+
+    Args:
+        connectors: Rows of ``connectors``.
+
+    Returns:
+        Besides the rows: ``rank`` (the place in ``LOOKS``), ``status`` (its label in a list).
+    """
+    tasks, failed = pl.col("tasks"), pl.col("tasks_failed")
+    state = pl.col("state")
+    order = {look: number for number, look in enumerate(LOOKS)}
+    rank = (
+        pl.when(state.is_in(["PAUSED", "STOPPED"]))
+        .then(order[HALTED])
+        .when((state == "FAILED") | ((tasks > 0) & (failed == tasks)))
+        .then(order[FAILED])
+        .when(failed > 0)
+        .then(order[PARTLY])
+        .when(state.is_null() | tasks.is_null())
+        .then(order[UNSURE])
+        .when(state != "RUNNING")
+        .then(order[WAITING])
+        .when(tasks == 0)
+        .then(order[NO_TASKS])
+        .when(pl.col("tasks_running") < tasks)
+        .then(order[WAITING])
+        .otherwise(order[OK])
+    )
+    return (
+        connectors.with_columns(rank.alias("rank"))
+        .with_columns(
+            pl.col("rank")
+            .map_elements(lambda place: [LOOKS[place].label], return_dtype=pl.List(pl.String))
+            .alias("status")
+        )
+        .sort("rank", *_CONNECTOR)
+    )
+
+
+def sentence(connectors: pl.DataFrame, lag: int | None, unknown: int) -> tuple[str, str]:
+    """Return the page's headline and the sentence below it.
+
+    Args:
+        connectors: See ``with_status``.
+        lag: Messages that mirrors have not copied; None where there is no mirror or none is known.
+        unknown: Mirrored partitions whose lag is unknown.
+    """
+    failing = connectors.filter(pl.col("rank").is_in([LOOKS.index(look) for look in FAILING]))
+    unsure = connectors.filter(pl.col("rank") == LOOKS.index(UNSURE)).height
+    number = connectors.height
+    if failing.height:
+        names = listing(failing["connector"].to_list())
+        verb = "does" if failing.height == 1 else "do"
+        title = f"{names} {verb} not work as {'it' if failing.height == 1 else 'they'} should"
+    elif unsure:
+        title = f"The state of {unsure} of {count(number, 'connector')} is unknown"
+    else:
+        title = "All connectors do their work" if number > 1 else "The connector does its work"
+        if connectors.filter(pl.col("rank") != LOOKS.index(OK)).height:
+            title = "No connector has failed"
+    parts = [f"{count(number, 'connector')} with {_tasks(connectors)}"]
+    if lag is not None:
+        parts.append(f"mirrors are {count(lag, 'message')} behind")
+    if unknown:
+        parts.append(f"the lag of {count(unknown, 'mirrored partition')} is unknown")
+    return title, f"{'; '.join(parts)}."
+
+
+def _tasks(connectors: pl.DataFrame) -> str:
+    tasks, running = total(connectors, "tasks"), total(connectors, "tasks_running")
+    text = f"{tasks} {'task' if tasks == '1' else 'tasks'}, {running} running"
+    failed = connectors["tasks_failed"].sum()
+    return f"{text}, {exact(float(failed))} failed" if failed else text
+
+
+def total(connectors: pl.DataFrame, column: str) -> str:
+    """Return the sum of a column, written; with a word where parts of it are unknown."""
+    known = connectors[column].drop_nulls()
+    if known.is_empty():
+        return UNKNOWN
+    text = exact(float(known.sum()))
+    return text if known.len() == connectors.height else f"{text} + {UNKNOWN}"
+
+
+def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
+    """Add what the table shows: tasks as text, why one failed, where dead letters go.
+
+    Args:
+        connectors: See ``with_status``.
+        tasks: Rows of ``connector_tasks`` of the same polls.
+    """
+    why = (
+        tasks.filter(pl.col("state") == "FAILED")
+        .sort("task")
+        .group_by(_CONNECTOR, maintain_order=True)
+        .agg(pl.col("error").drop_nulls().first().alias("task_error"))
+    )
+    # As many as it may have are told only where it has another number.
+    most = pl.when(pl.col("tasks_expected") != pl.col("tasks")).then(
+        pl.format(" (at most {})", "tasks_expected")
+    )
+    return connectors.join(why, on=_CONNECTOR, how="left").with_columns(
+        pl.concat_str(pl.format("{} of {}", "tasks_running", "tasks"), most.fill_null("")).alias(
+            "running"
+        ),
+        pl.coalesce("error", "task_error").str.replace(_PACKAGE, "").alias("why"),
+        pl.when(pl.col("type") != "sink")
+        .then(pl.lit("–"))  # noqa: RUF001 (a dash, read by people)
+        .when(pl.col("dead_letter_topic").is_not_null())
+        .then("dead_letter_topic")
+        .when(pl.col("errors_tolerance") == "all")
+        .then(pl.lit("dropped"))
+        .when(pl.col("errors_tolerance").is_not_null())
+        .then(pl.lit("none: stops"))
+        .alias("dead_letters"),
+        pl.col("topics").list.join(", ").alias("topic_names"),
+        pl.coalesce("state", pl.lit("unknown")).str.to_lowercase().alias("state"),
+    )
+
+
+def failed_tasks(tasks: pl.DataFrame) -> pl.DataFrame:
+    """Return the failed tasks with the short names of their exceptions.
+
+    Args:
+        tasks: Rows of ``connector_tasks``.
+    """
+    failed = tasks.filter(pl.col("state") == "FAILED").sort(*_CONNECTOR, "task")
+    return failed.with_columns(
+        pl.coalesce("cause_class", "error_class")
+        .map_elements(short_class, return_dtype=pl.String)
+        .alias("reason")
+    )
+
+
+def restarts(failed: pl.DataFrame, urls: dict[str, str]) -> Sequence[str]:
+    """Return the commands by which a person starts failed tasks again.
+
+    Args:
+        failed: See ``failed_tasks``.
+        urls: Connect cluster: its REST address.
+    """
+    which = failed.select(_CONNECTOR).unique(maintain_order=True)
+    return [
+        f"curl -X POST '{urls[connect]}/connectors/{quote(connector, safe='')}/restart"
+        "?includeTasks=true&onlyFailed=true'"
+        for connect, connector in which.iter_rows()
+        if connect in urls
+    ]
+
+
+def mirror_rows(mirrors: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a connector and source topic: the lag of what is known, and what is not.
+
+    Args:
+        mirrors: Rows of ``mirror_offsets``.
+    """
+    known = pl.col("lag").is_not_null()
+    return (
+        mirrors.group_by(*_CONNECTOR, "source_cluster", "topic")
+        .agg(
+            pl.len().alias("partitions"),
+            pl.when(known.any()).then(pl.col("lag").sum()).alias("lag"),
+            known.not_().sum().alias("unknown"),
+            pl.col("unknown_reason").drop_nulls().unique(maintain_order=True).first(),
+        )
+        .sort("lag", *_CONNECTOR, "topic", descending=[True, False, False, False], nulls_last=True)
+    )

@@ -1,0 +1,312 @@
+"""Why is a group late, and what will happen?"""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import polars as pl
+import streamlit as st
+
+from alerting.inputs.facts import at_newest_poll
+from alerting.status.model import Status
+from app.data import present, queries, recent_samples
+from app.data.context import current
+from app.style.charts.heatmaps import heatmap
+from app.style.charts.lines import Line, columns_chart
+from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
+from app.ui import components, current_advice, forecast, group_list, routes, tables
+from app.ui.group_badges import LATE, LOOKS
+from app.ui.tables import NEVER, NONE, Column
+from app.ui.time_axis import broker_marks, page_axis
+from app.views.group import view_model
+from lake.errors import LakeError
+from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
+from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS, GROUPS
+from scaling.advice.model import Subject
+
+NEUTRAL_SECONDS = 60.0
+DELAYS_LACK = (
+    "Gaps: a partition has waited for longer than it has been watched, so that nobody knows how "
+    "old its oldest message is."
+)
+
+ASKED = "group-asked"
+
+view = current()
+try:
+    known = present.rows(view, GROUP_STATUS)
+except LakeError as error:
+    components.headline("The group cannot be shown")
+    components.show_broken(error)
+    st.stop()
+
+# A name that is not known leaves the address when the page is drawn again.
+asked = st.query_params.get("group") or st.session_state.get(ASKED)
+heading, choice = st.columns([3, 1.4], vertical_alignment="center")
+with choice:
+    group = st.selectbox(
+        "Group",
+        known["group"].sort().to_list(),
+        index=None,
+        key="group",
+        bind="query-params",
+        placeholder="choose a group",
+        label_visibility="collapsed",
+    )
+st.session_state[ASKED] = asked if group is None else None
+if group is None:
+    with heading:
+        components.headline("Which group?" if not asked else "This group is not known")
+    if asked and asked not in known["group"]:
+        components.nothing(
+            f"The newest poll did not find the group {escape(asked)}: it has no committed offsets, "
+            "was deleted, or could not be read. The list on the right holds those that are there."
+        )
+    routes.link(routes.GROUPS, "All consumer groups", icon=":material/arrow_back:")
+    st.stop()
+
+row = (
+    known.filter(pl.col("group") == group)
+    .with_columns(group_list.drain_seconds().alias("drain_seconds"))
+    .row(0, named=True)
+)
+status = Status(row["status"])
+with heading, st.container(horizontal=True, vertical_alignment="center"):
+    st.title(escape(group), anchor=False, width="content")
+    components.badge(LOOKS[status])
+
+since = ""
+if row["since"] is not None and status is not Status.OK:
+    when = clock(row["since"], view.zone, now=view.now)
+    since = f" Since{' before' if row['since_at_least'] else ''} **{when}**."
+retention = ""
+if row["data_loss_at"] is not None:
+    left = duration(max(0.0, (row["data_loss_at"] - view.now).total_seconds()))
+    where = f"{row['data_loss_topic']}-{row['data_loss_partition']}"
+    retention = f" Retention reaches {escape(where)} in **{left}**."
+st.markdown(f"{escape(thin(row['reason'] or ''))}{since}{retention}")
+
+drain = row["drain_seconds"]
+with st.grid(6, min_column_width=124, gap="small"):
+    components.tile(
+        "Lag",
+        short(row["lag"]),
+        delta=f"{exact(row['unknown_partitions'])} unknown"
+        if row["unknown_partitions"]
+        else "messages waiting",
+        colour="violet" if row["unknown_partitions"] else "off",
+        help_text="Log end minus committed offset, over all partitions that are known.",
+    )
+    components.tile(
+        "Time lag",
+        duration(row["time_lag_seconds"]),
+        delta="oldest unread",
+        help_text="Time since the oldest message was appended that the group has not read.",
+    )
+    components.tile("Arriving", rate(row["arrival_per_second"]), delta="for this group")
+    components.tile("Consumed", rate(row["consumption_per_second"]), delta="committed")
+    components.tile(
+        "Drained in",
+        "never"
+        if drain == NEVER
+        else "nothing waits"
+        if drain == NONE and row["lag"] == 0
+        else "steady"
+        if drain == NONE
+        else duration(drain),
+        delta="it grows" if drain == NEVER else "at these rates",
+        colour="orange" if drain == NEVER and status in LATE else "off",
+        help_text="Lag divided by what is consumed beyond what arrives.",
+    )
+    components.tile(
+        "Members",
+        exact(row["members"]),
+        delta=f"{exact(row['idle_members'])} idle"
+        if row["idle_members"]
+        else "none idle"
+        if row["idle_members"] == 0
+        else "idle: unknown",
+        colour="orange" if row["idle_members"] else "off",
+        help_text="Consumers in the group; an idle one holds no partition.",
+    )
+
+left_side, right_side = st.columns([3, 2], gap="medium")
+with components.guarded():
+    partitions = queries.partition_history(view, group)
+    whole = queries.group_history(view, [group])
+    history = replace(whole, frame=view_model.with_whole_delays(whole.frame, partitions.frame))
+    events = broker_marks(view)
+    first = min((one for one in (history.first, partitions.first) if one), default=None)
+    axis = page_axis(view, first, events, step_seconds=history.step_seconds)
+    with left_side:
+        for title, key, line, y_title, alt in (
+            ("Time lag", "time-lag", Line("time_lag_seconds", "time lag"), "", "Age"),
+            ("Lag", "lag", Line("lag", "lag"), "messages waiting", "Number"),
+        ):
+            with components.section(title, log_key=f"group-{key}-log") as log:
+                components.chart(
+                    columns_chart(
+                        history.frame,
+                        [line],
+                        axis=axis,
+                        palette=view.palette,
+                        step_seconds=history.step_seconds,
+                        y_title=y_title,
+                        log=log,
+                        height=210,
+                    ),
+                    key=f"group-{key}",
+                    alt=f"{alt} of the messages that {group} has not read, over time",
+                    note=DELAYS_LACK
+                    if key == "time-lag"
+                    and history.frame["lag"].count() > history.frame["time_lag_seconds"].count()
+                    else None,
+                )
+        with components.section("Arriving and consumed"):
+            components.chart(
+                columns_chart(
+                    history.frame,
+                    [
+                        Line("arrival_per_second", "arriving"),
+                        Line("consumption_per_second", "consumed"),
+                    ],
+                    axis=axis,
+                    palette=view.palette,
+                    step_seconds=history.step_seconds,
+                    y_title="messages a second",
+                    height=240,
+                ),
+                key="group-flow",
+                alt=f"Messages a second that arrive for {group} and that it consumes, over time",
+                note=history.note,
+            )
+        with components.section("Expected to arrive"):
+            forecast.draw(view, "group", group)
+    with right_side:
+        with components.section("Advice"):
+            current_advice.draw(view, Subject.GROUP, group)
+        rows, total = view_model.heat_rows(partitions.frame)
+        # A delay longer than the collectors have watched is unknown: then the counts tell more.
+        by_time = not view_model.lacks_delays(rows)
+        with components.section(
+            "Time lag by partition" if by_time else "Lag by partition",
+            help_text="One row a partition: a stuck or hot one stands out. Blank is not known. "
+            f"Less than {duration(NEUTRAL_SECONDS)} of arrivals stays in neutral colours.",
+        ):
+            if rows["lag"].null_count() == rows.height:
+                components.nothing("No lag of a partition is known in this range.")
+            else:
+                components.chart(
+                    heatmap(
+                        rows,
+                        value="time_lag_seconds" if by_time else "lag",
+                        axis=axis,
+                        palette=view.palette,
+                        step_seconds=partitions.step_seconds,
+                        unit=None if by_time else "messages",
+                        neutral=NEUTRAL_SECONDS
+                        if by_time
+                        else view_model.neutral_lag(
+                            row["arrival_per_second"], row["partitions"] or 0, NEUTRAL_SECONDS
+                        ),
+                    ),
+                    key="group-heat",
+                    alt=f"Lag of each partition of {group} over time",
+                    note=f"{view_model.HEATMAP_ROWS} of {total} partitions: the highest lag"
+                    if total > view_model.HEATMAP_ROWS
+                    else None,
+                )
+
+samples_of = offsets = queries.no_rows(GROUP_OFFSETS)
+decided = queries.no_rows(GROUP_PARTITION_STATUS)
+with components.guarded():
+    samples_of = queries.recent_of(view, GROUP_OFFSETS, "group", group)
+    offsets = at_newest_poll(samples_of)
+    decided = present.rows(view, GROUP_PARTITION_STATUS).filter(pl.col("group") == group)
+
+with components.section("Members"):
+    # A poll that could not read the members leaves those of earlier ones.
+    known_at = row["observed_at"] - timedelta(seconds=2 * view.interval_seconds)
+    members = at_newest_poll(queries.recent_of(view, GROUP_MEMBERS, "group", group)).filter(
+        pl.col("observed_at") >= known_at
+    )
+    rates = recent_samples.latest_rates(samples_of, "committed", "consumption_per_second")
+    if row["members"] == 0:
+        components.nothing("The group has no member.", icon=":material/person_off:")
+    elif members.is_empty():
+        components.nothing("The members could not be read.", icon=":material/help:")
+    else:
+        tables.show(
+            view_model.member_rows(members, offsets, decided, rates),
+            {
+                "client_id": Column("client", width=180),
+                "does": Column("does", help="An idle member holds no partition."),
+                "assigned_partitions": Column("partitions", "count"),
+                "consumption_per_second": Column("consumed", "rate"),
+                "load": Column("share of the load", "share"),
+                "lag": Column("lag", "count"),
+                "time_lag_seconds": Column("time lag", "duration"),
+                "host": Column("host"),
+                "instance_id": Column(
+                    "static id", unknown="", help="group.instance.id, where it is set."
+                ),
+            },
+            view=view,
+            key="group-members",
+            alt=f"Members of {group} with what they hold and read",
+            noun="members",
+        )
+
+with components.section("Partitions"):
+    table = view_model.partition_rows(decided, offsets, view.now)
+    columns = {
+        "topic": Column("topic", pinned=True, opens=(routes.TOPIC, "topic")),
+        "partition": Column("partition", "count"),
+        "label": Column("status", "status", looks=list(LOOKS.values()), width=125),
+        "lag": Column("lag", "count"),
+        "time_lag_seconds": Column("time lag", "duration"),
+        "committed": Column("committed", "count"),
+        "log_end": Column("log end", "count"),
+        "lost_messages": Column(
+            "lost", "count", help="Messages that retention deleted before the group read them."
+        ),
+        "commit_age_seconds": Column(
+            "last commit", "duration", help="Time since the group last committed here."
+        ),
+        "member": Column("member", unknown="nobody" if row["members"] is not None else "unknown"),
+        "reason": Column("why", unknown="", width="large"),
+        "unknown_reason": Column("what is not known", unknown="", width="large"),
+    }
+    for optional in ("unknown_reason", "commit_age_seconds"):
+        if table[optional].null_count() == table.height:
+            del columns[optional]
+    tables.show(
+        table,
+        columns,
+        view=view,
+        key="group-partitions",
+        alt=f"Partitions of {group} with offsets, lag and status, the worst first",
+        noun="partitions",
+    )
+    note = view_model.left_over(offsets)
+    if note is not None:
+        st.caption(escape(note))
+
+with components.guarded(), st.expander("Raw facts"):
+    raw = at_newest_poll(queries.recent_of(view, GROUPS, "group", group))
+    for facts in raw.iter_rows(named=True):
+        st.markdown(
+            "\n".join(
+                f"- {name}: **{UNKNOWN if value is None else escape(str(value))}**"
+                for name, value in (
+                    ("state", facts["state"]),
+                    ("type", facts["type"]),
+                    ("assignor", facts["protocol"]),
+                    ("coordinator", facts["coordinator"]),
+                    ("kind", facts["kind"]),
+                )
+            )
+        )
+        if facts["unknown_reason"]:
+            st.markdown(f"Not known: {escape(facts['unknown_reason'])}")
+    for topic in row["topics"] or ():
+        routes.link(routes.TOPIC, f"Topic {escape(topic)}", {"topic": topic})

@@ -1,0 +1,172 @@
+"""One consumer group in detail, shaped for its page: pure functions."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import polars as pl
+
+from alerting.status.model import Status
+from app.data.history import TIME
+from app.style.format import listing
+from app.ui.group_badges import LOOKS
+from lake.schemas.bronze import IN_TOTALS
+
+HEATMAP_ROWS = 60
+"""Most partitions of one heatmap: those with the highest lag."""
+
+
+def partition_rows(status: pl.DataFrame, offsets: pl.DataFrame, now: datetime) -> pl.DataFrame:
+    """Return one row a partition with its status, offsets and why something is unknown.
+
+    Args:
+        status: The group's rows of ``group_partition_status``; none of a group that is OK.
+        offsets: Its rows of ``group_offsets`` of the newest poll.
+        now: The present.
+    """
+    order = [one.value for one in LOOKS]
+    labels = [look.label for look in LOOKS.values()]
+    read = offsets.filter(IN_TOTALS).select(
+        "topic",
+        "partition",
+        "committed",
+        "log_end",
+        "lag",
+        "lost_messages",
+        pl.coalesce("client_id", "member_id").alias("member"),
+        ((pl.lit(now) - pl.col("committed_at")).dt.total_milliseconds() / 1000)
+        .clip(lower_bound=0)
+        .alias("commit_age_seconds"),
+        "unknown_reason",
+        pl.col("time_lag_seconds").alias("read_time_lag_seconds"),
+    )
+    decided = status.select("topic", "partition", "status", "reason", "time_lag_seconds")
+    is_ok = pl.when(pl.col("lag").is_not_null()).then(pl.lit(Status.OK.value))
+    state = pl.coalesce("status", is_ok if status.is_empty() else pl.lit(None, pl.String))
+    return (
+        read.join(decided, on=["topic", "partition"], how="left")
+        .with_columns(state.fill_null(Status.UNKNOWN.value).alias("status"))
+        .with_columns(
+            pl.col("status").replace_strict(order, range(len(order)), default=0).alias("order"),
+            pl.concat_list(pl.col("status").replace_strict(order, labels, default="unknown")).alias(
+                "label"
+            ),
+            pl.coalesce("time_lag_seconds", "read_time_lag_seconds").alias("time_lag_seconds"),
+        )
+        .sort("order", "lag", "topic", "partition", descending=[False, True, False, False])
+        .drop("order")
+    )
+
+
+def left_over(offsets: pl.DataFrame) -> str | None:
+    """Say which topics the group has committed to and reads no more; None where there are none.
+
+    Args:
+        offsets: Its rows of ``group_offsets`` of the newest poll.
+    """
+    rows = offsets.filter(~IN_TOTALS)
+    if rows.is_empty():
+        return None
+    topics = sorted(rows["topic"].unique())
+    return (
+        f"Left out: {rows.height} partitions of {listing(topics, limit=5)}. The group has "
+        "committed offsets there, and no member subscribes to it any more."
+    )
+
+
+def member_rows(
+    members: pl.DataFrame, offsets: pl.DataFrame, status: pl.DataFrame, rates: pl.DataFrame
+) -> pl.DataFrame:
+    """Return one row a member with what it holds and reads; the idle ones come last.
+
+    Args:
+        members: The group's rows of ``group_members`` of the newest poll.
+        offsets: Its rows of ``group_offsets`` of the newest poll.
+        status: Its rows of ``group_partition_status``.
+        rates: ``topic``, ``partition`` and ``consumption_per_second``.
+    """
+    key = ["topic", "partition"]
+    held = (
+        offsets.filter(IN_TOTALS, pl.col("member_id").is_not_null())
+        .select("member_id", *key, "lag", "time_lag_seconds")
+        .join(rates, on=key, how="left")
+        .join(
+            status.select(*key, pl.col("time_lag_seconds").alias("told_seconds")),
+            on=key,
+            how="left",
+        )
+    )
+
+    def complete(column: str) -> pl.Expr:
+        # A member with a partition that is not known has no known sum.
+        return pl.when(pl.col(column).null_count() == 0).then(pl.col(column).sum()).alias(column)
+
+    sums = held.group_by("member_id").agg(
+        complete("consumption_per_second"),
+        complete("lag"),
+        pl.coalesce("told_seconds", "time_lag_seconds").max().alias("time_lag_seconds"),
+    )
+    rows = members.join(sums, on="member_id", how="left")
+    idle = pl.col("assigned_partitions") == 0
+    consumption = pl.col("consumption_per_second")
+    return (
+        rows.with_columns(
+            pl.when(idle).then(0.0).otherwise(consumption).alias("consumption_per_second"),
+            pl.when(idle).then(0).otherwise(pl.col("lag")).alias("lag"),
+            pl.when(idle).then(pl.lit("idle")).otherwise(pl.lit("works")).alias("does"),
+        )
+        .with_columns((consumption / consumption.sum()).alias("load"))
+        .sort("assigned_partitions", "client_id", "member_id", descending=[True, False, False])
+    )
+
+
+def heat_rows(history: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Return the rows of a heatmap, and how many partitions there are in all.
+
+    Args:
+        history: History of the group's partitions.
+
+    Returns:
+        Rows with ``label`` and ``order``: of the partitions with the highest lag, in their order.
+    """
+    partitions = history.group_by("topic", "partition").agg(pl.col("lag").max().alias("peak"))
+    kept = partitions.sort("peak", descending=True, nulls_last=True).head(HEATMAP_ROWS)
+    several = partitions["topic"].n_unique() > 1
+    label = (
+        pl.format("{}-{}", "topic", "partition") if several else pl.col("partition").cast(pl.String)
+    )
+    ordered = kept.sort("topic", "partition").with_row_index("order").drop("peak")
+    rows = history.join(ordered, on=["topic", "partition"]).with_columns(label.alias("label"))
+    return rows.select(TIME, "label", "order", "lag", "time_lag_seconds"), partitions.height
+
+
+def with_whole_delays(history: pl.DataFrame, partitions: pl.DataFrame) -> pl.DataFrame:
+    """Leave out the group's time lag where that of a partition with messages waiting is unknown.
+
+    The highest of those that are known would look like the delay of the group.
+
+    Args:
+        history: History of the group.
+        partitions: History of its partitions at the same steps.
+    """
+    lacking = _lacks_delay(partitions).select("time").unique()
+    known = history.join(lacking, on="time", how="anti").select("time", "time_lag_seconds")
+    return history.drop("time_lag_seconds").join(known, on="time", how="left").sort("time")
+
+
+def lacks_delays(rows: pl.DataFrame) -> bool:
+    """Tell whether messages wait somewhere whose age is unknown."""
+    return not _lacks_delay(rows).is_empty()
+
+
+def _lacks_delay(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter((pl.col("lag") > 0) & pl.col("time_lag_seconds").is_null())
+
+
+def neutral_lag(
+    arrival_per_second: float | None, partitions: int, seconds: float, least: float = 10.0
+) -> float:
+    """Return how many messages arrive on one partition in that time, on average."""
+    if arrival_per_second is None or not partitions:
+        return least
+    return max(least, arrival_per_second * seconds / partitions)

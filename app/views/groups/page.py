@@ -1,0 +1,137 @@
+"""Who is late?"""
+
+import streamlit as st
+
+from app.data import present, queries
+from app.data.context import current
+from app.style.format import count, escape
+from app.ui import components, group_list, routes, tables
+from app.ui.group_badges import LOOKS
+from app.ui.tables import Column
+from lake.errors import LakeError
+from lake.schemas.current import GROUP_STATUS
+
+SHOWN = 200
+
+view = current()
+try:
+    known = present.rows(view, GROUP_STATUS)
+    unreadable = present.unreadable(view)
+except LakeError as error:
+    components.headline("What the groups do now cannot be told")
+    components.show_broken(error)
+    st.stop()
+if known.is_empty() and unreadable:
+    components.headline("What the groups do now cannot be told")
+    for broken in unreadable:
+        components.show_broken(broken)
+    st.stop()
+if known.is_empty():
+    components.headline("No consumer group is known")
+    components.nothing(
+        "The newest poll found no group with committed offsets. Groups appear here by themselves "
+        "once they commit; Collection health shows whether they could be read."
+    )
+    st.stop()
+
+title, detail = group_list.sentence(known)
+components.headline(title, escape(detail))
+for broken in unreadable:
+    components.show_broken(broken)
+rows = group_list.rows(known)
+
+search, status_filter, kind_filter = st.columns([2, 3, 2], vertical_alignment="bottom")
+with search:
+    wanted = st.text_input(
+        "Search",
+        key="groups-search",
+        placeholder="part of a group's name",
+        icon=":material/search:",
+    )
+with status_filter:
+    seen = set(rows["status"].to_list())
+    statuses = [status for status in LOOKS if status.value in seen]
+    chosen = st.multiselect(
+        "Status",
+        statuses,
+        format_func=lambda status: LOOKS[status].label,
+        key="groups-status",
+        placeholder="every status",
+    )
+with kind_filter:
+    kinds = sorted(set(rows["kind"].drop_nulls().to_list()))
+    kind = st.multiselect("Kind", kinds, key="groups-kind", placeholder="every kind")
+
+found = group_list.filtered(rows, search=wanted or "", statuses=chosen, kinds=kind)
+quiet = found.filter(group_list.is_quiet())
+busy = found.filter(~group_list.is_quiet())
+shown = busy.head(SHOWN)
+trend = None
+with components.guarded():
+    trend = queries.group_history(view, shown["group"].to_list()).frame
+shown = group_list.with_trends(shown, trend)
+
+columns = {
+    "group": Column("group", width=170, opens=(routes.GROUP, "group"), pinned=True),
+    "label": Column("status", "status", looks=list(LOOKS.values()), width=125),
+    "lag": Column("lag", "count", help="Messages that wait: log end minus committed offset."),
+    "time_lag_seconds": Column(
+        "time lag", "duration", help="How old the oldest message is that was not read yet."
+    ),
+    "trend": Column("trend", "trend", help="Lag in the chosen time range.", width=90),
+    "arrival_per_second": Column("arriving", "rate"),
+    "consumption_per_second": Column("consumed", "rate"),
+    "drain_seconds": Column(
+        "drained in",
+        "duration",
+        help="Lag divided by what is consumed beyond what arrives.",
+        never="grows",
+    ),
+    "members": Column("members", "count"),
+    "idle_members": Column("idle", "count", width=75, help="Members that hold no partition."),
+    "partitions": Column("partitions", "count"),
+    "unknown_partitions": Column(
+        "unread", "count", help="Partitions whose lag is unknown: it is missing in the lag."
+    ),
+    "kind": Column("kind"),
+    "reason": Column("why", width="large"),
+}
+if found.is_empty():
+    components.nothing("No group matches these filters.", icon=":material/filter_alt_off:")
+else:
+    if found.height < rows.height:
+        st.caption(f"These groups: {group_list.totals(found)}.")
+    tables.show(
+        shown,
+        columns,
+        view=view,
+        key="groups-table",
+        alt="Consumer groups with status, lag, rates and members, the worst first",
+        total=rows.height,
+        noun="groups, the worst first; a search finds the others"
+        if busy.height > SHOWN
+        else "groups",
+        rows_shown=14,
+    )
+    if not quiet.is_empty():
+        with st.expander(f"{count(quiet.height, 'group')} without members and without lag"):
+            tables.show(
+                group_list.with_trends(quiet.head(SHOWN), None),
+                {name: column for name, column in columns.items() if name != "trend"},
+                view=view,
+                key="groups-quiet",
+                alt="Consumer groups without members for which nothing waits",
+                noun="groups",
+            )
+
+name = st.selectbox(
+    "Open a group",
+    found["group"].head(SHOWN).to_list(),
+    index=None,
+    key="groups-open",
+    placeholder="choose a group to see why",
+    width=360,
+)
+if name:
+    del st.session_state["groups-open"]
+    routes.go(routes.GROUP, {"group": name})

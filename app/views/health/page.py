@@ -1,0 +1,185 @@
+"""Can I believe these pages?"""
+
+import sys
+from importlib.metadata import version
+
+import polars as pl
+import streamlit as st
+
+from alerting.errors import AlertingError
+from alerting.inputs import facts
+from app.data import alert_store, queries
+from app.data.context import current
+from app.data.lake_tables import TABLE_LOOKS
+from app.style.charts.lines import Line, columns_chart, series_chart
+from app.style.format import escape
+from app.ui import components, tables
+from app.ui.tables import DASH, Column
+from app.ui.time_axis import page_axis
+from app.views.health import view_model
+from lake.errors import LakeError
+
+NAMED_SECTIONS = 6
+
+view = current()
+collections: pl.DataFrame | None = None
+try:
+    collections = queries.collections(view)
+except LakeError as error:
+    components.headline("Whether collecting works cannot be told")
+    components.show_broken(error)
+
+if collections is not None and collections.is_empty():
+    components.headline(
+        "Nothing was collected in the last day",
+        "The collectors do not run, or write to another lake: python -m collectors check.",
+    )
+elif collections is not None:
+    sections = facts.section_rows(collections)
+    components.headline(
+        *map(escape, view_model.sentence(sections, view.now, view.interval_seconds))
+    )
+    tables.show(
+        view_model.table_rows(sections, view.now, view.interval_seconds),
+        {
+            "section": Column("section", width=190),
+            "label": Column("state", "status", looks=list(view_model.LOOKS.values()), width=110),
+            "age_seconds": Column("last success", "duration", unknown="never", help="Its age."),
+            "duration_seconds": Column("took", "duration"),
+            "rows": Column("rows", "count"),
+            "interval_seconds": Column("every", "duration", unknown="once"),
+            "failures": Column("failed, 24 h", "count"),
+            "skips": Column("skipped, 24 h", "count"),
+            "error": Column("what was said", unknown="", width="large"),
+        },
+        view=view,
+        key="health-sections",
+        alt="Sections of the collectors with state, age, duration and error",
+        noun="sections",
+    )
+    for row in sections.filter(pl.col("error").is_not_null()).iter_rows(named=True):
+        st.markdown(
+            f":red[:material/sync_problem:] **{escape(row['section'])}**: "
+            f"{escape(row['error'])}  \n"
+            f":gray[:material/arrow_forward: {escape(view_model.what_to_do(row['error']))}]"
+        )
+    since = collections["observed_at"].min()
+    axis = page_axis(view, since)  # type: ignore[arg-type]  # a time: Polars cannot say so
+    # Up to the last whole minute: the figures then change once a minute, not at each refresh.
+    ranged = collections.filter(pl.col("observed_at").is_between(axis.start, axis.end))
+    polls = view_model.polls(ranged.filter(pl.col("source") == queries.KAFKA))
+    left, right = st.columns(2, gap="medium")
+    with (
+        left,
+        components.section(
+            "Time between polls", help_text="A steady line is good: no poll was late or left out."
+        ),
+    ):
+        components.chart(
+            columns_chart(
+                polls,
+                [Line("gap_seconds", "between polls")],
+                axis=axis,
+                palette=view.palette,
+                step_seconds=1e9,
+                height=220,
+            ),
+            key="health-cadence",
+            alt="Seconds between polls over time",
+        )
+    with right, components.section("How long sections take", log_key="health-log") as log:
+        components.chart(
+            series_chart(
+                view_model.durations(ranged),
+                by="section",
+                value="duration_seconds",
+                axis=axis,
+                palette=view.palette,
+                step_seconds=1e9,
+                y_title="seconds",
+                limit=NAMED_SECTIONS,
+                log=log,
+                height=220,
+            ),
+            key="health-durations",
+            alt="Duration of each section's collection over time",
+        )
+
+with components.section(
+    "Alerting", help_text="Rules, silences and rows of the alert store that are left out."
+):
+    try:
+        store = alert_store.open_store(view)
+        problems = alert_store.problems(view, store, alert_store.rules(view))
+    except AlertingError as error:
+        problems = [str(error)]
+    components.show_left_out(problems)
+    if not problems:
+        components.nothing("Nothing is left out.", icon=":material/check:")
+
+with components.section(
+    "History", help_text="The background jobs that turn samples into minutes, hours and days."
+):
+    jobs = queries.jobs(view)
+    if jobs.is_empty():
+        components.nothing(
+            "No round of the history jobs was recorded in the last day: until there is one, the "
+            "charts show the samples of the last minutes. python -m spark_metrics run starts them.",
+            icon=":material/hourglass:",
+        )
+    else:
+        tables.show(
+            view_model.job_rows(jobs),
+            {
+                "job": Column("job", width=150),
+                "label": Column(
+                    "state",
+                    "status",
+                    looks=[*view_model.LOOKS.values(), view_model.WAITING],
+                    width=110,
+                ),
+                "started_at": Column("last round", "time"),
+                "took_seconds": Column("took", "duration"),
+                "delay_seconds": Column(
+                    "behind",
+                    "duration",
+                    unknown=DASH,
+                    help="Age of the newest sample in the history then.",
+                ),
+                "rows_read": Column("samples read", "count"),
+                "late_rows": Column("too late", "count", help="They wait for a backfill."),
+                "rounds": Column("rounds, 24 h", "count"),
+                "failures": Column("failed, 24 h", "count"),
+                "error": Column("what was said", unknown="", width="large"),
+            },
+            view=view,
+            key="health-jobs",
+            alt="Background jobs with state, last round and delay",
+            noun="jobs",
+        )
+
+with components.section(
+    "The lake", help_text="Files and bytes of the newest version of each table."
+):
+    tables.show(
+        queries.lake_state(view),
+        {
+            "table": Column("table", width=190),
+            "layer": Column("layer"),
+            "label": Column("state", "status", looks=list(TABLE_LOOKS.values()), width=130),
+            "age_seconds": Column("last written", "duration", unknown=DASH),
+            "files": Column("files", "count", unknown=DASH),
+            "size_bytes": Column("size", "size", unknown=DASH),
+            "error": Column("why", unknown="", width="large"),
+        },
+        view=view,
+        key="health-lake",
+        alt="Tables of the lake with their state, age, files and size",
+        noun="tables",
+        rows_shown=16,
+    )
+
+with st.expander("Versions"):
+    packages = ("streamlit", "plotly", "polars", "deltalake")
+    lines = [f"- {package} {version(package)}" for package in packages]
+    st.markdown("\n".join([*lines, f"- Python {sys.version.split()[0]}"]))

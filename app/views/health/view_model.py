@@ -1,0 +1,169 @@
+"""Collection health, shaped for its page: pure functions."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import polars as pl
+
+from app.data.history import TIME
+from app.style import theme
+from app.style.format import UNKNOWN, age, count, listing
+from app.style.theme import Look
+
+LOOKS: dict[str, Look] = {
+    "failed": Look("failed", "✖", ":material/error:", "red", "Nothing of it was collected."),
+    "late": Look("late", "●", ":material/history:", "red", "Older than four polls."),
+    "partial": Look("partial", "▲", ":material/warning:", "orange", "A part is missing."),
+    "skipped": Look("skipped", "▲", ":material/skip_next:", "orange", "The poll came too late."),
+    "unknown": theme.UNSURE,
+    "ok": Look("ok", "✓", ":material/check:", "gray", "Collected in full."),
+}
+"""How the states of sections look, worst first."""
+
+WAITING = Look("waiting", "·", ":material/hourglass:", "gray", "There was nothing to do.")
+"""A job that found no new samples."""
+
+
+_LATE_POLLS = 4
+
+
+def sentence(sections: pl.DataFrame, now: datetime, interval_seconds: float) -> tuple[str, str]:
+    """Return the page's headline and the sentence below it.
+
+    Args:
+        sections: See ``alerting.inputs.facts.section_rows``.
+        now: The present.
+        interval_seconds: The cadence of polls.
+    """
+    rows = table_rows(sections, now, interval_seconds)
+    bad = rows.filter(~pl.col("state").is_in(["ok"]))
+    newest = sections["observed_at"].max()
+    when = age((now - newest).total_seconds()) if isinstance(newest, datetime) else UNKNOWN
+    if bad.is_empty():
+        return "Everything is collected", f"The newest poll was {when}."
+    names = listing([name.replace("_", " ") for name in bad["section"].to_list()])
+    if bad.height == rows.height and set(bad["state"].to_list()) == {"late"}:
+        return "Nothing is being collected", f"The newest poll was {when}: do the collectors run?"
+    of_all = f"{bad.height} of {count(rows.height, 'section')}"
+    return f"{of_all} not collected in full", f"{names}. The newest poll was {when}."
+
+
+def table_rows(sections: pl.DataFrame, now: datetime, interval_seconds: float) -> pl.DataFrame:
+    """Add each section's state and the age of its newest success; the worst first."""
+    age_seconds = (pl.lit(now) - pl.col("last_success_at")).dt.total_milliseconds() / 1000
+    state = (
+        pl.when(pl.col("status") == "failed")
+        .then(pl.lit("failed"))
+        .when(
+            pl.col("interval_seconds").is_not_null()
+            & (pl.col("age_seconds").fill_null(1e9) > _LATE_POLLS * interval_seconds)
+        )
+        .then(pl.lit("late"))
+        .when(pl.col("status").is_in(list(LOOKS)))
+        .then(pl.col("status"))
+        .otherwise(pl.lit("unknown"))
+    )
+    order = list(LOOKS)
+    return (
+        sections.with_columns(age_seconds.clip(lower_bound=0).alias("age_seconds"))
+        .with_columns(state.alias("state"))
+        .with_columns(
+            pl.col("state")
+            .map_elements(lambda name: [LOOKS[name].label], return_dtype=pl.List(pl.String))
+            .alias("label"),
+            pl.col("state").replace_strict(order, list(range(len(order)))).alias("order"),
+        )
+        .sort("order", "section")
+    )
+
+
+_STEPS = (
+    (
+        ("auth", "denied", "permission", "not authorized"),
+        "Grant the monitoring user what docs list for this section: DESCRIBE, and READ for "
+        "dead-letter headers.",
+    ),
+    (
+        ("coordinator",),
+        "The broker that coordinates these groups is away: see Brokers and replication.",
+    ),
+    (
+        ("timed out", "timeout", "refused", "unreachable", "transport", "not connected", "resolve"),
+        "The brokers do not answer: python -m collectors check says which address fails.",
+    ),
+)
+
+
+def what_to_do(error: str) -> str:
+    """Return what a person does next about an error of a collection."""
+    lowered = error.lower()
+    for words, step in _STEPS:
+        if any(word in lowered for word in words):
+            return step
+    return "python -m collectors check tries each section and says what is missing."
+
+
+def polls(collections: pl.DataFrame) -> pl.DataFrame:
+    """Return the time between polls, a row a poll, at most five hundred of the longest and newest.
+
+    Args:
+        collections: Rows of ``collections``.
+    """
+    times = collections.filter(pl.col("status") != "skipped").select(
+        pl.col("observed_at").unique().sort().alias(TIME)
+    )
+    gaps = times.with_columns(
+        (pl.col(TIME) - pl.col(TIME).shift(1)).dt.total_milliseconds().alias("gap")
+    ).with_columns((pl.col("gap") / 1000).alias("gap_seconds"))
+    return _thinned(gaps.select(TIME, "gap_seconds"), "gap_seconds", ())
+
+
+def durations(collections: pl.DataFrame) -> pl.DataFrame:
+    """Return how long each section took, a row a poll and section."""
+    rows = collections.filter(pl.col("duration_seconds").is_not_null()).select(
+        pl.col("observed_at").alias(TIME), "section", "duration_seconds"
+    )
+    return _thinned(rows, "duration_seconds", ("section",))
+
+
+def _thinned(rows: pl.DataFrame, value: str, by: tuple[str, ...], most: int = 300) -> pl.DataFrame:
+    """Keep the highest value of each stretch of time."""
+    first, last = rows[TIME].min(), rows[TIME].max()
+    if not isinstance(first, datetime) or not isinstance(last, datetime):
+        return rows
+    step = max(1, round((last - first).total_seconds() / most))
+    return (
+        rows.group_by(pl.col(TIME).dt.truncate(f"{step}s"), *by)
+        .agg(pl.col(value).max())
+        .sort(*by, TIME)
+    )
+
+
+def job_rows(jobs: pl.DataFrame) -> pl.DataFrame:
+    """Return the newest round of each background job and what its rounds of the day came to.
+
+    Args:
+        jobs: Rows of ``jobs``.
+    """
+    rows = (
+        jobs.sort("started_at")
+        .group_by("job", maintain_order=True)
+        .agg(
+            pl.all().last(),
+            pl.len().alias("rounds"),
+            (pl.col("status") == "failed").sum().alias("failures"),
+        )
+    )
+    looks = {**LOOKS, "waiting": WAITING}
+    return rows.with_columns(
+        ((pl.col("finished_at") - pl.col("started_at")).dt.total_milliseconds() / 1000).alias(
+            "took_seconds"
+        ),
+        pl.col("status")
+        .map_elements(
+            lambda status: [looks.get(status, theme.UNSURE).label],
+            return_dtype=pl.List(pl.String),
+        )
+        .alias("label"),
+    ).sort("job")

@@ -1,0 +1,279 @@
+"""Is anything wrong, and what first?"""
+
+from dataclasses import replace
+
+import polars as pl
+import streamlit as st
+
+from app.data import present, queries
+from app.data.context import current
+from app.data.history import CLUSTER, DEAD_LETTER, TIME
+from app.style.charts.lines import Line, columns_chart, series_chart
+from app.style.format import clock, count, duration, escape, exact, rate, short, thin
+from app.ui import components, forecast, routes, tables
+from app.ui.broker_events import broker_events
+from app.ui.group_list import is_late
+from app.ui.tables import Column
+from app.ui.time_axis import page_axis
+from app.views.overview import view_model
+from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, OPEN_ALERTS, RECENT_CHANGES
+
+LISTED, MOST = 4, 10
+NAMED_SERIES = 5
+
+view = current()
+groups = cluster = alerts = None
+with components.guarded():
+    groups = present.rows(view, GROUP_STATUS)
+    cluster = present.rows(view, CLUSTER_STATUS)
+    alerts = present.rows(view, OPEN_ALERTS)
+if groups is None or cluster is None or alerts is None:
+    components.headline("What needs you cannot be told")
+    st.stop()
+
+found = view_model.causes(alerts)
+title, detail = view_model.headline(found, groups, cluster)
+unreadable = present.unreadable(view)
+if unreadable and not found:
+    title = "What needs you cannot be told"
+components.headline(
+    title, "Some tables cannot be read: there may be more." if unreadable else escape(thin(detail))
+)
+for error in unreadable:
+    components.show_broken(error)
+
+
+def draw_cause(cause: view_model.Cause) -> None:
+    """Draw what is wrong: how urgent, what, since and until when; why and what to do."""
+    alert = cause.alert
+    with st.container(gap="xxsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            components.badge(cause.look)
+            st.markdown(f"**{escape(alert['what'])}**", width="content")
+            if alert["since"] is not None:
+                when = clock(alert["since"], view.zone, now=view.now)
+                st.caption(
+                    f"{'before' if alert['since_at_least'] else 'since'} {when}", width="content"
+                )
+            hurts = view_model.deadline(alert, view.now)
+            if hurts:
+                st.markdown(hurts, width="content")
+            page, parameters = cause.link
+            subject = next(iter(parameters.values()), None)
+            label = f"open {escape(subject)}" if subject else f"open {page.replace('_', ' ')}"
+            routes.link(page, label, parameters)
+        st.markdown(
+            f"{escape(thin(alert['detail']))}  \n"
+            f":gray[:material/arrow_forward: {escape(alert['step'])}]"
+        )
+        if cause.symptoms:
+            st.caption(
+                f"{count(len(cause.symptoms), 'symptom')} of the same cause",
+                help="\n".join(f"- {escape(thin(text))}" for text in cause.symptoms[:MOST]),
+            )
+
+
+if len(view.settings.clusters) > 1:
+    names = [one.name for one in view.settings.clusters]
+    others = [replace(view, cluster=name) for name in names]
+    with components.guarded():
+        tables.show(
+            view_model.cluster_rows(
+                names,
+                pl.concat(present.rows(one, CLUSTER_STATUS) for one in others),
+                pl.concat(present.rows(one, OPEN_ALERTS) for one in others),
+                view.now,
+            ),
+            {
+                "cluster": Column("cluster", width=170),
+                "act_now": Column("act now", "count"),
+                "watch": Column("to watch", "count"),
+                "groups": Column("groups", "count"),
+                "lag": Column("lag", "count", help="Unknown where a group's lag is."),
+                "under_replicated": Column("out of sync", "count"),
+                "offline": Column("offline", "count"),
+                "age_seconds": Column("newest poll", "duration", unknown="never"),
+            },
+            view=view,
+            key="overview-clusters",
+            alt="Clusters with what needs somebody, the one with most to do first",
+            noun="clusters",
+        )
+
+if found:
+    with st.container(border=True, gap="small"):
+        for cause in found[:LISTED]:
+            draw_cause(cause)
+        if len(found) > LISTED:
+            more = found[LISTED:MOST]
+            with st.expander(f"{len(more)} more of {len(found)}, less urgent"):
+                for cause in more:
+                    draw_cause(cause)
+elif not unreadable:
+    components.nothing(
+        "No group is late, no partition is at risk, no dead letter waits.", icon=":material/check:"
+    )
+
+course, letters = queries.nothing_yet(CLUSTER), queries.nothing_yet(DEAD_LETTER)
+with components.guarded():
+    course = queries.cluster_history(view).frame
+with components.guarded():
+    letters = queries.dead_letter_history(view).frame
+if not cluster.is_empty():
+    now = cluster.row(0, named=True)
+    grown = view_model.growth(course, "lag")
+    with st.grid(6, min_column_width=124, gap="small"):
+        slowest = now["slowest_group"]
+        slow = groups.filter(pl.col("group") == slowest, is_late()).height
+        components.tile(
+            "Slowest group",
+            duration(now["time_lag_seconds"]),
+            delta=escape(slowest) if slowest else "no delay is known",
+            colour="red" if slow else "off",
+            trend=view_model.course(course, "time_lag_seconds"),
+            help_text="How old the oldest message is that a group has not read yet: the group "
+            "that is furthest behind.",
+        )
+        components.tile(
+            "Lag",
+            short(now["lag"]),
+            delta=f"without {count(now['incomplete_groups'], 'group')}"
+            if now["incomplete_groups"]
+            else grown or ("what is known" if now["lag"] is not None else "not read"),
+            colour="violet" if now["incomplete_groups"] else "red" if now["late_groups"] else "off",
+            trend=view_model.course(course, "lag"),
+            help_text="Messages that wait, over all groups: log end minus committed offset. "
+            "What could not be read is not in it.",
+        )
+        components.tile(
+            "Arriving",
+            rate(now["arrival_per_second"]),
+            delta="all topics",
+            trend=view_model.course(course, "arrival_per_second"),
+            help_text="Messages a second that all topics of the cluster receive.",
+        )
+        below, offline = now["under_min_isr"], now["offline"]
+        components.tile(
+            "Out of sync",
+            exact(now["under_replicated"]),
+            delta=f"{exact(offline)} offline" if offline else f"{exact(below)} below min ISR",
+            colour="red" if below or offline else "orange" if now["under_replicated"] else "off",
+            trend=view_model.course(course, "under_replicated"),
+            help_text="Partitions with fewer in-sync replicas (ISR) than replicas. Below "
+            "min.insync.replicas producers with acks=all are refused; offline has no leader.",
+        )
+        dead_letter_topics = now["dead_letter_topics"]
+        components.tile(
+            "Dead letters",
+            "none" if dead_letter_topics == 0 else rate(now["dead_letters_per_second"]),
+            delta=count(dead_letter_topics, "topic") if dead_letter_topics else "no topic is known",
+            colour="orange" if now["dead_letters_per_second"] else "off",
+            trend=view_model.course(
+                letters.group_by(TIME).agg(pl.col("arrival_per_second").sum()),
+                "arrival_per_second",
+            ),
+            help_text="Messages that arrive in dead-letter topics.",
+        )
+        components.tile(
+            "Idle consumers",
+            exact(now["idle_members"]),
+            delta=f"in {count(now['idle_groups'], 'group')}"
+            if now["idle_groups"]
+            else "in no group",
+            help_text="Members of groups that hold no partition.",
+        )
+
+axis = None
+with components.guarded():
+    busiest = groups.sort("lag", descending=True, nulls_last=True)["group"].head(NAMED_SERIES)
+    past = queries.group_history(view, busiest.to_list())
+    axis = page_axis(
+        view,
+        past.first,
+        broker_events(course),
+        step_seconds=past.step_seconds,
+    )
+    left, right = st.columns(2, gap="medium")
+    with left, components.section("Lag by group", log_key="overview-log") as log:
+        lag_figure = series_chart(
+            past.frame,
+            by="group",
+            value="lag",
+            axis=axis,
+            palette=view.palette,
+            step_seconds=past.step_seconds,
+            y_title="messages waiting",
+            limit=NAMED_SERIES,
+            legend_columns=2,
+            log=log,
+        )
+        components.chart(
+            lag_figure,
+            key="lag-by-group",
+            alt="Messages waiting over time: the groups with the highest lag",
+            note=past.note,
+        )
+    with (
+        right,
+        components.section(
+            "Arriving and consumed",
+            help_text="What all topics receive, and what all groups consume: a message that two "
+            "groups read counts twice in the latter.",
+        ),
+    ):
+        components.chart(
+            columns_chart(
+                course,
+                [
+                    Line("arrival_per_second", "arriving"),
+                    Line("consumption_per_second", "consumed"),
+                ],
+                axis=axis,
+                palette=view.palette,
+                step_seconds=past.step_seconds,
+                y_title="messages a second",
+                height=lag_figure.layout.height,
+            ),
+            key="flows",
+            alt="Messages a second that all topics receive and all groups consume, over time",
+        )
+
+    contributing = forecast.contributors(view)
+    if not contributing.is_empty():
+        with components.section(
+            "What changed most in a week",
+            help_text="Topics whose arrival differs most from the week before.",
+        ):
+            tables.show(
+                contributing,
+                {
+                    "topic": Column("topic", pinned=True, opens=(routes.TOPIC, "topic")),
+                    "before_per_second": Column("the week before", "rate"),
+                    "now_per_second": Column("this week", "rate"),
+                    "change_per_second": Column("change", "rate"),
+                    "share_ratio": Column(
+                        "share", "share", help="Of all changes in the same direction."
+                    ),
+                },
+                view=view,
+                key="contributors",
+                alt="Topics whose arrival changed most in a week, the largest change first",
+                noun="topics",
+                rows_shown=5,
+            )
+
+    with components.section("Changes in the last hour"):
+        changed = present.rows(view, RECENT_CHANGES).head(8)
+        if not changed.is_empty():
+            st.markdown(
+                "\n".join(
+                    f"- :gray[{clock(row['changed_at'], view.zone, now=view.now)}]&nbsp; "
+                    f"{escape(view_model.change_sentence(row))}"
+                    for row in changed.iter_rows(named=True)
+                )
+            )
+        else:
+            components.nothing(
+                "No group started or stopped, no broker and no topic came or went.",
+                icon=":material/check:",
+            )

@@ -1,0 +1,220 @@
+"""What the overview shows, shaped for it: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import polars as pl
+
+from alerting.rules.model import SEVERITIES, Severity
+from alerting.status.model import Status
+from app.data.history import TIME
+from app.style.format import count, duration, exact, short
+from app.style.theme import Look
+from app.ui.alert_list import SEVERITY_LOOKS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """An open alert that stands for itself, with what follows from it.
+
+    Attributes:
+        alert: Its row of ``open_alerts``.
+        symptoms: Sentences about the alerts that are held under it.
+    """
+
+    alert: Mapping[str, Any]
+    symptoms: tuple[str, ...] = ()
+
+    @property
+    def look(self) -> Look:
+        """How it looks."""
+        return SEVERITY_LOOKS[Severity(self.alert["severity"])]
+
+    @property
+    def link(self) -> tuple[str, dict[str, str]]:
+        """The page that tells more, and its parameters."""
+        labels = {one["key"]: one["value"] for one in self.alert["labels"] or ()}
+        page = self.alert["page"] or "alerts"
+        return page, {key: labels[key] for key in ("group", "topic", "name") if key in labels}
+
+
+def causes(alerts: pl.DataFrame) -> list[Cause]:
+    """Return the alerts that stand for themselves, what is most urgent first.
+
+    Args:
+        alerts: Rows of ``open_alerts``. One whose cause is not open any more stands for itself.
+    """
+    order = {severity.value: place for place, severity in enumerate(SEVERITIES)}
+    is_open = alerts["fingerprint"].implode()
+    is_symptom = pl.col("held_by").is_not_null() & pl.col("held_by").is_in(is_open)
+    symptoms: dict[str, list[str]] = {}
+    for row in alerts.filter(is_symptom).sort("since", "fingerprint").iter_rows(named=True):
+        symptoms.setdefault(row["held_by"], []).append(f"{row['what']}: {row['detail']}")
+    first = (
+        alerts.filter(~is_symptom)
+        .with_columns(pl.col("severity").replace_strict(order, default=0).alias("order"))
+        .sort("order", "deadline_at", "since", "fingerprint", nulls_last=True)
+    )
+    return [
+        Cause(alert=row, symptoms=tuple(symptoms.get(row["fingerprint"], ())))
+        for row in first.iter_rows(named=True)
+    ]
+
+
+_DEADLINE_SHOWN = timedelta(days=7)
+
+
+def deadline(alert: Mapping[str, Any], now: datetime) -> str:
+    """Return how soon messages are deleted; nothing where that is not known, or far away."""
+    at = alert["deadline_at"]
+    if at is None or at - now > _DEADLINE_SHOWN:
+        return ""
+    left = (at - now).total_seconds()
+    return "data is being lost now" if left < 1 else f"data lost in **{duration(left)}**"
+
+
+def headline(
+    found: Sequence[Cause], groups: pl.DataFrame, cluster: pl.DataFrame
+) -> tuple[str, str]:
+    """Return the sentence of the Overview, and the one below it.
+
+    Args:
+        found: Every cause.
+        groups: Rows of ``group_status``.
+        cluster: Rows of ``cluster_status``.
+    """
+    severities = [cause.alert["severity"] for cause in found]
+    now, watch = severities.count(Severity.CRITICAL), severities.count(Severity.WARNING)
+    needs = (
+        f"{count(now, 'thing needs', 'things need')} you now"
+        if now
+        else "Nothing needs you now"
+        if watch
+        else "Nothing needs you"
+    )
+    title = f"{needs}, {watch} to watch" if watch else needs
+    return title, f"{_groups_sentence(groups)}. {_brokers_sentence(cluster)}."
+
+
+_NAMED = (
+    (Status.LOSING_DATA, "losing data"),
+    (Status.STOPPED, "stopped"),
+    (Status.STALLED, "stalled"),
+    (Status.REWOUND, "rewound"),
+    (Status.FALLING_BEHIND, "falling behind"),
+    (Status.UNKNOWN, "unknown"),
+)
+
+
+def _groups_sentence(groups: pl.DataFrame) -> str:
+    if groups.is_empty():
+        return "No consumer group is known"
+    lag = groups["lag"].drop_nulls()
+    total = f"Lag total {short(int(lag.sum()))}" if lag.len() else "Lag total unknown"
+    incomplete = int((groups["unknown_partitions"].fill_null(0) > 0).sum())
+    if incomplete and lag.len():
+        total += f" without {count(incomplete, 'group')} that could not be read in full"
+    numbers = dict(groups.group_by("status").len().iter_rows())
+    states = [
+        f"{exact(numbers[status.value])} {word}"
+        for status, word in _NAMED
+        if status.value in numbers
+    ]
+    of_all = f"of {count(groups.height, 'group')}"
+    if not states:
+        return f"{total}, none {of_all} is late"
+    return f"{total}, {of_all} {', '.join(states)}"
+
+
+def _brokers_sentence(cluster: pl.DataFrame) -> str:
+    row = cluster.row(0, named=True) if cluster.height else None
+    if row is None or row["brokers"] is None:
+        return "Whether all brokers are up is unknown"
+    missing = len(row["missing_brokers"] or ())
+    if missing:
+        return f"{missing} of {count(row['brokers'], 'broker')} missing"
+    return "All brokers up"
+
+
+def change_sentence(change: Mapping[str, Any]) -> str:
+    """Return what changed, in a sentence; see ``recent_changes`` for the row."""
+    name, before, after = change["name"], change["before"], change["after"]
+    match change["kind"]:
+        case "brokers":
+            return f"A broker {'was lost' if after < before else 'came back'}: {before} → {after}"
+        case "topics":
+            verb = "disappeared" if after < before else "appeared"
+            return f"Topics {verb}: {before} → {after}"
+        case _ if before == 0:
+            return f"{name} started with {count(after, 'member')}"
+        case _ if after == 0:
+            return f"{name} stopped: {count(before, 'member')} left"
+        case _:
+            return f"{name} went from {before} to {after} members"
+
+
+def course(frame: pl.DataFrame, value: str) -> list[float | None]:
+    """Return a value's course for the line in a tile: at most sixty points."""
+    values: list[float | None] = frame.sort(TIME)[value].to_list()
+    every = -(-len(values) // 60) or 1
+    return values[::-1][::every][::-1]
+
+
+def growth(frame: pl.DataFrame, value: str) -> str | None:
+    """Return by how much a value has grown, and in what time: ``+905 in 5 min``."""
+    known = frame.filter(pl.col(value).is_not_null()).sort(TIME)
+    if known.height < 2:
+        return None
+    change = float(known[value][-1] - known[value][0])
+    seconds = (known[TIME][-1] - known[TIME][0]).total_seconds()
+    return f"{'+' if change >= 0 else ''}{short(change)} in {duration(seconds)}"
+
+
+def cluster_rows(
+    names: Sequence[str], status: pl.DataFrame, alerts: pl.DataFrame, now: datetime
+) -> pl.DataFrame:
+    """Return one row a cluster, the one with most to do first.
+
+    Args:
+        names: Every cluster's name.
+        status: Rows of ``cluster_status`` of all of them.
+        alerts: Rows of ``open_alerts`` of all of them.
+        now: The present.
+    """
+    counts = (
+        alerts.filter(pl.col("held_by").is_null())
+        .group_by("cluster")
+        .agg(
+            (pl.col("severity") == Severity.CRITICAL.value).sum().cast(pl.Int64).alias("act_now"),
+            (pl.col("severity") == Severity.WARNING.value).sum().cast(pl.Int64).alias("watch"),
+        )
+    )
+    is_complete = pl.col("incomplete_groups") == 0
+    return (
+        pl.DataFrame({"cluster": names}, schema={"cluster": pl.String})
+        .join(
+            status.select(
+                "cluster",
+                "groups",
+                pl.when(is_complete).then("lag").alias("lag"),
+                "under_replicated",
+                "offline",
+                ((pl.lit(now) - pl.col("newest_poll_at")).dt.total_milliseconds() / 1000)
+                .clip(lower_bound=0)
+                .alias("age_seconds"),
+            ),
+            on="cluster",
+            how="left",
+        )
+        .join(counts, on="cluster", how="left")
+        .with_columns(
+            pl.when(pl.col("cluster").is_in(status["cluster"].implode())).then(
+                pl.col("act_now", "watch").fill_null(0)
+            )
+        )
+        .sort("act_now", "watch", "cluster", descending=[True, True, False], nulls_last=True)
+    )

@@ -1,0 +1,139 @@
+"""What waits in RabbitMQ, and where do its dead letters go?"""
+
+from dataclasses import replace
+from datetime import datetime
+
+import polars as pl
+import streamlit as st
+
+from app.data import queries
+from app.data.context import current
+from app.style.format import age, count, escape, exact, rate
+from app.ui import components, tables
+from app.ui.tables import Column
+from app.views.queues import view_model
+from lake.errors import LakeError
+from lake.schemas.tables import QUEUES
+
+view = current()
+servers = {server.name: server for server in view.settings.rabbitmq}
+if not servers:
+    components.headline("No RabbitMQ is watched")
+    components.nothing(
+        "Name one in the configuration by its management address, then start the collectors "
+        "again. docs/sources.md tells which rights its user needs."
+    )
+    st.code(view_model.HOW_TO_CONFIGURE, language="yaml")
+    st.stop()
+
+# RabbitMQ is no Kafka cluster: the choice of the sidebar does not reach here.
+name, *more = servers
+if more:
+    name = st.selectbox("RabbitMQ", list(servers), key="rabbitmq", bind="query-params", width=260)
+here = replace(view, cluster=name)
+interval = view.settings.poll_interval_seconds(servers[name])
+try:
+    rows = queries.newest(here, QUEUES)
+except LakeError as error:
+    components.headline("The queues cannot be shown")
+    components.show_broken(error)
+    st.stop()
+
+with components.guarded():
+    attempts = queries.collections(here).filter(pl.col("source") == f"rabbitmq/{name}")
+    last = attempts.filter(pl.col("section").str.ends_with(": queues")).sort("observed_at").tail(1)
+    for attempt in last.iter_rows(named=True):
+        if attempt["status"] in ("failed", "partial"):
+            st.warning(
+                f"The newest poll {'failed' if attempt['status'] == 'failed' else 'is partial'}: "
+                f"{escape(attempt['error'] or 'no reason was given')}",
+                icon=":material/sync_problem:",
+            )
+if rows.is_empty():
+    components.headline("No queue is known yet")
+    components.nothing("No poll has read a queue; Collection health shows why.")
+    st.stop()
+
+components.headline(*map(escape, view_model.sentence(rows)))
+read_at = rows["observed_at"].max()
+read_seconds = (view.now - read_at).total_seconds() if isinstance(read_at, datetime) else None
+look = components.age_look(read_seconds, interval)
+st.caption(f"Read :{look}[{age(read_seconds)}] from {escape(name)}")
+
+backlog = rows.filter(pl.col("kind") != "stream")
+dead = rows.filter(pl.col("kind") == "dead letter")
+dropping = rows.filter(pl.col("dead_letter_target_missing")).height
+with st.grid(6, min_column_width=124, gap="small"):
+    components.tile("Ready", exact(view_model.total(backlog, "ready")), delta="streams left out")
+    components.tile(
+        "Unacknowledged",
+        exact(view_model.total(backlog, "unacknowledged")),
+        delta="with consumers",
+    )
+    components.tile(
+        "Published",
+        rate(view_model.total(rows, "publish_per_second")),
+        delta="by clients",
+        help_text="Messages that arrive by dead-lettering are not counted as published.",
+    )
+    components.tile(
+        "Delivered",
+        rate(view_model.total(rows, "deliver_per_second")),
+        delta=f"{rate(view_model.total(rows, 'redeliver_per_second'))} again",
+    )
+    components.tile(
+        "Dead letters",
+        exact(view_model.total(dead, "ready") if dead.height else 0),
+        delta=f"in {count(dead.height, 'queue')}",
+    )
+    components.tile(
+        "Targets missing",
+        exact(dropping),
+        delta="letters lost" if dropping else "none is lost",
+        colour="red" if dropping else "off",
+    )
+
+tables.show(
+    view_model.table_rows(rows, view.now),
+    {
+        "status": Column("status", "status", looks=view_model.LOOKS, width=145),
+        "queue": Column("queue", width=140, pinned=True),
+        "kind": Column(
+            "kind",
+            help="Dead letter: another queue dead-letters into it. Retry: messages wait in it and "
+            "go back. Stream: keeps what was read, so it has no backlog.",
+        ),
+        "ready": Column("ready", "count", width=72, help="Messages that wait."),
+        "unacknowledged": Column(
+            "unacked", "count", width=72, help="Messages that a consumer holds."
+        ),
+        "goes_to": Column("dead letters go to", width=150),
+        "consumers": Column("consumers", "count"),
+        "publish_per_second": Column("published", "rate"),
+        "deliver_per_second": Column("delivered", "rate"),
+        "ack_per_second": Column("acked", "rate"),
+        "redeliver_per_second": Column("again", "rate", help="Delivered once more."),
+        "consumer_capacity": Column(
+            "capacity",
+            "share",
+            help="How much of the time a message would be taken at once; below 100 %, more or "
+            "faster consumers help.",
+        ),
+        "oldest_seconds": Column(
+            "oldest", "duration", help="By the timestamp that its publisher gave it, if any."
+        ),
+        "vhost": Column("virtual host"),
+        "message_ttl_seconds": Column("expires after", "duration", unknown=tables.DASH),
+        "delivery_limit": Column("delivery limit", "count", unknown=tables.DASH),
+        "type": Column("type"),
+        "policy": Column("policy", unknown=tables.DASH),
+        "state": Column("state"),
+        "node": Column("node"),
+        "unknown_reason": Column("why unknown", unknown=tables.DASH),
+    },
+    view=view,
+    key="queues-table",
+    alt="RabbitMQ's queues with depth, rates, consumers and where their dead letters go",
+    noun="queues",
+    rows_shown=16,
+)

@@ -1,0 +1,154 @@
+"""RabbitMQ's queues, shaped for their page: pure functions."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import polars as pl
+
+from app.style import theme
+from app.style.format import count, exact
+from app.style.theme import Look
+from app.ui.tables import NONE
+
+DROPPED = Look(
+    "dead letters dropped",
+    "●",
+    ":material/error:",
+    "red",
+    "Its dead-letter exchange leads to no queue: what dies is lost without a trace.",
+)
+WAITING = Look(
+    "dead letters wait",
+    "▲",
+    ":material/mark_email_unread:",
+    "orange",
+    "It holds messages that failed elsewhere.",
+)
+IDLE = Look(
+    "nobody consumes",
+    "▲",
+    ":material/visibility:",
+    "orange",
+    "Messages wait, there is no consumer, and nothing is taken.",
+)
+UNSURE, OK = theme.UNSURE, theme.OK
+LOOKS = (DROPPED, WAITING, IDLE, UNSURE, OK)
+"""Every status of a queue, the worst first."""
+
+HOW_TO_CONFIGURE = """rabbitmq:
+  - name: rabbit
+    url: http://rabbitmq:15672
+    username: headroom            # with the tag "monitoring"
+    password: {env: RABBITMQ_PASSWORD}
+"""
+
+_DEAD = pl.col("kind") == "dead letter"
+_DEPTH = pl.col("ready") + pl.col("unacknowledged")
+_IS_STREAM = pl.col("kind") == "stream"
+
+
+def sentence(rows: pl.DataFrame) -> tuple[str, str]:
+    """Return the page's headline and the sentence below it.
+
+    Args:
+        rows: Rows of ``queues`` of the newest poll.
+    """
+    dropping = rows.filter(pl.col("dead_letter_target_missing")).height
+    dead = rows.filter(_DEAD)
+    depths = dead.select(_DEPTH.alias("depth"))["depth"]
+    waiting, unknown = int(depths.sum() or 0), depths.null_count()
+    parts = []
+    if dropping:
+        verb = "drops its" if dropping == 1 else "drop their"
+        parts.append(f"{count(dropping, 'queue')} {verb} dead letters")
+    if waiting:
+        verb = "waits" if waiting == 1 else "wait"
+        parts.append(f"{count(waiting, 'dead letter')} {verb}")
+    if unknown:
+        parts.append(f"the depth of {count(unknown, 'dead-letter queue')} is unknown")
+    title = ", ".join(parts) or "No dead letter waits or is lost"
+    virtual_hosts = rows["vhost"].n_unique()
+    backlog = rows.filter(~_IS_STREAM)
+    missing = backlog["ready"].null_count()
+    detail = (
+        f"{count(rows.height, 'queue')} in {count(virtual_hosts, 'virtual host')}: "
+        f"{exact(total(backlog, 'ready'))} messages ready, "
+        f"{exact(total(backlog, 'unacknowledged'))} with a consumer"
+    )
+    if missing:
+        detail += f", the depth of {count(missing, 'queue')} unknown"
+    return f"{title[0].upper()}{title[1:]}", f"{detail}."
+
+
+def total(rows: pl.DataFrame, column: str) -> float | None:
+    """Return the sum of what is known of a column; None where nothing is."""
+    known = rows[column].drop_nulls()
+    return float(known.sum()) if known.len() else None
+
+
+def table_rows(rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
+    """Add what the table shows, the worst first: status, age of the oldest, targets as text.
+
+    Args:
+        rows: Rows of ``queues`` of the newest poll.
+        now: The present.
+    """
+    depth = pl.col("ready").fill_null(0) + pl.col("unacknowledged").fill_null(0)
+    taken = pl.col("deliver_per_second").fill_null(0) > 0
+    status = (
+        pl.when(pl.col("dead_letter_target_missing"))
+        .then(0)
+        .when(_DEAD & (depth > 0))
+        .then(1)
+        .when((pl.col("kind") == "plain") & (depth > 0) & (pl.col("consumers") == 0) & taken.not_())
+        .then(2)
+        .when(pl.col("ready").is_null() & _IS_STREAM.not_())
+        .then(3)
+        .otherwise(4)
+    )
+    targets = pl.col("dead_letter_queues").list.join(", ")
+    return (
+        rows.with_columns(
+            status.alias("rank"),
+            (pl.lit(now) - pl.col("oldest_at"))
+            .dt.total_seconds()
+            .clip(lower_bound=0)
+            .alias("oldest_seconds"),
+            pl.when(pl.col("dead_letter_exchange").is_null())
+            .then(pl.lit("–"))  # noqa: RUF001 (a dash, read by people)
+            .when(pl.col("dead_letter_target_missing"))
+            .then(pl.concat_str(pl.lit("nowhere: "), _exchange()))
+            .when(pl.col("dead_letter_target_missing").is_null() & (targets != ""))
+            .then(pl.concat_str(pl.lit("perhaps "), targets))
+            .when(pl.col("dead_letter_target_missing").is_null())
+            .then(None)
+            .otherwise(targets)
+            .alias("goes_to"),
+            # A stream has no backlog, so that none is missing.
+            *(
+                pl.when(_IS_STREAM).then(int(NONE)).otherwise(pl.col(name)).alias(name)
+                for name in ("ready", "unacknowledged")
+            ),
+        )
+        .sort("rank", depth, "vhost", "queue", descending=[False, True, False, False])
+        .with_columns(
+            pl.col("rank")
+            .map_elements(lambda rank: [LOOKS[rank].label], return_dtype=pl.List(pl.String))
+            .alias("status")
+        )
+    )
+
+
+def _exchange() -> pl.Expr:
+    """The exchange and the key of dead letters, as text."""
+    name = pl.col("dead_letter_exchange")
+    return (
+        pl.when(name == "")
+        .then(
+            pl.concat_str(
+                pl.lit("no queue "), pl.col("dead_letter_routing_key").fill_null("of its key")
+            )
+        )
+        .otherwise(pl.concat_str(pl.lit("exchange "), name))
+    )

@@ -1,0 +1,231 @@
+"""What the page of advice shows beside the cards: figures of one group, advice that was given."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import streamlit as st
+
+from alerting.status.model import PartitionStatus
+from app.data import queries
+from app.data.context import View
+from app.style.charts.advice import Limit, Load, forecast_chart, load_chart, skew_chart
+from app.style.charts.base import Axis
+from app.style.charts.lines import Line, columns_chart
+from app.style.format import clock, count, exact, rate
+from app.ui import components, forecast
+from app.ui.advice_cards import WORDS
+from app.ui.time_axis import page_axis
+from app.views.scaling import advice_history
+from scaling.advice.model import Kind, Subject
+from scaling.advisers.consumers import hot_partitions
+from scaling.advisers.measured_size import situation
+from scaling.facts.group_facts import GroupFacts
+from scaling.sizing.size import Situation
+
+_MOST_ROWS = 200
+
+
+def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
+    """Draw what the advice on a group was taken from: four figures.
+
+    Args:
+        view: The frame of the page.
+        facts: What is known of the group.
+        proposed: The advised number of consumers; None: none.
+    """
+    asked = situation(facts)
+    left, right = st.columns(2, gap="small")
+    with left, components.section("Load against capacity"):
+        if asked is None:
+            components.nothing(_why_not(facts), icon=":material/help:")
+        else:
+            components.chart(
+                load_chart(
+                    loads(asked),
+                    limit(facts),
+                    current=asked.consumers,
+                    proposed=proposed,
+                    palette=view.palette,
+                ),
+                key="load",
+                alt="Load of the busiest consumer by number of consumers, against what one can do",
+                note="Only these numbers of consumers make a difference; the band is the 90 % "
+                "interval of what one consumer can process.",
+            )
+    with right, components.section("What each partition gets"):
+        rates = [
+            (_name(facts, p.status), p.status.numbers.arrival_per_second)
+            for p in facts.partitions
+            if p.status.subscribed
+        ]
+        uneven = hot_partitions(facts)
+        hot = {
+            _name(facts, p.status)
+            for p in facts.partitions
+            if p.status.topic in uneven and p.status.partition in uneven[p.status.topic].hot
+        }
+        low = facts.capacity.low if facts.capacity is not None else None
+        components.chart(
+            skew_chart(rates, hot, low, palette=view.palette),
+            key="skew",
+            alt="Messages a second by partition",
+            note=f"Hot: {', '.join(sorted(hot))}." if hot else "No partition is hot.",
+        )
+    left, right = st.columns(2, gap="small")
+    with left, components.section("What is expected to arrive"), components.guarded():
+        _forecast(view, facts, asked, proposed)
+    with right, components.section("What was tried"), components.guarded():
+        history = queries.group_history(view, facts.group)
+        axis = page_axis(view, history.first, step_seconds=history.step_seconds)
+        components.chart(
+            columns_chart(
+                history.frame,
+                [Line("members", "consumers", steps=True)],
+                axis=axis,
+                palette=view.palette,
+                step_seconds=history.step_seconds,
+                y_title="consumers",
+                height=110,
+            ),
+            key="tried-members",
+            alt="Number of consumers over time",
+        )
+        components.chart(
+            columns_chart(
+                history.frame,
+                [Line("lag", "lag")],
+                axis=axis,
+                palette=view.palette,
+                step_seconds=history.step_seconds,
+                y_title="messages waiting",
+                height=110,
+            ),
+            key="tried-lag",
+            alt="Lag over the same time",
+        )
+
+
+def loads(asked: Situation) -> list[Load]:
+    """Return what the busiest consumer gets at each number that makes a difference.
+
+    Those around the present number where there are many.
+    """
+    counts = sorted({*asked.shape.counts, asked.consumers})
+    return [
+        Load(number, float(np.bincount(asked.shape.holders(number), asked.arrival).max()))
+        for number in counts
+    ]
+
+
+def limit(facts: GroupFacts) -> Limit:
+    """Return what one consumer of a group can process."""
+    capacity = facts.capacity
+    if capacity is None:
+        return Limit(None, None, None)
+    return Limit(capacity.low, capacity.high, capacity.per_second)
+
+
+def history(view: View) -> None:
+    """Draw the advice of the last days and what became of it.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+    rows = advice_history.given(view)
+    if rows.is_empty():
+        components.nothing(
+            "No advice was written down yet: the history service does so every ten minutes.",
+            icon=":material/history:",
+        )
+        return
+    shown = rows.head(_MOST_ROWS)
+    became = [advice_history.words(one, view) for one in advice_history.outcomes(view, shown)]
+    table = shown.select(
+        pl.col("valid_from")
+        .map_elements(lambda at: clock(at, view.zone, now=view.now), return_dtype=pl.String())
+        .alias("given"),
+        pl.col("confirmed_at")
+        .map_elements(lambda at: clock(at, view.zone, now=view.now), return_dtype=pl.String())
+        .alias("last given"),
+        pl.col("subject"),
+        pl.col("kind")
+        .map_elements(lambda kind: WORDS[Kind(kind)], return_dtype=pl.String())
+        .alias("advice"),
+        pl.struct("current", "proposed", "quantity")
+        .map_elements(advice_history.change, return_dtype=pl.String())
+        .alias("change"),
+        pl.Series("what became of it", became, dtype=pl.String()),
+    )
+    st.dataframe(table, key="advice-history", hide_index=True, height="content")
+    if rows.height > shown.height:
+        st.caption(f"{shown.height} of {exact(rows.height)} shown, the newest first")
+
+
+def first_of(rows: pl.DataFrame) -> dict[str, tuple[str, int | None]]:
+    """Return the reason and the number of the first advice on the consumers of each group.
+
+    Args:
+        rows: Rows of ``recommendations``, in the order in which they are shown.
+    """
+    on_groups = rows.filter(pl.col("subject_kind") == Subject.GROUP)
+    # Of a group without advice on its consumers the first piece of any kind.
+    counted = pl.col("quantity") != "consumers"
+    first = on_groups.sort(counted, maintain_order=True).unique(
+        "subject", keep="first", maintain_order=True
+    )
+    return {
+        subject: (reason, proposed if quantity == "consumers" else None)
+        for subject, reason, proposed, quantity in first.select(
+            "subject", "reason", "proposed", "quantity"
+        ).iter_rows()
+    }
+
+
+def _forecast(view: View, facts: GroupFacts, asked: Situation | None, proposed: int | None) -> None:
+    numbers = forecast.forecast(view, "group", facts.group)
+    if numbers is None:
+        return
+    axis = Axis(view.now, view.now, view.zone)
+    capacities = []
+    if asked is not None and asked.capacity.low:
+        numbers_of = {"now": asked.consumers, "advised": proposed}
+        capacities = [
+            (f"{count(number, 'consumer')} ({name})", _sustained(asked, number))
+            for name, number in numbers_of.items()
+            if number and (name == "now" or number != asked.consumers)
+        ]
+    components.chart(
+        forecast_chart(numbers, axis=axis, palette=view.palette, capacities=capacities),
+        key="forecast",
+        alt="Expected arrival over the next hours with its 90 % band",
+        note="Generated history is behind this forecast."
+        if bool(numbers["generated"].fill_null(False).any())
+        else None,
+    )
+
+
+def _sustained(asked: Situation, consumers: int) -> float:
+    """Return the arrival at which the busiest of a number of consumers is at its limit."""
+    total = float(asked.arrival.sum())
+    busiest = float(np.bincount(asked.shape.holders(consumers), asked.arrival).max())
+    return (asked.capacity.low or 0.0) * (total / busiest if busiest > 0 else consumers)
+
+
+def _name(facts: GroupFacts, status: PartitionStatus) -> str:
+    """Name a partition: by its number alone where the group reads one topic."""
+    number = str(status.partition)
+    return number if len(facts.subscribed) == 1 else f"{status.topic}-{number}"
+
+
+def _why_not(facts: GroupFacts) -> str:
+    capacity = facts.capacity
+    if capacity is None:
+        return (
+            "What one consumer can process was not measured yet: it takes times in which it never "
+            "waits, and is worked out every ten minutes at first, then as each hour ends."
+        )
+    if capacity.per_second is None:
+        known = f" At least {rate(capacity.low)} were sustained." if capacity.low else ""
+        return f"{capacity.reason}{known}"
+    return "The group's members, or what arrives in some of its partitions, are unknown."

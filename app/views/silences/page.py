@@ -1,0 +1,122 @@
+"""Of what is nobody told, until when, and who said so?"""
+
+import time
+from datetime import timedelta
+
+import streamlit as st
+
+from alerting.errors import AlertingError
+from alerting.rules.lifecycle import active
+from app.data import alert_store
+from app.data.context import current
+from app.style.format import count, escape
+from app.ui import alert_list, components, tables
+from app.ui.tables import Column
+
+DURATIONS = {
+    "30 minutes": timedelta(minutes=30),
+    "1 hour": timedelta(hours=1),
+    "2 hours": timedelta(hours=2),
+    "8 hours": timedelta(hours=8),
+    "1 day": timedelta(days=1),
+    "1 week": timedelta(days=7),
+}
+
+view = current()
+now = view.now.timestamp()
+try:
+    store = alert_store.open_store(view)
+    rules = alert_store.rules(view)
+    silences = store.silences(now - 86400.0) if store else []
+    firing = active(store.alerts().values()) if store else []
+    problems = alert_store.problems(view, store, rules)
+except AlertingError as error:
+    components.headline("Silences cannot be shown")
+    st.error(escape(str(error)), icon=":material/database_off:")
+    st.stop()
+
+windows = rules.maintenance
+on = [one for one in silences if not one.problem and one.starts_at <= now < one.ends_at]
+covered = [alert for alert in firing if any(one.covers(alert, now) for one in on)]
+components.headline(
+    f"{count(len(on), 'silence')} on" if on else "No silence is on",
+    f"{count(len(covered), 'alert')} of {len(firing)} that fire are silenced. Evaluation goes on: "
+    "a silence holds back the telling alone.",
+)
+components.show_left_out(problems)
+if silences:
+    tables.show(
+        alert_list.silence_rows(silences, view.now),
+        {
+            "id": Column("id", "count", width=60),
+            "state": Column("state", width=90),
+            "matchers": Column("matches", width="large"),
+            "left_seconds": Column("left", "duration"),
+            "ends_at": Column("until", "time"),
+            "author": Column("who", width=120),
+            "comment": Column("why", width="large"),
+        },
+        view=view,
+        key="silences",
+        alt="Silences with what they match, until when, who and why",
+        noun="silences",
+    )
+else:
+    components.nothing("No silence was on in the last day.", icon=":material/notifications:")
+
+left, right = st.columns(2, gap="medium")
+with left, components.section("New silence"), st.form("silence", clear_on_submit=False):
+    matchers = st.text_area(
+        "Matchers, one a line: all must match",
+        placeholder="rule=GroupStopped\ngroup=~payments-.*",
+        help="label=value, label!=value, label=~expression, label!~expression. Labels: rule, "
+        "severity, cluster, group, topic, broker, name, connector, queue …",
+    )
+    length = st.selectbox("For", list(DURATIONS), index=2)
+    author = st.text_input("Who")
+    comment = st.text_input("Why")
+    if st.form_submit_button("Silence"):
+        try:
+            target = alert_store.open_store(view, create=True)
+            begins = time.time()
+            if target is not None:
+                number = target.silence(
+                    [line for line in matchers.splitlines() if line.strip()],
+                    starts_at=begins,
+                    ends_at=begins + DURATIONS[length].total_seconds(),
+                    author=author,
+                    comment=comment,
+                    now=begins,
+                )
+                st.success(f"Silence {number} is made.")
+        except (ValueError, AlertingError) as error:
+            st.error(escape(str(error)))
+
+to_end = [one for one in silences if one.ends_at > now]
+with right, components.section("End a silence"):
+    if not to_end or store is None:
+        components.nothing("There is none to end.")
+    else:
+        with st.form("end-silence"):
+            chosen = st.selectbox(
+                "Silence",
+                to_end,
+                format_func=lambda one: f"{one.id}: {one}",
+            )
+            if st.form_submit_button("End it now") and chosen is not None:
+                try:
+                    store.end_silence(chosen.id, time.time())
+                    st.rerun()
+                except AlertingError as error:
+                    st.error(escape(str(error)))
+
+with components.section(
+    "Maintenance windows", help_text="They come again each week; the file of rules has them."
+):
+    if not windows:
+        components.nothing(
+            "None is configured: docs/operations.md tells how to write one into the file of rules."
+        )
+    for window in windows:
+        state = "on now" if window.is_on(now) else "off now"
+        st.markdown(f"- **{escape(window.name)}**: {state}")

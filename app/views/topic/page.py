@@ -1,0 +1,229 @@
+"""What does a topic carry, and who reads it?"""
+
+import polars as pl
+import streamlit as st
+
+from alerting.inputs.facts import at_newest_poll
+from app.data import present, queries, recent_samples
+from app.data.context import current
+from app.style.charts.heatmaps import bars
+from app.style.charts.lines import Line, columns_chart
+from app.style.format import count, duration, escape, exact, rate, share, short, size, thin
+from app.ui import components, current_advice, forecast, routes, tables, topic_list
+from app.ui.group_badges import LOOKS
+from app.ui.tables import NEVER, Column
+from app.ui.time_axis import broker_marks, page_axis
+from lake.errors import LakeError
+from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
+from lake.schemas.tables import PARTITIONS
+from scaling.advice.model import Subject
+
+ASKED = "topic-asked"
+
+view = current()
+try:
+    known = topic_list.rows(present.rows(view, TOPIC_STATUS))
+except LakeError as error:
+    components.headline("The topic cannot be shown")
+    components.show_broken(error)
+    st.stop()
+
+# A name that is not known leaves the address when the page is drawn again.
+asked = st.query_params.get("topic") or st.session_state.get(ASKED)
+heading, choice = st.columns([3, 1.4], vertical_alignment="center")
+with choice:
+    topic = st.selectbox(
+        "Topic",
+        known["topic"].sort().to_list(),
+        index=None,
+        key="topic",
+        bind="query-params",
+        placeholder="choose a topic",
+        label_visibility="collapsed",
+    )
+st.session_state[ASKED] = asked if topic is None else None
+if topic is None:
+    with heading:
+        components.headline("Which topic?" if not asked else "This topic is not known")
+    if asked and asked not in known["topic"]:
+        components.nothing(
+            f"The newest poll did not find the topic {escape(asked)}: it was deleted, is not "
+            "watched, or may not be described. The list on the right holds those that are there."
+        )
+    routes.link(routes.TOPICS, "All topics", icon=":material/arrow_back:")
+    st.stop()
+
+found = known.row(by_predicate=pl.col("topic") == topic, named=True)
+samples_of = queries.no_rows(PARTITIONS)
+with components.guarded():
+    samples_of = queries.recent_of(view, PARTITIONS, "topic", topic)
+hot = found["hot_partitions"] or []
+rows = topic_list.partition_rows(
+    at_newest_poll(samples_of), recent_samples.latest_rates(samples_of), hot
+)
+with heading, st.container(horizontal=True, vertical_alignment="center"):
+    st.title(escape(topic), anchor=False)
+    components.badge(topic_list.REPLICATION[found["replication"] or "unknown"])
+
+arriving = found["arrival_per_second"]
+retention = found["retention_seconds"]
+readers = queries.no_rows(READERS)
+with components.guarded():
+    readers = present.rows(view, READERS).filter(pl.col("topic") == topic)
+    readers = topic_list.reader_rows(readers, present.rows(view, GROUP_STATUS))
+sentence = f"{rate(arriving)} arrive on {count(found['partitions'] or 0, 'partition')}; "
+if readers.is_empty():
+    sentence += "no group is known to read it."
+elif found["slowest_group"] is None:
+    sentence += f"{count(readers.height, 'group reads', 'groups read')} it."
+else:
+    sentence += (
+        f"{count(readers.height, 'group reads', 'groups read')} it, the slowest is "
+        f"{found['slowest_group']}, {duration(found['slowest_time_lag_seconds'])} behind."
+    )
+if found["unknown_reason"]:
+    sentence += f" Not known: {found['unknown_reason']}."
+st.markdown(escape(thin(sentence)))
+
+with st.grid(6, min_column_width=124, gap="small"):
+    components.tile("Arriving", rate(arriving), delta="all partitions")
+    components.tile(
+        "Busiest partition",
+        share(found["busiest_ratio"]),
+        delta=f"even: {share(found['even_ratio'])}" if found["even_ratio"] else "too few",
+        colour="orange" if hot else "off",
+        help_text="Its share of the topic's messages.",
+    )
+    components.tile(
+        "Retained",
+        short(found["retained"]),
+        delta="offsets",
+        help_text="Log end minus log start. Offsets are not messages on compacted topics.",
+    )
+    components.tile(
+        "Retention",
+        "no limit" if retention == NEVER else duration(retention),
+        delta="by age",
+        help_text="Messages are deleted after this time, whether they were read or not.",
+    )
+    components.tile(
+        "Replicas",
+        exact(found["replication_factor"]),
+        delta=f"min ISR {exact(found['min_in_sync_replicas'])}",
+        help_text="Copies of each partition; with fewer in sync than min ISR, producers with "
+        "acks=all are refused.",
+    )
+    components.tile("Size", size(found["size_bytes"]), delta="on disk, over all replicas")
+
+left, right = st.columns([3, 2], gap="medium")
+with components.guarded():
+    history = queries.topic_history(view, [topic])
+    axis = page_axis(view, history.first, broker_marks(view), step_seconds=history.step_seconds)
+    with left, components.section("Arriving", log_key="topic-log") as log:
+        components.chart(
+            columns_chart(
+                history.frame,
+                [Line("arrival_per_second", "arriving")],
+                axis=axis,
+                palette=view.palette,
+                step_seconds=history.step_seconds,
+                y_title="messages a second",
+                log=log,
+                height=260,
+            ),
+            key="topic-arriving",
+            alt=f"Messages a second that arrive in {topic}, over time",
+            note=history.note,
+        )
+with (
+    right,
+    components.section(
+        "Arriving by partition",
+        help_text="From the ends of the partitions' logs over the last ten minutes. Amber is hot: "
+        "far more than the others.",
+    ),
+):
+    if rows["arrival"].null_count() == rows.height:
+        components.nothing(
+            "Two polls are needed to tell a rate: it appears with the next one.",
+            icon=":material/hourglass:",
+        )
+    else:
+        components.chart(
+            bars(
+                rows,
+                label="partition",
+                value="arrival",
+                palette=view.palette,
+                y_title="messages a second",
+                even=arriving / rows.height if arriving and rows.height > 1 else None,
+                marked="is_hot",
+                height=260,
+            ),
+            key="topic-partitions",
+            alt=f"Messages a second of each partition of {topic}",
+            note="Dotted: an even share.",
+        )
+
+with components.section("Expected to arrive"):
+    forecast.draw(view, "topic", topic)
+
+with components.section("Groups that read it"):
+    if readers.is_empty():
+        components.nothing("No group with committed offsets reads this topic.")
+    else:
+        tables.show(
+            readers,
+            {
+                "group": Column("group", width=200, opens=(routes.GROUP, "group")),
+                "label": Column("status", "status", looks=list(LOOKS.values()), width=125),
+                "lag": Column("lag here", "count"),
+                "time_lag_seconds": Column("time lag", "duration"),
+                "unknown_partitions": Column(
+                    "unread", "count", help="Partitions whose lag is unknown."
+                ),
+                "members": Column("members", "count"),
+            },
+            view=view,
+            key="topic-groups",
+            alt=f"Groups that read {topic}, the slowest first",
+            noun="groups",
+        )
+
+with components.section("Advice"):
+    current_advice.draw(view, Subject.TOPIC, topic)
+
+with components.section("Partitions"):
+    tables.show(
+        rows,
+        {
+            "partition": Column("partition", "count"),
+            "label": Column(
+                "replication", "status", looks=list(topic_list.REPLICATION.values()), width=135
+            ),
+            "arrival": Column("arriving", "rate"),
+            "leader": Column("leader", "count", unknown="none"),
+            "replicas": Column("replicas"),
+            "in_sync_replicas": Column("in sync", help="In-sync replicas (ISR)."),
+            "log_start": Column("log start", "count"),
+            "log_end": Column("log end", "count"),
+            "retained": Column("retained", "count"),
+            "size_bytes": Column("size", "size"),
+            "unknown_reason": Column("what is not known", unknown="", width="large"),
+        },
+        view=view,
+        key="topic-table",
+        alt=f"Partitions of {topic} with leader, replicas, offsets and size",
+        noun="partitions",
+    )
+
+with components.guarded(), st.expander("Settings that differ from the default"):
+    settings = queries.topic_settings(view, topic)
+    entries = settings["configs"].to_list()[0] if settings.height else None
+    if entries is None:
+        components.nothing("The topic's settings could not be read.", icon=":material/help:")
+    elif not entries:
+        st.caption("None.")
+    else:
+        lines = [f"{entry['key']}={entry['value']}" for entry in entries]
+        st.code("\n".join(lines), language="properties")

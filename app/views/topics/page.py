@@ -1,0 +1,152 @@
+"""Where does the traffic go?"""
+
+import polars as pl
+import streamlit as st
+
+from app.data import present, queries
+from app.data.context import current
+from app.style.charts.lines import series_chart
+from app.style.format import count, escape, rate, share
+from app.ui import components, routes, tables, topic_list
+from app.ui.tables import DASH, Column
+from app.ui.time_axis import broker_marks, page_axis
+from lake.errors import LakeError
+from lake.schemas.current import TOPIC_STATUS
+
+INTERNAL = ("internal", "changelog", "repartition", "connect", "debezium", "ksqldb")
+
+SHOWN = 200
+
+view = current()
+try:
+    known = present.rows(view, TOPIC_STATUS)
+except LakeError as error:
+    components.headline("The topics cannot be shown")
+    components.show_broken(error)
+    st.stop()
+if known.is_empty():
+    components.headline("No topic is known")
+    components.nothing(
+        "No poll has read topics yet. Collection health shows whether they could be read."
+    )
+    st.stop()
+rows = topic_list.rows(known)
+
+external = rows.filter(~pl.col("kind").fill_null("").is_in(INTERNAL))
+rates = external["arrival_per_second"].drop_nulls()
+busiest = external.row(0, named=True) if external.height else None
+title = (
+    f"{count(external.height, 'topic receives', 'topics receive')} {rate(sum(rates))}"
+    if rates.len()
+    else (f"{count(external.height, 'topic')}, traffic unknown")
+)
+detail = ""
+if busiest and busiest["arrival_per_second"] and rates.len():
+    part = share(busiest["arrival_per_second"] / sum(rates)) if sum(rates) else "none"
+    detail = (
+        f"Most goes to {escape(busiest['topic'])}: {rate(busiest['arrival_per_second'])}, {part}. "
+    )
+hot = external.filter(pl.col("hot").is_not_null() & (pl.col("hot") != "none"))
+if hot.height:
+    detail += f"{count(hot.height, 'topic')} with a hot partition. "
+without = int((external["groups"] == 0).sum())
+if without:
+    detail += f"{count(without, 'topic')} that no group reads."
+components.headline(title, detail or None)
+
+search, kinds, internal = st.columns([2, 3, 1.4], vertical_alignment="bottom")
+with search:
+    wanted = st.text_input(
+        "Search",
+        key="topics-search",
+        placeholder="part of a topic's name",
+        icon=":material/search:",
+    )
+with internal:
+    with_internal = st.toggle("Internal topics", key="topics-internal")
+shown = rows if with_internal else external
+with kinds:
+    chosen = st.multiselect(
+        "Kind",
+        sorted(set(shown["kind"].drop_nulls().to_list())),
+        key="topics-kind",
+        placeholder="every kind",
+    )
+if wanted and wanted.strip():
+    shown = shown.filter(
+        pl.col("topic").str.to_lowercase().str.contains(wanted.strip().lower(), literal=True)
+    )
+if chosen:
+    shown = shown.filter(pl.col("kind").is_in(chosen))
+
+listed = shown.head(SHOWN)
+history = None
+with components.guarded():
+    history = queries.topic_history(view, listed["topic"].to_list())
+listed = topic_list.with_trends(listed, history.frame if history else None)
+if shown.is_empty():
+    components.nothing("No topic matches these filters.", icon=":material/filter_alt_off:")
+else:
+    tables.show(
+        listed,
+        {
+            "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic"), pinned=True),
+            "arrival_per_second": Column("arriving", "rate"),
+            "trend": Column("trend", "trend", width=90, help="Arrivals in the chosen range."),
+            "partitions": Column("partitions", "count"),
+            "busiest_ratio": Column(
+                "busiest", "share", help="Share of the busiest partition in the topic's messages."
+            ),
+            "hot": Column(
+                "hot partitions",
+                help="Partitions that get far more than the others; unknown with few messages.",
+            ),
+            "label": Column(
+                "replication", "status", looks=list(topic_list.REPLICATION.values()), width=135
+            ),
+            "groups": Column("groups", "count"),
+            "slowest_group": Column("slowest group", unknown=DASH),
+            "slowest_time_lag_seconds": Column("its time lag", "duration", unknown=DASH),
+            "retention_seconds": Column("retention", "duration", never="no limit"),
+            "size_bytes": Column("size", "size", help="On disk, over all replicas that are known."),
+            "kind": Column("kind"),
+        },
+        view=view,
+        key="topics-table",
+        alt="Topics with arrivals, skew, replication, groups and retention, the busiest first",
+        total=rows.height,
+        noun="topics, the busiest first; a search finds the others"
+        if shown.height > SHOWN
+        else "topics",
+    )
+name = st.selectbox(
+    "Open a topic",
+    listed["topic"].to_list(),
+    index=None,
+    key="topics-open",
+    placeholder="choose a topic",
+    width=360,
+)
+if name:
+    del st.session_state["topics-open"]
+    routes.go(routes.TOPIC, {"topic": name})
+
+if history is not None:
+    with components.section("Arriving by topic", log_key="topics-log") as log:
+        axis = page_axis(view, history.first, broker_marks(view), step_seconds=history.step_seconds)
+        components.chart(
+            series_chart(
+                history.frame,
+                by="topic",
+                value="arrival_per_second",
+                axis=axis,
+                palette=view.palette,
+                step_seconds=history.step_seconds,
+                y_title="messages a second",
+                log=log,
+                height=320,
+            ),
+            key="topics-arriving",
+            alt="Messages a second by topic over time: the busiest and the others' sum",
+            note=history.note,
+        )

@@ -1,0 +1,142 @@
+"""How long the advice on all groups of a large cluster takes: the job in Spark, lake to table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import polars as pl
+
+from bench.cases.history import CORES
+from bench.support.figures import Figure
+from bench.support.samples import CLUSTER, INTERVAL_SECONDS, Collector, Workload
+from config.scaling import ScalingSettings
+from config.settings import LakeSettings, SparkSettings
+from lake.schemas.tables import CAPACITY, FORECASTS, GROUP_MEMBERS, RECOMMENDATIONS, TOPICS
+from lake.storage.store import Lake
+from spark_metrics.derived.advice import recommend
+from spark_metrics.derived.job import derived_tables
+from spark_metrics.derived.tables import DerivedTables
+from spark_metrics.session import spark_session
+
+GROUPS = 10_000
+MOST_SECONDS = 60.0
+_POLLS = 40
+_TURNS = 3
+_IDLE_RATIO = 0.8
+
+
+def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
+    """Give advice on groups of 15 partitions and 5 members, from ten minutes of polls.
+
+    The capacity of every group is known, and the forecast of its next day. The first time nothing
+    is warm and no advice stands; the next ones confirm what stands.
+
+    Args:
+        groups: How many groups; 80 % of their partitions are idle.
+        notice: Called with a line of progress.
+
+    Returns:
+        The figures; there is a goal for ``GROUPS`` groups.
+    """
+    with TemporaryDirectory(prefix="headroom-bench-advice-") as folder:
+        settings = LakeSettings(uri=str(Path(folder) / "lake"))
+        lake = Lake(settings)
+        notice("writing ten minutes of polls")
+        now = fill(lake, groups)
+        spark = spark_session(SparkSettings(master=f"local[{CORES}]", driver_memory="2g"))
+        try:
+            tables = derived_tables(spark, lake, settings)
+            _derive(tables, groups, now)
+            seconds = []
+            for turn in range(_TURNS):
+                notice(f"advice on {groups:,} groups, time {turn + 1} of {_TURNS}")
+                begun = time.perf_counter()
+                recommend(tables, lake, now + timedelta(seconds=turn), ScalingSettings())
+                seconds.append(time.perf_counter() - begun)
+        finally:
+            spark.stop()
+        advice = lake.read(RECOMMENDATIONS, columns=["subject_kind", "subject"])
+    advised = advice.filter(pl.col("subject_kind") == "group")["subject"].n_unique()
+    goal = MOST_SECONDS if groups == GROUPS else None
+    return [
+        Figure("groups that have advice", advised, "groups", least=groups),
+        Figure("advice on all of them, the first time", seconds[0], "s", most=goal),
+        Figure("the slowest time after that", max(seconds[1:]), "s", most=goal),
+    ]
+
+
+def fill(lake: Lake, groups: int) -> datetime:
+    """Append polls as collectors do; return the moment of the last one."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    start = now - timedelta(seconds=INTERVAL_SECONDS) * (_POLLS - 1)
+    collector = Collector(lake, Workload(groups, idle_ratio=_IDLE_RATIO, start=start))
+    for _ in range(_POLLS):
+        polled = collector.poll()
+        sample = ("cluster", "observed_at", "poll_id")
+        member = ("group", "member_id", "client_id", "host")
+        members = (
+            polled["group_offsets"]
+            .group_by(*sample, *member)
+            .agg(pl.len().cast(pl.Int32).alias("assigned_partitions"))
+        )
+        lake.append(GROUP_MEMBERS, members)
+    topics = (
+        polled["partitions"]
+        .group_by(*sample, "topic")
+        .agg(pl.len().cast(pl.Int32).alias("partitions"))
+    )
+    lake.append(
+        TOPICS,
+        topics.with_columns(
+            pl.lit("application").alias("kind"),
+            pl.lit(3, pl.Int32).alias("replication_factor"),
+            pl.lit(2, pl.Int32).alias("min_in_sync_replicas"),
+            pl.lit(7 * 86400.0).alias("retention_seconds"),
+            pl.lit("delete").alias("cleanup_policy"),
+        ),
+    )
+    return now
+
+
+def _derive(tables: DerivedTables, groups: int, now: datetime) -> None:
+    """Write what the other derivations would have found: capacity and forecasts."""
+    random = np.random.default_rng(2)
+    names = [f"team-{n // 50}.service-{n}" for n in range(groups)]
+    rate = random.uniform(100, 1000, groups)
+    capacity = pl.DataFrame({"group": names, "per_second": rate}).with_columns(
+        pl.lit(CLUSTER).alias("cluster"),
+        pl.lit("identified").alias("status"),
+        (pl.col("per_second") * 0.9).alias("low"),
+        (pl.col("per_second") * 1.1).alias("high"),
+        pl.lit(300, pl.Int32).alias("samples"),
+        pl.lit(8, pl.Int32).alias("episodes"),
+    )
+    as_of = now.replace(minute=0, second=0)
+    hours = [as_of + timedelta(hours=hour) for hour in range(24)]
+    forecasts = (
+        pl.DataFrame({"name": names, "median": rate})
+        .join(pl.DataFrame({"window_start": hours}), how="cross")
+        .with_columns(
+            pl.lit(CLUSTER).alias("cluster"),
+            pl.lit("group").alias("subject"),
+            pl.lit("arrival_per_second").alias("metric"),
+            pl.lit(3600, pl.Int32).alias("grain_seconds"),
+            pl.lit("ok").alias("status"),
+            *((pl.col("median") * by).alias(name) for name, by in _BAND.items()),
+        )
+    )
+    for table, rows in ((CAPACITY, capacity), (FORECASTS, forecasts)):
+        typed = rows.select(
+            pl.col(name).cast(type_)
+            for name, type_ in table.polars_schema.items()
+            if name in rows.columns
+        )
+        tables.replace(table, tables.spark.createDataFrame(typed.to_arrow()), as_of)
+
+
+_BAND = {"low_80": 0.8, "high_80": 1.2, "low_90": 0.7, "high_90": 1.3}

@@ -1,0 +1,133 @@
+"""What Headroom's services cost on the demo: processor time and memory of their processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.support.figures import Figure
+from runtime.processes import free_ports
+
+SERVICES = ("alerting", "collectors", "dashboard", "spark")
+MOST_OF_A_CORE = 15.0
+_START_SECONDS = 600.0
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class DemoFailedError(RuntimeError):
+    """The demo did not start, or ended while it was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """A line of the process table.
+
+    Attributes:
+        parent: The process that started it.
+        cpu_seconds: What it used, and those of its children that have ended.
+        pages: Its resident memory, shared pages included.
+    """
+
+    parent: int
+    cpu_seconds: float
+    pages: int
+
+
+def measure(warm_seconds: float, seconds: float, notice: Callable[[str], None]) -> list[Figure]:
+    """Start the demo, let it become warm, and watch its services for a while.
+
+    Nobody looks at the dashboard. The brokers, the workload, Connect and RabbitMQ are not
+    Headroom's, and do not count.
+
+    Args:
+        warm_seconds: How long it runs before it is watched.
+        seconds: How long it is watched.
+        notice: Called with a line of progress.
+
+    Raises:
+        DemoFailedError: The demo did not start, or a service was started anew meanwhile.
+    """
+    with TemporaryDirectory(prefix="headroom-bench-demo-") as folder:
+        data = Path(folder) / "data"
+        (port,) = free_ports(1)
+        command = [sys.executable, "-m", "demo", "up", "--data", str(data), "--port", str(port)]
+        output = Path(folder) / "output"
+        notice("starting the demo")
+        with output.open("w") as handle:
+            demo = subprocess.Popen(command, stdout=handle, stderr=subprocess.STDOUT)
+        try:
+            _wait_until_all_run(demo, output)
+            notice(f"letting it become warm for {warm_seconds:.0f} s")
+            time.sleep(warm_seconds)
+            before, began = _usage(_services(data)), time.monotonic()
+            notice(f"watching its services for {seconds:.0f} s")
+            time.sleep(seconds)
+            after, took = _usage(_services(data)), time.monotonic() - began
+        finally:
+            demo.send_signal(signal.SIGTERM)
+            demo.wait()
+    if [pid for pid, *_ in before.values()] != [pid for pid, *_ in after.values()]:
+        raise DemoFailedError("a service was started anew while it was watched")
+    used = {name: (after[name][1] - before[name][1]) / took * 100 for name in SERVICES}
+    return [
+        Figure("all four services on the demo", sum(used.values()), "% of a core", MOST_OF_A_CORE),
+        *(Figure(f"of it {name}", percent, "% of a core") for name, percent in used.items()),
+        *(Figure(f"{name}: resident memory", after[name][2], "bytes") for name in SERVICES),
+    ]
+
+
+def _wait_until_all_run(demo: subprocess.Popen[bytes], output: Path) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while "Ctrl-C ends everything" not in output.read_text():
+        if demo.poll() is not None or time.monotonic() > deadline:
+            raise DemoFailedError(f"the demo did not start: {output.read_text()[-2000:]}")
+        time.sleep(0.5)
+
+
+def _services(data: Path) -> dict[str, int]:
+    """Return the processes that lead the services."""
+    answer = subprocess.run(
+        [sys.executable, "-m", "demo", "status", "--json", "--data", str(data)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    running = json.loads(answer.stdout)["services"]
+    return {name: running[name] for name in SERVICES}
+
+
+def _usage(services: Mapping[str, int]) -> dict[str, tuple[int, float, float]]:
+    """Return each service's process, processor seconds and resident bytes, descendants with it."""
+    table = dict(_process_table())
+    page = os.sysconf("SC_PAGE_SIZE")
+    found = {}
+    for name, pid in services.items():
+        members = {pid}
+        while more := {p for p, one in table.items() if one.parent in members} - members:
+            members |= more
+        mine = [table[one] for one in members if one in table]
+        found[name] = (
+            pid,
+            sum(one.cpu_seconds for one in mine),
+            float(sum(one.pages for one in mine) * page),
+        )
+    return found
+
+
+def _process_table() -> Iterable[tuple[int, _Process]]:
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:  # it has ended meanwhile
+            continue
+        # proc(5): after the name come state, ppid, ...; utime to cstime are the fields 14 to 17.
+        cpu = sum(int(one) for one in fields[11:15]) / _TICKS
+        yield int(folder.name), _Process(int(fields[1]), cpu, int(fields[21]))

@@ -1,0 +1,95 @@
+"""What an evaluation of the alerting service costs: lake to alerts and written tables."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import process_time
+
+from alerting.current.state import Present
+from alerting.evaluate.evaluation import ClusterEvaluator
+from alerting.notify.notifications import Pace
+from alerting.notify.store import AlertStore
+from alerting.rules.rule_file import load_rules
+from alerting.service import evaluate_once
+from bench.support.figures import Figure
+from bench.support.samples import CLUSTER, INTERVAL_SECONDS, START, Collector, Workload
+from config.settings import LakeSettings
+from lake.storage.current_store import CurrentStore
+from lake.storage.store import Lake
+
+LARGE = 10_000
+_SMALL = 15
+_SMALL_POLL_SECONDS = 5.0
+_SMALL_SHARE = 0.03
+_LARGE_SHARE = 0.25
+_WARM_POLLS = 44
+_IDLE_RATIO = 0.8
+
+
+def measure(groups: int, polls: int, notice: Callable[[str], None]) -> list[Figure]:
+    """Evaluate a small cluster and one of so many groups, poll after poll.
+
+    Consumers follow within five seconds; one group in fifty follows at up to a minute, so that it
+    is judged in full.
+
+    Args:
+        groups: How many groups of 15 partitions; the goal is for ``LARGE``.
+        polls: How many polls are timed, after eleven minutes that are not.
+        notice: Called with a line of progress.
+    """
+    small = _evaluated(Workload(_SMALL, 6, 0.3, delay_seconds=5.0, late_every=5), polls, notice)
+    large = _evaluated(
+        Workload(groups, 15, _IDLE_RATIO, delay_seconds=5.0, late_every=50), polls, notice
+    )
+    name, goal = f"{groups:,} groups of 15 partitions", _LARGE_SHARE * INTERVAL_SECONDS
+    return [
+        Figure(
+            f"{_SMALL} groups of 6 partitions: an evaluation, median",
+            median(small[1:]),
+            "CPU s",
+            _SMALL_SHARE * _SMALL_POLL_SECONDS,
+        ),
+        Figure(f"{name}: the first evaluation", large[0], "CPU s"),
+        Figure(
+            f"{name}: an evaluation, median",
+            median(large[1:]),
+            "CPU s",
+            goal if groups == LARGE else None,
+        ),
+        Figure(f"{name}: the slowest", max(large[1:]), "CPU s"),
+        Figure(
+            "peak memory, with what collects",
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            "MiB",
+        ),
+    ]
+
+
+def _evaluated(workload: Workload, polls: int, notice: Callable[[str], None]) -> list[float]:
+    """Return the processor time of each evaluation, the first one's first."""
+    rules = load_rules(None)
+    with TemporaryDirectory(prefix="headroom-bench-evaluation-") as folder:
+        settings = LakeSettings(uri=str(Path(folder) / "lake"))
+        collector = Collector(Lake(settings), workload)
+        evaluator = ClusterEvaluator(Lake(settings), watched_since=0.0)
+        present = Present(CurrentStore(settings))
+        store = AlertStore(Path(folder) / "alerts.db")
+        taken = []
+        for poll in range(_WARM_POLLS + polls + 1):
+            notice(f"{workload.groups:,} groups: poll {poll + 1} of {_WARM_POLLS + polls + 1}")
+            collector.poll()
+            if poll < _WARM_POLLS:
+                continue
+            now = START + timedelta(seconds=INTERVAL_SECONDS * poll + 3)
+            begun = process_time()
+            found = evaluator.evaluate(CLUSTER, now.timestamp())
+            outcome = evaluate_once(found, rules, store, Pace(), [])
+            present.write(found, outcome.alerts)
+            taken.append(process_time() - begun)
+        store.close()
+    return taken

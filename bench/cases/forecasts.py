@@ -1,0 +1,182 @@
+"""Forecasts against what came, on recorded and on generated series.
+
+At some sixty origins a series is cut, its next 24 hours are forecast from what lies before, and
+compared with what came. The floor is seasonal-naive, the value a season ago, with the quantiles of
+its own past errors as its interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from time import process_time
+
+import numpy as np
+
+from bench.support.figures import Figure
+from simulation.traces import Trace
+from spark_metrics.derived.forecast import HORIZON, LEVELS, LONGEST_HISTORY, forecast
+from spark_metrics.derived.series import DAY, HOUR_SECONDS, WEEK, Floats
+
+_ORIGINS = 60
+_QUANTILES = np.array([0.05, 0.1, 0.5, 0.9, 0.95])
+_SEEDED_WEEKS = 9
+_LEAST_COVERAGE = (0.75, 0.85)
+"""Of intervals that should hold 80 and 90 %: sixty days, and errors that come in runs, leave so
+much to chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How one series was forecast.
+
+    Attributes:
+        mae_ratio: Mean absolute error ÷ that of seasonal-naive; both 0 is 0.
+        pinball_ratio: The same of the mean pinball loss over five quantiles.
+        coverage: Share of what came inside each interval of ``LEVELS``.
+        origins: Forecasts made.
+        season: Hours of the season.
+        seconds: Processor time of a forecast, the median.
+    """
+
+    mae_ratio: float
+    pinball_ratio: float
+    coverage: tuple[float, ...]
+    origins: int
+    season: int
+    seconds: float
+
+
+def hours(trace: Trace) -> Floats:
+    """Return the mean rate of each hour of a recorded series; NaN in its gaps."""
+    hour = (trace.times // HOUR_SECONDS).astype(np.int64)
+    hour -= hour[0]
+    seen = np.bincount(hour)
+    totals = np.bincount(hour, np.maximum(trace.per_second, 0.0))
+    return np.where(seen > 0, totals / np.maximum(seen, 1), np.nan)
+
+
+def generated() -> dict[str, Floats]:
+    """Return series of known kinds, from a fixed seed."""
+    dice = np.random.default_rng(20)
+    number = _SEEDED_WEEKS * WEEK
+    at = np.arange(number)
+    daily = 100 * (1 + 0.5 * np.sin(2 * np.pi * at / DAY)) * np.exp(0.1 * dice.normal(size=number))
+    weekly = daily * np.where(at // DAY % 7 >= 5, 0.4, 1.0)
+    gaps = weekly.copy()
+    for start in dice.integers(0, number, 30):
+        gaps[start : start + dice.integers(1, 12)] = np.nan
+    return {
+        "daily": daily,
+        "weekly": weekly,
+        "weekly with gaps": gaps,
+        "weekly with spikes": weekly * np.where(dice.random(number) < 0.01, 20.0, 1.0),
+        "weekly, growing": weekly * (1 + at / 500),
+        "weekly, a step": weekly * np.where(at > number // 2, 2.5, 1.0),
+        "random walk": np.maximum(0.0, 500 + np.cumsum(10 * dice.normal(size=number))),
+        "noise": np.maximum(0.0, 100 + 10 * dice.normal(size=number)),
+        "few messages": dice.poisson(0.2, number).astype(np.float64),
+        "nightly batch": np.where(at % DAY == 2, 1000 * np.exp(0.2 * dice.normal(size=number)), 0),
+        "constant": np.full(number, 100.0),
+        "zeros": np.zeros(number),
+    }
+
+
+def score(values: Floats, origins: int = _ORIGINS) -> Score | str:
+    """Forecast a series at many origins; return why not where it is too short.
+
+    A series of less than three weeks is judged with the day as its season: with the week's there
+    would be nothing to compare with.
+
+    Args:
+        values: One value an hour; NaN is unknown.
+        origins: How many forecasts to make, about.
+    """
+    season = WEEK if len(values) >= 3 * WEEK else DAY
+    start = 2 * season
+    if len(values) < start + 2 * HORIZON:
+        return f"{len(values)} hours are too few to hold any back"
+    step = max(1, (len(values) - HORIZON - start) // origins)
+    ours: list[Floats] = []
+    floor: list[Floats] = []
+    came: list[Floats] = []
+    seconds: list[float] = []
+    for origin in range(start, len(values) - HORIZON + 1, step):
+        begun = process_time()
+        found = forecast(values[:origin], season=season)
+        seconds.append(process_time() - begun)
+        if not len(found.median):
+            continue
+        low, high = found.low[::-1], found.high
+        ours.append(np.vstack([low, found.median, high]).T)
+        floor.append(_seasonal_naive(values[max(0, origin - LONGEST_HISTORY) : origin], season))
+        came.append(values[origin : origin + HORIZON])
+    if not came:
+        return "no forecast was possible: too much of it is unknown"
+    truth, mine, naive = np.concatenate(came), np.concatenate(ours), np.concatenate(floor)
+    known = np.isfinite(truth) & np.isfinite(naive).all(axis=1)
+    if not known.any():
+        return "nothing that was forecast is known"
+    truth, mine, naive = truth[known], mine[known], naive[known]
+    near = 1e-9 * np.abs(truth)
+    return Score(
+        mae_ratio=_ratio(np.abs(truth - mine[:, 2]).mean(), np.abs(truth - naive[:, 2]).mean()),
+        pinball_ratio=_ratio(_pinball(truth, mine), _pinball(truth, naive)),
+        coverage=tuple(
+            float(((truth >= mine[:, 1 - n] - near) & (truth <= mine[:, 3 + n] + near)).mean())
+            for n in range(len(LEVELS))
+        ),
+        origins=len(came),
+        season=season,
+        seconds=float(np.median(seconds)),
+    )
+
+
+def figures_of(name: str, found: Score) -> Iterator[Figure]:
+    """Return one series' figures."""
+    season = "" if found.season == WEEK else " (season: a day)"
+    yield Figure(f"{name}{season}: MAE ÷ seasonal-naive's", found.mae_ratio, "", most=1.0)
+    yield Figure(f"{name}: pinball loss ÷ seasonal-naive's", found.pinball_ratio, "", most=1.0)
+    for level, share, least in zip(LEVELS, found.coverage, _LEAST_COVERAGE, strict=True):
+        yield Figure(f"{name}: inside the {level:.0%} interval", share, "", least=least)
+
+
+def measure(series: Mapping[str, Floats]) -> Iterator[tuple[str, list[Figure] | str]]:
+    """Yield for each series its figures, or why there are none."""
+    slowest = 0.0
+    for name, values in series.items():
+        found = score(values)
+        if isinstance(found, str):
+            yield name, found
+            continue
+        slowest = max(slowest, found.seconds)
+        yield name, list(figures_of(name, found))
+    yield "cost", [Figure("one forecast, the slowest series' median", 1000 * slowest, "ms CPU")]
+
+
+def _seasonal_naive(past: Floats, season: int) -> Floats:
+    """Return the quantiles that the value a season ago gives: (horizon, quantile)."""
+    ahead = np.arange(len(past), len(past) + HORIZON)
+    said = np.full(HORIZON, np.nan)
+    for back in range(1, len(past) // season + 1):
+        earlier = past[ahead - back * season]
+        said = np.where(np.isfinite(said), said, earlier)
+    errors = past[season:] - past[:-season]
+    errors = errors[np.isfinite(errors)]
+    if not len(errors):
+        return np.full((HORIZON, len(_QUANTILES)), np.nan)
+    ends = np.where(_QUANTILES == 0.5, 0.0, np.quantile(errors, _QUANTILES))
+    found: Floats = np.maximum(0.0, said[:, None] + ends)
+    return found
+
+
+def _pinball(truth: Floats, said: Floats) -> float:
+    """Return the mean pinball loss (Koenker and Bassett, Econometrica 46, 1978)."""
+    apart = truth[:, None] - said
+    return float(np.maximum(_QUANTILES * apart, (_QUANTILES - 1) * apart).mean())
+
+
+def _ratio(ours: float, floor: float) -> float:
+    if floor > 0:
+        return float(ours / floor)
+    return 0.0 if ours <= 1e-9 else float("inf")

@@ -1,0 +1,337 @@
+"""What history costs: from samples to minutes, beside DuckDB; keeping up; bytes; a page's query.
+
+Every machine's speed swings: what is compared is done in turn in one run, on the same rows.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+import numpy as np
+import polars as pl
+from pyspark.sql import SparkSession
+
+from bench.cases.collect import resident_bytes
+from bench.support.figures import Figure
+from bench.support.samples import CLUSTER, INTERVAL_SECONDS, START, Collector, Workload
+from config.settings import ClusterSettings, LakeSettings, Settings, SparkSettings
+from config.storage import RetentionSettings
+from lake.change_encoding.compact import Thinning
+from lake.schemas.model import Table
+from lake.schemas.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUP_PARTITION_HISTORY, TABLES
+from lake.storage.store import Lake, conform
+from lake.storage.table_maintenance import keep_up
+from spark_metrics.gold import GoldTable
+from spark_metrics.minutes import write_minutes
+from spark_metrics.session import spark_session
+from spark_metrics.streaming import HistoryJob
+from spark_metrics.stretch import Stretch, tune
+from spark_metrics.target import written
+
+CORES = 2
+_TURNS = 3
+_HOURS = 24 * 30
+
+_DUCKDB = """
+COPY (
+  WITH gained AS (
+    SELECT *, time_bucket(INTERVAL 1 MINUTE, observed_at) AS window_start,
+      log_end - lag(log_end) OVER series AS arrived,
+      committed - lag(committed) OVER series AS consumed,
+      epoch(observed_at) - epoch(lag(observed_at) OVER series) AS seconds,
+      CASE WHEN lag > 0 THEN ceil(ln(lag) / ln(1.02 / 0.98)) + 1 ELSE 0 END::INT AS bucket
+    FROM read_parquet(?)
+    WINDOW series AS (PARTITION BY cluster, "group", topic, partition ORDER BY observed_at)
+  )
+  SELECT cluster, "group", topic, partition, window_start,
+    min(lag) AS lag_min, avg(lag) AS lag_mean, max(lag) AS lag_max,
+    arg_max(lag, observed_at) AS lag_last, quantile_cont(lag, 0.95) AS lag_p95,
+    histogram(bucket) AS lag_buckets, max(time_lag_seconds) AS time_lag_seconds_max,
+    arg_max(time_lag_seconds, observed_at) AS time_lag_seconds_last,
+    arg_max(committed, observed_at) AS committed_last,
+    arg_max(log_start, observed_at) AS log_start_last,
+    arg_max(log_end, observed_at) AS log_end_last, max(lost_messages) AS lost_messages_max,
+    sum(arrived) FILTER (arrived >= 0) AS arrived, sum(seconds) AS arrived_seconds,
+    sum(consumed) FILTER (consumed >= 0) AS consumed,
+    count(*) FILTER (arrived < 0 OR consumed < 0) AS resets,
+    count(*) AS samples, count(*) - count(lag) AS unknown_samples
+  FROM gained GROUP BY ALL
+) TO '{path}' (FORMAT parquet)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What something took.
+
+    Attributes:
+        seconds: By the clock.
+        processor_seconds: Of all processes together that took part.
+    """
+
+    seconds: float
+    processor_seconds: float
+
+
+def measure(groups: int, polls: int) -> list[Figure]:
+    """Measure everything.
+
+    Args:
+        groups: Consumer groups, with 15 partitions each.
+        polls: Polls of a batch; four are a minute.
+    """
+    with TemporaryDirectory(prefix="headroom-bench-history-") as folder:
+        settings = _settings(Path(folder) / "spark")
+        spark = spark_session(settings.spark)
+        try:
+            figures = batch(spark, Path(folder) / "batch", groups, polls)
+            figures += follow(spark, Path(folder) / "stream", groups, polls // 4)
+            figures += page_query(spark, Path(folder) / "page", groups)
+        finally:
+            spark.stop()
+        figures += idle_bytes(Path(folder) / "idle", groups)
+    return figures
+
+
+def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Figure]:
+    """Compare raw → minute of group partitions: Spark into a Delta table, DuckDB into a file."""
+    settings = _settings(folder)
+    lake = Lake(settings.lake)
+    workload = Workload(groups)
+    for _ in range(polls):
+        for name, rows in workload.poll().items():
+            lake.append(TABLES[name], rows)
+    files = [str(path) for path in Path(lake.uri(GROUP_OFFSETS)).glob("date=*/*.parquet")]
+    end = START + timedelta(seconds=INTERVAL_SECONDS) * polls
+    stretch = Stretch(spark, lake, settings)
+    for table in stretch.bronze:
+        table.position()
+    gold = GoldTable(spark, lake, settings.lake, GROUP_PARTITION_HISTORY)
+    tune(spark, polls * workload.rows)
+
+    def by_spark() -> None:
+        minutes = write_minutes(spark, gold.target, lambda needs: stretch.pieces(needs, START, end))
+        gold.append_minutes(minutes)
+
+    def by_duckdb() -> None:
+        with duckdb.connect(config={"threads": CORES}) as connection:
+            connection.execute(_DUCKDB.format(path=folder / "minutes.parquet"), [files])
+
+    by_spark()  # warm
+    ours, theirs = [], []
+    for _ in range(_TURNS):
+        ours.append(_cost(by_spark, _java(spark)))
+        theirs.append(_cost(by_duckdb))
+    count = float(polls * workload.rows)
+    seconds = statistics.median(cost.seconds for cost in ours)
+    ratio = statistics.median(
+        one.seconds / other.seconds for one, other in zip(ours, theirs, strict=True)
+    )
+    return [
+        Figure(
+            f"raw to minutes, {count / 1e6:.1f} million rows",
+            count / seconds,
+            "rows/s",
+            least=1.2e6,
+        ),
+        Figure("the same against DuckDB, by the clock", ratio, "times", most=2.5),
+        Figure(
+            "the same, processor time",
+            statistics.median(cost.processor_seconds for cost in ours),
+            "s",
+        ),
+        Figure(
+            "DuckDB, processor time",
+            statistics.median(cost.processor_seconds for cost in theirs),
+            "s",
+        ),
+    ]
+
+
+def follow(spark: SparkSession, folder: Path, groups: int, minutes: int) -> list[Figure]:
+    """Let the job follow a cluster minute by minute; 80 % of its partitions are idle."""
+    settings = _settings(folder)
+    lake = Lake(settings.lake)
+    collector = Collector(lake, Workload(groups, idle_ratio=0.8))
+    job = HistoryJob(spark, lake, settings)
+    costs: list[Cost] = []
+    for minute in range(minutes + 2):
+        for _ in range(4):
+            collector.poll()
+        # Hours and days are due every five minutes; here as often, in the last of them.
+        is_last = minute % 5 == 4
+        cost = _cost(partial(_round, job, everything=is_last), _java(spark))
+        if minute >= 2:
+            costs.append(cost)
+    share = sum(cost.processor_seconds for cost in costs) / (60.0 * CORES * len(costs))
+    return [
+        Figure("keeping up, share of two cores", share, "of 1", most=0.35),
+        Figure(
+            "keeping up, slowest round: delay after a minute's end",
+            max(cost.seconds for cost in costs),
+            "s",
+            most=60.0,
+        ),
+    ]
+
+
+def _round(job: HistoryJob, *, everything: bool) -> None:
+    job.step(everything=everything)
+
+
+def idle_bytes(folder: Path, groups: int) -> list[Figure]:
+    """Write an hour of a cluster with 80 % idle partitions: whole, and without what repeats.
+
+    Beside it the hour of a cluster in which none is idle.
+    """
+    lakes = {name: Lake(LakeSettings(uri=str(folder / name))) for name in ("whole", "thin", "busy")}
+    idle, busy = Workload(groups, idle_ratio=0.8), Workload(groups)
+    of_idle, of_busy = Thinning(GROUP_OFFSETS), Thinning(GROUP_OFFSETS)
+    memory = []
+    for _ in range(240):
+        rows = idle.poll()[GROUP_OFFSETS.name]
+        lakes["whole"].append(GROUP_OFFSETS, rows)
+        lakes["thin"].append(GROUP_OFFSETS, of_idle.thinned(CLUSTER, rows))
+        rows = busy.poll()[GROUP_OFFSETS.name]
+        lakes["busy"].append(GROUP_OFFSETS, of_busy.thinned(CLUSTER, rows))
+        memory.append(resident_bytes())
+    sizes = {name: _bytes(lake) for name, lake in lakes.items()}
+    for lake in lakes.values():
+        keep_up(GROUP_OFFSETS, lake.uri(GROUP_OFFSETS), None, RetentionSettings(raw_days=None))
+    samples = 240.0 * idle.rows
+    hour = "an hour with 80 % idle partitions"
+    return [
+        Figure(
+            f"{hour}, bytes written", sizes["thin"] / sizes["busy"], "of one with none", most=0.25
+        ),
+        Figure(
+            "the same, against a row of each partition at each poll",
+            sizes["thin"] / sizes["whole"],
+            "of whole",
+        ),
+        Figure(
+            "the same, memory growth after the tenth poll", (memory[-1] - memory[9]) / 2**20, "MiB"
+        ),
+        Figure(
+            "bytes a raw sample after compaction",
+            _bytes(lakes["thin"]) / samples,
+            "bytes",
+            most=6.0,
+        ),
+        Figure("the same where none is idle", _bytes(lakes["busy"]) / samples, "bytes"),
+    ]
+
+
+def page_query(spark: SparkSession, folder: Path, groups: int) -> list[Figure]:
+    """Read thirty days of hours of one group, from a table as the job leaves it."""
+    settings = _settings(folder)
+    lake = Lake(settings.lake)
+    table = GoldTable(spark, lake, settings.lake, GROUP_HISTORY)
+    folder.mkdir()
+    names = pl.DataFrame({"group": [f"team-{n // 50}.service-{n}" for n in range(groups)]})
+    dice = np.random.default_rng(7)
+    for day in range(_HOURS // 24):
+        start = START.replace(hour=0) + timedelta(days=day)
+        starts = pl.datetime_range(
+            start, start + timedelta(hours=23), "1h", time_unit="us", eager=True
+        ).alias("window_start")
+        rows = names.join(starts.to_frame(), how="cross").sort("group", "window_start")
+        lag = pl.Series("lag_max", dice.integers(0, 100_000, rows.height))
+        rows = rows.with_columns(
+            lag,
+            (lag / 2).alias("lag_mean"),
+            (lag / 60.0).alias("arrival_per_second"),
+            pl.lit(CLUSTER).alias("cluster"),
+            pl.lit(3600, pl.Int32).alias("grain_seconds"),
+            pl.lit(0, pl.Int32).alias("part"),
+        )
+        path = folder / f"{day}.parquet"
+        conform(GROUP_HISTORY, rows).write_parquet(path)
+        table.append_minutes(
+            written(spark, table.target, [path], lambda one: [pl.read_parquet(one)])
+        )
+    times = []
+    for number in range(9):
+        begun = time.perf_counter()
+        found = lake.read(
+            GROUP_HISTORY,
+            pl.col("grain_seconds") == 3600,
+            pl.col("group") == names["group"][number * groups // 9],
+            since=START.replace(hour=0),
+            cluster=CLUSTER,
+        )
+        times.append(time.perf_counter() - begun)
+        if found.height != _HOURS:
+            raise RuntimeError(f"{found.height} hours instead of {_HOURS}")
+    return [
+        Figure(
+            f"30 days of one group of {groups:,}, median",
+            statistics.median(times) * 1000,
+            "ms",
+            most=300.0,
+        )
+    ]
+
+
+def _bytes(lake: Lake, table: Table = GROUP_OFFSETS) -> int:
+    found = lake.statistics(table)
+    return 0 if found is None else found.size_bytes
+
+
+def _settings(folder: Path) -> Settings:
+    return Settings(
+        clusters=[ClusterSettings(name=CLUSTER, bootstrap_servers="localhost:9092")],
+        lake=LakeSettings(uri=str(folder)),
+        spark=SparkSettings(master=f"local[{CORES}]", driver_memory="2g", late_after_seconds=1e9),
+    )
+
+
+def _java(spark: SparkSession) -> int:
+    """Return the process id of Spark's JVM."""
+    jvm = spark.sparkContext._jvm  # noqa: SLF001 (PySpark has no other way)
+    return int(jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
+
+
+def _cost(work: Callable[[], None], java: int | None = None) -> Cost:
+    before, begun = _processor_seconds(java), time.perf_counter()
+    work()
+    return Cost(time.perf_counter() - begun, _processor_seconds(java) - before)
+
+
+def _processor_seconds(java: int | None) -> float:
+    """Return the time of this process, and of the JVM with its Python workers."""
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    total = own.ru_utime + own.ru_stime
+    if java is None:
+        return total
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text(encoding="ascii").rsplit(")", 1)[1].split()
+        except (FileNotFoundError, ProcessLookupError):  # it ended
+            continue
+        if int(stat.parent.name) == java or _descends(int(fields[1]), java):
+            ticks += sum(int(value) for value in fields[11:15])
+    return total + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _descends(process: int, ancestor: int) -> bool:
+    while process > 1:
+        if process == ancestor:
+            return True
+        try:
+            fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
+        except FileNotFoundError:
+            return False
+        process = int(fields.rsplit(")", 1)[1].split()[1])
+    return False

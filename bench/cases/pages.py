@@ -1,0 +1,192 @@
+"""How long the dashboard's server works for a page on a large cluster, and what it holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import polars as pl
+from deltalake import write_deltalake
+
+from alerting.current.state import EvaluationInMemory
+from alerting.rules.rule_file import RuleSet
+from bench.cases.advice import fill
+from bench.support.figures import Figure
+from bench.support.samples import CLUSTER
+from config.load import CONFIG_VARIABLE, load
+from config.scaling import ScalingSettings
+from lake.schemas.model import Table
+from lake.schemas.tables import CLUSTER_HISTORY, GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
+from lake.storage.current_store import CurrentStore
+from lake.storage.store import Lake, conform
+from scaling.advice.advice_table import recommendation_frame, recommendation_rows
+from scaling.evaluate import evaluate
+
+GROUPS = 10_000
+MOST_SECONDS = 1.0
+MOST_BYTES = 1_000_000_000
+_PAGES = (
+    "overview",
+    "groups",
+    "group",
+    "topics",
+    "topic",
+    "brokers",
+    "dead_letters",
+    "scaling",
+    "alerts",
+    "health",
+)
+_PARAMETERS = {"group": "team-0.service-7", "topic": "events.domain-7.v1"}
+_RUNS = 5
+_MINUTES = 60
+
+
+def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
+    """Draw each page on a lake with ten minutes of samples, an hour of history, and advice.
+
+    Every drawing after the first one begins with expired answers, as a refresh does.
+
+    Args:
+        groups: How many groups of 15 partitions.
+        notice: Called with a line of progress.
+
+    Returns:
+        The figures; there are goals for ``GROUPS`` groups.
+    """
+    with TemporaryDirectory(prefix="headroom-bench-pages-") as folder:
+        path = Path(folder) / "headroom.yaml"
+        path.write_text(
+            f"clusters:\n  - name: {CLUSTER}\n    bootstrap_servers: 127.0.0.1:1\n"
+            "    poll_interval_seconds: 15\nlake:\n  uri: lake\n"
+        )
+        settings = load(path)
+        lake = Lake(settings.lake)
+        notice("writing ten minutes of polls and an hour of history")
+        now = fill(lake, groups)
+        _write_history(lake, groups, now)
+        notice("evaluating")
+        evaluation = EvaluationInMemory(lake, RuleSet().rules, watched_since=0.0)
+        rows = evaluation.evaluate(CLUSTER, now.timestamp())
+        CurrentStore(settings.lake).replace_all(CLUSTER, rows)
+        notice("advising")
+        _write_advice(lake, now)
+        notice("drawing pages")
+        answer = subprocess.run(  # a process of its own: its memory is that of the dashboard
+            [sys.executable, "-m", "bench.cases.pages", str(now.timestamp())],
+            env={**os.environ, CONFIG_VARIABLE: str(path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    found = json.loads(answer.stdout.splitlines()[-1])
+    goal = MOST_SECONDS if groups == GROUPS else None
+    name = f"{groups:,} groups"
+    return [
+        *(
+            Figure(f"{name}: {page}, refreshed, median", median(seconds[1:]), "s", most=goal)
+            for page, seconds in found["pages"].items()
+        ),
+        *(
+            Figure(f"{name}: {page}, the first time", seconds[0], "s")
+            for page, seconds in found["pages"].items()
+        ),
+        Figure(
+            f"{name}: memory of the process after all pages",
+            found["resident_bytes"],
+            "bytes",
+            most=MOST_BYTES if groups == GROUPS else None,
+        ),
+    ]
+
+
+def _write_history(lake: Lake, groups: int, now: datetime) -> None:
+    """Write an hour of minutes of groups, topics and the cluster."""
+    random = np.random.default_rng(3)
+    end = now.replace(second=0, microsecond=0)
+    minutes = pl.DataFrame({"window_start": [end - timedelta(minutes=n) for n in range(_MINUTES)]})
+    of_groups = pl.DataFrame({"group": [f"team-{n // 50}.service-{n}" for n in range(groups)]})
+    of_topics = pl.DataFrame({"topic": [f"events.domain-{n}.v1" for n in range(groups)]})
+    series: tuple[tuple[Table, pl.DataFrame], ...] = (
+        (GROUP_HISTORY, of_groups.join(minutes, how="cross")),
+        (TOPIC_HISTORY, of_topics.join(minutes, how="cross")),
+        (CLUSTER_HISTORY, minutes),
+    )
+    for table, keys in series:
+        values = {
+            name: random.integers(0, 10_000, keys.height)
+            for name in ("lag_max", "time_lag_seconds_max", "arrival_per_second", "arrived")
+            if name in table.polars_schema
+        }
+        rows = keys.with_columns(
+            pl.lit(CLUSTER).alias("cluster"),
+            pl.lit(60, pl.Int32).alias("grain_seconds"),
+            pl.col("window_start").dt.hour().cast(pl.Int32).alias("part"),
+            *(pl.Series(name, column) for name, column in values.items()),
+        )
+        typed = rows.with_columns(pl.col(name).cast(table.polars_schema[name]) for name in values)
+        write_deltalake(
+            lake.uri(table),
+            conform(table, typed).to_arrow(),
+            mode="append",
+            partition_by=["date", "grain_seconds", "part"],
+        )
+
+
+def _write_advice(lake: Lake, now: datetime) -> None:
+    """Write what the history service advises on every group and topic."""
+    advice = evaluate(lake, CLUSTER, now, ScalingSettings())
+    rows = recommendation_frame(recommendation_rows(advice, at=now))
+    write_deltalake(
+        lake.uri(RECOMMENDATIONS),
+        conform(RECOMMENDATIONS, rows).to_arrow(),
+        mode="append",
+        partition_by=["date"],
+    )
+
+
+def draw_all(now: datetime) -> dict[str, list[float]]:
+    """Draw each page some times in this process; return the seconds that each drawing took."""
+    import streamlit as st
+    from streamlit.testing.v1 import AppTest
+
+    import app.data.context
+
+    app.data.context.utc_now = lambda: now
+    script = str(Path(app.data.context.__file__).parents[1] / "main.py")
+    found: dict[str, list[float]] = {}
+    for page in _PAGES:
+        test = AppTest.from_file(script, default_timeout=600)
+        if page != "overview":
+            test.switch_page(f"views/{page}/page.py")
+        if page in _PARAMETERS:
+            test.query_params[page] = _PARAMETERS[page]
+        seconds = []
+        for _ in range(1 + _RUNS):
+            st.cache_data.clear()
+            began = time.perf_counter()
+            test.run()
+            seconds.append(time.perf_counter() - began)
+            if test.exception:
+                raise RuntimeError(f"{page}: {test.exception[0].value}")
+        found[page] = seconds
+    return found
+
+
+def _resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    drawn = draw_all(datetime.fromtimestamp(float(sys.argv[1]), UTC))
+    print(json.dumps({"pages": drawn, "resident_bytes": _resident_bytes()}))

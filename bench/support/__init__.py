@@ -1,0 +1,1 @@
+"""What benchmarks share: figures, generated samples, brokers, a Spark cluster."""

@@ -1,0 +1,168 @@
+"""Generated bronze samples of a large cluster, the same for the same seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import numpy as np
+import polars as pl
+
+from lake.change_encoding.compact import Thinning
+from lake.schemas.tables import TABLES
+from lake.storage.store import Lake
+
+CLUSTER = "bench"
+START = datetime(2026, 1, 5, 10, 0, 0, tzinfo=UTC)
+INTERVAL_SECONDS = 15.0
+
+
+@dataclass
+class Workload:
+    """Consumer groups that each read a topic of their own.
+
+    A partition has a rate of its own, between nearly none and some hundred messages a second;
+    consumers follow at a distance that wanders. Idle partitions get no message at all.
+
+    Attributes:
+        groups: How many groups.
+        partitions: Partitions a group.
+        idle_ratio: Share of the partitions that are idle, in [0, 1].
+        seed: Seed of everything drawn.
+        start: The first poll.
+        delay_seconds: The most that consumers follow behind.
+        late_every: Every so many groups follow at up to four polls; 0: none does.
+    """
+
+    groups: int
+    partitions: int = 15
+    idle_ratio: float = 0.0
+    seed: int = 1
+    start: datetime = START
+    delay_seconds: float = 4 * INTERVAL_SECONDS
+    late_every: int = 0
+    _polls: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        """Draw rates and first offsets."""
+        rows = self.groups * self.partitions
+        self._random = np.random.default_rng(self.seed)
+        rates = np.exp(self._random.uniform(np.log(0.5), np.log(300), rows))
+        self._active = self._random.random(rows) >= self.idle_ratio
+        self._rates = np.where(self._active, rates, 0.0)
+        self._end = self._random.integers(0, 50_000_000, rows)
+        self._start = (self._end * self._random.uniform(0, 0.9, rows)).astype(np.int64)
+        self._committed = self._end.copy()
+        number = np.repeat(np.arange(self.groups), self.partitions)
+        partition = np.tile(np.arange(self.partitions, dtype=np.int32), self.groups)
+        self._delays = np.full(rows, self.delay_seconds)
+        if self.late_every:
+            self._delays[number % self.late_every == 0] = 4 * INTERVAL_SECONDS
+        names = pl.DataFrame({"number": number, "partition": partition}).select(
+            pl.format("team-{}.service-{}", pl.col("number") // 50, "number").alias("group"),
+            pl.format("events.domain-{}.v1", "number").alias("topic"),
+            "partition",
+            pl.Series("member_id", self._members(number, partition)),
+            pl.format("consumer-{}", "number").alias("client_id"),
+            pl.format("/10.0.{}.{}", pl.col("number") // 250, pl.col("number") % 250).alias("host"),
+        )
+        self._offsets = names
+        self._partitions = names.select("topic", "partition").with_columns(
+            pl.lit([1, 2, 3], pl.List(pl.Int32)).alias("replicas"),
+            pl.lit([1, 2, 3], pl.List(pl.Int32)).alias("in_sync_replicas"),
+            pl.lit(1, pl.Int32).alias("leader"),
+            pl.lit(1, pl.Int32).alias("preferred_leader"),
+            pl.lit(2, pl.Int32).alias("min_in_sync_replicas"),
+        )
+        self._groups = pl.DataFrame({"group": names["group"].unique(maintain_order=True)})
+
+    def _members(self, groups: np.ndarray, partitions: np.ndarray) -> list[str]:
+        """Return the member of each partition: Kafka's ids end in a random UUID."""
+        holders = list(zip(groups.tolist(), (partitions // 3).tolist(), strict=True))
+        ids = {holder: UUID(bytes=self._random.bytes(16)) for holder in dict.fromkeys(holders)}
+        return [f"consumer-{holder[0]}-{ids[holder]}" for holder in holders]
+
+    @property
+    def rows(self) -> int:
+        """Rows of ``group_offsets`` of a poll."""
+        return self._offsets.height
+
+    def poll(self) -> dict[str, pl.DataFrame]:
+        """Let a cadence pass and return what a poll then sees, by table.
+
+        Returns:
+            group_offsets, partitions, groups and collections, with the columns of a sample.
+        """
+        at = self.start + timedelta(seconds=INTERVAL_SECONDS) * self._polls
+        self._polls += 1
+        self._end = self._end + self._random.poisson(self._rates * INTERVAL_SECONDS)
+        behind = np.where(self._random.random(self.rows) < 0.3, 0, self._random.random(self.rows))
+        wanted = self._end - (behind * self._rates * self._delays).astype(np.int64)
+        self._committed = np.maximum(self._committed, wanted)
+        lag = self._end - self._committed
+        late = lag / np.maximum(self._rates, 1e-9)
+        stamp = (
+            pl.lit(CLUSTER).alias("cluster"),
+            pl.lit(at).cast(pl.Datetime("us", "UTC")).alias("observed_at"),
+            pl.lit(f"{self.seed:08x}{self._polls:024x}").alias("poll_id"),
+        )
+        offsets = self._offsets.with_columns(
+            pl.Series("committed", self._committed),
+            pl.Series("log_start", self._start),
+            pl.Series("log_end", self._end),
+            pl.Series("lag", lag),
+            pl.lit(0, pl.Int64).alias("lost_messages"),
+            pl.Series("time_lag_seconds", np.where(lag == 0, 0.0, late).round(3)),
+            pl.when(pl.Series(lag) > 0).then(pl.lit("timeline")).alias("time_lag_source"),
+            pl.Series("last_stable", self._end),
+            pl.lit(True).alias("is_subscribed"),
+        )
+        partitions = self._partitions.with_columns(
+            pl.Series("log_start", self._start),
+            pl.Series("log_end", self._end),
+            pl.Series("last_stable", self._end),
+            pl.Series("size_bytes", (self._end - self._start) * 700),
+        )
+        groups = self._groups.with_columns(
+            pl.lit("stable").alias("state"),
+            pl.lit("classic").alias("type"),
+            pl.lit("cooperative-sticky").alias("protocol"),
+            pl.lit(5, pl.Int32).alias("members"),
+            pl.lit("plain").alias("kind"),
+        )
+        counts = {"group_offsets": self.rows, "partitions": self.rows, "groups": groups.height}
+        collections = pl.DataFrame(
+            {"section": list(counts), "rows": list(counts.values())}
+        ).with_columns(
+            pl.lit("kafka").alias("source"),
+            pl.lit("ok").alias("status"),
+            pl.lit(INTERVAL_SECONDS).alias("interval_seconds"),
+        )
+        frames = {
+            "group_offsets": offsets,
+            "partitions": partitions,
+            "groups": groups,
+            "collections": collections,
+        }
+        return {name: frame.with_columns(*stamp) for name, frame in frames.items()}
+
+
+class Collector:
+    """Polls a workload and appends what it sees, without what repeats, as collectors do."""
+
+    def __init__(self, lake: Lake, workload: Workload) -> None:
+        self._lake = lake
+        self._workload = workload
+        self._thinnings = {
+            table.name: Thinning(table) for table in TABLES.values() if table.carried
+        }
+
+    def poll(self) -> dict[str, pl.DataFrame]:
+        """Let a cadence pass; return what the poll saw, whole, by table."""
+        polled = self._workload.poll()
+        for name, rows in polled.items():
+            thinning = self._thinnings.get(name)
+            kept = rows if thinning is None else thinning.thinned(CLUSTER, rows)
+            self._lake.append(TABLES[name], kept)
+        return polled

@@ -1,0 +1,1 @@
+"""Reads of topics, partitions and brokers, and what changed in them."""

@@ -1,0 +1,287 @@
+"""Reads about the brokers themselves: disks, the metadata quorum, reassignments in progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+from kafka.protocol.admin import (
+    DescribeLogDirsRequest,
+    DescribeQuorumRequest,
+    ListPartitionReassignmentsRequest,
+)
+
+from collectors.errors import CollectorError, ProtocolError
+from collectors.kafka.protocol.broker_requests import Deadline, Wire
+from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
+
+_CONTROLLER_SECONDS = 1.0
+"""Patience with what a broker passes on to the controller: where there is none, it waits."""
+
+_CLUSTER_DENIED = 31
+_STORAGE_ERROR = 56
+OFFLINE = "offline: the broker gave it up after a failure; check the disk and restart the broker"
+
+SIZES_SCHEMA = pl.Schema(
+    {
+        "broker_id": pl.Int32(),
+        "topic": pl.String(),
+        "partition": pl.Int32(),
+        "size_bytes": pl.Int64(),
+    }
+)
+REASSIGNMENTS_SCHEMA = pl.Schema(
+    {
+        "topic": pl.String(),
+        "partition": pl.Int32(),
+        "adding_replicas": pl.List(pl.Int32()),
+        "removing_replicas": pl.List(pl.Int32()),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirectory:
+    """One of a broker's log directories.
+
+    Attributes:
+        path: Where it is on the broker.
+        log_bytes: Size of its logs; None where it cannot be read.
+        replicas: How many replicas it holds; None where it cannot be read.
+        total_bytes: Size of the volume; None before Kafka 3.3.
+        free_bytes: Free space on it; None before Kafka 3.3.
+        is_cordoned: Whether it takes no new replicas; None before Kafka 4.3.
+        error: Why it cannot be read: it is offline; None where it can.
+    """
+
+    path: str
+    log_bytes: int | None
+    replicas: int | None
+    total_bytes: int | None
+    free_bytes: int | None
+    is_cordoned: bool | None
+    error: str | None = None
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether the broker gave it up after a failure of the disk."""
+        return self.error == OFFLINE
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirectories:
+    """What a broker says about its disks.
+
+    Attributes:
+        directories: Its log directories.
+    """
+
+    directories: Sequence[LogDirectory]
+
+    @property
+    def log_bytes(self) -> int | None:
+        """Size of all logs; None where a directory cannot be read."""
+        return _sum_known(directory.log_bytes for directory in self.directories)
+
+    @property
+    def total_bytes(self) -> int | None:
+        """Size of the volumes; None where one is unknown."""
+        return _sum_known(directory.total_bytes for directory in self.directories)
+
+    @property
+    def free_bytes(self) -> int | None:
+        """Free space on the volumes; None where one is unknown."""
+        return _sum_known(directory.free_bytes for directory in self.directories)
+
+    @property
+    def problems(self) -> list[str]:
+        """What to say about directories that cannot be read."""
+        return [
+            f"log directory {directory.path}: {directory.error}"
+            for directory in self.directories
+            if directory.error is not None
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumNode:
+    """A replica of the cluster's metadata.
+
+    Attributes:
+        node_id: The controller or broker.
+        role: ``leader``, ``voter`` or ``observer``.
+        log_end: The end of its copy of the metadata log; None where the leader does not know.
+        lag: Records behind the leader; None where unknown.
+        last_fetch_at: When it last fetched from the leader; None for the leader itself, where
+            unknown, and before Kafka 3.3.
+        last_caught_up_at: When it last had everything that the leader had; None where unknown.
+    """
+
+    node_id: int
+    role: str
+    log_end: int | None
+    lag: int | None
+    last_fetch_at: datetime | None
+    last_caught_up_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    """The KRaft quorum.
+
+    Attributes:
+        leader: Node id of the active controller; None while there is none.
+        nodes: Voters, then observers.
+    """
+
+    leader: int | None
+    nodes: Sequence[QuorumNode]
+
+
+def read_quorum(wire: Wire, deadline: Deadline) -> Quorum:
+    """Ask for the state of the metadata quorum; a broker passes the question on to its leader.
+
+    Raises:
+        UnsupportedError: The cluster has no quorum: it works with ZooKeeper.
+        CollectorError: Nobody answered, or it is not permitted.
+    """
+    answer = wire.any(_describe_quorum, deadline, _CONTROLLER_SECONDS)
+    if answer.error_code:
+        raise _refusal(answer.error_code)
+    if not answer.topics or not answer.topics[0].partitions:
+        raise ProtocolError("the brokers do not tell of a metadata quorum")
+    (partition,) = answer.topics[0].partitions
+    if partition.error_code:
+        raise _refusal(partition.error_code)
+    leader = None if partition.leader_id < 0 else int(partition.leader_id)
+    voters = partition.current_voters
+    end = next((voter.log_end_offset for voter in voters if voter.replica_id == leader), -1)
+    nodes = [
+        _quorum_node(voter, "leader" if voter.replica_id == leader else "voter", end)
+        for voter in voters
+    ]
+    nodes += [_quorum_node(observer, "observer", end) for observer in partition.observers]
+    return Quorum(leader, nodes)
+
+
+def read_reassignments(wire: Wire, deadline: Deadline) -> pl.DataFrame:
+    """Ask for the partitions that are being moved; a broker passes the question on.
+
+    Returns:
+        One row a partition that is being moved (``REASSIGNMENTS_SCHEMA``).
+
+    Raises:
+        CollectorError: Nobody answered, or it is not permitted.
+    """
+    milliseconds = int(_CONTROLLER_SECONDS * 1000)
+    answer = wire.any(
+        lambda: ListPartitionReassignmentsRequest(timeout_ms=milliseconds, topics=None),
+        deadline,
+        _CONTROLLER_SECONDS,
+    )
+    if answer.error_code:
+        raise _refusal(answer.error_code)
+    return pl.DataFrame(
+        [
+            (topic.name, part.partition_index, part.adding_replicas, part.removing_replicas)
+            for topic in answer.topics
+            for part in topic.partitions
+        ],
+        schema=REASSIGNMENTS_SCHEMA,
+        orient="row",
+    )
+
+
+def read_log_directories(
+    wire: Wire, brokers: Iterable[int], deadline: Deadline
+) -> tuple[dict[int, LogDirectories | str], pl.DataFrame]:
+    """Read the size of each replica and the space on the brokers' disks.
+
+    Returns:
+        Broker: its disks, or why they are unknown; and one row a replica (``SIZES_SCHEMA``).
+    """
+    requests = {broker: [DescribeLogDirsRequest(topics=None)] for broker in brokers}
+    directories: dict[int, LogDirectories | str] = {}
+    columns: dict[str, list[Any]] = {name: [] for name in SIZES_SCHEMA}
+    for broker, answers in wire.each(requests, deadline).items():
+        if isinstance(answers, CollectorError):
+            directories[broker] = str(answers)
+            continue
+        (answer,) = answers
+        # Before version 3 a broker that does not permit it answers with nothing at all.
+        if answer.error_code or not answer.results:
+            directories[broker] = str(_refusal(answer.error_code or _CLUSTER_DENIED))
+            continue
+        directories[broker] = LogDirectories(
+            [_log_directory(broker, result, answer.version, columns) for result in answer.results]
+        )
+    return directories, pl.DataFrame(columns, schema=SIZES_SCHEMA)
+
+
+def _describe_quorum() -> Any:
+    topic = DescribeQuorumRequest.TopicData
+    partition = topic.PartitionData(partition_index=0)
+    return DescribeQuorumRequest(
+        topics=[topic(topic_name="__cluster_metadata", partitions=[partition])]
+    )
+
+
+def _quorum_node(replica: Any, role: str, leader_end: int) -> QuorumNode:
+    end = replica.log_end_offset
+    known = end >= 0 and leader_end >= 0
+    return QuorumNode(
+        int(replica.replica_id),
+        role,
+        end if end >= 0 else None,
+        max(0, leader_end - end) if known else None,
+        _time(getattr(replica, "last_fetch_timestamp", None)),
+        _time(getattr(replica, "last_caught_up_timestamp", None)),
+    )
+
+
+def _time(milliseconds: int | None) -> datetime | None:
+    if milliseconds is None or milliseconds < 0:
+        return None
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def _log_directory(
+    broker: int, result: Any, version: int, columns: dict[str, list[Any]]
+) -> LogDirectory:
+    """Understand one directory, and add its replicas to the columns."""
+    sizes = count = 0
+    for topic in result.topics or ():
+        for partition in topic.partitions:
+            sizes += partition.partition_size
+            count += 1
+            if partition.is_future_key:  # a copy that moves to another directory
+                continue
+            columns["broker_id"].append(broker)
+            columns["topic"].append(topic.name)
+            columns["partition"].append(partition.partition_index)
+            columns["size_bytes"].append(partition.partition_size)
+    code = result.error_code
+    total, free = (getattr(result, name, None) for name in ("total_bytes", "usable_bytes"))
+    return LogDirectory(
+        result.log_dir,
+        None if code else sizes,
+        None if code else count,
+        None if total is None or total < 0 else total,
+        None if free is None or free < 0 else free,
+        bool(result.is_cordoned) if version >= 5 else None,
+        None if not code else OFFLINE if code == _STORAGE_ERROR else reason(code),
+    )
+
+
+def _refusal(code: int) -> CollectorError:
+    return CollectorError(reason(_CLUSTER_DENIED if code in NOT_PERMITTED else code))
+
+
+def _sum_known(values: Iterable[int | None]) -> int | None:
+    known = list(values)
+    if not known or any(value is None for value in known):
+        return None
+    return sum(value for value in known if value is not None)

@@ -1,0 +1,362 @@
+"""Follows ``__consumer_offsets`` in a thread of its own, and says at any time what it tells.
+
+A poll hands over where the partitions are and takes the last commits; it never waits for the
+follower. The follower has its own connections. It joins no group and asks for no topic by name
+before a poll has seen that the topic exists, so that it cannot create it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from collectors.errors import CollectorError
+from collectors.kafka.cluster.metadata import Metadata, read_offsets
+from collectors.kafka.commit_log.partition import COMMITS_SCHEMA, PartitionCommits
+from collectors.kafka.commit_log.records import FAMILIES
+from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
+from collectors.kafka.protocol.error_codes import reason
+from collectors.kafka.protocol.fetch_requests import READ_UNCOMMITTED, Position, fetch_request
+from collectors.kafka.protocol.record_batches import CorruptBatchError
+
+log = logging.getLogger(__name__)
+
+TOPIC = "__consumer_offsets"
+NEEDS = f"not permitted: needs READ on the topic {TOPIC}"
+"""The right without which commits are estimated."""
+
+FRESH_SECONDS = 60.0
+"""A partition that was not read to its end for so long tells nothing."""
+
+FETCH_BYTES = 2**20
+_PAUSE_SECONDS = 1.0  # between two looks at a log that has been read to its end
+_DUTY = 0.5  # share of a core while there is more to read
+_FIRST_RETRY_SECONDS = 1.0
+_LAST_RETRY_SECONDS = 30.0
+_DENIED_RETRY_SECONDS = 180.0
+_CLOSE_SECONDS = 1.0
+_LOST_SECONDS = 3600.0  # how long a part of the log that is lost is reported
+
+_OFFSET_OUT_OF_RANGE = 1
+_TOPIC_AUTHORIZATION_FAILED = 29
+
+
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """How far the follower is.
+
+    Attributes:
+        partitions: How many the topic has; 0 before a poll has seen it.
+        told: How many were read to their end lately, so that they tell the last commits.
+        behind: Records between what was read and the high watermarks, as far as is known.
+        denied: Whether READ is missing.
+        problems: Why partitions are not told, one line each.
+        lost: What could not be understood within the last hour, one line each.
+        records: Records read so far, by what writes them (``records.FAMILIES``).
+    """
+
+    partitions: int = 0
+    told: int = 0
+    behind: int = 0
+    denied: bool = False
+    problems: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    records: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def caught_up(self) -> bool:
+        """Whether every partition tells its last commits."""
+        return 0 < self.partitions == self.told
+
+
+@dataclass(slots=True)
+class _Followed:
+    """One partition and how its reading goes."""
+
+    index: int
+    commits: PartitionCommits
+    high_watermark: int | None = None
+    failures: int = 0
+    retry_at: float = 0.0
+    problem: str | None = None
+    lost: tuple[float, str] | None = None  # until when to report it; a batch stepped over
+
+    @property
+    def behind(self) -> int:
+        if self.high_watermark is None or self.commits.position is None:
+            return 0
+        return max(0, self.high_watermark - self.commits.position)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where the topic's partitions are: partition to its leader, None where there is none."""
+
+    brokers: Sequence[Broker] = ()
+    topic_id: str | None = None
+    leaders: Mapping[int, int | None] = field(default_factory=dict)
+
+
+class CommitLog:
+    """The last commit of every group partition of a cluster, from the coordinators' log.
+
+    ``meet``, ``latest``, ``state`` and ``close`` are for one thread, the one that polls; the
+    reading is done by another one, which ends with ``close`` or with the process.
+    """
+
+    def __init__(
+        self,
+        cluster: str,
+        connect: Callable[[], Wire],
+        request_seconds: float,
+        *,
+        duty: float = _DUTY,
+        pause_seconds: float = _PAUSE_SECONDS,
+    ) -> None:
+        """Prepare; nothing runs before the first ``meet``.
+
+        Args:
+            cluster: The cluster's name, for the log.
+            connect: Makes the follower's own connections.
+            request_seconds: The longest wait for one request.
+            duty: Share of a core that is used while there is more to read, 1 at most.
+            pause_seconds: Time between two looks at a log that has been read to its end.
+        """
+        self._cluster = cluster
+        self._connect = connect
+        self._request_seconds = request_seconds
+        self._duty = duty
+        self._pause_seconds = pause_seconds
+        self._told: deque[_Layout] = deque(maxlen=1)  # by a poll, not taken over yet
+        self._layout = _Layout()
+        self._followed: dict[int, _Followed] = {}
+        self._denied_until: float | None = None
+        self._fault: str | None = None
+        self._turn = 0
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def meet(self, metadata: Metadata) -> None:
+        """Take over where the topic's partitions are now; start to follow when there are any."""
+        rows = metadata.partitions.filter(pl.col("topic") == TOPIC)
+        if rows.is_empty():  # not created yet, or not visible just now
+            return
+        leaders = dict(rows.select("partition", "leader").iter_rows())
+        self._told.append(_Layout(metadata.brokers, rows["topic_id"][0], leaders))
+        if self._thread is None and not self._stop.is_set():
+            self._thread = threading.Thread(
+                target=self._follow, name=f"commits-{self._cluster}", daemon=True
+            )
+            self._thread.start()
+
+    def latest(self) -> pl.DataFrame:
+        """Return the last commit of each key (``partition.COMMITS_SCHEMA``).
+
+        Only partitions that were read to their end within ``FRESH_SECONDS`` are told.
+        """
+        now = time.monotonic()
+        frames = [
+            each.commits.frame() for each in list(self._followed.values()) if _is_fresh(each, now)
+        ]
+        return pl.concat(frames) if frames else pl.DataFrame(schema=COMMITS_SCHEMA)
+
+    @property
+    def state(self) -> LogState:
+        """How far the follower is."""
+        now = time.monotonic()
+        followed = list(self._followed.values())
+        denied = self._denied_until is not None
+        problems = [each for each in (NEEDS if denied else None, self._fault) if each is not None]
+        problems += [each.problem for each in followed if each.problem is not None]
+        return LogState(
+            partitions=len(followed),
+            told=sum(_is_fresh(each, now) for each in followed),
+            behind=sum(each.behind for each in followed),
+            denied=denied,
+            problems=tuple(problems),
+            lost=tuple(each.lost[1] for each in followed if each.lost and now < each.lost[0]),
+            records={
+                family: sum(each.commits.counts[kind] for each in followed for kind in kinds)
+                for family, kinds in FAMILIES.items()
+            },
+        )
+
+    def close(self) -> None:
+        """End the follower; a request that a frozen broker holds up is not waited for."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(_CLOSE_SECONDS)
+
+    def _follow(self) -> None:
+        wire = self._connect()
+        try:
+            while not self._stop.is_set():
+                start = time.thread_time()
+                try:
+                    more, self._fault = self._round(wire), None
+                except Exception as error:  # a fault of ours must not end the following for good
+                    log.exception("cluster=%s %s", self._cluster, TOPIC)
+                    self._fault = f"{TOPIC}: {type(error).__name__}: {error}"
+                    self._stop.wait(_LAST_RETRY_SECONDS)
+                    continue
+                busy = time.thread_time() - start
+                self._stop.wait(busy * (1 / self._duty - 1) if more else self._pause_seconds)
+        finally:
+            wire.close()
+
+    def _round(self, wire: Wire) -> bool:
+        """Fetch once from every leader; tell whether there is more to read at once."""
+        self._take_layout(wire)
+        now = time.monotonic()
+        if self._denied_until is not None and now < self._denied_until:
+            return False
+        wire.begin_poll()
+        deadline = Deadline(self._request_seconds, self._request_seconds)
+        due = [each for each in self._followed.values() if each.retry_at <= now]
+        self._find_starts(wire, due, deadline)
+        requests = self._requests([each for each in due if each.commits.position is not None])
+        more = False
+        for leader, answers in wire.each(requests, deadline).items():
+            if isinstance(answers, CollectorError):
+                for each in due:
+                    if self._layout.leaders.get(each.index) == leader:
+                        self._failed(each, str(answers))
+                continue
+            for topic in answers[0].responses:
+                for answer in topic.partitions:
+                    more |= self._take(self._followed[answer.partition_index], answer, now)
+        return more
+
+    def _take_layout(self, wire: Wire) -> None:
+        try:
+            layout = self._told.pop()
+        except IndexError:
+            return
+        wire.meet(layout.brokers)
+        known = self._followed if layout.topic_id == self._layout.topic_id else {}
+        followed = {}
+        for index, leader in sorted(layout.leaders.items()):
+            each = known.get(index) or _Followed(index, PartitionCommits(index))
+            if self._layout.leaders.get(index) != leader:
+                each.retry_at = 0.0
+            followed[index] = each
+        self._followed, self._layout = followed, layout
+
+    def _find_starts(self, wire: Wire, due: Sequence[_Followed], deadline: Deadline) -> None:
+        """Let partitions begin at their log's start."""
+        new = {each.index: each for each in due if each.commits.position is None}
+        if not new:
+            return
+        rows = pl.DataFrame(
+            {
+                "topic": [TOPIC] * len(new),
+                "partition": list(new),
+                "leader": [self._layout.leaders[index] for index in new],
+            },
+            schema_overrides={"partition": pl.Int32(), "leader": pl.Int32()},
+        )
+        found = read_offsets(wire, rows, deadline)
+        for index, start, why in found.select(
+            "partition", "log_start", "offsets_unknown"
+        ).iter_rows():
+            if start is None:
+                self._failed(new[index], why)
+            else:
+                new[index].commits.position = start
+
+    def _requests(self, due: Sequence[_Followed]) -> dict[int, list[Any]]:
+        """Return a Fetch for each leader.
+
+        A response that is full holds nothing of the later partitions; hence they take turns.
+        """
+        self._turn += 1
+        first = self._turn % max(1, len(due))
+        by_leader: dict[int, list[_Followed]] = {}
+        for each in [*due[first:], *due[:first]]:
+            leader = self._layout.leaders[each.index]
+            if leader is None:
+                self._failed(each, "the partition has no leader")
+            else:
+                by_leader.setdefault(leader, []).append(each)
+        return {leader: [_fetch(partitions)] for leader, partitions in by_leader.items()}
+
+    def _take(self, each: _Followed, answer: Any, asked_at: float) -> bool:
+        """Take over what a broker answered for a partition; tell whether it has more."""
+        code = answer.error_code
+        commits = each.commits
+        if code == _TOPIC_AUTHORIZATION_FAILED:
+            self._deny()
+            return False
+        if code == _OFFSET_OUT_OF_RANGE or answer.diverging_epoch is not None:
+            # Deleted up to here, cut off by an unclean election, or created anew: what was known
+            # may be wrong. It is read anew from the start.
+            commits.restart()
+            each.high_watermark = None
+            return False
+        if code:
+            self._failed(each, reason(code))
+            return False
+        self._permitted()
+        each.high_watermark = answer.high_watermark
+        before = commits.position
+        try:
+            if answer.records:
+                commits.feed(bytes(answer.records), asked_at)
+        except CorruptBatchError as error:
+            self._step_over(each, error)
+        each.failures, each.problem = 0, None
+        if each.behind:
+            return commits.position != before
+        commits.reached_end(asked_at)
+        return False
+
+    def _step_over(self, each: _Followed, error: CorruptBatchError) -> None:
+        """Go on behind a batch that is not understood; at the log's end where nothing tells."""
+        if error.resume is None and each.high_watermark is not None:
+            each.commits.position = each.high_watermark
+        line = f"{error}; what was committed there before offset {each.commits.position} is lost"
+        each.lost = (time.monotonic() + _LOST_SECONDS, line)
+        log.warning("cluster=%s %s", self._cluster, line)
+
+    def _failed(self, each: _Followed, why: str) -> None:
+        each.failures += 1
+        wait = min(_FIRST_RETRY_SECONDS * 2 ** (each.failures - 1), _LAST_RETRY_SECONDS)
+        each.retry_at = time.monotonic() + wait
+        each.problem = f"{each.commits.where}: {why}"
+
+    def _deny(self) -> None:
+        if self._denied_until is None:
+            log.warning("cluster=%s commit times are estimated: %s", self._cluster, NEEDS)
+        self._denied_until = time.monotonic() + _DENIED_RETRY_SECONDS
+
+    def _permitted(self) -> None:
+        if self._denied_until is not None:
+            log.info("cluster=%s %s can be read", self._cluster, TOPIC)
+        self._denied_until = None
+
+
+def _fetch(partitions: Sequence[_Followed]) -> Any:
+    return fetch_request(
+        {
+            TOPIC: [
+                Position(each.index, each.commits.position, each.commits.leader_epoch)
+                for each in partitions
+                if each.commits.position is not None
+            ]
+        },
+        partition_bytes=FETCH_BYTES,
+        answer_bytes=FETCH_BYTES,
+        isolation_level=READ_UNCOMMITTED,
+    )
+
+
+def _is_fresh(each: _Followed, now: float) -> bool:
+    ended_at = each.commits.ended_at
+    return ended_at is not None and now - ended_at <= FRESH_SECONDS

@@ -1,0 +1,1 @@
+"""Which topics hold dead letters, and samples of their headers."""

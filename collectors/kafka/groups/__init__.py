@@ -1,0 +1,1 @@
+"""Reads of consumer groups: members, committed offsets, subscriptions."""

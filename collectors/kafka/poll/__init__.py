@@ -1,0 +1,1 @@
+"""One poll of a cluster: shared reads, and what is kept between polls."""

@@ -1,0 +1,1 @@
+"""Kafka's protocol: connections, requests to many brokers, records."""

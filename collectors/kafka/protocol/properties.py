@@ -1,0 +1,221 @@
+"""librdkafka's connection properties, understood for the batched client: the one place for it.
+
+Both Kafka clients take the same settings. The batched client (``broker_requests``) speaks the
+protocol itself, so what librdkafka would do with ``security.protocol``, ``ssl.*`` and ``sasl.*`` is
+said here once.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from collectors.errors import SettingsError
+from collectors.kafka.protocol.tls_identity import (
+    CertificateFiles,
+    CertificateText,
+    Identity,
+    KeyStore,
+)
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+
+_UNUSABLE = ("ssl.engine.location", "ssl.providers")
+_ADVICE = "set ssl.certificate.location and ssl.key.location, or ssl.keystore.location, instead"
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """How to encrypt; the names follow librdkafka's properties.
+
+    Attributes:
+        ca_file: Certificate authorities (PEM); None is the system's.
+        ca_pem: The same, as text.
+        identity: Our own certificate; None without one.
+        revoked_file: Certificates that were revoked (PEM).
+        verify: Whether the server's certificate is verified.
+        check_host_name: Whether the certificate must name the server.
+        ciphers: OpenSSL's cipher list.
+    """
+
+    ca_file: str | None = None
+    ca_pem: str | None = None
+    identity: Identity | None = None
+    revoked_file: str | None = None
+    verify: bool = True
+    check_host_name: bool = True
+    ciphers: str | None = None
+
+    def context(self) -> ssl.SSLContext:
+        """Return what Python's TLS needs.
+
+        Raises:
+            SettingsError: A file cannot be read or holds something else.
+        """
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.check_hostname = self.verify and self.check_host_name
+        if not self.verify:
+            context.verify_mode = ssl.CERT_NONE
+        try:
+            key = "ssl.ca.location"
+            if self.ca_pem:
+                key = "ssl.ca.pem"
+                context.load_verify_locations(cadata=self.ca_pem)
+            elif self.ca_file and Path(self.ca_file).is_dir():
+                context.load_verify_locations(capath=self.ca_file)
+            elif self.ca_file:
+                context.load_verify_locations(cafile=self.ca_file)
+            else:
+                context.load_default_certs()
+            if self.revoked_file:
+                key = "ssl.crl.location"
+                context.load_verify_locations(cafile=self.revoked_file)
+                context.verify_flags |= ssl.VerifyFlags.VERIFY_CRL_CHECK_LEAF
+            if self.ciphers:
+                key = "ssl.cipher.suites"
+                context.set_ciphers(self.ciphers.replace(",", ":"))
+        except (OSError, ValueError) as error:
+            raise SettingsError(f"{key}: cannot be used: {error}") from None
+        if self.identity is not None:
+            self.identity.load(context)
+        return context
+
+
+@dataclass(frozen=True, slots=True)
+class OAuth:
+    """How a token is obtained (OpenID Connect, client credentials)."""
+
+    token_url: str
+    client_id: str
+    client_secret: str = field(repr=False)
+    scope: str | None = None
+    extensions: tuple[tuple[str, str], ...] = ()
+    ca_file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sasl:
+    """How to authenticate."""
+
+    mechanism: str
+    username: str = ""
+    password: str = field(default="", repr=False)
+    oauth: OAuth | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """What librdkafka's properties say about encryption and authentication."""
+
+    tls: Tls | None = None
+    sasl: Sasl | None = None
+
+
+def security(properties: Mapping[str, str]) -> Security:
+    """Understand librdkafka's security properties.
+
+    Args:
+        properties: As librdkafka takes them; those about other things are not looked at.
+
+    Returns:
+        What the batched client must do.
+
+    Raises:
+        SettingsError: A property's value is wrong, missing, or needs something that only
+            librdkafka can do.
+    """
+    protocol = properties.get("security.protocol", "plaintext").upper()
+    if protocol not in PROTOCOLS:
+        raise SettingsError(f"security.protocol: must be one of {', '.join(PROTOCOLS)}")
+    tls = _tls(properties) if protocol.endswith("SSL") else None
+    sasl = _sasl(properties) if protocol.startswith("SASL") else None
+    return Security(tls=tls, sasl=sasl)
+
+
+def _tls(properties: Mapping[str, str]) -> Tls:
+    for key in _UNUSABLE:
+        if properties.get(key):
+            raise SettingsError(f"{key}: is not supported; {_ADVICE}")
+    algorithm = properties.get("ssl.endpoint.identification.algorithm", "https").lower()
+    return Tls(
+        ca_file=properties.get("ssl.ca.location") or None,
+        ca_pem=properties.get("ssl.ca.pem") or None,
+        identity=_identity(properties),
+        revoked_file=properties.get("ssl.crl.location") or None,
+        verify=_boolean(properties, "enable.ssl.certificate.verification", True),
+        check_host_name=algorithm != "none",
+        ciphers=properties.get("ssl.cipher.suites") or None,
+    )
+
+
+def _identity(properties: Mapping[str, str]) -> Identity | None:
+    password = properties.get("ssl.key.password")
+    if properties.get("ssl.keystore.location"):
+        return KeyStore(
+            properties["ssl.keystore.location"], properties.get("ssl.keystore.password")
+        )
+    if properties.get("ssl.certificate.pem"):
+        key = properties.get("ssl.key.pem", "")
+        return CertificateText(properties["ssl.certificate.pem"], key, password)
+    if properties.get("ssl.certificate.location"):
+        key_file = properties.get("ssl.key.location") or None
+        return CertificateFiles(properties["ssl.certificate.location"], key_file, password)
+    return None
+
+
+def _sasl(properties: Mapping[str, str]) -> Sasl:
+    mechanism = (
+        properties.get("sasl.mechanism") or properties.get("sasl.mechanisms") or "GSSAPI"
+    ).upper()
+    if mechanism not in MECHANISMS:
+        raise SettingsError(
+            f"sasl.mechanism: {mechanism} is not supported; use one of {', '.join(MECHANISMS)}"
+        )
+    if mechanism == "OAUTHBEARER":
+        return Sasl(mechanism, oauth=_oauth(properties))
+    return Sasl(
+        mechanism,
+        username=_needed(properties, "sasl.username", mechanism),
+        password=_needed(properties, "sasl.password", mechanism),
+    )
+
+
+def _oauth(properties: Mapping[str, str]) -> OAuth:
+    if properties.get("sasl.oauthbearer.method", "default").lower() != "oidc":
+        raise SettingsError("sasl.oauthbearer.method: must be oidc")
+    extensions = []
+    for pair in filter(None, properties.get("sasl.oauthbearer.extensions", "").split(",")):
+        name, separator, value = pair.partition("=")
+        if not separator:
+            raise SettingsError("sasl.oauthbearer.extensions: must read name=value,name=value")
+        extensions.append((name.strip(), value.strip()))
+    return OAuth(
+        token_url=_needed(properties, "sasl.oauthbearer.token.endpoint.url", "OAUTHBEARER"),
+        client_id=_needed(properties, "sasl.oauthbearer.client.id", "OAUTHBEARER"),
+        client_secret=_needed(properties, "sasl.oauthbearer.client.secret", "OAUTHBEARER"),
+        scope=properties.get("sasl.oauthbearer.scope") or None,
+        extensions=tuple(extensions),
+        ca_file=properties.get("https.ca.location") or None,
+    )
+
+
+def _needed(properties: Mapping[str, str], key: str, mechanism: str) -> str:
+    value = properties.get(key)
+    if not value:
+        raise SettingsError(f"{key}: is missing; sasl.mechanism {mechanism} needs it")
+    return value
+
+
+def _boolean(properties: Mapping[str, str], key: str, default: bool) -> bool:
+    text = properties.get(key)
+    if text is None:
+        return default
+    if text.lower() in ("true", "t", "1"):
+        return True
+    if text.lower() in ("false", "f", "0"):
+        return False
+    raise SettingsError(f"{key}: must be true or false")

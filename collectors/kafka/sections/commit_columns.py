@@ -1,0 +1,39 @@
+"""The columns of ``group_offsets`` that tell when and how often a group commits."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import polars as pl
+
+from collectors.kafka.commit_log.estimate import LOG, estimate
+from collectors.kafka.poll.reads import View
+
+
+def with_commits(client: View, rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
+    """Add committed_at, commits_per_second and commit_source.
+
+    From the log of commits where it is followed and was read to its end lately (``log``),
+    otherwise from changes of the committed offsets (``estimate``); all null where nothing is
+    committed as far as is known.
+
+    Args:
+        client: The poll.
+        rows: Rows with group, topic, partition, committed; their order stays.
+        now: The moment that the poll's samples carry.
+    """
+    memory = client.memory
+    if memory.commit_log is not None:
+        memory.commit_log.meet(client.metadata)
+        told = memory.commit_log.latest().drop("log_committed")
+        told = told.with_columns(pl.lit(LOG).alias("commit_source"))
+        client.problems += memory.commit_log.state.lost
+        rows = rows.hstack(memory.commit_places.beside(rows, told, "committed_at"))
+    else:
+        rows = rows.with_columns(
+            pl.lit(None, pl.Datetime("us", "UTC")).alias("committed_at"),
+            pl.lit(None, pl.Float64()).alias("commits_per_second"),
+            pl.lit(None, pl.String()).alias("commit_source"),
+        )
+    rows, memory.commits_seen = estimate(rows, memory.commits_seen, now)
+    return rows

@@ -1,0 +1,1 @@
+"""When offsets were reached: the ground for lag in seconds."""

@@ -1,0 +1,82 @@
+"""What is known of one partition over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from collectors.kafka.time_lag.record_times import RecordTimes
+from collectors.kafka.time_lag.timeline import OffsetTimeline, RecordResult
+
+TIMELINE, RECORD = "timeline", "record"
+"""What a time was told from: watched end offsets, or the broker's timestamps of records."""
+
+
+@dataclass(slots=True)
+class PartitionTimes:
+    """What is known of one partition over time.
+
+    Attributes:
+        topic_id: Of the topic that it was; another one means that it was created anew.
+        timeline: Its end offsets as polled.
+        records: Timestamps of single records, as looked up.
+        stable: Last stable offset below the end, and since when it stands there.
+        refused_at: When a look-up was last not permitted, in seconds since the epoch.
+    """
+
+    topic_id: str | None
+    timeline: OffsetTimeline = field(default_factory=OffsetTimeline)
+    records: RecordTimes = field(default_factory=RecordTimes)
+    stable: tuple[int, float] | None = None
+    refused_at: float | None = None
+
+    def reset(self, topic_id: str | None) -> None:
+        """Forget everything: the topic is another one, or was cut back."""
+        self.topic_id = topic_id
+        self.timeline.reset()
+        self.records = RecordTimes()
+        self.stable = None
+
+    def record(self, offset: int, at: float, topic_id: str | None) -> None:
+        """Take in the end offset that was read at a time.
+
+        A topic that was deleted and created anew has another id; one whose end went backwards
+        under the same id was truncated. Either way the old times mean nothing any more.
+        """
+        if self.topic_id is not None and topic_id is not None and self.topic_id != topic_id:
+            self.reset(topic_id)
+        self.topic_id = topic_id or self.topic_id
+        if self.timeline.record(offset, at) is RecordResult.NON_MONOTONIC:
+            self.reset(topic_id)
+            self.timeline.record(offset, at)
+
+    def time_at(self, offset: int, now: float) -> tuple[float, str] | None:
+        """Tell when the record at an offset was appended, and what that was told from."""
+        seen = self.timeline.time_at(offset)
+        if seen is not None:
+            return seen, TIMELINE
+        looked_up = self.records.time_at(offset, self.timeline.oldest, now)
+        return None if looked_up is None else (looked_up, RECORD)
+
+
+def recalled_times(
+    partitions: pl.DataFrame, group_offsets: pl.DataFrame
+) -> dict[tuple[str, int], PartitionTimes]:
+    """Return what was known of the partitions that groups read, from the samples before a restart.
+
+    Args:
+        partitions: Rows with topic, partition, topic_id, log_end, observed_at, oldest first.
+        group_offsets: Rows with topic and partition.
+    """
+    key = ["topic", "partition"]
+    read = partitions.drop_nulls("log_end").join(group_offsets.select(key).unique(), on=key)
+    found: dict[tuple[str, int], PartitionTimes] = {}
+    for topic, partition, topic_id, end, at in (
+        read.sort("observed_at").select(*key, "topic_id", "log_end", "observed_at").iter_rows()
+    ):
+        times = found.get((topic, partition))
+        if times is None:
+            times = found[topic, partition] = PartitionTimes(topic_id)
+        times.record(end, at.timestamp(), topic_id)
+    return found

@@ -1,0 +1,193 @@
+"""Asking brokers for the timestamps of single records, many in one request."""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from collectors.errors import CollectorError
+from collectors.kafka.protocol.broker_requests import Deadline, Wire
+from collectors.kafka.protocol.error_codes import reason
+from collectors.kafka.protocol.fetch_requests import (
+    READ_UNCOMMITTED,
+    Position,
+    fetch_request,
+    list_offsets_request,
+)
+
+Place = tuple[str, int]
+"""Topic and partition."""
+
+NOT_PERMITTED = "not permitted: needs READ on the topic"
+NO_TIMESTAMP = "the record carries no timestamp"
+COMPACTED = "compaction has removed the record"
+
+_HEADER = struct.Struct(">qiibIhiqq")
+_TOPIC_AUTHORIZATION_FAILED = 29
+_PARTITION_BYTES = 256
+_ANSWER_BYTES = 2**20
+_LOG_APPEND_TIME, _DELETE_HORIZON = 1 << 3, 1 << 6
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A record whose timestamp is wanted."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    @property
+    def place(self) -> Place:
+        """Topic and partition."""
+        return self.topic, self.partition
+
+
+def fetch_times(
+    wire: Wire, wanted: Iterable[Wanted], leaders: Mapping[Place, int], deadline: Deadline
+) -> dict[Wanted, float | str]:
+    """Read the timestamps of records from the head of the batches that they are in.
+
+    Nothing of a record itself is looked at; of most batches a broker sends 256 bytes. Inside a
+    batch the timestamp is interpolated between its first and its latest one. Needs READ on the
+    topic.
+
+    Args:
+        wire: The connections.
+        wanted: The records.
+        leaders: Where to ask.
+        deadline: The poll's.
+
+    Returns:
+        Record: its timestamp in seconds since the epoch, or why there is none.
+    """
+    rounds: dict[int, list[dict[Place, Wanted]]] = defaultdict(list)
+    found: dict[Wanted, float | str] = {}
+    for item in wanted:
+        leader = leaders.get(item.place)
+        if leader is None:
+            found[item] = "the partition has no leader"
+            continue
+        # A request can ask for one offset of a partition.
+        for places in rounds[leader]:
+            if item.place not in places:
+                places[item.place] = item
+                break
+        else:
+            rounds[leader].append({item.place: item})
+    asked = {
+        leader: [_fetch(places.values()) for places in requests]
+        for leader, requests in rounds.items()
+    }
+    for leader, answers in wire.each(asked, deadline).items():
+        for number, places in enumerate(rounds[leader]):
+            if isinstance(answers, CollectorError):
+                found.update(dict.fromkeys(places.values(), str(answers)))
+            else:
+                _read(answers[number], places, found)
+    return found
+
+
+def first_from(
+    wire: Wire, times: Mapping[Place, float], leaders: Mapping[Place, int], deadline: Deadline
+) -> dict[Place, tuple[int, float] | str | None]:
+    """Ask for the first record of partitions that is not older than a time.
+
+    Needs DESCRIBE on the topic only.
+
+    Args:
+        wire: The connections.
+        times: Partition: a time, in seconds since the epoch.
+        leaders: Where to ask.
+        deadline: The poll's.
+
+    Returns:
+        Partition: offset and timestamp of the record; None where all are older; or why it is not
+        known.
+    """
+    by_leader: dict[int, list[Place]] = defaultdict(list)
+    for place in times:
+        if place in leaders:
+            by_leader[leaders[place]].append(place)
+    asked = {leader: [_offsets_for(places, times)] for leader, places in by_leader.items()}
+    found: dict[Place, tuple[int, float] | str | None] = {}
+    for leader, answers in wire.each(asked, deadline).items():
+        if isinstance(answers, CollectorError):
+            found.update(dict.fromkeys(by_leader[leader], str(answers)))
+            continue
+        for topic in answers[0].topics:
+            for partition in topic.partitions:
+                place = (topic.name, partition.partition_index)
+                if partition.error_code:
+                    found[place] = reason(partition.error_code)
+                elif partition.offset < 0 or partition.timestamp < 0:
+                    found[place] = None
+                else:
+                    found[place] = (partition.offset, partition.timestamp / 1000)
+    return found
+
+
+def _fetch(wanted: Iterable[Wanted]) -> Any:
+    topics: dict[str, list[Position]] = defaultdict(list)
+    for item in wanted:
+        topics[item.topic].append(Position(item.partition, item.offset))
+    return fetch_request(
+        topics,
+        partition_bytes=_PARTITION_BYTES,
+        answer_bytes=_ANSWER_BYTES,
+        isolation_level=READ_UNCOMMITTED,
+    )
+
+
+def _read(answer: Any, places: Mapping[Place, Wanted], found: dict[Wanted, float | str]) -> None:
+    if answer.error_code:
+        found.update(dict.fromkeys(places.values(), reason(answer.error_code)))
+        return
+    for topic in answer.responses:
+        for partition in topic.partitions:
+            item = places[topic.topic, partition.partition_index]
+            code = partition.error_code
+            if code == _TOPIC_AUTHORIZATION_FAILED:
+                found[item] = NOT_PERMITTED
+            elif code:
+                found[item] = reason(code)
+            else:
+                found[item] = batch_time(bytes(partition.records or b""), item.offset)
+
+
+def batch_time(data: bytes, offset: int) -> float | str:
+    """Tell when a record was written by the head of the batch that holds it.
+
+    Args:
+        data: The beginning of a batch of records (version 2, in use since Kafka 0.11).
+        offset: The record's offset.
+
+    Returns:
+        Seconds since the epoch, or why it cannot be told.
+    """
+    if len(data) < _HEADER.size:
+        return "the broker sent no record"
+    head: tuple[int, ...] = _HEADER.unpack_from(data)
+    base, _, _, version, _, attributes, last_delta, first_ms, latest_ms = head
+    if version != 2:
+        return NO_TIMESTAMP
+    if base > offset:
+        return COMPACTED
+    if latest_ms < 0:
+        return NO_TIMESTAMP
+    # Where the broker sets the time all records have the latest one; a compacted batch that holds
+    # tombstones keeps another time in the place of the first one.
+    if attributes & (_LOG_APPEND_TIME | _DELETE_HORIZON) or first_ms < 0 or last_delta <= 0:
+        return latest_ms / 1000
+    share = min(1.0, (offset - base) / last_delta)
+    return (first_ms + share * (latest_ms - first_ms)) / 1000
+
+
+def _offsets_for(places: Sequence[Place], times: Mapping[Place, float]) -> Any:
+    topics: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for topic, partition in places:
+        topics[topic].append((partition, max(0, int(times[topic, partition] * 1000))))
+    return list_offsets_request(topics, isolation_level=READ_UNCOMMITTED)

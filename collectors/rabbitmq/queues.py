@@ -1,0 +1,69 @@
+"""Queues: depth, rates, consumers, and where their dead letters go."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from collectors.rabbitmq.answers import NO_RATES, QueueAnswer, number, text, whole
+from collectors.rabbitmq.client import RabbitClient, VirtualHost
+from config.integrations import RabbitMQSettings
+from lake.schemas.tables import QUEUES
+
+_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
+
+
+def collect(
+    client: RabbitClient, settings: RabbitMQSettings, now: datetime
+) -> dict[str, pl.DataFrame]:
+    """Return the table ``queues``."""
+    snapshot = client.snapshot
+    client.problems += snapshot.problems
+    if not snapshot.overview.has_rates:
+        client.problems.append(NO_RATES)
+    rows = [
+        _row(client, host, answer)
+        for host in snapshot.virtual_hosts
+        for answer in host.queues.values()
+        if settings.queues.selects(answer.queue.name)
+    ]
+    schema = {name: type_ for name, type_ in QUEUES.polars_schema.items() if name not in _SAMPLE}
+    return {"queues": pl.DataFrame(rows, schema=schema)}
+
+
+def _row(client: RabbitClient, host: VirtualHost, answer: QueueAnswer) -> dict[str, Any]:
+    overview = client.snapshot.overview
+    fields, queue = answer.fields, answer.queue
+    targets = host.targets.get(queue.name)
+    policies = [text(fields.get(key)) for key in ("policy", "operator_policy")]
+    capacity = number(fields.get("consumer_capacity"))
+    reasons = [answer.unknown_reason, targets.reason if targets else None]
+    return {
+        "vhost": host.name,
+        "queue": queue.name,
+        "type": answer.type,
+        "kind": "stream" if answer.type == "stream" else host.kinds[queue.name],
+        "state": text(fields.get("state")),
+        "node": text(fields.get("node")) or text(fields.get("leader")),
+        "ready": answer.ready,
+        "unacknowledged": answer.unacknowledged,
+        **answer.rates(overview),
+        "consumers": whole(fields.get("consumers")),
+        # Before RabbitMQ 3.9 it had another name.
+        "consumer_capacity": number(fields.get("consumer_utilisation"))
+        if capacity is None
+        else capacity,
+        "oldest_at": answer.oldest_at,
+        "memory_bytes": whole(fields.get("memory")),
+        "message_bytes": whole(fields.get("message_bytes")),
+        "dead_letter_exchange": queue.dead_letter_exchange,
+        "dead_letter_routing_key": queue.dead_letter_routing_key,
+        "dead_letter_queues": list(targets.queues) if targets else None,
+        "dead_letter_target_missing": targets.is_missing if targets else None,
+        "delivery_limit": answer.delivery_limit(overview),
+        "message_ttl_seconds": answer.time_to_live_seconds(),
+        "policy": ", ".join(name for name in policies if name) or None,
+        "unknown_reason": "; ".join(reason for reason in reasons if reason) or None,
+    }

@@ -1,0 +1,1 @@
+"""One poll or a check of every source, as JSON or as tables."""

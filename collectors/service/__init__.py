@@ -1,0 +1,1 @@
+"""The polling service: cadence, newest rows, appending, maintenance."""

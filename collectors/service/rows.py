@@ -1,0 +1,70 @@
+"""From what a poll yielded to rows of the lake."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+
+from collectors.source.model import SectionResult
+from lake.schemas.model import Table
+from lake.schemas.tables import COLLECTIONS, TABLES
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What the rows of a poll carry.
+
+    Attributes:
+        source: The source's name; in rows of ``collections`` only.
+        cluster: The cluster's name.
+        observed_at: When the poll began (UTC).
+        poll_id: Unique to the poll.
+    """
+
+    source: str
+    cluster: str
+    observed_at: datetime
+    poll_id: str
+
+    @staticmethod
+    def new(source: str, cluster: str, now: datetime) -> Stamp:
+        """Return the stamp of a poll that begins now."""
+        return Stamp(source, cluster, now, uuid.uuid4().hex)
+
+    def on(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the frame with the columns that every sample has."""
+        return frame.with_columns(
+            pl.lit(self.cluster).alias("cluster"),
+            pl.lit(self.observed_at).cast(pl.Datetime("us", "UTC")).alias("observed_at"),
+            pl.lit(self.poll_id).alias("poll_id"),
+        )
+
+
+def rows_of(
+    result: SectionResult, stamp: Stamp, interval_seconds: float | None
+) -> Iterator[tuple[Table, pl.DataFrame]]:
+    """Return the rows of a section by table, its row of ``collections`` last.
+
+    Args:
+        result: What the section yielded.
+        stamp: The poll's.
+        interval_seconds: The cadence; None for a single poll.
+    """
+    for name, frame in result.frames.items():
+        yield TABLES[name], stamp.on(frame)
+    row = {
+        "source": stamp.source,
+        "section": result.section,
+        "started_at": result.started_at,
+        "duration_seconds": result.duration_seconds,
+        "interval_seconds": interval_seconds,
+        "status": result.status,
+        "error": result.error,
+        "rows": result.rows,
+    }
+    schema = {name: COLLECTIONS.polars_schema[name] for name in row}
+    yield COLLECTIONS, stamp.on(pl.DataFrame([row], schema=schema))

@@ -1,0 +1,210 @@
+"""The newest rows of every source: what ``/metrics`` is built from.
+
+Polls hand over each section's result as soon as it is known; scrapes read what is there. Neither
+waits for the other: a state is never changed, only replaced by the next one.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import count
+
+import polars as pl
+
+from collectors.source.model import SectionResult, Source, Status
+from lake.schemas.tables import CLUSTER_EVENTS, TABLES, TOPICS
+
+OUTDATED_INTERVALS = 3
+"""After so many intervals without a successful read, a section's rows are shown no more."""
+
+POLL = "poll"
+"""The section of polls that were skipped or broke off: no section is read under this name."""
+
+_TOPICS_KEPT = timedelta(hours=2)
+"""Rows of ``topics`` come when they change and once an hour."""
+
+_TAKEN_AT = "_taken_at"
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """The newest rows of a table.
+
+    Attributes:
+        rows: With every column of the table but those that all samples share.
+        taken_at: When they were read (monotonic clock, seconds).
+        version: No two sets of rows share it.
+    """
+
+    rows: pl.DataFrame
+    taken_at: float
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class SectionState:
+    """How the reads of a section go.
+
+    Attributes:
+        status: Of the last one.
+        error: Why, where it is not ``ok``.
+        duration_seconds: Of the last one.
+        rows: Of the last one.
+        succeeded_at: When the last one that yielded rows began (UTC); None if there was none.
+        succeeded_clock: The same moment on the monotonic clock.
+        counts: How many ended with each status since the service began.
+    """
+
+    status: Status
+    error: str | None
+    duration_seconds: float
+    rows: int
+    succeeded_at: datetime | None
+    succeeded_clock: float | None
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """A source as its last sections left it.
+
+    Attributes:
+        cluster: The name that its samples carry.
+        source: Its name.
+        interval_seconds: Its cadence.
+        cluster_id: The id that the cluster gives itself.
+        polled_at: When its last poll ended, whatever it yielded (monotonic clock).
+        sections: By name.
+        tables: By name.
+        events: Kind: how many rows of ``cluster_events`` since the service began.
+    """
+
+    cluster: str
+    source: str
+    interval_seconds: float
+    cluster_id: str | None = None
+    polled_at: float | None = None
+    sections: Mapping[str, SectionState] = field(default_factory=dict)
+    tables: Mapping[str, TableState] = field(default_factory=dict)
+    events: Mapping[str, int] = field(default_factory=dict)
+
+    def fresh_tables(self, clock: float) -> dict[str, TableState]:
+        """Return the tables that are not outdated at that moment of the monotonic clock."""
+        oldest = clock - OUTDATED_INTERVALS * self.interval_seconds
+        return {name: table for name, table in self.tables.items() if table.taken_at >= oldest}
+
+
+class Snapshots:
+    """The states of all sources. Safe among threads."""
+
+    def __init__(
+        self, sources: Iterable[Source], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Begin without any rows.
+
+        Args:
+            sources: What is polled.
+            clock: The monotonic clock, in seconds.
+        """
+        self.clock = clock
+        self._lock = threading.Lock()
+        self._versions = count()
+        self._states = {
+            (source.cluster, source.name): SourceState(
+                source.cluster, source.name, source.interval_seconds
+            )
+            for source in sources
+        }
+
+    def states(self) -> list[SourceState]:
+        """Return all sources' states, in the order of the sources."""
+        with self._lock:
+            return list(self._states.values())
+
+    def take(self, source: Source, result: SectionResult) -> None:
+        """Take over what a section yielded."""
+        clock = self.clock()
+        key = (source.cluster, source.name)
+        # A source is polled by one thread, so that nobody else replaces this state meanwhile.
+        state = self._states[key]
+        tables = dict(state.tables)
+        for name, frame in result.frames.items():
+            rows = _fitted(name, frame)
+            if name == TOPICS.name:
+                before = tables.get(name)
+                rows = _merged(before.rows if before else None, rows, result.started_at)
+            tables[name] = TableState(rows, clock, next(self._versions))
+        following = replace(
+            state,
+            cluster_id=source.cluster_id,
+            sections={
+                **state.sections,
+                result.section: _section(state.sections.get(result.section), result, clock),
+            },
+            tables=tables,
+            events=_counted(state.events, result),
+        )
+        with self._lock:
+            self._states[key] = following
+
+    def poll_ended(self, source: Source) -> None:
+        """Note that a poll of a source came to its end."""
+        key = (source.cluster, source.name)
+        following = replace(self._states[key], polled_at=self.clock())
+        with self._lock:
+            self._states[key] = following
+
+
+def _section(before: SectionState | None, result: SectionResult, clock: float) -> SectionState:
+    counts = dict(before.counts) if before else {}
+    counts[result.status] = counts.get(result.status, 0) + 1
+    succeeded = result.status in ("ok", "partial")
+    return SectionState(
+        status=result.status,
+        error=result.error,
+        duration_seconds=result.duration_seconds,
+        rows=result.rows,
+        succeeded_at=(result.started_at if succeeded else before.succeeded_at if before else None),
+        succeeded_clock=(
+            clock - result.duration_seconds
+            if succeeded
+            else before.succeeded_clock
+            if before
+            else None
+        ),
+        counts=counts,
+    )
+
+
+def _fitted(name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with every column of its table, so that nobody has to ask for one."""
+    missing = [
+        pl.lit(None, type_).alias(column)
+        for column, type_ in TABLES[name].polars_schema.items()
+        if column not in frame.columns
+        and column not in ("cluster", "observed_at", "poll_id", "date")
+    ]
+    return frame.with_columns(missing)
+
+
+def _merged(before: pl.DataFrame | None, new: pl.DataFrame, at: datetime) -> pl.DataFrame:
+    """Return the newest row of each topic; those long unheard of are gone."""
+    new = new.with_columns(pl.lit(at).cast(pl.Datetime("us", "UTC")).alias(_TAKEN_AT))
+    if before is None:
+        return new
+    kept = before.filter(pl.col(_TAKEN_AT) >= at - _TOPICS_KEPT).join(new, on="topic", how="anti")
+    return pl.concat([new, kept], how="diagonal_relaxed")
+
+
+def _counted(before: Mapping[str, int], result: SectionResult) -> Mapping[str, int]:
+    frame = result.frames.get(CLUSTER_EVENTS.name)
+    if frame is None or frame.is_empty():
+        return before
+    events = dict(before)
+    for kind, number in frame["kind"].value_counts().iter_rows():
+        events[kind] = events.get(kind, 0) + number
+    return events

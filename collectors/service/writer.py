@@ -1,0 +1,287 @@
+"""Appending samples to the lake beside the polls, which a slow or broken lake must not delay."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum, auto
+
+import polars as pl
+
+from collectors.service.rows import Stamp, rows_of
+from collectors.source.model import SectionResult
+from lake.change_encoding.compact import Thinning
+from lake.errors import LakeError
+from lake.schemas.model import Table
+from lake.schemas.tables import TABLES
+from lake.storage.store import Lake
+
+log = logging.getLogger(__name__)
+
+LAKE = "lake"
+"""The section under which a loss of rows is recorded."""
+
+WAITING_FRAMES = 500
+"""Frames that may wait: about seventy polls of one cluster. What comes on top is given up."""
+
+WAITING_BYTES = 256 * 1024 * 1024
+"""What they may take together."""
+
+FAULTS = (Exception, pl.exceptions.PanicException)
+"""What a fault of ours raises: Polars' panics are no ``Exception``, and would end a thread."""
+
+_TABLES_AT_ONCE = 2
+_LARGE_BYTES = 8 * 1024 * 1024
+"""A table's rows that take more are appended by themselves: two at once would take the double."""
+_LINGER_SECONDS = 0.2
+"""How long the first rows of a poll wait for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriterState:
+    """How the lake is written.
+
+    Attributes:
+        written_rows: Rows appended since the start.
+        lost_rows: Rows given up since the start.
+        waiting_bytes: Size of the rows that wait.
+        losing_because: Why rows were lost since the last that could be appended; None where none
+            was.
+    """
+
+    written_rows: int
+    lost_rows: int
+    waiting_bytes: int
+    losing_because: str | None
+
+
+@dataclass(slots=True)
+class _Loss:
+    """What of a source's rows was lost and is not told yet."""
+
+    rows: int
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """Rows that wait."""
+
+    table: Table
+    rows: pl.DataFrame
+    stamp: Stamp
+    size_bytes: int
+
+    @property
+    def stream(self) -> str:
+        """Whose polls the rows belong to."""
+        return f"{self.stamp.cluster}/{self.stamp.source}"
+
+
+class _Signal(Enum):
+    """What the thread is told between rows."""
+
+    FLUSH = auto()
+    STOP = auto()
+
+
+class LakeWriter:
+    """A thread that appends what it is given, in order."""
+
+    def __init__(self, lake: Lake, waiting_bytes: int = WAITING_BYTES) -> None:
+        """Prepare.
+
+        Args:
+            lake: Where rows go.
+            waiting_bytes: What the rows that wait may take together.
+        """
+        self._lake = lake
+        self._waiting_limit = waiting_bytes
+        self._waiting: queue.Queue[_Item | _Signal] = queue.Queue(WAITING_FRAMES)
+        self._thread = threading.Thread(target=self._run, name="lake-writer", daemon=True)
+        self._lock = threading.Lock()  # of what follows
+        self._waiting_bytes = 0
+        self._written_rows = 0
+        self._lost_rows = 0
+        self._untold: dict[tuple[str, str], _Loss] = {}
+        # Of the thread that appends.
+        self._thinnings = {
+            table.name: Thinning(table) for table in TABLES.values() if table.carried
+        }
+
+    def start(self) -> None:
+        """Begin to append."""
+        self._thread.start()
+
+    @property
+    def thread(self) -> threading.Thread:
+        """The thread that appends."""
+        return self._thread
+
+    def state(self) -> WriterState:
+        """Return how the lake is written at this moment."""
+        with self._lock:
+            reasons = list(dict.fromkeys(loss.because for loss in self._untold.values()))
+            return WriterState(
+                self._written_rows,
+                self._lost_rows,
+                self._waiting_bytes,
+                "; ".join(reasons) or None,
+            )
+
+    def put(self, result: SectionResult, stamp: Stamp, interval_seconds: float | None) -> None:
+        """Take over a section's rows; never waits."""
+        for table, rows in rows_of(result, stamp, interval_seconds):
+            if rows.is_empty():
+                continue
+            item = _Item(table, rows, stamp, int(rows.estimated_size()))
+            if not self._queued(item):
+                self._lost([item], "the lake is too slow: too many rows wait for it")
+
+    def flush(self) -> None:
+        """Append what waits without waiting for more: a poll has ended. Never waits itself."""
+        with suppress(queue.Full):
+            self._waiting.put_nowait(_Signal.FLUSH)
+
+    def stop(self, timeout_seconds: float) -> bool:
+        """Append what waits and end.
+
+        Returns:
+            Whether everything was appended in time.
+        """
+        until = time.monotonic() + timeout_seconds
+        try:
+            self._waiting.put(_Signal.STOP, timeout=timeout_seconds)
+        except queue.Full:
+            return False
+        self._thread.join(max(0.0, until - time.monotonic()))
+        return not self._thread.is_alive()
+
+    def _queued(self, item: _Item) -> bool:
+        with self._lock:
+            # The first is taken however large it is: nothing would ever fit otherwise.
+            if self._waiting_bytes and self._waiting_bytes + item.size_bytes > self._waiting_limit:
+                return False
+            try:
+                self._waiting.put_nowait(item)
+            except queue.Full:
+                return False
+            self._waiting_bytes += item.size_bytes
+        return True
+
+    def _run(self) -> None:
+        with ThreadPoolExecutor(_TABLES_AT_ONCE, thread_name_prefix="lake-append") as pool:
+            is_last = False
+            while not is_last:
+                items, is_last = self._gathered()
+                by_table: dict[str, list[_Item]] = {}
+                while items:  # and let go of them: what is written takes no memory any more
+                    by_table.setdefault(items[0].table.name, []).append(items.pop(0))
+                large = [name for name, same in by_table.items() if _size(same) > _LARGE_BYTES]
+                done = [self._append(by_table.pop(name)) for name in large]
+                if any([*done, *pool.map(self._append, by_table.values())]):
+                    self._tell_losses()
+
+    def _gathered(self) -> tuple[list[_Item], bool]:
+        """Wait for rows; return them with what follows shortly, and whether they are the last.
+
+        So a table takes one commit a poll instead of one a section.
+        """
+        items: list[_Item] = []
+        until: float | None = None
+        while True:
+            try:
+                found = self._waiting.get(
+                    timeout=None if until is None else max(0.0, until - time.monotonic())
+                )
+            except queue.Empty:
+                return items, False
+            if isinstance(found, _Item):
+                items.append(found)
+                until = until or time.monotonic() + _LINGER_SECONDS
+            elif found is _Signal.STOP:
+                return items, True
+            elif items:
+                until = time.monotonic()
+
+    def _append(self, items: Sequence[_Item]) -> bool:
+        """Append rows of one table in one commit; return whether that was possible."""
+        table = items[0].table
+        count = sum(item.rows.height for item in items)
+        try:
+            self._lake.append(table, self._to_write(table, items))
+        except LakeError as error:
+            log.error("table=%s rows=%d lost: %s", table.name, count, error)
+            self._not_written(items, str(error))
+            return False
+        except FAULTS as error:  # one of ours in one table must not end all writing
+            log.exception("table=%s rows=%d lost", table.name, count)
+            self._not_written(items, f"{type(error).__name__}: {error}")
+            return False
+        finally:
+            with self._lock:
+                self._waiting_bytes -= _size(items)
+        with self._lock:
+            self._written_rows += count
+        return True
+
+    def _to_write(self, table: Table, items: Sequence[_Item]) -> pl.DataFrame:
+        """Return the rows of one table together, without what readers fill in."""
+        thinning = self._thinnings.get(table.name)
+        if thinning is None:
+            return _together([item.rows for item in items])
+        return _together([thinning.thinned(item.stream, item.rows) for item in items])
+
+    def _not_written(self, items: Sequence[_Item], why: str) -> None:
+        thinning = self._thinnings.get(items[0].table.name)
+        if thinning is not None:
+            for item in items:
+                thinning.forget(item.stream)
+        self._lost(items, why)
+
+    def _lost(self, items: Sequence[_Item], why: str) -> None:
+        with self._lock:
+            for item in items:
+                self._lost_rows += item.rows.height
+                self._add((item.stamp.cluster, item.stamp.source), _Loss(item.rows.height, why))
+
+    def _add(self, key: tuple[str, str], loss: _Loss) -> None:
+        known = self._untold.setdefault(key, _Loss(0, loss.because))
+        known.rows += loss.rows
+        known.because = loss.because
+
+    def _tell_losses(self) -> None:
+        with self._lock:
+            untold, self._untold = self._untold, {}
+        for (cluster, source), loss in untold.items():
+            self._tell(cluster, source, loss)
+
+    def _tell(self, cluster: str, source: str, loss: _Loss) -> None:
+        """Record what could not be written, as soon as something can be written again."""
+        now = datetime.now(UTC)
+        error = f"{loss.rows} rows were not written: {loss.because}"
+        result = SectionResult(LAKE, now, 0.0, "failed", error)
+        try:
+            for table, rows in rows_of(result, Stamp.new(source, cluster, now), None):
+                self._lake.append(table, rows)
+        except LakeError:
+            with self._lock:
+                self._add((cluster, source), loss)
+
+
+def _size(items: Sequence[_Item]) -> int:
+    return sum(item.size_bytes for item in items)
+
+
+def _together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Put the rows of one table together; a frame may lack columns that another one has."""
+    if len(frames) == 1:
+        return frames[0]
+    return pl.concat(frames, how="diagonal_relaxed")

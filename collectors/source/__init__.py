@@ -1,0 +1,1 @@
+"""What a source is, and what all sources share: HTTP, errors of sections, limits."""

@@ -1,0 +1,208 @@
+"""Asking a server for JSON over HTTP: bounded in time and size, with errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import time
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import httpx
+
+from collectors.errors import (
+    CollectorError,
+    NoAnswerError,
+    ProtocolError,
+    SecurityError,
+    SettingsError,
+    UnreachableError,
+)
+from config.integrations import HttpSettings
+
+_LARGEST_BYTES = 64 * 1024 * 1024
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
+_BUSY = frozenset({429, 502, 503, 504})
+_SHOWN_CHARACTERS = 200
+
+
+class NotFoundError(CollectorError):
+    """The server has no such thing (404)."""
+
+
+class NotPermittedError(SecurityError):
+    """The server knows the user and does not permit this to it."""
+
+
+class HttpClient:
+    """Asks one server; keeps its connections from poll to poll. For one thread.
+
+    A request is tried again, with growing pauses, while there is time: after a lost connection and
+    after the statuses that mean "not now". Redirects are not followed, since credentials would go
+    with them.
+
+    Attributes:
+        settings: The server's.
+        problems: What stayed unknown so far in the section that is being collected.
+    """
+
+    def __init__(self, settings: HttpSettings) -> None:
+        """Prepare; nothing connects yet.
+
+        Raises:
+            SettingsError: A certificate file cannot be used.
+        """
+        self.settings = settings
+        self.problems: list[str] = []
+        headers = {"user-agent": "headroom", "accept": "application/json"}
+        auth = None
+        if settings.token is not None:
+            headers["authorization"] = f"Bearer {settings.token.get_secret_value()}"
+        if settings.username is not None and settings.password is not None:
+            auth = httpx.BasicAuth(settings.username, settings.password.get_secret_value())
+        self._http = httpx.Client(
+            base_url=settings.url,
+            headers=headers,
+            auth=auth,
+            verify=tls_context(settings),
+            timeout=settings.request_timeout_seconds,
+            limits=httpx.Limits(max_connections=4, max_keepalive_connections=2),
+        )
+        self._ends = time.monotonic() + settings.request_timeout_seconds
+
+    def begin_poll(self, seconds: float) -> None:
+        """Let the requests that follow take so many seconds together."""
+        self._ends = time.monotonic() + seconds
+
+    @property
+    def seconds_left(self) -> float:
+        """What is left of the poll's time."""
+        return self._ends - time.monotonic()
+
+    def get(
+        self,
+        path: str,
+        params: Mapping[str, str | int] | None = None,
+        *,
+        retry: Collection[int] = (),
+    ) -> Any:
+        """Return the JSON that the server has under a path.
+
+        Args:
+            path: The path, its parts percent-encoded by the caller.
+            params: The query.
+            retry: Further statuses after which the request is tried again.
+
+        Raises:
+            NotFoundError: There is nothing under that path.
+            NotPermittedError: The credentials are right, the user's rights are not enough.
+            CollectorError: No answer in time, refused, or an answer that is not JSON.
+        """
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return self._try(path, params)
+            except _NotNowError as error:
+                status, failure = error.status, error.failure
+            if status is not None and status not in _BUSY and status not in retry:
+                raise failure
+            if self.seconds_left < pause + _FIRST_PAUSE_SECONDS:
+                raise failure
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def close(self) -> None:
+        """Give up all connections."""
+        self._http.close()
+
+    def _try(self, path: str, params: Mapping[str, str | int] | None) -> Any:
+        where = self.settings.url
+        seconds = min(self.settings.request_timeout_seconds, self.seconds_left)
+        if seconds <= 0:
+            raise NoAnswerError(f"{where} took too long: the poll's time is over")
+        ends = time.monotonic() + seconds
+        try:
+            with self._http.stream("GET", path, params=params, timeout=seconds) as answer:
+                body = _read(answer, ends, where)
+                status, challenged = answer.status_code, "www-authenticate" in answer.headers
+        except httpx.TimeoutException:
+            raise NoAnswerError(f"{where} did not answer within {seconds:.1f} s") from None
+        except httpx.TransportError as error:
+            raise _transport(where, error) from None
+        if status == 200:
+            try:
+                return json.loads(body)
+            except ValueError:
+                raise ProtocolError(
+                    f"{where}{path} answered something that is not JSON: is this the right URL?"
+                ) from None
+        if status == 401 and not challenged and b"not_authorised" in body:
+            status = 403  # RabbitMQ's word for it: it knows the user, and asks for no other
+        raise _refusal(where, path, status, body)
+
+
+class _NotNowError(Exception):
+    """A request that may be tried again; carries the error for when it may not."""
+
+    def __init__(self, status: int | None, failure: CollectorError) -> None:
+        super().__init__(str(failure))
+        self.status = status
+        self.failure = failure
+
+
+def tls_context(settings: HttpSettings) -> ssl.SSLContext:
+    """Return the TLS settings of a server.
+
+    Raises:
+        SettingsError: A file cannot be read or is not PEM.
+    """
+    files = [settings.ca_file, settings.certificate_file, settings.key_file]
+    for file in files:
+        if file is not None and not file.is_file():
+            raise SettingsError(f"{settings.name}: the file {file} does not exist")
+    try:
+        context = ssl.create_default_context(cafile=settings.ca_file)
+        if settings.certificate_file is not None:
+            context.load_cert_chain(settings.certificate_file, settings.key_file)
+    except (ssl.SSLError, OSError) as error:
+        names = ", ".join(str(file) for file in files if file is not None)
+        raise SettingsError(f"{settings.name}: {names} cannot be used: {error}") from None
+    return context
+
+
+def _read(answer: httpx.Response, ends: float, where: str) -> bytes:
+    """Read a body that may neither trickle for ever nor fill the memory."""
+    body = bytearray()
+    for part in answer.iter_bytes():
+        body += part
+        if len(body) > _LARGEST_BYTES:
+            raise ProtocolError(f"{where} answered more than {_LARGEST_BYTES >> 20} MB")
+        if time.monotonic() > ends:
+            raise NoAnswerError(f"{where} answers too slowly: it was not done in time")
+    return bytes(body)
+
+
+def _transport(where: str, error: httpx.TransportError) -> Exception:
+    text = str(error) or type(error).__name__
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        return SecurityError(f"{where}: its certificate is not trusted ({text}); set ca_file")
+    if "SSL" in text or "TLS" in text:
+        return SecurityError(f"{where}: TLS failed ({text}); http and https mixed up?")
+    if "Name or service not known" in text or "name resolution" in text or "No address" in text:
+        return UnreachableError(f"{where}: its host name is unknown; check url, and the DNS")
+    if isinstance(error, httpx.ConnectError):
+        return _NotNowError(None, UnreachableError(f"{where} cannot be reached: {text}"))
+    return _NotNowError(None, UnreachableError(f"{where} cut the connection: {text}"))
+
+
+def _refusal(where: str, path: str, status: int, body: bytes) -> Exception:
+    said = " ".join(body[:2000].decode("utf-8", "replace").split())[:_SHOWN_CHARACTERS]
+    if status == 401:
+        return SecurityError(f"{where} refused the credentials (401): check username and password")
+    if status == 403:
+        return NotPermittedError(f"{where}{path} is not permitted to this user (403): {said}")
+    if status == 404:
+        return NotFoundError(f"{where}{path} does not exist (404): is this the right URL?")
+    if 300 <= status < 400:
+        return SettingsError(f"{where} redirects ({status}): write the final URL into url")
+    return _NotNowError(status, CollectorError(f"{where}{path} answered {status}: {said}"))

@@ -1,0 +1,66 @@
+"""What a collector is, and how one is run: the edge at which its failure stops nothing else.
+
+A collector is a function ``collect(client, settings, now) -> {table: rows}``. It asks one system
+over ``client``, and returns rows without the columns that every sample has. It adds to
+``client.problems`` what stayed unknown, and raises ``CollectorError`` where nothing could be read.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Protocol, TypeVar
+
+import polars as pl
+
+from collectors.errors import CollectorError
+from collectors.source.model import SectionResult, Status
+
+log = logging.getLogger(__name__)
+
+
+class Client(Protocol):
+    """What every client of a collector has."""
+
+    @property
+    def problems(self) -> list[str]:
+        """What stayed unknown so far in this section; one line for the operator each."""
+
+
+C = TypeVar("C", bound=Client)
+S = TypeVar("S")
+
+Collector = Callable[[C, S, datetime], dict[str, pl.DataFrame]]
+"""``collect(client, settings, now)``: rows by table name."""
+
+
+def run_collector(
+    name: str, collect: Collector[C, S], client: C, settings: S, now: datetime
+) -> SectionResult:
+    """Run one collector: whatever it raises becomes a failed section.
+
+    Args:
+        name: The section's name in ``collections``.
+        collect: The collector.
+        client: What it asks over.
+        settings: The source's settings.
+        now: The moment that the poll's samples carry.
+    """
+    started_at, start = datetime.now(UTC), time.monotonic()
+    client.problems.clear()
+    status: Status = "ok"
+    error = None
+    frames: dict[str, pl.DataFrame] = {}
+    try:
+        frames = collect(client, settings, now)
+    except CollectorError as failure:
+        status, error = "failed", str(failure)
+    except Exception as failure:  # a fault of ours in one section must not stop the others
+        log.exception("section=%s", name)
+        status, error = "failed", f"{type(failure).__name__}: {failure}"
+    else:
+        if client.problems:
+            status, error = "partial", "; ".join(dict.fromkeys(client.problems))
+    return SectionResult(name, started_at, time.monotonic() - start, status, error, frames)

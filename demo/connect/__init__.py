@@ -1,0 +1,1 @@
+"""A real Kafka Connect worker, as a service of the demo."""

@@ -1,0 +1,1 @@
+"""Generated history: what the demo's groups did before it was started."""

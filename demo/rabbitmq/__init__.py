@@ -1,0 +1,1 @@
+"""A real RabbitMQ node, as a service of the demo."""

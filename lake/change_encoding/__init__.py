@@ -1,0 +1,1 @@
+"""Change-only encoding: rows that are left out, and how they come back."""

@@ -1,0 +1,1 @@
+"""Maintenance of all tables, by one process at a time."""

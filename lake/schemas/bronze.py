@@ -1,0 +1,367 @@
+"""The tables that collectors append to: one row a poll and what was seen.
+
+Rates are messages per second, lag is messages, times are UTC. A null is a value that could not be
+obtained, never zero; ``unknown_reason`` says why where a row can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from lake.schemas.model import DATE, Column, Table, Type, columns
+
+# A poll's rows share observed_at, the moment at which the poll began, and poll_id.
+_SAMPLE = (
+    Column("cluster", "string", required=True),
+    Column("observed_at", "timestamp", required=True),
+    Column("poll_id", "string", required=True),
+)
+
+
+# Of tables whose rows are left out while nothing changes; see lake.change_encoding.expand.
+_CARRIED = columns(
+    run="string",  # the polls that belong together; null: the poll is complete by itself
+    mark="string",  # poll: it was read; gone: a series is no more; null, whole: a sample
+)
+
+
+def _carried(
+    name: str,
+    key: tuple[str, ...],
+    /,
+    volatile: tuple[str, ...] = (),
+    lasting: tuple[str, ...] = (),
+    **types: Type,
+) -> Table:
+    return Table(
+        name,
+        "bronze",
+        (*_SAMPLE, *columns(**types), *_CARRIED, DATE),
+        time="observed_at",
+        key=("cluster", "poll_id", *key),
+        carried=True,
+        volatile=volatile,
+        lasting=lasting,
+    )
+
+
+def _bronze(name: str, key: tuple[str, ...], /, **types: Type) -> Table:
+    return Table(
+        name,
+        "bronze",
+        (*_SAMPLE, *columns(**types), DATE),
+        time="observed_at",
+        key=("cluster", "poll_id", *key),
+    )
+
+
+BROKERS = _bronze(
+    "brokers",
+    ("broker_id",),
+    broker_id="int",
+    host="string",
+    port="int",
+    rack="string",
+    is_controller="boolean",
+    is_alive="boolean",
+    leaders="int",
+    replicas="int",
+    under_replicated="int",  # replicas that it should hold and that are not in sync
+    log_bytes="long",
+    disk_total_bytes="long",
+    disk_free_bytes="long",
+    unknown_reason="string",
+)
+
+PARTITIONS = _carried(
+    "partitions",
+    ("topic", "partition"),
+    topic="string",
+    partition="int",
+    topic_id="string",  # another one: the topic was deleted and created anew
+    leader="int",  # null: no leader
+    preferred_leader="int",
+    replicas="list<int>",
+    in_sync_replicas="list<int>",
+    adding_replicas="list<int>",  # of a reassignment in progress; empty: none
+    removing_replicas="list<int>",
+    min_in_sync_replicas="int",
+    log_start="long",
+    log_end="long",
+    last_stable="long",
+    size_bytes="long",
+    unknown_reason="string",
+)
+
+TOPICS = _bronze(
+    "topics",
+    ("topic",),
+    topic="string",
+    kind="string",  # application, internal, changelog, repartition, dead letter, retry, …
+    tenant="string",  # of Eclipse Hono's topics
+    partitions="int",
+    replication_factor="int",
+    min_in_sync_replicas="int",
+    retention_seconds="double",  # null: for ever, or unknown (then unknown_reason says so)
+    retention_bytes="long",
+    cleanup_policy="string",
+    timestamp_type="string",
+    segment_seconds="double",
+    segment_bytes="long",
+    configs="map<string,string>",  # those that differ from the default
+    unknown_reason="string",
+)
+
+GROUPS = _bronze(
+    "groups",
+    ("group",),
+    group="string",
+    state="string",  # stable, empty, preparing_rebalance, …, unknown
+    type="string",  # classic, consumer (KIP-848), share, streams
+    protocol="string",  # the assignor
+    coordinator="int",
+    members="int",
+    idle_members="int",  # without a partition
+    epoch="int",  # KIP-848, share and Streams groups
+    state_since="timestamp",  # as far as the state was watched
+    kind="string",  # plain, connect, streams, ksqldb, mirror, ditto, …
+    unknown_reason="string",
+)
+
+GROUP_MEMBERS = _bronze(
+    "group_members",
+    ("group", "member_id"),
+    group="string",
+    member_id="string",
+    client_id="string",
+    host="string",
+    instance_id="string",  # static membership
+    rack="string",
+    epoch="int",
+    assigned_partitions="int",  # 0: an idle consumer
+)
+
+GROUP_OFFSETS = _carried(
+    "group_offsets",
+    ("group", "topic", "partition"),
+    # A consumer without messages still commits the same offset every few seconds.
+    ("committed_at", "commits_per_second"),
+    ("member_id", "client_id", "host"),
+    group="string",
+    topic="string",
+    partition="int",
+    committed="long",
+    log_start="long",
+    log_end="long",
+    lag="long",
+    lost_messages="long",
+    time_lag_seconds="double",
+    time_lag_source="string",  # timeline, record (the broker's timestamp); null: none or unknown
+    last_stable="long",
+    open_since="timestamp",  # since when last_stable stands still below log_end
+    is_subscribed="boolean",  # false: left over, and no part of the group's totals
+    unknown_reason="string",
+    member_id="string",
+    client_id="string",
+    host="string",
+    committed_at="timestamp",
+    commits_per_second="double",
+    commit_source="string",  # log (__consumer_offsets), estimate (from offset changes)
+)
+
+IN_TOTALS = pl.col("is_subscribed").fill_null(True)
+"""Rows of ``group_offsets`` that belong to their group's totals: not those left over."""
+
+DEAD_LETTERS = _bronze(
+    "dead_letters",
+    ("source", "name"),
+    source="string",  # kafka, rabbitmq
+    name="string",
+    origin="string",
+    found_by="string",  # configuration, topic config, connect config, name; arguments, policy
+    redrive_group="string",
+    unprocessed="long",
+    retained="long",
+    log_end="long",  # sum over partitions; arrivals are its differences
+    arrival_ratio="double",  # arrivals since the last poll, of the origins' arrivals
+    oldest_unprocessed_at="timestamp",  # record timestamp: the event's where the writer copies it
+    oldest_retained_at="timestamp",  # told instead where no redrive group is declared
+    oldest_event_at="timestamp",  # when what failed in that record was made; null: unknown
+    oldest_arrived_at="timestamp",  # when that record arrived here; null: unknown
+    reasons="map<string,long>",  # exception class: records of the sample
+    origins="map<string,long>",  # topic or queue that records come from: records of the sample
+    sampled_records="int",
+    unknown_reason="string",
+)
+
+LOG_DIRECTORIES = _bronze(
+    "log_directories",
+    ("broker_id", "path"),
+    broker_id="int",
+    path="string",
+    is_offline="boolean",
+    is_cordoned="boolean",  # from Kafka 4.3
+    log_bytes="long",
+    total_bytes="long",
+    free_bytes="long",
+    replicas="int",
+    unknown_reason="string",
+)
+
+QUORUM = _bronze(
+    "quorum",
+    ("node_id",),
+    node_id="int",
+    role="string",  # leader, voter, observer
+    log_end="long",
+    lag="long",  # records of the metadata log behind the leader
+    last_fetch_at="timestamp",
+    last_caught_up_at="timestamp",
+)
+
+CLUSTER_EVENTS = _bronze(
+    "cluster_events",
+    ("kind", "subject"),
+    kind="string",  # controller changed, broker missing, broker back, unclean election, …
+    subject="string",
+    before="string",
+    after="string",
+    detail="string",
+)
+
+CONNECTORS = _bronze(
+    "connectors",
+    ("connect", "connector"),
+    connect="string",  # the Connect cluster
+    connector="string",
+    type="string",  # source, sink
+    kind="string",  # plain, mirror, debezium, …
+    class_name="string",
+    state="string",
+    worker="string",
+    tasks_expected="int",  # tasks.max
+    tasks="int",
+    tasks_running="int",
+    tasks_failed="int",
+    error="string",  # the first line of its trace
+    topics="list<string>",  # of a sink; null where a regular expression tells them
+    group="string",  # of a sink
+    dead_letter_topic="string",
+    dead_letter_headers="boolean",
+    errors_tolerance="string",
+    unknown_reason="string",
+)
+
+CONNECTOR_TASKS = _bronze(
+    "connector_tasks",
+    ("connect", "connector", "task"),
+    connect="string",
+    connector="string",
+    task="int",
+    state="string",
+    worker="string",
+    error_class="string",
+    cause_class="string",  # of the exception at the bottom, where it is another
+    error="string",
+)
+
+MIRROR_OFFSETS = _bronze(
+    "mirror_offsets",
+    ("connect", "connector", "topic", "partition"),
+    connect="string",
+    connector="string",
+    source_cluster="string",  # its alias
+    topic="string",
+    partition="int",
+    replicated="long",  # the next offset of the source that MirrorMaker 2 will copy
+    source_log_end="long",
+    lag="long",
+    unknown_reason="string",
+)
+
+QUEUES = _bronze(
+    "queues",
+    ("vhost", "queue"),
+    vhost="string",
+    queue="string",
+    type="string",  # classic, quorum, stream
+    kind="string",  # plain, dead letter, retry, stream
+    state="string",
+    node="string",
+    ready="long",
+    unacknowledged="long",
+    publish_per_second="double",
+    deliver_per_second="double",
+    ack_per_second="double",
+    redeliver_per_second="double",
+    consumers="int",
+    consumer_capacity="double",
+    oldest_at="timestamp",
+    memory_bytes="long",
+    message_bytes="long",
+    dead_letter_exchange="string",
+    dead_letter_routing_key="string",
+    dead_letter_queues="list<string>",
+    dead_letter_target_missing="boolean",
+    delivery_limit="int",
+    message_ttl_seconds="double",
+    policy="string",
+    unknown_reason="string",
+)
+
+BROKER_METRICS = _bronze(
+    "broker_metrics",
+    ("metric", "broker", "labels"),
+    prometheus="string",  # the Prometheus server
+    metric="string",  # canonical name
+    broker="string",  # null: the cluster's as a whole
+    labels="map<string,string>",
+    value="double",
+    is_backfilled="boolean",
+    unknown_reason="string",
+)
+
+DITTO_CONNECTIONS = _bronze(
+    "ditto_connections",
+    ("ditto", "connection"),
+    ditto="string",
+    connection="string",
+    name="string",
+    type="string",
+    desired_status="string",
+    live_status="string",
+    recovery_status="string",
+    connected_since="timestamp",
+    status_details="string",
+    clients="int",  # as configured
+    clients_open="int",
+    consumers="int",  # of all clients and sources, as configured
+    sources_failed="int",
+    targets_failed="int",
+    group="string",
+    topics="list<string>",
+    qos="int",
+    consumed_minute="long",  # of the last minute, a window that moves: never added up
+    dropped_minute="long",
+    failed_minute="long",
+    published_minute="long",
+    unknown_reason="string",
+)
+
+COLLECTIONS = _bronze(
+    "collections",
+    ("source", "section"),
+    source="string",  # kafka, connect/NAME, …; null in old rows: kafka
+    section="string",
+    started_at="timestamp",
+    duration_seconds="double",
+    interval_seconds="double",  # the cadence that was asked for; null for a single poll
+    status="string",  # ok, partial, failed, skipped
+    error="string",
+    rows="long",
+)
+
+WRITTEN_EVERY_SECONDS: Mapping[str, float] = {TOPICS.name: 3600.0, LOG_DIRECTORIES.name: 60.0}
+"""Tables of which not every poll writes rows: how long one may stand for the polls after it."""

@@ -1,0 +1,253 @@
+"""The tables that Spark derives from history: seasons, forecasts, changes, skew, capacity.
+
+All but ``host_history`` and ``capacity_intervals`` hold the newest computation only, and are
+replaced as a whole; ``as_of`` is the end of the newest hour of history behind it. Rates are
+messages per second, lag is messages, times are UTC. ``generated`` is true where any of the history
+behind a row was generated and not measured, else null.
+"""
+
+from __future__ import annotations
+
+from lake.schemas.model import DATE, Column, Table, columns
+
+# Whose series it is: subject is group, topic or cluster (name is then empty); metric is a column of
+# its history table: arrival_per_second, consumption_per_second, lag_max.
+_SERIES = (
+    Column("cluster", "string", required=True),
+    Column("subject", "string", required=True),
+    Column("name", "string", required=True),
+    Column("metric", "string", required=True),
+)
+_AS_OF = Column("as_of", "timestamp", required=True)
+_GENERATED = Column("generated", "boolean")
+
+SEASONALITY = Table(
+    "seasonality",
+    "gold",
+    (
+        *_SERIES,
+        *columns(
+            hour_of_week="int",  # 0 is Monday 00:00 UTC; null in a row that says why there is none
+            p05="double",  # quantiles of the hour over up to ten weeks, in the metric's unit
+            p25="double",
+            p50="double",
+            p75="double",
+            p95="double",
+            samples="int",  # hours of history behind this hour of the week
+            status="string",  # ok, too little history
+            reason="string",
+        ),
+        _GENERATED,
+        _AS_OF,
+        DATE,
+    ),
+    time="as_of",
+    key=("cluster", "subject", "name", "metric", "hour_of_week"),
+)
+
+FORECASTS = Table(
+    "forecasts",
+    "gold",
+    (
+        *_SERIES,
+        *columns(
+            grain_seconds="int",
+            window_start="timestamp",  # the hour that is forecast; null where there are no numbers
+            median="double",
+            low_80="double",  # 80 % of what comes should lie from here to high_80
+            high_80="double",
+            low_90="double",
+            high_90="double",
+            status="string",  # ok, too little history
+            reason="string",
+            # Measured on the last quarter of the series' history, held back:
+            held_back_hours="int",
+            mae="double",  # mean absolute error, in the metric's unit
+            mae_seasonal_naive="double",  # that of the value a week before
+            coverage_80="double",  # share of what came that the interval held
+            coverage_90="double",
+        ),
+        _GENERATED,
+        _AS_OF,
+        DATE,
+    ),
+    time="as_of",
+    key=("cluster", "subject", "name", "metric", "grain_seconds", "window_start"),
+)
+
+CHANGES = Table(
+    "changes",
+    "gold",
+    (
+        *_SERIES,
+        *columns(
+            kind="string",  # step, growth (also where it shrinks)
+            changed_at="timestamp",  # the hour of a step, the day on which growth began
+            before="double",  # median level before, in the metric's unit
+            after="double",  # after it; of growth the level at the end
+            ratio="double",  # after ÷ before; of growth the factor a week
+            ratio_low="double",  # 90 % interval
+            ratio_high="double",
+            confidence="double",  # how sure it is that there was a change, 0 to 1
+        ),
+        _GENERATED,
+        _AS_OF,
+        DATE,
+    ),
+    time="as_of",
+    key=("cluster", "subject", "name", "metric", "changed_at"),
+)
+
+SKEW = Table(
+    "skew",
+    "gold",
+    (
+        Column("cluster", "string", required=True),
+        Column("group", "string"),  # null: the topic's own traffic
+        Column("topic", "string", required=True),
+        *columns(
+            window_start="timestamp",
+            window_seconds="double",
+            partitions="int",
+            messages="long",  # that came in this time, over the partitions that are known
+            busiest_partition="int",
+            busiest_ratio="double",  # its share of the messages
+            even_ratio="double",  # the share of each if all were alike
+            hot_partitions="list<int>",  # far above the others, hottest first
+            unknown_reason="string",
+        ),
+        _GENERATED,
+        _AS_OF,
+        DATE,
+    ),
+    time="as_of",
+    key=("cluster", "group", "topic"),
+)
+
+LAG_ANOMALIES = Table(
+    "lag_anomalies",
+    "gold",
+    (
+        Column("cluster", "string", required=True),
+        Column("group", "string", required=True),
+        *columns(
+            window_start="timestamp",  # the hour
+            lag_max="long",
+            usual="double",  # median of this hour of the week
+            usual_high="double",  # its upper end, from the 75 % quantile
+            score="double",  # (lag_max - usual) ÷ (usual_high - usual), the latter bounded below
+            samples="int",  # hours of history behind what is usual
+        ),
+        _GENERATED,
+        _AS_OF,
+        DATE,
+    ),
+    time="as_of",
+    key=("cluster", "group", "window_start"),
+)
+
+CONTRIBUTORS = Table(
+    "contributors",
+    "gold",
+    (
+        Column("cluster", "string", required=True),
+        Column("topic", "string", required=True),
+        *columns(
+            span_seconds="int",  # this long is compared with as long before: a day, a week
+            rank="int",  # 1 changed most
+            before_per_second="double",
+            now_per_second="double",
+            change_per_second="double",
+            share_ratio="double",  # of the changes of all topics in the same direction
+            hours_before="int",  # hours that are known of the time before
+            hours_now="int",
+        ),
+        _GENERATED,
+        _AS_OF,
+        DATE,
+    ),
+    time="as_of",
+    key=("cluster", "span_seconds", "topic"),
+)
+
+CAPACITY = Table(
+    "capacity",
+    "gold",
+    (
+        Column("cluster", "string", required=True),
+        Column("group", "string", required=True),
+        *columns(
+            member="string",  # null: what a member of the group can do
+            status="string",  # identified, lower bound, unknown, conflict, blocked
+            reason="string",
+            per_second="double",  # messages per second of one member that never waits
+            low="double",  # 90 % interval; of a lower bound the best sustained rate
+            high="double",
+            samples="int",  # intervals behind it
+            episodes="int",
+            limit_per_second="double",  # of the whole group, where it meets a limit downstream
+            helpful_members="int",  # beyond which none helps
+            variability_seconds="double",  # variance of the work done a second, in seconds
+        ),
+        _AS_OF,
+        DATE,
+    ),
+    time="as_of",
+    key=("cluster", "group", "member"),
+)
+
+# By hour, from the samples; replaced hour by hour.
+_PART = Column("part", "int")
+
+CAPACITY_INTERVALS = Table(
+    "capacity_intervals",
+    "gold",
+    (
+        Column("cluster", "string", required=True),
+        Column("group", "string", required=True),
+        Column("member", "string", required=True),
+        Column("started_at", "timestamp", required=True),
+        *columns(
+            members="int",
+            seconds="double",
+            consumed="long",
+            arrived="long",
+            lag_start="long",
+            lag_end="long",
+            blocked="list<string>",  # the member's partitions that stood still in that hour
+            grain_seconds="int",
+        ),
+        _PART,
+        DATE,
+    ),
+    time="started_at",
+    key=("cluster", "group", "member", "started_at"),
+)
+
+HOST_HISTORY = Table(
+    "host_history",
+    "gold",
+    (
+        Column("cluster", "string", required=True),
+        Column("grain_seconds", "int", required=True),
+        Column("window_start", "timestamp", required=True),
+        Column("host", "string", required=True),
+        *columns(
+            groups_max="int",
+            members_max="int",
+            partitions_max="int",
+            lag_last="long",  # over its members' partitions, each at its newest known sample
+            unknown_partitions_max="int",  # whose lag was never known in the hour
+            time_lag_seconds_max="double",
+            consumed="long",
+            consumed_seconds="double",
+            consumption_per_second="double",
+            resets="int",
+            generated="boolean",
+        ),
+        _PART,
+        DATE,
+    ),
+    time="window_start",
+    key=("cluster", "grain_seconds", "window_start", "host"),
+)

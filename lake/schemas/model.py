@@ -1,0 +1,157 @@
+"""How a table is described: once, for delta-rs (Arrow), Polars and Spark alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import polars as pl
+
+Type = Literal[
+    "string",
+    "int",
+    "long",
+    "double",
+    "boolean",
+    "timestamp",
+    "date",
+    "binary",
+    "list<int>",
+    "list<string>",
+    "map<string,long>",
+    "map<string,string>",
+]
+"""A column's type; ``timestamp`` is UTC in microseconds."""
+
+
+def _entries(value: pl.DataType) -> pl.DataType:
+    return pl.List(pl.Struct({"key": pl.String(), "value": value}))
+
+
+_POLARS: dict[Type, pl.DataType] = {
+    "string": pl.String(),
+    "int": pl.Int32(),
+    "long": pl.Int64(),
+    "double": pl.Float64(),
+    "boolean": pl.Boolean(),
+    "timestamp": pl.Datetime("us", "UTC"),
+    "date": pl.Date(),
+    "binary": pl.Binary(),
+    "list<int>": pl.List(pl.Int32()),
+    "list<string>": pl.List(pl.String()),
+    "map<string,long>": _entries(pl.Int64()),
+    "map<string,string>": _entries(pl.String()),
+}
+_SPARK: dict[Type, str] = {
+    "long": "bigint",
+    "list<int>": "array<int>",
+    "list<string>": "array<string>",
+    "map<string,long>": "array<struct<key:string,value:bigint>>",
+    "map<string,string>": "array<struct<key:string,value:string>>",
+}
+
+
+Merge = Literal["last", "sum", "min", "max", "mean", "histogram"]
+"""How the values of a window's rows become the value of the longer window that holds them.
+
+``last`` is the newest that is known; ``mean`` is weighted by another column.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        name: Its name; units are in it (``_seconds``, ``_bytes``, ``_per_second``, ``_ratio``).
+        type: Its type; a map is stored as a list of entries, which every reader of Delta knows.
+        required: Whether a row without a value is refused.
+        merge: How it becomes a longer window's; None: it is in the key, or follows from others.
+        weight: The column that a mean is weighted by; of lists, by their sums.
+    """
+
+    name: str
+    type: Type
+    required: bool = False
+    merge: Merge | None = None
+    weight: str | None = None
+
+    @property
+    def spark_type(self) -> str:
+        """The type as Spark writes it."""
+        return _SPARK.get(self.type, self.type)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One Delta table of the lake.
+
+    Attributes:
+        name: Its name, also its folder's.
+        layer: ``bronze`` is appended by collectors (delta-rs), ``gold`` is written by Spark,
+            ``current`` is replaced by the alerting service (``lake.storage.current_store``).
+        columns: All columns, the partition column ``date`` last; tables of the present have none.
+        time: The column that ``date`` is taken from.
+        key: The columns that tell one row from another.
+        carried: Whether rows that repeat the one before are left out; see
+            ``lake.change_encoding.expand``.
+        volatile: Columns of a carried table whose change alone writes no row: what is read of
+            them may be as old as a row is carried.
+        lasting: Columns of a carried table that hardly ever change, and are long: a row leaves
+            them out while they are as they were.
+    """
+
+    name: str
+    layer: Literal["bronze", "gold", "current"]
+    columns: tuple[Column, ...]
+    time: str
+    key: tuple[str, ...]
+    carried: bool = False
+    volatile: tuple[str, ...] = ()
+    lasting: tuple[str, ...] = ()
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """The columns that name what is sampled: the key without poll and time."""
+        return tuple(name for name in self.key if name not in ("poll_id", self.time))
+
+    @cached_property
+    def polars_schema(self) -> pl.Schema:
+        """The columns as Polars knows them."""
+        return pl.Schema({column.name: _POLARS[column.type] for column in self.columns})
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The columns by which two rows are the same one."""
+        return tuple(dict.fromkeys((*self.key, self.time)))
+
+    def distinct(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return rows without those that are stored twice.
+
+        Args:
+            rows: Rows with all columns of ``identity``.
+        """
+        # Numbers are compared first, which is several times as fast as comparing names.
+        if rows.select(self.identity).hash_rows().n_unique() == rows.height:
+            return rows
+        return rows.unique(self.identity, keep="first", maintain_order=True)
+
+    @property
+    def spark_ddl(self) -> str:
+        """The columns as Spark's schema text, for example ``group string, lag bigint``."""
+        return ", ".join(f"`{column.name}` {column.spark_type}" for column in self.columns)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Names of the columns that every row must fill."""
+        return tuple(column.name for column in self.columns if column.required)
+
+
+def columns(merge: Merge | None = None, /, **types: Type) -> tuple[Column, ...]:
+    """Return columns by name and type, none of them required, that merge alike."""
+    return tuple(Column(name, type_, merge=merge) for name, type_ in types.items())
+
+
+DATE = Column("date", "date", required=True)
+"""By which every table is partitioned."""

@@ -1,0 +1,1 @@
+"""Reading and writing tables, through delta-rs and as single files."""

@@ -1,0 +1,150 @@
+"""Where the tables of ``lake.schemas.current`` lie: one Parquet file a table and cluster.
+
+They hold the present alone and change at each poll. A Delta table would gain a version, a log entry
+and a dead file each time; a single file is replaced atomically, in a folder and in an object
+store, and any engine reads it: ``<lake>/current/<table>/<cluster>.parquet``.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from urllib.parse import quote
+
+import polars as pl
+
+from config.settings import LakeSettings
+from lake.errors import LakeError, SchemaError, UnreadableTableError, one_line
+from lake.schemas.current import GROUP_STATUS
+from lake.schemas.model import Table
+
+log = logging.getLogger(__name__)
+
+STATUS_AGE = timedelta(minutes=5)
+"""The alerting service writes at each poll; what is older than this says nothing about now."""
+
+
+class CurrentStore:
+    """Reads and replaces what the newest evaluation found. One process writes, any may read."""
+
+    def __init__(self, settings: LakeSettings) -> None:
+        """Open the store.
+
+        Args:
+            settings: Where the lake is.
+        """
+        self._root = f"{settings.uri.rstrip('/')}/current"
+        self._is_local = settings.is_local
+        self._options = settings.plain_storage_options() or None
+
+    def uri(self, table: Table, cluster: str) -> str:
+        """Return the address of a cluster's rows."""
+        return f"{self._root}/{table.name}/{quote(cluster, safe='')}.parquet"
+
+    def replace(self, table: Table, cluster: str, rows: pl.DataFrame) -> None:
+        """Replace a cluster's rows; a reader sees the old ones or the new ones.
+
+        Args:
+            table: A table of ``lake.schemas.current``.
+            cluster: Whose rows they are.
+            rows: All columns of the table; ``cluster`` may lack and is added.
+
+        Raises:
+            SchemaError: The rows do not fit the table.
+            LakeError: They could not be written; the old ones stay.
+        """
+        try:
+            whole = rows.with_columns(pl.lit(cluster).alias("cluster")).select(
+                pl.col(name).cast(type_) for name, type_ in table.polars_schema.items()
+            )
+        except pl.exceptions.PolarsError as error:
+            raise SchemaError(f"{table.name}: {error}") from error
+        target = self.uri(table, cluster)
+        try:
+            if self._is_local:
+                path = Path(target)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+                whole.write_parquet(unfinished, compression="zstd", compression_level=1)
+                unfinished.replace(path)
+            else:
+                whole.write_parquet(
+                    target,
+                    compression="zstd",
+                    compression_level=1,
+                    storage_options=self._options,
+                )
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise LakeError(f"{table.name}: cannot write {target}: {one_line(error)}") from error
+
+    def replace_all(self, cluster: str, tables: Mapping[Table, pl.DataFrame]) -> None:
+        """Replace a cluster's rows of several tables, one after the other.
+
+        Raises:
+            SchemaError: Rows do not fit their table.
+            LakeError: Rows could not be written.
+        """
+        for table, rows in tables.items():
+            self.replace(table, cluster, rows)
+
+    def read(self, table: Table, cluster: str, *predicates: pl.Expr) -> pl.DataFrame | None:
+        """Return a cluster's rows; None where no evaluation ever wrote any.
+
+        Args:
+            table: A table of ``lake.schemas.current``.
+            cluster: Whose rows.
+            predicates: Which of them; all without any.
+
+        Raises:
+            UnreadableTableError: The file is broken or cannot be reached.
+        """
+        source = self.uri(table, cluster)
+        try:
+            # A folder's file is read at once: it may be replaced between its footer and its rows.
+            frame = (
+                pl.scan_parquet(Path(source).read_bytes())
+                if self._is_local
+                else pl.scan_parquet(source, storage_options=self._options)
+            )
+            present = frame.collect_schema().names()
+            rows = frame.select(
+                (pl.col(name) if name in present else pl.lit(None).alias(name)).cast(type_)
+                for name, type_ in table.polars_schema.items()
+            )
+            return (rows.filter(*predicates) if predicates else rows).collect()
+        except FileNotFoundError:
+            return None
+        # A truncated Parquet file makes Polars panic instead of raising one of its errors.
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise UnreadableTableError(
+                f"{table.name}: {source} cannot be read: {one_line(error)}"
+            ) from error
+
+
+def read_statuses(store: CurrentStore, clusters: Iterable[str], now: datetime) -> pl.DataFrame:
+    """Return what the alerting service wrote of the groups of some clusters lately.
+
+    Rows that are older than ``STATUS_AGE``, or cannot be read, are left out: nobody knows then.
+
+    Args:
+        store: The tables of the present.
+        clusters: Their names.
+        now: The present, UTC.
+
+    Returns:
+        Rows of ``group_status``.
+    """
+    found = [pl.DataFrame(schema=GROUP_STATUS.polars_schema)]
+    lately = pl.col("evaluated_at").is_between(now - STATUS_AGE, now + STATUS_AGE)
+    for cluster in clusters:
+        try:
+            rows = store.read(GROUP_STATUS, cluster, lately)
+        except LakeError as error:
+            log.warning("%s: statuses of groups cannot be read: %s", cluster, error)
+            continue
+        if rows is not None:
+            found.append(rows)
+    return pl.concat(found)

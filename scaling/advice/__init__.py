@@ -1,0 +1,1 @@
+"""What a recommendation is, how it is stored, and what became of it."""

@@ -1,0 +1,403 @@
+"""Advice on the number of consumers: the decision table, first row that applies.
+
+Reported apart: lost data. Then: nothing known, nobody consumes, a partition or the group is
+blocked, a hot partition, the bound of the partitions, more consumers, keep.
+"""
+
+from __future__ import annotations
+
+from alerting.current.skew import Skew, skew
+from alerting.status.group_status import PartitionStatus, Status
+from alerting.status.phrases import duration, messages, plural, rate
+from scaling.advice.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members
+from scaling.advice.model import Confidence, Evidence, Kind, Recommendation, Severity
+from scaling.advisers.connect import workers_advice
+from scaling.facts.group_facts import GroupFacts, PartitionFacts
+from simulation.assignors import Assignor, most_members, useful_group_counts, worst_partitions
+
+NO_CAPACITY = (
+    "what one consumer can process was not measured: that needs times in which it never waits, "
+    "at two numbers of consumers or more"
+)
+UNCOUNTED = (
+    "the group has no members and commits all the same: its consumers assign their partitions "
+    "themselves and cannot be counted"
+)
+_STUCK_SECONDS = 60.0
+
+
+def main_advice(facts: GroupFacts) -> Recommendation:
+    """Return the one piece of advice on the group's consumers."""
+    return (
+        workers_advice(facts)
+        or _nothing_known(facts)
+        or _nobody(facts)
+        or _blocked(facts)
+        or _hot(facts)
+        or _bound(facts)
+        or _more(facts)
+        or _keep(facts)
+    )
+
+
+def idle_advice(facts: GroupFacts) -> Recommendation | None:
+    """Return advice on consumers that can never hold a partition; None where there are none."""
+    partitions, assignor = facts.subscribed, Assignor.of(facts.assignor)
+    if facts.members is None or not partitions or facts.type == "share":
+        return None
+    most = most_members(partitions, assignor)
+    spare = facts.members - most
+    if spare <= 0 or (assignor is None and len(partitions) > 1 and not facts.idle_members):
+        return None
+    return Recommendation(
+        Kind.REMOVE_IDLE_CONSUMERS,
+        facts.cluster,
+        facts.group,
+        Severity.INFO,
+        Confidence.HIGH,
+        f"{facts.members} consumers share {plural(sum(partitions.values()), 'partition')}: a "
+        f"partition goes to one consumer, so that {spare} can never get any.",
+        quantity="consumers",
+        current=facts.members,
+        proposed=most,
+        evidence=(
+            Evidence("consumers", facts.members),
+            Evidence("partitions", sum(partitions.values())),
+            Evidence("idle now", facts.idle_members),
+        ),
+        caveats=(*of_other_members(facts), SPARES),
+    )
+
+
+def hot_partitions(facts: GroupFacts) -> dict[str, Skew]:
+    """Return the skew of each topic in which it could be told."""
+    found = {}
+    for topic in facts.subscribed:
+        parts = [part.status for part in facts.partitions if part.status.topic == topic]
+        span = max((part.numbers.span_seconds for part in parts), default=0.0)
+        one = skew(
+            {part.partition: part.numbers.arrival_per_second for part in parts}, span_seconds=span
+        )
+        if one.unknown_reason is None:
+            found[topic] = one
+    return found
+
+
+def _nothing_known(facts: GroupFacts) -> Recommendation | None:
+    if facts.status.status is not Status.UNKNOWN and facts.members is not None:
+        return None
+    why = (
+        facts.status.reason.rstrip(".")
+        if facts.status.status is Status.UNKNOWN
+        else "the group's members could not be read"
+    )
+    return Recommendation(
+        Kind.UNKNOWN,
+        facts.cluster,
+        facts.group,
+        Severity.UNKNOWN,
+        Confidence.LOW,
+        "Nothing can be advised.",
+        quantity="consumers",
+        current=facts.members,
+        unknown_reason=why,
+        evidence=_flow(facts),
+    )
+
+
+def _nobody(facts: GroupFacts) -> Recommendation | None:
+    lag = facts.status.numbers.lag or 0
+    if facts.members != 0 or lag == 0 or any(_advances(part.status) for part in facts.partitions):
+        return None
+    if facts.status.status not in (Status.STOPPED, Status.LOSING_DATA, Status.REWOUND):
+        return None
+    step = "Start the consumers that were there; their number is a question for when they run."
+    if facts.kind == "connect":
+        step = (
+            "See on the page of Kafka Connect why its connector does not run, and restart it; how "
+            "many tasks it needs is a question for when they run."
+        )
+    return Recommendation(
+        Kind.START_CONSUMERS,
+        facts.cluster,
+        facts.group,
+        Severity.ACT_NOW,
+        Confidence.HIGH,
+        f"Nobody consumes and {messages(lag)} wait. {step}",
+        quantity="consumers",
+        current=0,
+        unknown_reason="how many consumers ran before was not looked at",
+        evidence=_flow(facts),
+        caveats=of_other_members(facts),
+    )
+
+
+def _blocked(facts: GroupFacts) -> Recommendation | None:
+    """Tell a poison partition from a group that stands still as a whole."""
+    waiting = [
+        part
+        for part in facts.partitions
+        if part.status.subscribed and (part.status.numbers.lag or 0) > 0
+    ]
+    stalled = [part for part in waiting if _is_stuck(part.status)]
+    if not stalled:
+        return None
+    worst = max(stalled, key=lambda part: part.status.numbers.frozen_seconds or 0.0)
+    frozen = worst.status.numbers.frozen_seconds or 0.0
+    advancing = [part for part in facts.partitions if _advances(part.status)]
+    where = _names([part.status for part in stalled])
+    lag = sum(part.status.numbers.lag or 0 for part in stalled)
+    evidence = (
+        Evidence("blocked partitions", where),
+        Evidence("partitions that advance", len(advancing)),
+        Evidence("no commit for", round(frozen), "s"),
+        Evidence("waiting there", lag, "messages"),
+    )
+    if not advancing:
+        return Recommendation(
+            Kind.BLOCKED_GROUP,
+            facts.cluster,
+            facts.group,
+            Severity.ACT_NOW,
+            Confidence.MEDIUM,
+            f"No partition advances: {plural(facts.members or 0, 'member')} made no commit for "
+            f"{duration(frozen)} while {messages(lag)} wait. More consumers will not help: look "
+            "at what the handlers wait for.",
+            quantity="consumers",
+            current=facts.members,
+            evidence=evidence,
+            caveats=(QUOTAS,),
+        )
+    same_member = worst.member_id is not None and any(
+        part.member_id == worst.member_id for part in advancing
+    )
+    others = "other partitions of the same member" if same_member else "the group's others"
+    return Recommendation(
+        Kind.BLOCKED_PARTITION,
+        facts.cluster,
+        facts.group,
+        Severity.ACT_NOW,
+        Confidence.HIGH if same_member else Confidence.MEDIUM,
+        f"{where} made no commit for {duration(frozen)} while {others} advance: the handler is "
+        f"stuck on {'a message' if len(stalled) == 1 else 'messages'} there. More consumers will "
+        "not help: look at the message at the committed offset, mend or skip it.",
+        quantity="consumers",
+        current=facts.members,
+        evidence=evidence,
+    )
+
+
+def _hot(facts: GroupFacts) -> Recommendation | None:
+    """Advise where the group is late on hot partitions and nowhere else."""
+    late = _behind(facts)
+    if not late:
+        return None
+    topics = hot_partitions(facts)
+    hot = {(topic, number) for topic, one in topics.items() for number in one.hot}
+    if not hot or not all((p.status.topic, p.status.partition) in hot for p in late):
+        return None
+    worst = max(late, key=lambda part: part.status.numbers.arrival_per_second or 0.0)
+    one = topics[worst.status.topic]
+    shared = [
+        part
+        for part in facts.partitions
+        if part.member_id is not None
+        and part.member_id == worst.member_id
+        and part is not worst
+        and (part.status.numbers.arrival_per_second or 0.0) > 0
+    ]
+    where = _names([part.status for part in late])
+    relief = (
+        f" Its consumer holds {plural(len(shared), 'other partition')} too: more consumers can "
+        "take those away from it, and no more than those."
+        if shared
+        else " One consumer holds it alone: more consumers will not help."
+        if worst.member_id is not None
+        else " More consumers help only as far as its consumer holds other partitions too."
+    )
+    return Recommendation(
+        Kind.HOT_PARTITION,
+        facts.cluster,
+        facts.group,
+        Severity.WATCH,
+        Confidence.HIGH if worst.member_id is not None else Confidence.MEDIUM,
+        f"The group is late on {where} alone, which gets {one.busiest_ratio or 0.0:.0%} of the "
+        f"topic's messages, {one.even_ratio or 0.0:.0%} if all were alike.{relief} Look at the "
+        "keys: split the busiest one, or make its handling faster.",
+        quantity="consumers",
+        current=facts.members,
+        unknown_reason="whether one key makes it hot: keys are not read",
+        evidence=(
+            Evidence("share of the busiest partition", round(one.busiest_ratio or 0.0, 3), "ratio"),
+            Evidence("even share", round(one.even_ratio or 0.0, 3), "ratio"),
+            Evidence("hot partitions", where),
+            *_flow(facts),
+        ),
+        caveats=of_more_partitions(facts),
+    )
+
+
+def _bound(facts: GroupFacts) -> Recommendation | None:
+    partitions = facts.subscribed
+    if not _behind(facts) or not partitions or not facts.members or facts.type == "share":
+        return None
+    most = most_members(partitions, Assignor.of(facts.assignor))
+    if facts.members < most:
+        return None
+    return Recommendation(
+        Kind.PARTITION_BOUND,
+        facts.cluster,
+        facts.group,
+        Severity.WATCH,
+        Confidence.HIGH,
+        f"Every partition has its own consumer already, and the group still falls behind: "
+        f"{_rates(facts)}. More consumers will not help: make the handler faster, or give the "
+        "topic more partitions.",
+        quantity="partitions",
+        current=sum(partitions.values()),
+        unknown_reason=NO_CAPACITY,
+        evidence=(Evidence("most useful consumers", most), *_flow(facts)),
+        caveats=(*of_more_partitions(facts), QUOTAS),
+    )
+
+
+def _more(facts: GroupFacts) -> Recommendation | None:
+    """Say that more consumers seem needed; how many cannot be told without a capacity."""
+    if not _behind(facts):
+        return None
+    members = facts.members or 0
+    larger = [n for n in _useful(facts) if n > members]
+    steps = ", ".join(str(n) for n in larger[:4]) + (" …" if len(larger) > 4 else "")
+    return Recommendation(
+        Kind.ADD_CONSUMERS,
+        facts.cluster,
+        facts.group,
+        Severity.WATCH,
+        Confidence.LOW,
+        f"{_what_falls_behind(facts)}: {_rates(facts)}. How many more consumers that takes "
+        f"cannot be told yet; the numbers that make a difference are {steps}.",
+        quantity="consumers",
+        current=facts.members or None,
+        unknown_reason=NO_CAPACITY if facts.members else UNCOUNTED,
+        evidence=(
+            Evidence("next useful number of consumers", larger[0] if larger else None),
+            *_flow(facts),
+        ),
+        caveats=(*of_other_members(facts), QUOTAS),
+    )
+
+
+def _keep(facts: GroupFacts) -> Recommendation:
+    members = facts.members or 0
+    better = ""
+    smaller = [n for n in _useful(facts) if n <= members]
+    if smaller and smaller[-1] < members and facts.type != "share":
+        better = (
+            f" With partitions alike, {smaller[-1]} consumers carry as much as {members}: the "
+            f"busiest holds {_worst(facts, members)} partitions either way."
+        )
+    status = facts.status
+    if status.status is Status.CATCHING_UP:
+        left = status.numbers.drain_seconds
+        text = "The group catches up" + (f", in {duration(left)}" if left else "")
+    elif status.status is Status.REWOUND:
+        text = "The group was set back and works through old messages again"
+    elif status.numbers.lag == 0:
+        text = "Nothing waits"
+    elif facts.members == 0:
+        text = "Nobody reads now, which may be a job between two of its runs"
+    else:
+        text = "The group keeps up"
+    return Recommendation(
+        Kind.KEEP,
+        facts.cluster,
+        facts.group,
+        Severity.INFO,
+        Confidence.MEDIUM,
+        f"{text}: no reason to change its consumers.{better}",
+        quantity="consumers",
+        current=facts.members,
+        proposed=facts.members,
+        evidence=_flow(facts),
+    )
+
+
+def _behind(facts: GroupFacts) -> list[PartitionFacts]:
+    return [
+        part
+        for part in facts.partitions
+        if part.status.subscribed
+        and (
+            part.status.status is Status.FALLING_BEHIND
+            or (
+                part.status.status is Status.LOSING_DATA
+                and (part.status.numbers.growth_per_second or 0.0) > 0
+            )
+        )
+    ]
+
+
+def _is_stuck(status: PartitionStatus) -> bool:
+    """Tell whether no commit comes, also where lost data is the worse news."""
+    return status.status is Status.STALLED or (
+        status.status is Status.LOSING_DATA
+        and (status.numbers.frozen_seconds or 0.0) >= _STUCK_SECONDS
+        and (status.numbers.consumption_per_second or 0.0) == 0.0
+    )
+
+
+def _advances(status: PartitionStatus) -> bool:
+    moving = (Status.OK, Status.CATCHING_UP, Status.FALLING_BEHIND)
+    return status.status in moving and (status.numbers.consumption_per_second or 0.0) > 0
+
+
+def _useful(facts: GroupFacts) -> tuple[int, ...]:
+    return useful_group_counts(facts.subscribed, Assignor.of(facts.assignor))
+
+
+def _worst(facts: GroupFacts, members: int) -> int:
+    return worst_partitions(facts.subscribed, Assignor.of(facts.assignor), members)
+
+
+def _rates(facts: GroupFacts) -> str:
+    numbers = facts.status.numbers
+    if numbers.arrival_per_second is None or numbers.consumption_per_second is None:
+        return f"{messages(numbers.lag or 0)} wait"
+    return (
+        f"{rate(numbers.arrival_per_second)} arrive, {rate(numbers.consumption_per_second)} are "
+        "consumed"
+    )
+
+
+_CLEARLY = 1.02
+"""So much more is more, however rates are rounded."""
+
+
+def _what_falls_behind(facts: GroupFacts) -> str:
+    """Say that more arrives than is consumed, or where, if that is so on some partitions only."""
+    numbers = facts.status.numbers
+    arrival, consumption = numbers.arrival_per_second, numbers.consumption_per_second
+    if arrival is None or consumption is None or arrival > _CLEARLY * consumption:
+        return "More arrives than is consumed"
+    return f"The group falls behind on {_names([part.status for part in _behind(facts)])}"
+
+
+def _names(parts: list[PartitionStatus]) -> str:
+    names = [f"{part.topic}-{part.partition}" for part in parts]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _flow(facts: GroupFacts) -> tuple[Evidence, ...]:
+    numbers = facts.status.numbers
+    useful = _useful(facts)
+    return (
+        Evidence("consumers", facts.members),
+        Evidence("idle consumers", facts.idle_members),
+        Evidence("partitions", sum(facts.subscribed.values())),
+        Evidence("useful numbers of consumers", ", ".join(str(n) for n in useful) or None),
+        Evidence("lag", numbers.lag, "messages"),
+        Evidence("oldest unread message", numbers.behind_seconds, "s"),
+        Evidence("arrival", numbers.arrival_per_second, "messages/s"),
+        Evidence("consumption", numbers.consumption_per_second, "messages/s"),
+        Evidence("time looked at", round(numbers.span_seconds), "s"),
+    )

@@ -1,0 +1,70 @@
+"""What happens if advice on a group is not followed: from its rates and its deadline."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from alerting.status.phrases import duration, rate
+from scaling.advice.model import Kind, Recommendation
+from scaling.advisers.retention import WATCH_WITHIN_SECONDS, group_deadline
+from scaling.facts.group_facts import GroupFacts, PartitionFacts
+from scaling.sizing.size import Binding
+
+_MONTH_HOURS = 24 * 30
+
+
+def objective_missed_in(facts: GroupFacts) -> float | None:
+    """Return the time until the group's time lag exceeds its objective, at the present rates.
+
+    While messages arrive at λ and are consumed at μ < λ, the age of the oldest unread message
+    grows by 1 - μ/λ a second.
+
+    Returns:
+        Seconds, 0 if it is exceeded; None where the group keeps up or a rate is unknown.
+    """
+    numbers = facts.status.numbers
+    behind, arrival, consumption = (
+        numbers.behind_seconds,
+        numbers.arrival_per_second,
+        numbers.consumption_per_second,
+    )
+    if behind is not None and behind >= facts.objective_seconds and numbers.lag:
+        return 0.0
+    if behind is None or not arrival or consumption is None or consumption >= arrival:
+        return None
+    return ceil((facts.objective_seconds - behind) / (1 - consumption / arrival))
+
+
+def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
+    """Return what happens if advice on a group is not followed; None where that is nothing."""
+    if advice.kind is Kind.KEEP or advice.kind is Kind.UNKNOWN:
+        return None
+    if advice.saving:
+        return f"{advice.saving * _MONTH_HOURS} consumer-hours a month are spent for nothing."
+    parts = []
+    missed = objective_missed_in(facts)
+    if missed == 0:
+        parts.append(f"the objective of {duration(facts.objective_seconds)} stays missed")
+    elif missed is not None:
+        parts.append(
+            f"the objective of {duration(facts.objective_seconds)} is missed in {duration(missed)}"
+        )
+    deadline = group_deadline(facts)
+    left = deadline[1].seconds if deadline is not None else None
+    if left is not None and left <= WATCH_WITHIN_SECONDS:
+        parts.append(f"retention deletes unread messages in {duration(left)}")
+    waiting = [p for p in facts.partitions if _is_growing(p)]
+    if not parts and waiting:
+        parts.append("the backlog grows")
+    if not parts and advice.binding == Binding.FORECAST.value and facts.expected.at is not None:
+        parts.append(
+            f"at the expected peak of {rate(facts.expected.per_second or 0.0)} it falls behind"
+        )
+    if not parts:
+        return None
+    text = " and ".join(parts)
+    return f"{text[0].upper()}{text[1:]}, at the present rates."
+
+
+def _is_growing(part: PartitionFacts) -> bool:
+    return part.status.subscribed and (part.status.numbers.growth_per_second or 0.0) > 0

@@ -1,0 +1,250 @@
+"""How many partitions a topic needs: pure.
+
+P >= peak x growth / (utilisation x capacity) for the slowest group that reads it, and
+P >= bytes in / what one partition takes (Rao's rule, Confluent), as a multiple of the present
+number: keys then move only from p to p + jP, and topics that are joined stay in step. A topic that
+has too few partitions is told apart from one in which a partition is hot (more partitions help
+where it is more than one key) and from one with a hot key (nothing but the key helps).
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from alerting.current.skew import Skew, skew
+from alerting.status.phrases import plural, rate
+from scaling.advice.caveats import of_topic_partitions
+from scaling.advice.config_snippets import add_partitions, kafka_topic, terraform_topic
+from scaling.advice.model import (
+    Artefact,
+    Caveat,
+    Confidence,
+    Evidence,
+    Kind,
+    Recommendation,
+    Severity,
+    Subject,
+)
+from scaling.facts.topic_facts import Reader, TopicFacts
+
+UTILISATION = 0.7
+"""The share of its capacity that a consumer with one partition may be loaded with."""
+
+GROWTH = 1.5
+"""Room that is left for growth where none was measured: partitions cannot be taken back."""
+
+BYTES_PER_PARTITION = 10e6
+"""What one partition takes, bytes per second: a rule of thumb, as no measurement says more."""
+
+BROKER_REPLICAS = 4000
+"""Replicas a broker, the ceiling that Kafka's managed offers and its own documents name."""
+
+_MORE_TRIES = 4
+
+
+def partition_advice(facts: TopicFacts) -> Recommendation | None:
+    """Return advice on a topic's partitions; None where they are enough or nothing is known."""
+    arrival = _total(facts)
+    reader = _slowest(facts)
+    if facts.partitions < 1 or arrival is None:
+        return None
+    uneven = skew(facts.rates, span_seconds=facts.span_seconds)
+    if reader is not None:
+        capacity = reader.capacity_per_second or 0.0
+        most = UTILISATION * capacity
+        key = facts.busiest_key_per_second
+        if key is not None and key > most:
+            return _hot_key(facts, reader, key)
+        needed = ceil(arrival * _growth(reader) / most)
+        busiest = max((one or 0.0 for one in facts.rates.values()), default=0.0)
+        if needed <= facts.partitions and busiest > capacity and uneven.hot:
+            return _hot_partition(facts, reader, uneven, busiest)
+    else:
+        needed = 1
+    by_bytes = ceil((facts.bytes_per_second or 0.0) * GROWTH / BYTES_PER_PARTITION)
+    if max(needed, by_bytes) <= facts.partitions:
+        return None
+    return _more(facts, arrival, reader, max(needed, by_bytes), by_bytes > needed)
+
+
+def proposed_partitions(present: int, needed: int, brokers: int | None) -> int:
+    """Return the multiple of the present partitions to go to.
+
+    The smallest that is enough; one of the next few where leaders are then spread evenly over the
+    brokers and it is no more than half as much again.
+
+    Args:
+        present: Partitions at present.
+        needed: Partitions that the load needs.
+        brokers: Brokers that are up; None is unknown.
+    """
+    least = max(1, ceil(needed / present))
+    if brokers:
+        for times in range(least, least + _MORE_TRIES):
+            if times * present % brokers == 0 and times <= 1.5 * least:
+                return times * present
+    return least * present
+
+
+def _more(
+    facts: TopicFacts, arrival: float, reader: Reader | None, needed: int, bytes_bind: bool
+) -> Recommendation:
+    proposed = proposed_partitions(facts.partitions, needed, facts.brokers)
+    ceiling = _ceiling(facts, proposed)
+    if bytes_bind or reader is None:
+        why = (
+            f"{(facts.bytes_per_second or 0.0) / 1e6:.3g} MB/s are written; with room for growth "
+            f"that is {plural(needed, 'partition')} of {BYTES_PER_PARTITION / 1e6:.0f} MB/s"
+        )
+    else:
+        why = (
+            f"{rate(arrival)} arrive; a consumer of {reader.group} surely processes "
+            f"{rate(reader.capacity_per_second or 0.0)}, so that peak and growth "
+            f"(x{_growth(reader):.2g}) need {plural(needed, 'partition')} at {UTILISATION:.0%}"
+        )
+    if ceiling is not None:
+        return _advice(
+            facts,
+            Kind.BROKER_CEILING,
+            Severity.WATCH,
+            f"{why}, but {ceiling}. More partitions will not help before there are more brokers.",
+            arrival,
+            reader,
+        )
+    copies = facts.replication_factor or 1
+    changes = (
+        add_partitions(facts.topic, proposed),
+        kafka_topic(facts.topic, proposed, copies, facts.settings),
+        terraform_topic(facts.topic, proposed, copies, facts.settings),
+    )
+    late = reader is not None and arrival > facts.partitions * (reader.capacity_per_second or 0.0)
+    return _advice(
+        facts,
+        Kind.ADD_PARTITIONS,
+        Severity.WATCH if late else Severity.INFO,
+        f"{why}. {proposed} are the next multiple of {facts.partitions}.",
+        arrival,
+        reader,
+        proposed=proposed,
+        caveats=of_topic_partitions(facts, proposed),
+        artefacts=changes if facts.replication_factor is not None else changes[:1],
+        confidence=Confidence.MEDIUM,
+        consequence=f"{facts.topic} cannot be read as fast as it is written: groups fall behind, "
+        "whatever the number of their consumers."
+        if late
+        else "At the expected peak no number of consumers keeps up.",
+    )
+
+
+def _hot_key(facts: TopicFacts, reader: Reader, key: float) -> Recommendation:
+    return _advice(
+        facts,
+        Kind.HOT_KEY,
+        Severity.WATCH,
+        f"One key gets {rate(key)}, more than {UTILISATION:.0%} of what a consumer of "
+        f"{reader.group} surely processes ({rate(reader.capacity_per_second or 0.0)}). Neither "
+        "partitions nor consumers help: split the key, batch, or make the handler faster.",
+        _total(facts),
+        reader,
+    )
+
+
+def _hot_partition(
+    facts: TopicFacts, reader: Reader, uneven: Skew, busiest: float
+) -> Recommendation:
+    known = facts.busiest_key_per_second is not None
+    return _advice(
+        facts,
+        Kind.HOT_PARTITION,
+        Severity.WATCH,
+        f"{plural(facts.partitions, 'partition')} are enough for what arrives, but "
+        f"{facts.topic}-{uneven.busiest} alone gets {rate(busiest)}, more than a consumer of "
+        f"{reader.group} surely processes ({rate(reader.capacity_per_second or 0.0)}). "
+        + (
+            f"{2 * facts.partitions} partitions would halve it, as no single key makes it."
+            if known
+            else "If one key makes it, neither partitions nor consumers help; if several do, "
+            f"{2 * facts.partitions} partitions would split it."
+        ),
+        _total(facts),
+        reader,
+        proposed=2 * facts.partitions if known else None,
+        unknown_reason=None if known else "whether one key makes it hot: keys are not read",
+        caveats=of_topic_partitions(facts, 2 * facts.partitions),
+    )
+
+
+def _advice(
+    facts: TopicFacts,
+    kind: Kind,
+    severity: Severity,
+    reason: str,
+    arrival: float | None,
+    reader: Reader | None,
+    *,
+    proposed: int | None = None,
+    unknown_reason: str | None = None,
+    caveats: tuple[Caveat, ...] = (),
+    artefacts: tuple[Artefact, ...] = (),
+    confidence: Confidence = Confidence.MEDIUM,
+    consequence: str | None = None,
+) -> Recommendation:
+    uneven = skew(facts.rates, span_seconds=facts.span_seconds)
+    return Recommendation(
+        kind,
+        facts.cluster,
+        facts.topic,
+        severity,
+        confidence,
+        reason,
+        quantity="partitions",
+        current=facts.partitions,
+        proposed=proposed,
+        unknown_reason=unknown_reason,
+        evidence=(
+            Evidence("partitions", facts.partitions),
+            Evidence("arrival", arrival, "messages/s"),
+            Evidence("slowest group by capacity", None if reader is None else reader.group),
+            Evidence(
+                "capacity of one consumer, lower end",
+                None if reader is None else reader.capacity_per_second,
+                "messages/s",
+            ),
+            Evidence("growth allowed for", None if reader is None else round(_growth(reader), 2)),
+            Evidence("share of the busiest partition", uneven.busiest_ratio, "ratio"),
+            Evidence("written", facts.bytes_per_second, "bytes/s"),
+            Evidence("brokers", facts.brokers),
+            Evidence("replicas on the fullest broker", facts.broker_replicas),
+        ),
+        caveats=caveats,
+        artefacts=artefacts,
+        subject_kind=Subject.TOPIC,
+        consequence=consequence,
+    )
+
+
+def _total(facts: TopicFacts) -> float | None:
+    rates = list(facts.rates.values())
+    known = [one for one in rates if one is not None]
+    return sum(known) if rates and len(known) == len(rates) else None
+
+
+def _slowest(facts: TopicFacts) -> Reader | None:
+    """Return the reader whose consumers are known to be the slowest."""
+    known = [one for one in facts.readers if one.capacity_per_second]
+    return min(known, key=lambda one: one.capacity_per_second or 0.0) if known else None
+
+
+def _growth(reader: Reader) -> float:
+    """Return what to multiply the present arrival by: the expected peak, and room beyond it."""
+    return max(GROWTH, reader.growth_ratio or 0.0)
+
+
+def _ceiling(facts: TopicFacts, proposed: int) -> str | None:
+    if facts.brokers is None or facts.broker_replicas is None or facts.replication_factor is None:
+        return None
+    more = (proposed - facts.partitions) * facts.replication_factor
+    then = facts.broker_replicas + ceil(more / max(1, facts.brokers))
+    if then <= BROKER_REPLICAS:
+        return None
+    return f"a broker would hold about {then} replicas, above the ceiling of {BROKER_REPLICAS}"

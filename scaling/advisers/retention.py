@@ -1,0 +1,205 @@
+"""Advice on data that retention deletes before it is read."""
+
+from __future__ import annotations
+
+from alerting.checks.retention_deadline import (
+    Deadline,
+    DeadlineState,
+    Retention,
+    data_loss_deadline,
+)
+from alerting.status.group_status import Status
+from alerting.status.phrases import duration, messages, plural
+from scaling.advice.caveats import DISK, SEGMENTS
+from scaling.advice.config_snippets import topic_setting
+from scaling.advice.model import Artefact, Confidence, Evidence, Kind, Recommendation, Severity
+from scaling.facts.group_facts import GroupFacts, PartitionFacts
+
+ACT_WITHIN_SECONDS = 4 * 3600.0
+WATCH_WITHIN_SECONDS = 2 * 86400.0
+"""A deadline further away is evidence of other advice, not advice of its own."""
+
+NEAR_RATIO = 0.25
+WATCH_RATIO = 0.5
+ACT_RATIO = 0.8
+"""Share of the retention that the oldest unread message has used up."""
+
+_LATE = frozenset({Status.FALLING_BEHIND, Status.STALLED, Status.STOPPED, Status.REWOUND})
+_BUYS_SECONDS = 86400
+
+
+def group_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None:
+    """Return the partition that retention reaches first, and when.
+
+    Only partitions that are late count, and those that have used half of their retention: else
+    the difference of two nearly equal rates says nothing about the day on which the one will
+    overtake the other. A group that keeps up with less than a fifth of the retention to spare
+    has the rest of it as its deadline: a pause that long loses data.
+
+    Returns:
+        None where no deadline is coming.
+    """
+    coming = _coming_deadline(facts)
+    used = _most_used(facts)
+    if coming is None and used is not None and used[1] >= ACT_RATIO:
+        part, age = used[0], used[0].status.numbers.behind_seconds or 0.0
+        left = max(0.0, age / used[1] - age)
+        reason = f"a pause of {duration(left)} loses data"
+        return part, Deadline(DeadlineState.COMING, left, "time", reason)
+    return coming
+
+
+def partition_deadline(facts: GroupFacts, part: PartitionFacts) -> Deadline:
+    """Return when retention reaches what waits in one partition."""
+    limits = facts.topics.get(part.status.topic)
+    retention = (
+        limits.retention
+        if limits is not None
+        else Retention(unknown_reason="the topic's settings were not read")
+    )
+    return data_loss_deadline(part.backlog, retention)
+
+
+def retention_advice(facts: GroupFacts) -> tuple[Recommendation, ...]:
+    """Return advice on messages that are lost and on those that will be."""
+    found = []
+    lost = [
+        part
+        for part in facts.partitions
+        if part.status.subscribed and part.status.numbers.lost_messages
+    ]
+    if lost:
+        found.append(_lost(facts, lost))
+    deadline, used = _coming_deadline(facts), _most_used(facts)
+    if deadline is not None and _is_near(facts, *deadline):
+        found.append(_coming(facts, *deadline))
+    elif used is not None and used[1] >= WATCH_RATIO and not lost:
+        found.append(_used(facts, *used))
+    return tuple(found)
+
+
+def _coming_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None:
+    coming = [
+        (part, deadline)
+        for part in facts.partitions
+        if part.status.subscribed
+        and (part.status.status in _LATE or (_used_ratio(facts, part) or 0.0) >= WATCH_RATIO)
+        for deadline in (partition_deadline(facts, part),)
+        if deadline.state is DeadlineState.COMING
+    ]
+    return min(coming, key=lambda found: found[1].seconds or 0.0) if coming else None
+
+
+def _is_near(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> bool:
+    """Tell whether a deadline is advice of its own: soon, or with much of the retention used."""
+    left = deadline.seconds or 0.0
+    ratio = _used_ratio(facts, part)
+    return left <= ACT_WITHIN_SECONDS or (
+        left <= WATCH_WITHIN_SECONDS and (ratio is None or ratio >= NEAR_RATIO)
+    )
+
+
+def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
+    total = sum(part.status.numbers.lost_messages or 0 for part in lost)
+    topics = sorted({part.status.topic for part in lost})
+    return Recommendation(
+        Kind.DATA_LOST,
+        facts.cluster,
+        facts.group,
+        Severity.ACT_NOW,
+        Confidence.HIGH,
+        f"Retention deleted {messages(total)} of {', '.join(topics)} that this group had not "
+        f"committed, on {plural(len(lost), 'partition')}. What it had not fetched either is gone, "
+        "and what waits now is next.",
+        evidence=(
+            Evidence("lost", total, "messages"),
+            Evidence("partitions", len(lost)),
+            Evidence("still waiting", facts.status.numbers.lag, "messages"),
+        ),
+        caveats=(DISK,),
+        artefacts=tuple(one for topic in topics for one in _raise_retention(facts, topic)),
+    )
+
+
+def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Recommendation:
+    left = deadline.seconds or 0.0
+    near = left <= ACT_WITHIN_SECONDS
+    where = f"{part.status.topic}-{part.status.partition}"
+    waiting = sum(
+        p.status.numbers.lag or 0 for p in facts.partitions if p.status.topic == part.status.topic
+    )
+    return Recommendation(
+        Kind.RETENTION_DEADLINE,
+        facts.cluster,
+        facts.group,
+        Severity.ACT_NOW if near else Severity.WATCH,
+        Confidence.MEDIUM,
+        f"Retention reaches the oldest unread message of {where} in {duration(left)} at the "
+        f"present rates: {deadline.reason}. Raise the retention until the group has caught up."
+        if left > 0
+        else f"The oldest unread message of {where} is past the retention and goes with the next "
+        f"closed segment: {deadline.reason}. Raise the retention now.",
+        evidence=(
+            Evidence("time left", round(left), "s"),
+            Evidence("limit", deadline.limit or ""),
+            Evidence("partition", where),
+            Evidence("oldest unread message", part.status.numbers.behind_seconds, "s"),
+            Evidence("waiting in the topic", waiting, "messages"),
+        ),
+        caveats=(DISK, SEGMENTS),
+        artefacts=_raise_retention(facts, part.status.topic) if deadline.limit == "time" else (),
+    )
+
+
+def _used_ratio(facts: GroupFacts, part: PartitionFacts) -> float | None:
+    """Return the share of the retention that a partition's oldest unread message has used."""
+    limits = facts.topics.get(part.status.topic)
+    age = part.status.numbers.behind_seconds
+    if limits is None or age is None or not part.status.numbers.lag:
+        return None
+    retention = limits.retention
+    if retention.unknown_reason or not retention.deletes or not retention.seconds:
+        return None
+    return age / retention.seconds
+
+
+def _most_used(facts: GroupFacts) -> tuple[PartitionFacts, float] | None:
+    used = [
+        (part, ratio)
+        for part in facts.partitions
+        if part.status.subscribed and (ratio := _used_ratio(facts, part)) is not None
+    ]
+    return max(used, key=lambda found: found[1]) if used else None
+
+
+def _used(facts: GroupFacts, part: PartitionFacts, ratio: float) -> Recommendation:
+    age = part.status.numbers.behind_seconds or 0.0
+    kept = facts.topics[part.status.topic].retention.seconds or 0.0
+    where = f"{part.status.topic}-{part.status.partition}"
+    return Recommendation(
+        Kind.RETENTION_DEADLINE,
+        facts.cluster,
+        facts.group,
+        Severity.ACT_NOW if ratio >= ACT_RATIO else Severity.WATCH,
+        Confidence.MEDIUM,
+        f"The oldest unread message of {where} is {duration(age)} old and the topic keeps "
+        f"{duration(kept)}: {ratio:.0%} of the retention is used. The group does not fall further "
+        "behind now, but a pause of the difference loses data.",
+        unknown_reason="no deadline: consumption keeps up with arrival at present",
+        evidence=(
+            Evidence("oldest unread message", round(age), "s"),
+            Evidence("retention", round(kept), "s"),
+            Evidence("retention used", round(ratio, 3), "ratio"),
+        ),
+        caveats=(DISK, SEGMENTS),
+        artefacts=_raise_retention(facts, part.status.topic),
+    )
+
+
+def _raise_retention(facts: GroupFacts, topic: str) -> tuple[Artefact, ...]:
+    """Return the line that keeps the topic's messages a day longer, where its limit is known."""
+    limits = facts.topics.get(topic)
+    if limits is None or limits.retention.seconds is None or limits.retention.unknown_reason:
+        return ()
+    longer = round((limits.retention.seconds + _BUYS_SECONDS) * 1000)
+    return (topic_setting(topic, "retention.ms", longer),)

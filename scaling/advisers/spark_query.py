@@ -1,0 +1,137 @@
+"""Advice on minPartitions of a Spark Structured Streaming query: pure.
+
+A query reads with one task a partition unless minPartitions asks for more: Spark then splits large
+offset ranges, so that the topic's partitions do not bound it. It is a hint, and order within a
+partition is lost across the parts.
+
+A query commits no offsets to Kafka: which there are, and what a task of one processes, is told by
+the configuration. What arrives is told by the lake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import polars as pl
+
+from alerting.status.phrases import plural, rate
+from config.scaling import SparkQuerySettings
+from scaling.advice.model import (
+    Artefact,
+    Caveat,
+    CaveatLevel,
+    Confidence,
+    Evidence,
+    Kind,
+    Recommendation,
+    Severity,
+    Subject,
+)
+from scaling.facts.topic_facts import arrival_rates
+
+UTILISATION = 0.7
+
+_ORDER = Caveat(
+    CaveatLevel.HIGH,
+    "The parts of a split partition are processed side by side: do it only where order within a "
+    "batch does not matter.",
+)
+_CORES = Caveat(
+    CaveatLevel.MEDIUM, "More parts than cores wait for each other: the cores are the limit then."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFacts:
+    """What is known of a query.
+
+    Attributes:
+        cluster: The Kafka cluster that it reads.
+        query: Its name.
+        partitions: Partitions that it reads.
+        arrival_per_second: Messages per second; None is unknown.
+        task_per_second: What one task can process, messages per second; None is unknown.
+        cores: Cores that it may use; None is unknown.
+        min_partitions: minPartitions, as set; None: not set.
+    """
+
+    cluster: str
+    query: str
+    partitions: int
+    arrival_per_second: float | None
+    task_per_second: float | None
+    cores: int | None = None
+    min_partitions: int | None = None
+
+
+def query_facts(
+    queries: Sequence[SparkQuerySettings], partitions: pl.DataFrame
+) -> list[QueryFacts]:
+    """Gather what is known of each query; what arrives for one whose topics are not there is not.
+
+    Args:
+        queries: As configured.
+        partitions: Rows of ``partitions`` of about the last ten minutes.
+    """
+    if not queries:
+        return []
+    arrivals, _ = arrival_rates(partitions)
+    found = []
+    for query in queries:
+        of_topics = [arrivals.get((query.cluster, topic)) for topic in query.topics]
+        rates = [rate for rates in of_topics if rates is not None for rate in rates.values()]
+        known = [rate for rate in rates if rate is not None]
+        is_known = None not in of_topics and len(known) == len(rates)
+        found.append(
+            QueryFacts(
+                query.cluster,
+                query.name,
+                len(rates),
+                sum(known) if is_known else None,
+                query.task_per_second,
+                query.cores,
+                query.min_partitions,
+            )
+        )
+    return found
+
+
+def min_partitions_advice(facts: QueryFacts) -> Recommendation | None:
+    """Return advice on minPartitions; None where the present tasks are enough or nothing is known.
+
+    A multiple of the cores, so that every wave of tasks is full.
+    """
+    if facts.arrival_per_second is None or not facts.task_per_second or facts.partitions < 1:
+        return None
+    tasks = max(facts.partitions, facts.min_partitions or 0)
+    needed = ceil(facts.arrival_per_second / (UTILISATION * facts.task_per_second))
+    if needed <= tasks:
+        return None
+    proposed = ceil(needed / facts.cores) * facts.cores if facts.cores else needed
+    bound = facts.cores is not None and needed > facts.cores
+    return Recommendation(
+        Kind.MIN_PARTITIONS,
+        facts.cluster,
+        facts.query,
+        Severity.WATCH,
+        Confidence.MEDIUM,
+        f"{rate(facts.arrival_per_second)} arrive and a task processes "
+        f"{rate(facts.task_per_second)}: {plural(needed, 'task')} are needed at "
+        f"{UTILISATION:.0%}, and {plural(facts.partitions, 'partition')} give {tasks}. Spark can "
+        "split partitions, so that the topic needs no more of them."
+        + (f" Its {facts.cores} cores are the limit: give it more." if bound else ""),
+        quantity="minPartitions",
+        current=facts.min_partitions,
+        proposed=proposed,
+        evidence=(
+            Evidence("partitions", facts.partitions),
+            Evidence("arrival", facts.arrival_per_second, "messages/s"),
+            Evidence("capacity of one task", facts.task_per_second, "messages/s"),
+            Evidence("cores", facts.cores),
+        ),
+        caveats=(_ORDER, _CORES),
+        artefacts=(Artefact("Spark option", "python", f'.option("minPartitions", "{proposed}")'),),
+        subject_kind=Subject.QUERY,
+    )

@@ -1,0 +1,1 @@
+"""What is known of groups, topics and members, from rows of the lake."""

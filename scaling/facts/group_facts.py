@@ -1,0 +1,389 @@
+"""What is known of a group or a topic, taken from the rows of the lake; no input or output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import polars as pl
+
+from alerting.checks.retention_deadline import Backlog, Retention, retention_of
+from alerting.inputs.windows import GroupKey, build_windows
+from alerting.status.group_status import (
+    DEFAULT_RULES,
+    GroupStatus,
+    PartitionStatus,
+    PartitionWindow,
+    Status,
+    group_status,
+)
+from scaling.facts.capacity import Capacity, CapacityStatus
+
+OBJECTIVE_SECONDS = 300.0
+"""The time lag that is not to be exceeded, where nothing else was agreed."""
+
+HORIZON_SECONDS = 86400.0
+"""How far ahead the next peak is looked for."""
+
+_OF_TEN_MINUTES = replace(DEFAULT_RULES, unlearnt_age_seconds=DEFAULT_RULES.unlearnt_freeze_seconds)
+"""More than ten minutes are not looked at: what has not committed in them is told, as an alert
+would be that remembers when it last did."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFacts:
+    """One partition of a group.
+
+    Attributes:
+        status: What it is doing, with its rates.
+        member_id: The member that holds it; None where nobody does, or it is unknown.
+        bytes_per_message: Mean size on the broker's disk, of one replica.
+        is_transactional: Whether a transaction was open on it, so that its writers use them.
+    """
+
+    status: PartitionStatus
+    member_id: str | None = None
+    bytes_per_message: float | None = None
+    is_transactional: bool = False
+
+    @property
+    def backlog(self) -> Backlog:
+        """What waits in it."""
+        numbers = self.status.numbers
+        return Backlog(
+            lag=numbers.lag,
+            age_seconds=numbers.behind_seconds,
+            lost_messages=numbers.lost_messages,
+            arrival_per_second=numbers.arrival_per_second,
+            consumption_per_second=numbers.consumption_per_second,
+            bytes_per_message=self.bytes_per_message,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TopicLimits:
+    """What a group must know of a topic that it reads.
+
+    Attributes:
+        partitions: Its partitions.
+        retention: What it keeps.
+        kind: ``application``, ``changelog``, ``repartition`` and so on; None is unknown.
+        is_compacted: Whether old values of a key are removed.
+    """
+
+    partitions: int
+    retention: Retention
+    kind: str | None = None
+    is_compacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The highest arrival that is expected within ``HORIZON_SECONDS``.
+
+    Attributes:
+        per_second: Upper end of the forecast's 90 % interval at the peak; None where there is too
+            little history.
+        at: When, Unix seconds.
+        reason: Why it is not known.
+        generated: Whether generated history is behind it.
+    """
+
+    per_second: float | None = None
+    at: float | None = None
+    reason: str = "no forecast was made yet"
+    generated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownStatus:
+    """What a group is doing, by somebody who has watched it for longer than these ten minutes.
+
+    Attributes:
+        status: The verdict.
+        reason: One sentence with its numbers.
+        since: When it began, Unix seconds; None where that cannot be told.
+    """
+
+    status: Status
+    reason: str
+    since: float | None = None
+
+
+Statuses = Mapping[GroupKey, KnownStatus]
+"""The status of groups, where it is known; the others are classified by these ten minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFacts:
+    """What is known of a consumer group.
+
+    Attributes:
+        cluster: Its cluster.
+        group: Its name.
+        status: What it is doing.
+        partitions: Its partitions, in the order of ``status.partitions``.
+        topics: The topics that it reads, by name.
+        kind: ``plain``, ``connect``, ``streams``, ``ksqldb``, ``ditto`` and so on.
+        type: ``classic``, ``consumer`` (KIP-848) or ``share``.
+        assignor: Its protocol, for example ``range``; None is unknown.
+        members: Its members; None is unknown.
+        idle_members: Members that hold no partition; None is unknown.
+        static_members: Members with a group.instance.id; None is unknown.
+        capacity: What one of its members can process; None where it was not estimated.
+        expected: The next peak of what arrives.
+        at_most_once: Whether it is known to commit before it handles.
+        objective_seconds: The time lag that is not to be exceeded.
+        windows: The samples behind it, a window a partition.
+        subscribed: Partitions of each topic that the group still reads.
+    """
+
+    cluster: str
+    group: str
+    status: GroupStatus
+    partitions: tuple[PartitionFacts, ...] = ()
+    topics: Mapping[str, TopicLimits] = field(default_factory=dict)
+    kind: str = "plain"
+    type: str | None = None
+    assignor: str | None = None
+    members: int | None = None
+    idle_members: int | None = None
+    static_members: int | None = None
+    capacity: Capacity | None = None
+    expected: Expected = field(default_factory=Expected)
+    at_most_once: bool = False
+    objective_seconds: float = OBJECTIVE_SECONDS
+    windows: tuple[PartitionWindow, ...] = field(default=(), repr=False)
+    subscribed: Mapping[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Count the partitions once: every piece of advice asks for them."""
+        object.__setattr__(self, "subscribed", self._subscribed())
+
+    def _subscribed(self) -> dict[str, int]:
+        read = {part.status.topic for part in self.partitions if part.status.subscribed}
+        seen: dict[str, int] = {}
+        for part in self.partitions:
+            if part.status.topic in read:
+                seen[part.status.topic] = seen.get(part.status.topic, 0) + 1
+        return {
+            topic: self.topics[topic].partitions if topic in self.topics else seen[topic]
+            for topic in sorted(read)
+        }
+
+
+def group_facts(
+    offsets: pl.DataFrame,
+    groups: pl.DataFrame,
+    members: pl.DataFrame,
+    topics: pl.DataFrame,
+    partitions: pl.DataFrame,
+    *,
+    now: float | None = None,
+    capacity: pl.DataFrame | None = None,
+    forecasts: pl.DataFrame | None = None,
+    objective: Callable[[str], float] | None = None,
+    statuses: Statuses = MappingProxyType({}),
+) -> dict[GroupKey, GroupFacts]:
+    """Gather what is known of every group.
+
+    Args:
+        offsets: Rows of ``group_offsets`` of about the last ten minutes.
+        groups: Rows of ``groups`` of the same time.
+        members: Rows of ``group_members`` of the same time.
+        topics: The newest rows of ``topics``, however old.
+        partitions: The newest rows of ``partitions``.
+        now: The present in Unix seconds; where given, old samples say nothing.
+        capacity: Rows of ``capacity``.
+        forecasts: Rows of ``forecasts`` of the groups' arrival.
+        objective: The time lag that a group is not to exceed, seconds, by its name.
+        statuses: What is known of the groups' status already.
+
+    Returns:
+        The facts of each group of the newest polls.
+    """
+    windows = build_windows(offsets, groups)
+    limits = _limits(topics, partitions)
+    sizes = bytes_per_message(partitions)
+    holders, transactional = _holders(offsets), _transactional(offsets)
+    idle = _idle(members)
+    capacities = {} if capacity is None else _capacities(capacity)
+    expected = {} if forecasts is None else _expected(forecasts, now)
+    facts = {}
+    for row in of_newest_poll(groups).iter_rows(named=True):
+        key = GroupKey(row["cluster"], row["group"])
+        of_group = windows.get(key, ())
+        status = group_status(of_group, now=now, rules=_OF_TEN_MINUTES)
+        known = statuses.get(key)
+        if known is not None:
+            status = replace(status, status=known.status, reason=known.reason, since=known.since)
+        read = {part.topic for part in status.partitions}
+        idle_members, static_members = _of_members(row, idle)
+        facts[key] = GroupFacts(
+            cluster=key.cluster,
+            group=key.group,
+            status=status,
+            partitions=tuple(
+                PartitionFacts(
+                    part,
+                    holders.get((*key, part.topic, part.partition)),
+                    sizes.get((key.cluster, part.topic, part.partition)),
+                    (key.cluster, part.topic) in transactional,
+                )
+                for part in status.partitions
+            ),
+            topics={
+                topic: limits[key.cluster, topic]
+                for topic in read
+                if (key.cluster, topic) in limits
+            },
+            kind=row["kind"] or "plain",
+            type=row["type"],
+            assignor=row["protocol"],
+            members=row["members"],
+            idle_members=idle_members,
+            static_members=static_members,
+            capacity=capacities.get(key),
+            expected=expected.get(key, Expected()),
+            objective_seconds=OBJECTIVE_SECONDS if objective is None else objective(key.group),
+            windows=of_group,
+        )
+    return facts
+
+
+def newest(rows: pl.DataFrame, *key: str) -> pl.DataFrame:
+    """Return the newest row of each key in each cluster."""
+    return rows.sort("observed_at").unique(["cluster", *key], keep="last", maintain_order=True)
+
+
+def of_newest_poll(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of each cluster's newest poll."""
+    return rows.filter(pl.col("observed_at") == pl.col("observed_at").max().over("cluster"))
+
+
+def retention(row: Mapping[str, Any]) -> Retention:
+    """Return what a row of ``topics`` says about how long messages are kept."""
+    return retention_of(
+        row["retention_seconds"],
+        row["retention_bytes"],
+        row["cleanup_policy"],
+        row["unknown_reason"],
+    )
+
+
+def _limits(topics: pl.DataFrame, partitions: pl.DataFrame) -> dict[tuple[str, str], TopicLimits]:
+    counts = partition_counts(partitions)
+    return {
+        (row["cluster"], row["topic"]): TopicLimits(
+            partitions=counts.get((row["cluster"], row["topic"])) or row["partitions"] or 0,
+            retention=retention(row),
+            kind=row["kind"],
+            is_compacted="compact" in (row["cleanup_policy"] or ""),
+        )
+        for row in newest(topics, "topic").iter_rows(named=True)
+    }
+
+
+def partition_counts(partitions: pl.DataFrame) -> dict[tuple[str, str], int]:
+    """Return the partitions of each topic, by cluster and topic."""
+    return {
+        (cluster, topic): number
+        for cluster, topic, number in of_newest_poll(partitions)
+        .group_by("cluster", "topic")
+        .agg(pl.col("partition").n_unique())
+        .iter_rows()
+    }
+
+
+def bytes_per_message(partitions: pl.DataFrame) -> dict[tuple[str, str, int], float]:
+    """Return the mean size of a partition's messages on one replica's disk, in bytes."""
+    held = pl.col("log_end") - pl.col("log_start")
+    rows = (
+        newest(partitions, "topic", "partition")
+        .filter(held > 0, pl.col("size_bytes").is_not_null())
+        .select("cluster", "topic", "partition", (pl.col("size_bytes") / held).alias("size"))
+    )
+    return {(cluster, topic, number): size for cluster, topic, number, size in rows.iter_rows()}
+
+
+def _holders(offsets: pl.DataFrame) -> dict[tuple[str, str, str, int], str]:
+    key = ("cluster", "group", "topic", "partition")
+    rows = (
+        newest(offsets.select(*key, "observed_at", "member_id"), *key[1:])
+        .filter(pl.col("member_id").is_not_null())
+        .select(*key, "member_id")
+    )
+    return {
+        (cluster, group, topic, number): member
+        for cluster, group, topic, number, member in rows.iter_rows()
+    }
+
+
+def _transactional(offsets: pl.DataFrame) -> set[tuple[str, str]]:
+    """Return the topics, with their cluster, on which a transaction held messages back."""
+    held = offsets.filter(pl.col("open_since").is_not_null()).select("cluster", "topic").unique()
+    return set(held.iter_rows())
+
+
+def _idle(members: pl.DataFrame) -> dict[tuple[str, str, str], tuple[int | None, int]]:
+    """Return idle and static members by cluster, group and poll."""
+    rows = members.group_by("cluster", "group", "poll_id").agg(
+        pl.when(pl.col("assigned_partitions").null_count() == 0)
+        .then((pl.col("assigned_partitions") == 0).sum())
+        .alias("idle"),
+        pl.col("instance_id").is_not_null().sum().alias("static"),
+    )
+    return {
+        (cluster, group, poll): (idle, static)
+        for cluster, group, poll, idle, static in rows.iter_rows()
+    }
+
+
+def _of_members(
+    group: Mapping[str, Any], idle: Mapping[tuple[str, str, str], tuple[int | None, int]]
+) -> tuple[int | None, int | None]:
+    found = idle.get((group["cluster"], group["group"], group["poll_id"]))
+    if found is not None:
+        return found
+    return (0, 0) if group["members"] == 0 else (None, None)
+
+
+def _capacities(rows: pl.DataFrame) -> dict[GroupKey, Capacity]:
+    """Return what a member of each group can do, from the rows of whole groups."""
+    return {
+        GroupKey(row["cluster"], row["group"]): Capacity(
+            CapacityStatus(row["status"]),
+            row["reason"] or "",
+            per_second=row["per_second"],
+            low=row["low"],
+            high=row["high"],
+            samples=row["samples"] or 0,
+            episodes=row["episodes"] or 0,
+            limit_per_second=row["limit_per_second"],
+            helpful_members=row["helpful_members"],
+            variability_seconds=row["variability_seconds"],
+        )
+        for row in rows.filter(pl.col("member").is_null()).iter_rows(named=True)
+    }
+
+
+def _expected(rows: pl.DataFrame, now: float | None) -> dict[GroupKey, Expected]:
+    """Return the next peak of each group's arrival."""
+    of_groups = rows.filter(
+        pl.col("subject") == "group", pl.col("metric") == "arrival_per_second"
+    ).with_columns(at=pl.col("window_start").dt.epoch("us") / 1e6)
+    found = {
+        GroupKey(row["cluster"], row["name"]): Expected(reason=row["reason"] or row["status"])
+        for row in of_groups.filter(pl.col("high_90").is_null()).iter_rows(named=True)
+    }
+    numbers = of_groups.filter(pl.col("high_90").is_not_null())
+    if now is not None:
+        within = (pl.col("at") + 3600.0 > now) & (pl.col("at") < now + HORIZON_SECONDS)
+        numbers = numbers.filter(within)
+    for row in numbers.sort("high_90").iter_rows(named=True):
+        found[GroupKey(row["cluster"], row["name"])] = Expected(
+            row["high_90"], row["at"], "", bool(row["generated"])
+        )
+    return found

@@ -1,0 +1,233 @@
+"""The one reader of what advice is based on: which rows of the lake, and how far back.
+
+The command and the page read through ``read_groups``. The job's workers read the files themselves,
+some groups at a time, by the same ``GROUP_READS``. Both make facts of the rows by ``facts_of``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from alerting.inputs.windows import WINDOW_SECONDS, GroupKey
+from alerting.status.model import Status
+from config.scaling import ScalingSettings
+from lake.schemas.current import GROUP_STATUS
+from lake.schemas.model import Table
+from lake.schemas.tables import (
+    ADVICE_STATE,
+    CAPACITY,
+    FORECASTS,
+    GROUP_MEMBERS,
+    GROUP_OFFSETS,
+    GROUPS,
+    PARTITIONS,
+    TOPICS,
+)
+from lake.storage.current_store import read_statuses
+from lake.storage.store import Lake
+from scaling.facts.group_facts import GroupFacts, KnownStatus, group_facts, newest
+
+WINDOW = timedelta(seconds=WINDOW_SECONDS)
+"""How much of the past advice looks at."""
+
+STATE_KEPT = timedelta(days=1)
+"""What was remembered of a group that is not seen any more is forgotten after this time."""
+
+_SETTINGS_AGE = timedelta(days=1)  # topics are written when they change, and hourly
+_DERIVED_AGE = timedelta(days=2)  # capacity and forecasts are derived hourly
+_MOMENT = timedelta(seconds=1)
+_OF_PARTITIONS = [
+    *("cluster", "topic", "partition", "observed_at"),
+    *("log_start", "log_end", "size_bytes"),
+]
+"""What advice needs of partitions: ten minutes of all their columns are gigabytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """Rows of one table about groups.
+
+    Attributes:
+        table: The table.
+        back: How far back.
+        named: The column that names the group.
+        wanted: Which rows; None: all of them.
+    """
+
+    table: Table
+    back: timedelta = WINDOW
+    named: str = "group"
+    wanted: pl.Expr | None = None
+
+
+GROUP_READS: Mapping[str, Read] = {
+    "offsets": Read(table=GROUP_OFFSETS),
+    "groups": Read(table=GROUPS),
+    "members": Read(table=GROUP_MEMBERS),
+    "capacity": Read(table=CAPACITY, back=_DERIVED_AGE),
+    "forecasts": Read(
+        table=FORECASTS, back=_DERIVED_AGE, named="name", wanted=pl.col("subject") == "group"
+    ),
+    "states": Read(table=ADVICE_STATE, back=STATE_KEPT),
+}
+"""What is read about groups, by the fields of ``GroupFrames``."""
+
+
+def _empty(table: Table) -> pl.DataFrame:
+    return pl.DataFrame(schema=table.polars_schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupFrames:
+    """Rows of the lake about a set of whole groups, of one or more clusters.
+
+    Attributes:
+        offsets: ``group_offsets`` of the last ten minutes.
+        groups: ``groups`` of the same time.
+        members: ``group_members`` of the same time.
+        topics: The newest row of each topic of the clusters, or at least of those that are read.
+        partitions: ``partitions`` of the newest poll, the same topics.
+        capacity: ``capacity`` of these groups; may be empty.
+        forecasts: ``forecasts`` of these groups' arrival_per_second; may be empty.
+        states: ``advice_state`` of these groups; may be empty.
+        statuses: ``group_status`` of these groups, if it was written lately; may be empty.
+    """
+
+    offsets: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_OFFSETS))
+    groups: pl.DataFrame = field(default_factory=lambda: _empty(GROUPS))
+    members: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_MEMBERS))
+    topics: pl.DataFrame = field(default_factory=lambda: _empty(TOPICS))
+    partitions: pl.DataFrame = field(default_factory=lambda: _empty(PARTITIONS))
+    capacity: pl.DataFrame = field(default_factory=lambda: _empty(CAPACITY))
+    forecasts: pl.DataFrame = field(default_factory=lambda: _empty(FORECASTS))
+    states: pl.DataFrame = field(default_factory=lambda: _empty(ADVICE_STATE))
+    statuses: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_STATUS))
+
+    def known_statuses(self) -> dict[GroupKey, KnownStatus]:
+        """Return what the alerting service found each group to be doing."""
+        rows = self.statuses.select("cluster", "group", "status", "reason", "since")
+        return {
+            GroupKey(cluster, group): KnownStatus(
+                status=Status(status),
+                reason=reason,
+                since=None if since is None else since.timestamp(),
+            )
+            for cluster, group, status, reason, since in rows.iter_rows()
+        }
+
+    def state_texts(self) -> dict[GroupKey, str]:
+        """Return what was remembered of each group."""
+        rows = self.states.sort("evaluated_at").select("cluster", "group", "state")
+        return {GroupKey(cluster, group): state for cluster, group, state in rows.iter_rows()}
+
+
+def read_topics(
+    lake: Lake,
+    now: datetime,
+    cluster: str | None = None,
+    names: Collection[str] | None = None,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the newest row of each topic, and the rows of ``partitions`` of the last minutes.
+
+    Args:
+        lake: The lake.
+        now: The present, UTC.
+        cluster: Only this cluster; None: all of them.
+        names: Only the topics of these names; None: all of them.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+    until = now + _MOMENT
+    wanted = [] if names is None else [pl.col("topic").is_in(list(names))]
+    topics = lake.read(TOPICS, *wanted, since=now - _SETTINGS_AGE, until=until, cluster=cluster)
+    partitions = lake.read(
+        PARTITIONS,
+        *wanted,
+        since=now - WINDOW,
+        until=until,
+        cluster=cluster,
+        columns=_OF_PARTITIONS,
+    )
+    return newest(topics, "topic"), partitions
+
+
+def read_groups(
+    lake: Lake,
+    now: datetime,
+    topics: tuple[pl.DataFrame, pl.DataFrame] | None = None,
+    *,
+    cluster: str | None = None,
+    names: Collection[str] | None = None,
+) -> GroupFrames:
+    """Return the rows about groups, and about the topics that they read.
+
+    Args:
+        lake: The lake.
+        now: The present, UTC; what was written later says nothing about it.
+        topics: What ``read_topics`` returned; None: read those that the groups read.
+        cluster: Only this cluster; None: all of them.
+        names: Only the groups of these names; None: all of them, and all topics.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+
+    def rows(read: Read) -> pl.DataFrame:
+        wanted = [] if read.wanted is None else [read.wanted]
+        if names is not None:
+            wanted.append(pl.col(read.named).is_in(list(names)))
+        since, until = now - read.back, now + _MOMENT
+        return lake.read(read.table, *wanted, since=since, until=until, cluster=cluster)
+
+    read = {name: rows(one) for name, one in GROUP_READS.items()}
+    if topics is None:
+        of_groups = None if names is None else read["offsets"]["topic"].unique().to_list()
+        topics = read_topics(lake, now, cluster, of_groups)
+    clusters = read["groups"]["cluster"].unique().to_list() if cluster is None else [cluster]
+    statuses = read_statuses(lake.current, clusters, now)
+    return GroupFrames(**read, topics=topics[0], partitions=topics[1], statuses=statuses)
+
+
+def read_group(
+    lake: Lake, cluster: str, group: str, now: datetime, settings: ScalingSettings
+) -> GroupFacts | None:
+    """Return the facts of one group; None where the newest poll does not know it.
+
+    Raises:
+        LakeError: A table cannot be read.
+    """
+    frames = read_groups(lake, now, cluster=cluster, names=[group])
+    facts = facts_of(frames, now=now, objective=settings.objective_seconds)
+    return facts.get(GroupKey(cluster, group))
+
+
+def facts_of(
+    frames: GroupFrames,
+    *,
+    now: datetime,
+    objective: Callable[[str], float],
+) -> dict[GroupKey, GroupFacts]:
+    """Return the facts of every group of the newest polls.
+
+    Args:
+        frames: What the lake holds about them.
+        now: The present, UTC.
+        objective: The time lag that a group is not to exceed, seconds, by its name.
+    """
+    return group_facts(
+        frames.offsets,
+        frames.groups,
+        frames.members,
+        frames.topics,
+        frames.partitions,
+        now=now.timestamp(),
+        capacity=frames.capacity,
+        forecasts=frames.forecasts,
+        objective=objective,
+        statuses=frames.known_statuses(),
+    )

@@ -1,0 +1,1 @@
+"""What KEDA's Kafka scalers would do."""

@@ -1,0 +1,1 @@
+"""How many consumers a group needs, and when that becomes advice."""

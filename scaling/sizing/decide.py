@@ -1,0 +1,298 @@
+"""How many consumers a group should have now, by what is measured and what was advised before.
+
+The one decision: the advice job, the page, ``recommend`` and the backtest all call ``decide``.
+Pure. What is remembered between two calls is a ``History``; it is written in times, never in
+numbers of calls, so that callers may come every 30 seconds or every ten minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from scaling.facts.capacity import Capacity
+from scaling.facts.intervals import Booleans, Floats, Integers
+from scaling.sizing.assignment import Shape
+from scaling.sizing.demand import SHORT_SECONDS, demand
+from scaling.sizing.polls import Polls
+from scaling.sizing.size import LATE_ON_TRIAL, Situation, Sizing, hot_partitions, size
+from scaling.sizing.slow_members import SlowMembers, slowdown
+from scaling.sizing.stability import DEFAULT_RULES, Rules, Stability, move
+
+BLOCKED_SECONDS = 240.0
+STANDING_STILL_SECONDS = 30.0
+GROWING_SECONDS = 60.0
+_JOIN_SECONDS = 30.0
+
+ExpectedPeak = Callable[[float], float | None]
+"""The highest arrival ahead, given the present one, messages per second; None: not known."""
+
+
+def no_peak(_: float) -> None:
+    """Expect nothing: there is too little history."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizingFacts:
+    """What is measured of a group now.
+
+    Arrays have one value a partition, in the order of ``shape``.
+
+    Attributes:
+        shape: Its partitions and its assignor.
+        polls: Up to a quarter of an hour of polls, the newest last.
+        member: The member, from 0, that holds each partition; negative: nobody.
+        assignment: A text that changes when partitions change hands.
+        consumers: Consumers that it has, or that were asked for.
+        changed_at: The last time at which there was another number; None: not in these polls.
+        is_rebalancing: Whether partitions are just being shared out.
+        capacity: What one consumer can process.
+        objective_seconds: Time lag that is not to be exceeded.
+        expected_peak: What is expected.
+        stalled: Partitions whose status says that they are blocked; None: none.
+        startup_seconds: From asking for a consumer until it joins.
+        pause_seconds: How long a rebalance stops those whom it touches.
+        commit_seconds: The group's commit interval.
+        deadline_seconds: Time until retention reaches an unread message; None: none is coming.
+    """
+
+    shape: Shape
+    polls: Polls
+    member: Integers
+    assignment: str
+    consumers: int
+    capacity: Capacity
+    objective_seconds: float
+    changed_at: float | None = None
+    is_rebalancing: bool = False
+    expected_peak: ExpectedPeak = no_peak
+    stalled: Booleans | None = None
+    startup_seconds: float = 30.0
+    pause_seconds: float = 10.0
+    commit_seconds: float = 5.0
+    deadline_seconds: float | None = None
+
+    @property
+    def at(self) -> float:
+        """The time of the newest poll, Unix seconds."""
+        return float(self.polls.at[-1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What is remembered of earlier decisions about a group.
+
+    Attributes:
+        at: When the group was looked at last.
+        consumers: The consumers that there were then.
+        advised: The number that was advised then.
+        expected: The utilisation of the busiest member that it was expected to lead to.
+        ages: Time, and age of the oldest unread message, of the decisions of the last minute.
+        stability: Votes, changes and trials.
+        slow: Members that are slower than they were.
+    """
+
+    at: float | None = None
+    consumers: int | None = None
+    advised: int | None = None
+    expected: float | None = None
+    ages: tuple[tuple[float, float], ...] = ()
+    stability: Stability = field(default_factory=Stability)
+    slow: SlowMembers = field(default_factory=SlowMembers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """How many consumers there should be now.
+
+    Attributes:
+        consumers: The number.
+        reason: Why this one now, in words.
+        history: What to hand in next time.
+        situation: The question that the size answers; None while nothing can be decided.
+        sizing: The size, whether it is followed already or not; None with ``situation``.
+    """
+
+    consumers: int
+    reason: str
+    history: History
+    situation: Situation | None = None
+    sizing: Sizing | None = None
+
+
+def decide(facts: SizingFacts, history: History, *, rules: Rules = DEFAULT_RULES) -> Decision:
+    """Return how many consumers a group should have now.
+
+    Who calls seldom does not lose what happened in between: the moments that can matter are
+    evaluated from the polls. They are the last ones where more consumers are asked for or the group
+    is late, and the busiest one where fewer would do.
+
+    Args:
+        facts: What is measured of it.
+        history: What the last call returned; an empty one at the start.
+        rules: How patient to be.
+    """
+    history = _without_gap(facts, history, rules)
+    found = _evaluated(facts, history, rules)
+    moments = _missed(facts, history, found, rules)
+    for at in moments:
+        history = _evaluated(replace(facts, polls=facts.polls.until(at)), history, rules).history
+    return _evaluated(facts, history, rules) if moments else found
+
+
+def _without_gap(facts: SizingFacts, history: History, rules: Rules) -> History:
+    """Drop what cannot be trusted after a pause, or where time went backwards."""
+    if history.at is None:
+        return history
+    if history.at > facts.at:
+        return History()
+    if facts.at - history.at <= rules.longest_gap_seconds:
+        return history
+    stability = replace(history.stability, votes=(), since=None)
+    return replace(history, stability=stability, slow=SlowMembers())
+
+
+def _missed(facts: SizingFacts, history: History, found: Decision, rules: Rules) -> list[float]:
+    """Return the moments that nobody evaluated and that matter to a decision, oldest first."""
+    if found.sizing is None or found.situation is None:
+        return []
+    begun = [float(facts.polls.at[0]), history.at, facts.changed_at]
+    after = max(one for one in begun if one is not None)
+    every = rules.vote_every_seconds
+    number = int((facts.at - after) / every)
+    moments = [facts.at - every * back for back in range(number - 1, 0, -1)]
+    age = found.situation.time_lag_seconds or 0.0
+    if found.sizing.consumers > facts.consumers or age > LATE_ON_TRIAL * facts.objective_seconds:
+        return moments[-(rules.last_votes - 1) :]
+    if found.sizing.consumers < facts.consumers and moments:
+        return [_busiest(facts.polls, np.array(moments))]
+    return []
+
+
+def _busiest(polls: Polls, moments: Floats) -> float:
+    """Return the moment in the minute before which most arrived."""
+    total = polls.log_end.sum(axis=1)
+    arrived = np.interp(moments, polls.at, total) - np.interp(
+        moments - SHORT_SECONDS, polls.at, total
+    )
+    return float(moments[np.argmax(arrived)])
+
+
+def _evaluated(facts: SizingFacts, history: History, rules: Rules) -> Decision:
+    at, polls = facts.at, facts.polls
+    history = _with_change(facts, history)
+    if len(polls) < 2:
+        return _wait(facts, history, "a rate needs two polls")
+    blocked = polls.blocked(facts.member, seconds=BLOCKED_SECONDS)
+    if facts.stalled is not None:
+        blocked = blocked | facts.stalled
+    history = replace(history, slow=_slow(facts, history.slow, blocked))
+    if facts.is_rebalancing or bool((facts.member < 0).all()):
+        return _wait(facts, history, "partitions are being shared out")
+    situation, ages = _situation(facts, history, blocked, rules)
+    sizing = size(situation)
+    found = move(sizing, history.stability, at=at, current=facts.consumers, rules=rules)
+    consumers = found.consumers
+    if situation.peak is None and consumers < facts.consumers:
+        # Who does not know the next peak goes down one useful step at a time.
+        consumers = max(consumers, *(n for n in facts.shape.counts if n < facts.consumers))
+    kept = replace(
+        history,
+        at=at,
+        consumers=facts.consumers,
+        advised=consumers,
+        expected=sizing.utilisations.get(consumers),
+        ages=ages,
+        stability=found.stability,
+    )
+    return Decision(
+        consumers=consumers,
+        reason=found.reason,
+        history=kept,
+        situation=situation,
+        sizing=sizing,
+    )
+
+
+def _wait(facts: SizingFacts, history: History, reason: str) -> Decision:
+    seen = replace(history, at=facts.at, consumers=facts.consumers)
+    return Decision(consumers=facts.consumers, reason=reason, history=seen)
+
+
+def _with_change(facts: SizingFacts, history: History) -> History:
+    """Notice that the number of consumers changed since the last decision, on advice or not."""
+    if history.at is None or history.consumers is None or history.consumers == facts.consumers:
+        return history
+    changed_at = history.at if facts.changed_at is None else max(history.at, facts.changed_at)
+    step = facts.consumers - history.consumers
+    expected = history.expected if history.advised == facts.consumers else None
+    changed = history.stability.changed(changed_at, step, expected)
+    return replace(history, consumers=facts.consumers, stability=changed)
+
+
+def _slow(facts: SizingFacts, slow: SlowMembers, blocked: Booleans) -> SlowMembers:
+    """Look for members that are slower than they were."""
+    at = facts.at
+    since = slow.assigned_at if slow.assignment == facts.assignment else None
+    if facts.is_rebalancing or since is None:
+        return slow.assigned(facts.assignment, at)
+    slow = slow.expired(at)
+    polls = facts.polls.since(since)
+    member = np.where(blocked, -1, facts.member)
+    found = slowdown(polls.at, polls.log_end, polls.committed, member, facts.capacity)
+    return slow.looked(found, at)
+
+
+def _situation(
+    facts: SizingFacts, history: History, blocked: Booleans, rules: Rules
+) -> tuple[Situation, tuple[tuple[float, float], ...]]:
+    """Return the question that the size answers, and the ages to remember."""
+    at, polls, slow = facts.at, facts.polls, history.slow
+    lead = facts.startup_seconds + facts.pause_seconds + _JOIN_SECONDS
+    expected = demand(polls.at, polls.log_end, lead_seconds=lead)
+    capacity = slow.applied(facts.capacity)
+    still = polls.blocked(facts.member, seconds=STANDING_STILL_SECONDS) | blocked
+    hopeless = hot_partitions(np.maximum(expected.now, expected.lasting), capacity.low or np.inf)
+    # A member with a hopeless partition is behind with its other partitions too.
+    behind = np.isin(facts.member, facts.member[hopeless & (facts.member >= 0)])
+    age = _oldest(polls.time_lag_seconds[-1][~(still | behind)])
+    recent = tuple(one for one in history.ages if at - GROWING_SECONDS <= one[0] < at)
+    ages = (*recent, (at, age or 0.0))
+    situation = Situation(
+        shape=facts.shape,
+        consumers=facts.consumers,
+        arrival=expected.now,
+        soon=expected.soon,
+        lag=np.where(still | behind, 0.0, np.nan_to_num(polls.lag)),
+        capacity=capacity,
+        objective_seconds=facts.objective_seconds,
+        slowed=slow.members,
+        peak=_peak(facts.expected_peak, expected.now),
+        lasting=expected.lasting,
+        blocked=blocked,
+        time_lag_seconds=age,
+        is_growing=(age or 0.0) > ages[0][1],
+        is_on_trial=history.stability.is_on_trial(at, rules),
+        startup_seconds=facts.startup_seconds,
+        pause_seconds=facts.pause_seconds,
+        commit_seconds=facts.commit_seconds,
+        deadline_seconds=facts.deadline_seconds,
+    )
+    return situation, ages
+
+
+def _oldest(ages: Floats) -> float | None:
+    known = ages[~np.isnan(ages)]
+    return float(known.max()) if len(known) else None
+
+
+def _peak(expected: ExpectedPeak, now: Floats) -> Floats | None:
+    """Share the expected peak out over the partitions as the present arrival is."""
+    total = float(now.sum())
+    high = expected(total)
+    if high is None or total <= 0:
+        return None
+    peak: Floats = now * (high / total)
+    return peak

@@ -1,0 +1,238 @@
+"""When advice follows a size and when it waits: votes for a step up, trials of a step down. Pure.
+
+Up where enough of the last evaluations agree, at once where the objective or data is in danger.
+Down only to what every evaluation of a window has allowed, and only with a budget: each step down
+is one rebalance now and, sooner or later, another one up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from alerting.status.phrases import duration
+from scaling.sizing.size import Sizing, Verdict
+
+DAY_SECONDS = 86400.0
+_TELLING_UTILISATION = 0.7
+"""A step down that fails at less tells of another trouble than too few consumers."""
+
+_BELOW_REFUTED = 0.97
+_MOST_DOUBLINGS = 16
+
+Vote = tuple[float, int]
+"""When an evaluation was made, and the number of consumers that it asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How patient to be.
+
+    Attributes:
+        vote_every_seconds: Time between two evaluations that vote.
+        required_votes: Step up when this many of the last evaluations ask for more.
+        last_votes: How many evaluations are looked at.
+        vote_expires_seconds: An older vote says nothing about a step up.
+        down_window_seconds: How long fewer consumers must have been enough. After a step down that
+            had to be taken back it is twice as long.
+        longest_window_seconds: It is never longer than this.
+        trial_seconds: Time within which a step down is taken back if it was wrong.
+        cooldown_seconds: The least time between two steps up.
+        changes_a_day: Changes in a day; a step down has to leave room in them for the steps back
+            up to what was needed in the last day.
+        longest_gap_seconds: A window cannot be longer than the evaluations are apart: after a
+            pause of more than this it begins anew.
+    """
+
+    vote_every_seconds: float = 30.0
+    required_votes: int = 3
+    last_votes: int = 4
+    vote_expires_seconds: float = 300.0
+    down_window_seconds: float = 1200.0
+    longest_window_seconds: float = 14400.0
+    trial_seconds: float = 900.0
+    cooldown_seconds: float = 120.0
+    changes_a_day: int = 12
+    longest_gap_seconds: float = 3600.0
+
+
+DEFAULT_RULES = Rules()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stability:
+    """What is remembered of earlier evaluations and of changes of the number of consumers.
+
+    Attributes:
+        votes: Those of the window, oldest first.
+        changes: Time and step (negative: down) of each change of the last day, oldest first.
+        since: When the window began; a change, or a late group, begins it anew.
+        failures: Steps down in a row that had to be taken back.
+        failed_at: The step down that was counted among them last.
+        tried: Utilisation that the last step down was expected to lead to; None is unknown.
+        refuted: Time and utilisation of the steps down of the last day that had to be taken back:
+            so busy the members do not hold the objective, whatever was allowed.
+    """
+
+    votes: tuple[Vote, ...] = ()
+    changes: tuple[Vote, ...] = ()
+    since: float | None = None
+    failures: int = 0
+    failed_at: float | None = None
+    tried: float | None = None
+    refuted: tuple[tuple[float, float], ...] = ()
+
+    def changed(self, at: float, step: int, expected: float | None) -> Stability:
+        """Return it after the number of consumers changed.
+
+        Args:
+            at: When.
+            step: By how many; negative: fewer.
+            expected: The utilisation that this was expected to lead to; None is unknown.
+        """
+        changes = (*self.changes, (at, step))
+        return replace(self, changes=changes, since=at, tried=expected if step < 0 else self.tried)
+
+    def is_on_trial(self, at: float, rules: Rules) -> bool:
+        """Tell whether consumers were taken away a short time ago."""
+        last = self.changes[-1] if self.changes else None
+        return last is not None and last[1] < 0 and at - last[0] < rules.trial_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """What to do now.
+
+    Attributes:
+        consumers: The number that there should be.
+        stability: What to remember.
+        reason: Why this number, in words.
+    """
+
+    consumers: int
+    stability: Stability
+    reason: str
+
+
+def move(
+    sizing: Sizing, before: Stability, *, at: float, current: int, rules: Rules = DEFAULT_RULES
+) -> Move:
+    """Return what to do about a size.
+
+    Args:
+        sizing: The newest size.
+        before: What is remembered.
+        at: The time of the evaluation, Unix seconds.
+        current: The consumers that there are, or that were asked for.
+        rules: How patient to be.
+    """
+    refuted = tuple(one for one in before.refuted if one[0] > at - DAY_SECONDS)
+    oldest = at - rules.down_window_seconds
+    vote = (at, _enough(sizing, current, refuted))
+    now = replace(
+        before,
+        votes=(*(one for one in before.votes if oldest < one[0] < at), vote),
+        changes=tuple(one for one in before.changes if one[0] > at - DAY_SECONDS),
+        since=at if before.since is None or sizing.is_late else before.since,
+        refuted=refuted,
+    )
+    if sizing.consumers > current:
+        return _up(sizing, now, at, current, rules)
+    return _down(sizing, now, at, current, rules)
+
+
+def _up(sizing: Sizing, now: Stability, at: float, current: int, rules: Rules) -> Move:
+    rested, went_down = _last_change(now, at)
+    recent = now.votes[-rules.last_votes :]
+    asking = [
+        number
+        for voted_at, number in recent
+        if number > current and voted_at > at - rules.vote_expires_seconds
+    ]
+    now = _judged(now, at, rules)
+    if not sizing.is_late and len(asking) < rules.required_votes:
+        reason = f"{len(asking)} of the last {rules.last_votes} evaluations ask for more"
+        return Move(consumers=current, stability=now, reason=reason)
+    if rested < rules.cooldown_seconds and not went_down:
+        return Move(consumers=current, stability=now, reason="the last change is not through yet")
+    if went_down and sizing.is_late and rested <= rules.trial_seconds:
+        now = _failed(now, at)
+    target = sizing.consumers if sizing.is_late else min(asking)
+    return Move(consumers=target, stability=now, reason=sizing.reason)
+
+
+def _down(sizing: Sizing, now: Stability, at: float, current: int, rules: Rules) -> Move:
+    window = min(
+        rules.down_window_seconds * 2 ** min(now.failures, _MOST_DOUBLINGS),
+        max(rules.longest_window_seconds, rules.down_window_seconds),
+    )
+    rested, _ = _last_change(now, at)
+    now = _judged(now, at, rules)
+
+    def stay(reason: str) -> Move:
+        return Move(consumers=current, stability=now, reason=reason)
+
+    if sizing.is_late or sizing.verdict is Verdict.UNKNOWN_CAPACITY:
+        return stay("no step down before the backlog is gone and capacity is known")
+    most = max(number for _, number in now.votes)
+    if most >= current:
+        return stay(f"more were needed within the last {duration(rules.down_window_seconds)}")
+    since = at if now.since is None else now.since
+    if min(at - since, rested) < window:
+        return stay(f"that must have been so for {duration(window)}")
+    steps = len(now.changes) + 1 + _steps_back(sizing, most, current, now.changes)
+    if steps > rules.changes_a_day:
+        return stay("the changes of a day are used up")
+    return Move(consumers=most, stability=now, reason="fewer were enough for the whole window")
+
+
+def _last_change(now: Stability, at: float) -> tuple[float, bool]:
+    """Return the time since the last change, and whether it was a step down."""
+    if not now.changes:
+        return float("inf"), False
+    changed_at, step = now.changes[-1]
+    return at - changed_at, step < 0
+
+
+def _judged(now: Stability, at: float, rules: Rules) -> Stability:
+    """Forget earlier failures once a step down has outlived its trial."""
+    rested, went_down = _last_change(now, at)
+    if went_down and rested > rules.trial_seconds:
+        return replace(now, failures=0)
+    return now
+
+
+def _enough(sizing: Sizing, current: int, refuted: tuple[tuple[float, float], ...]) -> int:
+    """Return the size, or up to the present number what was not refuted at this load."""
+    if not refuted or sizing.consumers >= current:
+        return sizing.consumers
+    most = _BELOW_REFUTED * min(utilisation for _, utilisation in refuted)
+    return next(
+        (
+            number
+            for number, utilisation in sorted(sizing.utilisations.items())
+            if sizing.consumers <= number < current and utilisation <= most
+        ),
+        current,
+    )
+
+
+def _failed(now: Stability, at: float) -> Stability:
+    """Learn, once, from a step down that has to be taken back."""
+    stepped_at = now.changes[-1][0]
+    if now.failed_at == stepped_at:
+        return now
+    refuted = now.refuted
+    if now.tried is not None and now.tried >= _TELLING_UTILISATION:
+        refuted = (*refuted, (at, now.tried))
+    return replace(
+        now, failures=now.failures + 1, failed_at=stepped_at, tried=None, refuted=refuted
+    )
+
+
+def _steps_back(sizing: Sizing, target: int, current: int, changes: tuple[Vote, ...]) -> int:
+    """Return how many useful numbers there are from a target up to the most of the last day."""
+    number = highest = current
+    for _, step in reversed(changes):
+        number -= step
+        highest = max(highest, number)
+    return max(1, sum(target < one <= highest for one in sizing.utilisations))

@@ -1,0 +1,1 @@
+"""What-if: a group as it is and changed, in the simulator."""

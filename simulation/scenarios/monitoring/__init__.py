@@ -1,0 +1,1 @@
+"""Samples that are missing, late or the first ones."""

@@ -1,0 +1,1 @@
+"""Offsets that jump: resets, deleted data, topics made anew."""

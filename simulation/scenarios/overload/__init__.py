@@ -1,0 +1,1 @@
+"""More arrives than is processed, for a while or for good."""

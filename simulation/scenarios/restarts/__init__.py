@@ -1,0 +1,1 @@
+"""Deploys, rebalances, crashes: members come and go."""

@@ -1,0 +1,1 @@
+"""Members are there, and some or all partitions stand still."""

@@ -1,0 +1,1 @@
+"""Groups that are well, in ways that look odd."""

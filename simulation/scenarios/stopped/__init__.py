@@ -1,0 +1,1 @@
+"""Nobody consumes any more, on purpose or not."""

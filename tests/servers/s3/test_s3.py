@@ -1,0 +1,128 @@
+"""A lake in an object store, as collectors, upkeep and readers use it: no Spark."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pydantic import SecretStr
+
+from config.storage import RetentionSettings
+from lake.errors import BusyError, LakeError
+from lake.maintenance.lease import Lease, Rhythm, only_one
+from lake.maintenance.run import JOB, maintain
+from lake.schemas.tables import BROKERS, GROUP_OFFSETS
+from lake.storage.store import Lake
+from lake.storage.table_maintenance import Kept, keep_up
+from tests.servers.s3.server import SECRET, S3Server
+from tests.spark import bronze
+
+QUICK = Rhythm(beat_seconds=0.3, expiry_seconds=4.0)
+
+
+def test_collectors_that_write_at_once_lose_nothing(s3: S3Server) -> None:
+    settings = s3.bucket("writers")
+    models = [bronze.Model(cluster=f"c{number}", seed=number, calm=True) for number in range(4)]
+    pasts = [bronze.history(model, polls=5) for model in models]
+
+    def write(past: list[bronze.Rows]) -> None:
+        own = Lake(settings)
+        for poll in past:
+            bronze.append(own, poll)
+
+    writers = [threading.Thread(target=write, args=(past,)) for past in pasts]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(120)
+    found = Lake(settings).read(GROUP_OFFSETS)
+    wanted = sum(len(poll["group_offsets"]) for past in pasts for poll in past)
+    assert found.height == wanted
+    assert found.unique(["cluster", "observed_at", "group", "topic", "partition"]).height == wanted
+
+
+def test_rows_wait_for_a_store_that_is_away(s3: S3Server) -> None:
+    lake = Lake(s3.bucket("away"))
+    polls = bronze.history(bronze.Model(seed=3, calm=True), polls=2)
+    bronze.append(lake, polls[0])
+    s3.kill()
+    writer = threading.Thread(target=bronze.append, args=(lake, polls[1]))
+    writer.start()
+    writer.join(4)
+    try:
+        assert writer.is_alive()
+    finally:
+        s3.start()
+    writer.join(60)
+    assert not writer.is_alive()
+    assert lake.read(GROUP_OFFSETS).height == sum(len(poll["group_offsets"]) for poll in polls)
+
+
+def test_upkeep_works_in_a_store(s3: S3Server) -> None:
+    lake = Lake(s3.bucket("upkeep"))
+    for poll in bronze.history(bronze.Model(seed=4, calm=True), polls=4):
+        bronze.append(lake, poll)
+    before = lake.read(BROKERS).height
+    done = keep_up(
+        BROKERS,
+        lake.uri(BROKERS),
+        lake.options,
+        RetentionSettings(raw_days=None),
+        kept=Kept(files=timedelta(0), log=timedelta(0)),
+    )
+    assert done is not None
+    assert (done.compacted_files, done.deleted_files) == (4, 4)
+    assert lake.read(BROKERS).height == before
+    assert len(list(s3.objects.glob("upkeep/lake/bronze/brokers/date=*/*.parquet"))) == 1
+    expired = keep_up(
+        BROKERS,
+        lake.uri(BROKERS),
+        lake.options,
+        RetentionSettings(),
+        now=datetime.now(UTC),
+    )
+    assert expired is not None
+    assert expired.expired_days == 1
+    assert lake.read(BROKERS).is_empty()
+
+
+def test_of_two_that_maintain_a_store_the_second_skips_it(s3: S3Server) -> None:
+    """Given two processes' hands on one lake, when both want to maintain it at once, then one does
+    and the other is told so."""
+    settings = s3.bucket("maintenance").model_copy(
+        update={"retention": RetentionSettings(raw_days=None)}
+    )
+    lake = Lake(settings)
+    for poll in bronze.history(bronze.Model(seed=5, calm=True), polls=3):
+        bronze.append(lake, poll)
+    before = lake.scan(BROKERS).collect().height
+    with only_one(settings, JOB, lost=lambda error: pytest.fail(str(error)), rhythm=QUICK) as hold:
+        with pytest.raises(BusyError, match="another maintenance job works on this lake"):
+            maintain(lake, settings)
+        hold.confirm()
+    assert {one.compacted_files for one in maintain(lake, settings)} == {3}
+    assert lake.scan(BROKERS).collect().height == before
+
+
+def test_of_two_drivers_the_second_is_refused(s3: S3Server) -> None:
+    settings = s3.bucket("lease")
+    uri, options = f"{Lake(settings).checkpoints_uri}/lease", settings.plain_storage_options()
+    first = Lease(uri, options, "history", QUICK)
+    first.acquire()
+    first.keep(lambda error: pytest.fail(str(error)))
+    with pytest.raises(BusyError):
+        Lease(uri, options, "history", QUICK).acquire()
+    first.release()
+    Lease(uri, options, "history", QUICK).acquire()
+
+
+def test_wrong_credentials_are_one_line_without_them(s3: S3Server) -> None:
+    settings = s3.bucket("denied")
+    wrong = {**settings.storage_options, "aws_secret_access_key": SecretStr("not-the-secret")}
+    lake = Lake(settings.model_copy(update={"storage_options": wrong}))
+    with pytest.raises(LakeError) as caught:
+        lake.read(BROKERS)
+    assert "\n" not in str(caught.value)
+    assert "not-the-secret" not in str(caught.value)
+    assert SECRET not in str(caught.value)

@@ -1,0 +1,270 @@
+"""Every check: while a source of it fails its alert stays, and where all is well it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from alerting.checks.model import CheckInput
+from alerting.checks.registry import CHECKS
+from alerting.evaluate.observations import evaluate_cluster, group_statuses, observe
+from alerting.inputs.frames import Frames
+from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.lifecycle import Alert, State, advance
+from alerting.rules.model import Rule, Severity
+from lake.schemas.model import Table
+from lake.schemas.tables import BROKERS, COLLECTIONS, CONNECTOR_TASKS, DEAD_LETTERS, TOPICS
+from tests.unit.alerting.checks.check_world import (
+    CASES,
+    END,
+    FINE,
+    SECTIONS,
+    TRUE_UNTIL,
+    Case,
+    Row,
+    RowAt,
+    at,
+    collections,
+    frame,
+    table_rows,
+)
+
+OBJECTIVES = {"time_lag": 30.0, "lag": 100.0}
+RULES = {
+    rule.check: Rule(
+        "Tested",
+        rule.check,
+        Severity.CRITICAL,
+        OBJECTIVES.get(rule.check, rule.threshold),
+    )
+    for rule in DEFAULT_RULES
+}
+FAILED: Row = {"status": "failed", "error": "refused", "rows": 0}
+OF_MONITOR = [name for name, check in CHECKS.items() if COLLECTIONS in check.sources]
+OF_CLUSTER = [name for name in CHECKS if name not in OF_MONITOR]
+SOURCES = [(name, table) for name in OF_CLUSTER for table in CHECKS[name].sources]
+POLLED = [(name, table) for name, table in SOURCES if table is not CONNECTOR_TASKS]
+"""Those with a section of their own; ``connectors`` writes ``connector_tasks``, too."""
+
+
+def world(
+    case: Case,
+    now: int,
+    *,
+    after: Mapping[Table, Row | RowAt | None] | None = None,
+    sections: Mapping[tuple[str, str], Row | None] | None = None,
+    until: Mapping[Table, int] | None = None,
+    first: int = 0,
+) -> Frames:
+    """Return the rows of a cluster up to a poll.
+
+    Args:
+        case: How the check becomes true.
+        now: The poll.
+        after: What rows of the thing have after ``TRUE_UNTIL``; None: there are none. Nothing is
+            wrong with what is not given.
+        sections: What attempts have after it; None: there are none.
+        until: The last poll of which a table has rows.
+        first: The first poll that is still read.
+    """
+    polls = range(first, now + 1)
+    tables = {}
+    for table in FINE:
+        of_table = [poll for poll in polls if poll <= (until or {}).get(table, now)]
+        tables[table.name] = frame(
+            table, table_rows(table, case, of_table, (after or {}).get(table, {}))
+        )
+    tables["collections"] = collections(case, range(now + 1), sections or {})
+    tables["dead_letters"] = pl.concat([_long_ago(), tables["dead_letters"]])
+    return Frames("c", at(now).timestamp(), tables)
+
+
+def _long_ago() -> pl.DataFrame:
+    return frame(DEAD_LETTERS, [(-400, dict(FINE[DEAD_LETTERS]))])
+
+
+def evaluated(name: str, frames: Frames, alerts: Mapping[str, Alert]) -> dict[str, Alert]:
+    evaluation = evaluate_cluster([RULES[name]], observe(frames), "c")
+    return advance(alerts, evaluation, {}, frames.now)
+
+
+def fired(name: str) -> Alert:
+    """Return the alert of a check that has just become true, with its labels."""
+    alerts = evaluated(name, world(CASES[name], TRUE_UNTIL), {})
+    (alert,) = alerts.values()
+    assert alert.state is State.FIRING
+    assert set(alert.labels) == {"cluster", *CHECKS[name].labels}
+    return alert
+
+
+def then(name: str, frames: Frames) -> Alert:
+    """Return what becomes of it."""
+    alert = fired(name)
+    return evaluated(name, frames, {alert.fingerprint: alert})[alert.fingerprint]
+
+
+def stays(name: str, frames: Frames) -> None:
+    alert = then(name, frames)
+    assert alert.state is State.FIRING
+    assert alert.no_data_since == frames.now
+
+
+def section(name: str, table: Table) -> tuple[str, str]:
+    """Return the source and section that write the thing of a check."""
+    sources = [one for one, sections in SECTIONS.items() if table.name in sections]
+    return sources[0], table.name
+
+
+def ids(values: list[tuple[str, Table]]) -> list[Any]:
+    return [pytest.param(name, table, id=f"{name}-{table.name}") for name, table in values]
+
+
+def test_every_check_has_sources_a_case_and_a_rule() -> None:
+    assert CASES.keys() == CHECKS.keys() == RULES.keys()
+    assert all(check.sources for check in CHECKS.values())
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_an_alert_ends_where_all_is_read_and_well(name: str) -> None:
+    alert = then(name, world(CASES[name], END, first=END - 40))
+    assert (alert.state, alert.no_data_since) == (State.RESOLVED, None)
+
+
+@pytest.mark.parametrize(("name", "table"), ids(SOURCES))
+def test_an_alert_stays_while_a_table_cannot_be_read(name: str, table: Table) -> None:
+    frames = world(CASES[name], END, first=END - 40)
+    kept = {key: rows for key, rows in frames.tables.items() if key != table.name}
+    stays(name, replace(frames, tables=kept, errors={table.name: "unreadable"}))
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_an_alert_stays_while_the_collections_cannot_be_read(name: str) -> None:
+    frames = world(CASES[name], END, first=END - 40)
+    kept = {key: rows for key, rows in frames.tables.items() if key != "collections"}
+    stays(name, replace(frames, tables=kept, errors={"collections": "unreadable"}))
+
+
+@pytest.mark.parametrize(("name", "table"), ids(POLLED))
+@pytest.mark.parametrize(
+    ("now", "attempt"),
+    [
+        pytest.param(TRUE_UNTIL + 1, FAILED, id="failed once"),
+        pytest.param(TRUE_UNTIL + 6, FAILED, id="failed for 90 s"),
+        pytest.param(END, FAILED, id="failed for minutes"),
+        pytest.param(TRUE_UNTIL + 6, None, id="not tried for 90 s"),
+        pytest.param(END, None, id="not tried for minutes"),
+    ],
+)
+def test_an_alert_stays_while_a_section_fails(
+    name: str, table: Table, now: int, attempt: Row | None
+) -> None:
+    frames = world(
+        CASES[name],
+        now,
+        first=max(0, now - 40),
+        sections={section(name, table): attempt},
+        until={table: TRUE_UNTIL},
+    )
+    alert = then(name, frames)
+    assert alert.state is State.FIRING
+
+
+@pytest.mark.parametrize(("name", "table"), ids([one for one in POLLED if one[1] is not TOPICS]))
+def test_an_alert_stays_while_rows_are_missing_although_the_section_works(
+    name: str, table: Table
+) -> None:
+    """They could not be written."""
+    stays(name, world(CASES[name], END, first=END - 40, until={table: TRUE_UNTIL}))
+
+
+@pytest.mark.parametrize(("name", "table"), ids([one for one in POLLED if one[1] is TOPICS]))
+def test_an_alert_stays_where_topics_were_not_written_for_hours(name: str, table: Table) -> None:
+    hours = 2 * 240
+    frames = world(CASES[name], hours, first=hours - 40)
+    old = world(CASES[name], TRUE_UNTIL).tables[table.name]
+    alert = then(name, replace(frames, tables={**frames.tables, table.name: old}))
+    assert alert.state is State.FIRING
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    ids(
+        [
+            (name, table)
+            for name, table in POLLED
+            if CHECKS[name].labels
+            and {"broker_id" if label == "broker" else label for label in CHECKS[name].labels}
+            <= set(table.polars_schema)
+        ]
+    ),
+)
+def test_an_alert_stays_while_its_thing_is_missing_in_what_was_read_in_part(
+    name: str, table: Table
+) -> None:
+    partly: Row = {"status": "partial", "error": "2 of 3 could not be read"}
+    frames = world(
+        CASES[name],
+        END,
+        first=END - 40,
+        after={table: None},
+        sections={section(name, table): partly},
+    )
+    stays(name, frames)
+
+
+def test_a_thing_that_goes_away_from_what_was_always_read_in_part_is_gone() -> None:
+    """A right that is lacking for good must not keep the alerts of what was deleted."""
+    frames = world(CASES["broker_missing"], END, first=END - 40, after={BROKERS: None})
+    is_partial = pl.col("section") == "brokers"
+    partly = frames.tables["collections"].with_columns(
+        pl.when(is_partial).then(pl.lit("partial")).otherwise("status").alias("status"),
+        pl.when(is_partial)
+        .then(pl.format("{} of 99 refuse", pl.col("poll_id")))
+        .otherwise("error")
+        .alias("error"),
+    )
+    alert = then("broker_missing", replace(frames, tables={**frames.tables, "collections": partly}))
+    assert alert.state is State.RESOLVED
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [(name, number) for name, case in CASES.items() for number in range(len(case.nulls))],
+)
+def test_an_alert_stays_while_a_value_is_unknown(name: str, number: int) -> None:
+    nulls = CASES[name].nulls[number]
+    alert = then(name, world(CASES[name], END, first=END - 40, after=nulls))
+    assert alert.state is State.FIRING
+    assert alert.no_data_since is not None
+
+
+@pytest.mark.parametrize("name", [name for name in OF_MONITOR if name != "nothing_collected"])
+def test_an_alert_of_a_section_stays_while_nothing_is_collected(name: str) -> None:
+    none = frame(COLLECTIONS, [])
+    stays(name, Frames("c", at(600).timestamp(), {"collections": none}))
+
+
+class Recording(dict[str, pl.DataFrame]):
+    """Tables that remember which of them were asked for."""
+
+    def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        super().__init__(tables)
+        self.asked: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.asked.add(name)
+        return super().get(name, default)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_looks_at_the_tables_that_it_declares(name: str) -> None:
+    frames = world(CASES[name], TRUE_UNTIL)
+    tables = Recording(frames.tables)
+    given = CheckInput(frames=replace(frames, tables=tables), judge=group_statuses)
+    assert [one for one in CHECKS[name].evaluate(given) if one.value is not None]
+    declared = {table.name for table in CHECKS[name].sources}
+    assert tables.asked | {"collections"} == declared | {"collections"}

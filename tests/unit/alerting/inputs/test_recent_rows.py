@@ -1,0 +1,274 @@
+"""Rows that are read as they come are those that reading everything gives."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from deltalake import DeltaTable
+
+from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
+from alerting.evaluate.observations import observe
+from alerting.evaluate.status_history import GroupMemory
+from alerting.inputs import recent_rows
+from alerting.inputs.frames import Frames
+from alerting.inputs.lake_rows import read_span
+from alerting.inputs.recent_rows import RecentRows, known_reasons, newest_of_topics
+from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.lifecycle import Alert
+from config.settings import LakeSettings
+from lake.change_encoding.compact import Thinning
+from lake.errors import LakeError
+from lake.schemas.model import Table
+from lake.schemas.tables import (
+    BROKERS,
+    COLLECTIONS,
+    DEAD_LETTERS,
+    GROUP_OFFSETS,
+    GROUPS,
+    PARTITIONS,
+    TOPICS,
+)
+from lake.storage.store import Lake, conform
+
+BEGIN = datetime(2026, 1, 5, 23, 40, tzinfo=UTC)
+POLL = timedelta(seconds=15)
+
+
+class Collector:
+    """Writes a small cluster whose polls are late, lost, or lack a topic, as collectors do."""
+
+    def __init__(self, lake: Lake, seed: int) -> None:
+        self._lake = lake
+        self._random = random.Random(seed)  # noqa: S311 - the same lake each time
+        self._thinnings = {table: Thinning(table) for table in (GROUP_OFFSETS, PARTITIONS)}
+        self._late: list[tuple[int, Table, pl.DataFrame]] = []
+        self._ends: dict[tuple[str, int], int] = {}
+        self._committed: dict[tuple[str, int], int] = {}
+
+    def poll(self, number: int) -> datetime:
+        at = BEGIN + POLL * number
+        gone = number % 17 in (9, 10, 11)
+        topics = ["orders", "orders.dlq"] + ([] if gone else ["clicks"])
+        for late in [one for one in self._late if one[0] <= number]:
+            self._late.remove(late)
+            self._lake.append(late[1], late[2])
+        for table, given in self._rows(topics, at, number).items():
+            if self._random.random() < 0.06:  # lost on its way
+                if table in self._thinnings:
+                    self._thinnings[table].forget("kafka")
+                continue
+            shared = {"cluster": "c", "observed_at": at, "poll_id": f"{at.timestamp():.0f}"}
+            rows = conform(
+                table,
+                pl.DataFrame(
+                    [shared | one for one in given],
+                    schema_overrides=table.polars_schema,
+                    infer_schema_length=None,
+                ),
+            )
+            if table in self._thinnings:
+                rows = conform(table, self._thinnings[table].thinned("kafka", rows))
+            elif self._random.random() < 0.1:
+                self._late.append((number + self._random.randint(1, 6), table, rows))
+                continue
+            self._lake.append(table, rows)
+        if self._random.random() < 0.05:
+            table = self._random.choice([GROUP_OFFSETS, GROUPS])
+            if self._lake.exists(table):
+                DeltaTable(self._lake.uri(table)).optimize.compact()
+        return at
+
+    def _rows(
+        self, topics: list[str], at: datetime, number: int
+    ) -> dict[Table, list[dict[str, Any]]]:
+        partitions, offsets = [], []
+        for topic in topics:
+            for partition in range(3):
+                key = (topic, partition)
+                moves = partition and topic != "orders.dlq"
+                end = self._ends[key] = self._ends.get(key, 100) + (40 * partition if moves else 0)
+                stuck = topic == "orders" and partition == 2 and number > 20
+                read = self._committed.get(key, 100) if stuck else end - 3 * partition
+                self._committed[key] = read
+                replica = {"topic": topic, "partition": partition, "replicas": [1, 2], "leader": 1}
+                ends = {"log_start": 0, "log_end": end}
+                in_sync = [1] if number % 7 > 4 and partition == 1 else [1, 2]
+                partitions.append({**replica, **ends, "in_sync_replicas": in_sync})
+                names = {"group": f"{topic}-readers", "topic": topic, "partition": partition}
+                lag = {"committed": read, "lag": end - read, "member_id": "m"}
+                offsets.append({**names, **ends, **lag})
+        members = [
+            {"group": name, "members": 1, "state": "stable", "kind": "plain"}
+            for name in sorted({one["group"] for one in offsets})
+        ]
+        letters = {"source": "kafka", "name": "orders.dlq", "log_end": number // 3}
+        reasons = ["a.Timeout", *(["b.Broken"] if 30 < number < 33 else [])]
+        sections = (GROUP_OFFSETS, GROUPS, PARTITIONS, BROKERS, DEAD_LETTERS)
+        rows: dict[Table, list[dict[str, Any]]] = {
+            COLLECTIONS: [
+                {"source": "kafka", "section": table.name, "status": "ok", "interval_seconds": 15.0}
+                for table in sections
+            ],
+            GROUP_OFFSETS: offsets,
+            GROUPS: members,
+            PARTITIONS: partitions,
+            BROKERS: [{"broker_id": one, "is_alive": True} for one in (1, 2)],
+            DEAD_LETTERS: [letters | {"reasons": [{"key": one, "value": 1} for one in reasons]}],
+        }
+        if number % 20 == 0:
+            rows[TOPICS] = [{"topic": one, "retention_seconds": 3600.0} for one in topics]
+        return rows
+
+
+def read_in_full(lake: Lake, now: datetime) -> Frames:
+    full = read_span(lake, "c", now.timestamp(), now.timestamp())
+    tables = {
+        name: rows.unique(_key(name), keep="first").sort("observed_at", maintain_order=True)
+        for name, rows in full.tables.items()
+    }
+    tables["topics"] = newest_of_topics(tables["topics"], now)
+    tables["dead_letters"] = known_reasons(tables["dead_letters"], now)
+    return Frames("c", now.timestamp(), tables, full.errors)
+
+
+def _key(name: str) -> list[str]:
+    return list(next(table for table in TABLES_HERE if table.name == name).key)
+
+
+TABLES_HERE = [table for table, _ in recent_rows.LOOK_BACK]
+
+
+def assert_same(found: Frames, wanted: Frames, step: int) -> None:
+    assert not found.errors
+    for name, rows in wanted.tables.items():
+        key = _key(name)
+        got = found.tables[name].drop("run", strict=False).sort(key)
+        assert got.equals(rows.drop("run", strict=False).sort(key)), (step, name)
+
+
+def steps(lake: Lake, seed: int, count: int) -> Iterator[tuple[int, datetime]]:
+    collector = Collector(lake, seed)
+    for number in range(count):
+        yield number, collector.poll(number) + timedelta(seconds=3)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_rows_read_as_they_come_are_those_of_a_full_read(tmp_path: Path, seed: int) -> None:
+    """Late rows, lost polls, a topic that goes and comes, midnight, compaction, a skipped step."""
+    lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    recent, other = RecentRows(lake), Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    for number, now in steps(lake, seed, 70):
+        if number % 13 != 5:
+            assert_same(recent.frames("c", now.timestamp()), read_in_full(other, now), number)
+
+
+def test_statuses_and_alerts_are_those_of_a_full_read(tmp_path: Path) -> None:
+    lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    evaluator, memory = ClusterEvaluator(lake, watched_since=0.0), GroupMemory(lake)
+    alerts: dict[str, Alert] = {}
+    wanted_alerts: dict[str, Alert] = {}
+    seen: set[str] = set()
+    for number, now in steps(lake, 4, 60):
+        found = evaluator.evaluate("c", now.timestamp())
+        full = read_in_full(lake, now)
+        statuses = memory.statuses(full)
+        wanted = ClusterEvaluation(
+            frames=full,
+            statuses=statuses,
+            clear_partitions=memory.clear_partitions("c"),
+            seen=observe(full, judge=lambda _, known=statuses: known),  # type: ignore[misc]
+        )
+        assert _said(found) == _said(wanted), number
+        alerts = advanced(alerts, found, DEFAULT_RULES)
+        wanted_alerts = advanced(wanted_alerts, wanted, DEFAULT_RULES)
+        assert alerts == wanted_alerts, number
+        seen |= {alert.rule for alert in alerts.values()}
+    assert {"GroupStalled", "UnderReplicated", "DeadLettersArriving"} <= seen
+
+
+def _said(found: ClusterEvaluation) -> dict[str, tuple[str, str, float | None, int | None]]:
+    return {
+        key.group: (one.status.value, one.reason, one.since, one.numbers.lag)
+        for key, one in found.statuses.items()
+    }
+
+
+def test_a_table_that_is_made_anew_is_read_anew(tmp_path: Path) -> None:
+    lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    recent = RecentRows(lake)
+    collector = Collector(lake, 5)
+    for number in range(30):
+        now = collector.poll(number) + timedelta(seconds=3)
+        recent.frames("c", now.timestamp())
+    for table in (GROUP_OFFSETS, GROUPS, COLLECTIONS):
+        shutil.rmtree(lake.uri(table))
+    gone = recent.frames("c", now.timestamp())
+    assert gone.rows(GROUP_OFFSETS).is_empty()
+    assert gone.rows(GROUPS).is_empty()
+    collector = Collector(lake, 6)
+    for number in range(30, 65):
+        now = collector.poll(number) + timedelta(seconds=3)
+        if number > 40:
+            full = read_in_full(Lake(LakeSettings(uri=str(tmp_path / "lake"))), now)
+            assert_same(recent.frames("c", now.timestamp()), full, number)
+
+
+def test_a_table_that_cannot_be_read_is_said_and_read_again(tmp_path: Path) -> None:
+    lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    recent = RecentRows(lake)
+    collector = Collector(lake, 7)
+    before: set[Path] = set()
+    for number in range(12):
+        before = set(Path(lake.uri(GROUPS)).rglob("*.parquet"))
+        now = collector.poll(number) + timedelta(seconds=3)
+        if number < 11:
+            recent.frames("c", now.timestamp())
+    (newest,) = set(Path(lake.uri(GROUPS)).rglob("*.parquet")) - before
+    content = newest.read_bytes()
+    newest.write_bytes(content[:100])
+    broken = recent.frames("c", now.timestamp())
+    assert set(broken.errors) == {"groups"}
+    assert "groups" not in broken.tables
+    newest.write_bytes(content)
+    assert_same(recent.frames("c", now.timestamp()), read_in_full(lake, now), 12)
+
+
+def test_what_nobody_added_to_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    collector, recent = Collector(lake, 8), RecentRows(lake)
+    for number in range(5):
+        now = collector.poll(number) + timedelta(seconds=3)
+    wanted = recent.frames("c", now.timestamp())
+
+    def refused(*_: object, **__: object) -> None:
+        raise LakeError("a file was opened")
+
+    monkeypatch.setattr(pl, "scan_parquet", refused)
+    assert_same(recent.frames("c", now.timestamp()), wanted, 5)
+
+
+def test_of_many_rows_fewer_older_polls_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recent_rows, "MOST_ROWS", 60)
+    lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    collector, recent = Collector(lake, 9), RecentRows(lake)
+    for number in range(70):
+        now = collector.poll(number) + timedelta(seconds=3)
+        frames = recent.frames("c", now.timestamp())
+        rows = frames.rows(PARTITIONS)
+        assert rows.height <= 80
+        if number > 50:
+            covered = rows["observed_at"].max() - rows["observed_at"].min()  # type: ignore[operator]
+            assert covered > timedelta(minutes=4)
+    fresh = RecentRows(lake).frames("c", now.timestamp()).rows(PARTITIONS)
+    assert fresh.height <= 80
+    newest = fresh.filter(pl.col("observed_at") == pl.col("observed_at").max())
+    assert newest.equals(rows.filter(pl.col("observed_at") == pl.col("observed_at").max()))

@@ -1,0 +1,401 @@
+"""The alert store and the outbox."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from alerting.checks.model import Observation
+from alerting.errors import DeliveryError, StoreError
+from alerting.notify.notifications import Notice, Pace, plan
+from alerting.notify.outbox import free_at, pause_seconds
+from alerting.notify.problems import silence_problems
+from alerting.notify.sender import Sender
+from alerting.notify.store import AlertStore
+from alerting.notify.store_schema import VERSION
+from alerting.rules.lifecycle import State, advance
+from alerting.rules.matchers import parse_matcher
+from alerting.rules.model import Rule, Severity, evaluate
+from config.alerting import TargetSettings
+
+RULES = (
+    Rule("GroupStopped", "stopped", Severity.CRITICAL, 0.0, keep_firing_for_seconds=60.0),
+    Rule("BrokerMissing", "broker_missing", Severity.CRITICAL, 0.0),
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[AlertStore]:
+    made = AlertStore(tmp_path / "alerts.sqlite")
+    yield made
+    made.close()
+
+
+def stopped(*groups: str) -> list[Observation]:
+    return [
+        Observation(
+            check="stopped",
+            labels={"cluster": "c", "group": group},
+            value=5.0,
+            what=f"{group} stopped",
+        )
+        for group in groups
+    ]
+
+
+def step(store: AlertStore, now: float, *groups: str, targets: Sequence[str] = ("t",)) -> int:
+    """Evaluate once as the service does, and return the number of notices."""
+    alerts = advance(store.alerts("c"), evaluate(RULES, stopped(*groups)), {}, now)
+    notices, told = plan(alerts, store.told("c"), now, Pace())
+    store.save("c", alerts, told, [(notice, targets) for notice in notices], now)
+    return len(notices)
+
+
+class Heard:
+    """A target that remembers, and fails as often as it is told to."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.failures = failures
+        self.notices: list[Notice] = []
+
+    def send(self, notice: Notice) -> str:
+        if self.failures:
+            self.failures -= 1
+            raise DeliveryError("HTTP 503")
+        self.notices.append(notice)
+        return "HTTP 200"
+
+
+def sender(store: AlertStore, target: Heard, **options: object) -> Sender:
+    settings = TargetSettings.model_validate(
+        {"name": "t", "kind": "webhook", "url": "http://localhost", **options}
+    )
+    return Sender(settings, target, store)
+
+
+def test_what_is_written_is_read_again(store: AlertStore, tmp_path: Path) -> None:
+    assert step(store, 100.0, "a", "b") == 1
+    other = AlertStore(tmp_path / "alerts.sqlite")
+    assert other.alerts() == store.alerts()
+    assert {alert.state for alert in other.alerts().values()} == {State.FIRING}
+    assert list(other.told("c")) == ["c/GroupStopped"]
+    delivery = other.due("t", 100.0)
+    assert delivery is not None
+    assert [alert.what for alert in delivery.notice.firing] == ["a stopped", "b stopped"]
+    other.close()
+
+
+def test_history_keeps_what_was_resolved_and_forgets_what_is_old(store: AlertStore) -> None:
+    for tick in range(6):
+        step(store, tick * 30.0, *(["a"] if tick < 2 else []))
+    assert [alert.state for alert in store.history(0.0)] == [State.RESOLVED]
+    step(store, 10_000.0)
+    assert store.alerts() == {}
+    assert len(store.history(0.0)) == 1
+    store.forget(9_000.0)
+    assert store.history(0.0) == []
+
+
+def test_a_notice_is_queued_once_however_often_it_is_saved(store: AlertStore) -> None:
+    alerts = advance({}, evaluate(RULES, stopped("a")), {}, 1.0)
+    notices, told = plan(alerts, {}, 1.0, Pace())
+    for _ in range(3):
+        store.save("c", alerts, told, [(notice, ["t"]) for notice in notices], 1.0)
+    (health,) = store.health()
+    assert health.waiting == 1
+
+
+def test_a_target_that_fails_is_tried_again_later_and_in_order(store: AlertStore) -> None:
+    target = Heard(failures=2)
+    send = sender(store, target, give_up_after_seconds=1e12)
+    step(store, 1000.0, "a")
+    for tick in range(3):
+        step(store, 1060.0 + tick * 30)
+    now = 2000.0
+    for _ in range(200):
+        send.step(now)
+        now += 1.0
+    # Pauses are counted from the machine's clock, which is far later than this test's.
+    assert [health.attempts for health in store.health()] == [1]
+    for _ in range(4):
+        send.step(4e9)
+    assert [notice.kind.value for notice in target.notices] == ["firing", "resolved"]
+    (health,) = store.health()
+    assert (health.sent, health.waiting, health.failed) == (2, 0, 0)
+
+
+def test_a_message_that_is_not_taken_holds_up_only_its_own_group(store: AlertStore) -> None:
+    target = Heard(failures=1)
+    send = sender(store, target, give_up_after_seconds=1e12)
+    step(store, 1.0, "a")
+    send.step(1.0)
+    other = Observation(
+        check="broker_missing", labels={"cluster": "c", "broker": "2"}, value=1.0, what="broker"
+    )
+    alerts = advance(store.alerts("c"), evaluate(RULES, [other]), {}, 2.0)
+    notices, told = plan(alerts, store.told("c"), 2.0, Pace())
+    store.save("c", alerts, told, [(notice, ["t"]) for notice in notices], 2.0)
+    send.step(2.0)
+    assert [notice.group for notice in target.notices] == ["c/BrokerMissing"]
+
+
+def test_a_message_is_given_up_at_last_and_told_so(store: AlertStore) -> None:
+    send = sender(store, Heard(failures=9), give_up_after_seconds=60)
+    step(store, 1.0, "a")  # queued long ago, by the machine's clock
+    send.step(2.0)
+    (health,) = store.health()
+    assert (health.failed, health.waiting, health.answer) == (1, 0, "HTTP 503")
+
+
+def test_no_more_than_the_rate_is_sent(store: AlertStore) -> None:
+    assert free_at([10.0, 20.0], 2, 30.0) == 70.0
+    assert free_at([10.0, 20.0], 3, 30.0) == 30.0
+    assert free_at([10.0, 20.0], 2, 75.0) == 75.0
+
+
+def test_pauses_grow_and_honour_what_the_target_asks_for() -> None:
+    pauses = [pause_seconds(attempt) for attempt in range(1, 14)]
+    assert 1.0 <= pauses[0] <= 2.5
+    assert pauses[5] > 4 * pauses[0]
+    assert max(pauses) <= 301 * 1.2
+    assert pause_seconds(1, 120.0) == 120.0
+    assert len({pause_seconds(3) for _ in range(20)}) > 1, "no jitter"
+
+
+def test_silences(store: AlertStore) -> None:
+    step(store, 100.0, "payments-eu")
+    (alert,) = store.alerts().values()
+    number = store.silence(
+        ["group=~payments-.*", "rule=GroupStopped"],
+        starts_at=100.0,
+        ends_at=200.0,
+        author="ana",
+        comment="deploy",
+        now=100.0,
+    )
+    (silence,) = store.silences(150.0)
+    assert silence.covers(alert, 150.0)
+    assert not silence.covers(alert, 99.0)
+    assert not silence.covers(alert, 200.0)
+    assert store.end_silence(number, 160.0)
+    assert not store.end_silence(number, 170.0)
+    assert store.silences(165.0) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "accepts", "refuses"),
+    [
+        pytest.param("group=a", "a", "ab", id="equal"),
+        pytest.param("group!=a", "b", "a", id="not equal"),
+        pytest.param("group=~a.*", "ab", "ba", id="whole value"),
+        pytest.param("group!~a.*", "ba", "ab", id="no match"),
+        pytest.param('group="a b"', "a b", "a", id="quoted"),
+        pytest.param("group = a", "a", "", id="spaces"),
+    ],
+)
+def test_matchers(text: str, accepts: str, refuses: str) -> None:
+    matcher = parse_matcher(text)
+    assert matcher.accepts({"group": accepts})
+    assert not matcher.accepts({"group": refuses})
+
+
+@pytest.mark.parametrize("text", ["", "group", "group=~(", "=a", "a b=c"])
+def test_what_is_no_matcher_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"matcher|expression"):
+        parse_matcher(text)
+
+
+@pytest.mark.parametrize(
+    ("matchers", "ends_at", "author", "comment"),
+    [
+        pytest.param([], 200.0, "a", "c", id="no matcher"),
+        pytest.param(["a=b"], 50.0, "a", "c", id="in the past"),
+        pytest.param(["a=b"], 200.0, " ", "c", id="no author"),
+        pytest.param(["a=b"], 200.0, "a", "", id="no comment"),
+    ],
+)
+def test_a_silence_that_is_not_whole_is_refused(
+    store: AlertStore, matchers: list[str], ends_at: float, author: str, comment: str
+) -> None:
+    with pytest.raises(ValueError, match="silence"):
+        store.silence(
+            matchers, starts_at=100.0, ends_at=ends_at, author=author, comment=comment, now=100.0
+        )
+    assert store.silences() == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('group=~"batch\\ "', id="a quoted blank at the end"),
+        pytest.param('group=~""\\""', id="quotes in quotes"),
+        pytest.param('group=" a"', id="a blank at the beginning"),
+        pytest.param('group="""', id="a quote"),
+        pytest.param("group=", id="nothing"),
+        pytest.param('group!=" \n "', id="blanks alone"),
+        pytest.param("group!~a=b", id="an operator in the value"),
+    ],
+)
+def test_a_silence_is_read_as_it_was_made(store: AlertStore, text: str) -> None:
+    made = {"starts_at": 100.0, "ends_at": 200.0, "author": "a", "comment": "c", "now": 100.0}
+    store.silence([text], **made)  # type: ignore[arg-type]
+    (silence,) = store.silences(150.0)
+    assert silence.matchers == (parse_matcher(text),)
+    assert parse_matcher(str(silence)) == silence.matchers[0]
+
+
+@pytest.mark.parametrize(
+    "matchers",
+    [
+        '["group=~batch\\\\ "]',
+        '[["group", "=~", "batch\\\\"]]',
+        '[["group", "~", "a"]]',
+        '[["no label", "=", "a"]]',
+        '[["group", "="]]',
+        "[]",
+        "{}",
+        "garbage",
+    ],
+)
+def test_a_silence_that_cannot_be_read_silences_nothing_and_can_be_ended(
+    store: AlertStore, tmp_path: Path, matchers: str
+) -> None:
+    step(store, 100.0, "a")
+    good = store.silence(
+        ["group=a"], starts_at=100.0, ends_at=300.0, author="ana", comment="deploy", now=100.0
+    )
+    damage(
+        tmp_path,
+        "INSERT INTO silences (matchers, starts_at, ends_at, author, comment, created_at) "
+        "VALUES (?, 100, 300, 'eve', 'x', 100)",
+        matchers,
+    )
+    bad, other = store.silences(150.0)
+    (alert,) = store.alerts().values()
+    assert not bad.covers(alert, 150.0)
+    assert other.covers(alert, 150.0)
+    (line,) = silence_problems([bad, other], 150.0)
+    assert f"silence {bad.id} of eve" in line
+    assert store.end_silence(bad.id, 160.0)
+    assert [one.id for one in store.silences(170.0)] == [good]
+    assert silence_problems([bad], 400.0) == []
+
+
+def damage(folder: Path, query: str, *values: object) -> None:
+    with closing(sqlite3.connect(folder / "alerts.sqlite")) as connection, connection:
+        connection.execute(query, values)
+
+
+GARBAGE = ["{}", "garbage", "[]", "null", "CUT", '"\\ud800"', b"\xff\xfe", "STATE", "TIME"]
+
+
+@pytest.mark.parametrize("body", GARBAGE)
+def test_a_row_that_cannot_be_read_leaves_the_others(
+    store: AlertStore, tmp_path: Path, caplog: pytest.LogCaptureFixture, body: str | bytes
+) -> None:
+    step(store, 100.0, "a")
+    step(store, 130.0, "a", "b")
+    (a, b) = sorted(store.alerts().values(), key=lambda alert: alert.what)
+    damage(
+        tmp_path,
+        """UPDATE alerts SET body = CASE ?1 WHEN 'CUT' THEN substr(body, 1, 40)
+        WHEN 'STATE' THEN json_set(body, '$.state', 'odd')
+        WHEN 'TIME' THEN json_set(body, '$.started_at', 'soon')
+        ELSE CAST(?1 AS TEXT) END WHERE id = ?2""",
+        body,
+        a.id,
+    )
+    for _ in range(3):
+        assert list(store.alerts("c").values()) == [b]
+        assert store.history(0.0) == [b]
+    logged = [record for record in caplog.records if a.id in record.getMessage()]
+    assert len(logged) == 1
+    (line,) = store.unreadable(0.0)
+    assert a.id in line
+    step(store, 160.0, "a", "b")
+    assert sorted(alert.what for alert in store.alerts().values()) == ["a stopped", "b stopped"]
+    store.forget(1e9)
+
+
+def test_what_was_told_and_cannot_be_read_leaves_the_others(
+    store: AlertStore, tmp_path: Path
+) -> None:
+    step(store, 100.0, "a")
+    damage(tmp_path, "INSERT INTO told (name, cluster, body) VALUES ('c/Odd', 'c', '{}')")
+    damage(tmp_path, "UPDATE told SET cluster = 'other' WHERE name = 'c/GroupStopped'")
+    assert store.told("c") == {}
+    assert len(store.unreadable(0.0)) == 1
+    step(store, 130.0, "a")
+    assert list(store.told("c")) == ["c/GroupStopped"]
+
+
+@pytest.mark.parametrize("body", ["{}", "garbage", b"\xff"])
+def test_a_message_that_cannot_be_read_is_given_up_and_holds_up_no_other(
+    store: AlertStore, tmp_path: Path, body: str | bytes
+) -> None:
+    target = Heard()
+    send = sender(store, target)
+    step(store, 100.0, "a")
+    damage(tmp_path, "UPDATE notices SET body = CAST(? AS TEXT)", body)
+    assert store.has_open("c/GroupStopped")
+    for tick in range(3):
+        step(store, 160.0 + tick * 60)
+    while send.step(4e9):
+        pass
+    assert [notice.kind.value for notice in target.notices] == ["resolved"]
+    (health,) = store.health()
+    assert (health.sent, health.waiting, health.failed) == (1, 0, 1)
+    assert len(store.unreadable(0.0)) == 1
+
+
+def test_a_fact_that_cannot_be_read_is_none(store: AlertStore, tmp_path: Path) -> None:
+    store.note("service", {"rules": 1})
+    damage(tmp_path, "UPDATE facts SET body = '[1'")
+    assert store.noted("service") is None
+    store.note("service", {"rules": 2})
+    assert store.noted("service") == {"rules": 2}
+
+
+@pytest.mark.parametrize("version", [0, VERSION + 1])
+def test_a_store_of_another_version_is_one_line_that_says_what_to_do(
+    tmp_path: Path, version: int
+) -> None:
+    path = tmp_path / "alerts.sqlite"
+    AlertStore(path).close()
+    damage(tmp_path, f"PRAGMA user_version={version}")
+    before = path.read_bytes()
+    with pytest.raises(StoreError) as error:
+        AlertStore(path)
+    said = str(error.value)
+    assert said.startswith(f"{path}: this alert store has version {version}, ")
+    assert "move the file away" in said
+    assert len(said.splitlines()) == 1
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_store_is_one_clear_line(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.sqlite"
+    path.write_text("this is not a database, and long enough to be taken for a header" * 20)
+    with pytest.raises(StoreError, match="cannot be opened"):
+        AlertStore(path)
+
+
+def test_four_that_open_a_new_store_at_once_all_get_it(tmp_path: Path) -> None:
+    """The dashboard and the alerting process start together on an empty volume."""
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(20):
+            gate = threading.Barrier(4)
+
+            def opened(path: Path, gate: threading.Barrier) -> None:
+                gate.wait(10)
+                AlertStore(path).close()
+
+            path = tmp_path / f"{number}.sqlite"
+            for future in [pool.submit(opened, path, gate) for _ in range(4)]:
+                future.result(60)

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import pytest
+
+from alerting.status.group_status import Sample, Status, group_status
+from tests.unit.alerting.status.scenarios import START, changed, constant, moved, window
+
+
+def test_one_stuck_partition_makes_the_group_stalled_and_is_named() -> None:
+    parts = [window(partition=p) for p in range(5)]
+    parts.append(window(partition=5, capacity=lambda t: 200.0 if t < 100 else 0.0))
+
+    status = group_status(parts)
+
+    assert status.status is Status.STALLED
+    assert status.worst == ("orders", 5)
+    assert "1 of 6 partitions (orders-5)" in status.reason
+    assert status.count(Status.OK) == 5
+    assert status.since == pytest.approx(START + 100, abs=15)
+
+
+def test_stuck_partition_of_a_new_group_is_told_by_its_peers() -> None:
+    parts = [window(partition=p, seconds=45.0, backlog=5000) for p in range(3)]
+    parts.append(
+        window(partition=3, seconds=45.0, backlog=5000, capacity=constant(0.0), warm_up=0.0)
+    )
+
+    status = group_status(parts)
+
+    assert status.status is Status.STALLED
+    assert status.worst == ("orders", 3)
+
+
+def test_stopped_group_adds_up_what_waits() -> None:
+    parts = [
+        window(
+            partition=p,
+            capacity=constant(0.0),
+            arrival=constant(10.0),
+            backlog=1000,
+            warm_up=0.0,
+            members=0,
+            state="empty",
+        )
+        for p in range(3)
+    ]
+
+    status = group_status(parts)
+
+    assert status.status is Status.STOPPED
+    assert status.numbers.lag == 3 * (1000 + 601 * 10)
+    assert "21,030 messages wait on 3 of 3 partitions and 30/s more arrive" in status.reason
+    assert status.began_before_window
+
+
+def test_empty_group_with_nothing_waiting_is_ok() -> None:
+    parts = [window(partition=p, arrival=constant(0.0), members=0, state="empty") for p in range(3)]
+
+    assert group_status(parts).status is Status.OK
+
+
+def test_group_that_falls_behind_speaks_of_all_its_partitions() -> None:
+    parts = [
+        window(partition=p, arrival=constant(100.0), capacity=constant(60.0)) for p in range(6)
+    ]
+
+    status = group_status(parts)
+
+    assert status.status is Status.FALLING_BEHIND
+    assert "6 of 6 partitions: 600/s arrive, 360/s consumed" in status.reason
+
+
+def test_one_hot_partition_falls_behind() -> None:
+    parts = [window(partition=p, arrival=constant(20.0)) for p in range(11)]
+    parts.append(window(partition=11, arrival=constant(400.0), capacity=constant(200.0)))
+
+    status = group_status(parts)
+
+    assert status.status is Status.FALLING_BEHIND
+    assert "on 1 of 12 partitions" in status.reason
+    assert "worst is orders-11" in status.reason
+
+
+def test_losing_data_is_worse_than_everything_else() -> None:
+    parts = [
+        window(partition=0, capacity=constant(0.0), backlog=100),
+        changed(
+            window(partition=1, capacity=constant(0.0), backlog=9000),
+            lambda t, s: s._replace(log_start=(s.committed or 0) + 7),
+        ),
+    ]
+
+    status = group_status(parts)
+
+    assert status.status is Status.LOSING_DATA
+    assert status.numbers.lost_messages == 7
+    assert "retention deleted 7 messages" in status.reason
+
+
+def test_one_unknown_partition_makes_a_healthy_group_unknown_and_its_sum_incomplete() -> None:
+    parts = [window(partition=p, commit_every=7.0) for p in range(3)]
+    parts[1] = changed(parts[1], lambda t, s: Sample(s.at, members=3, state="stable"))
+
+    status = group_status(parts)
+
+    assert status.status is Status.UNKNOWN
+    assert status.unknown_partitions == 1
+    assert status.numbers.arrival_per_second is None
+
+
+def test_unknown_does_not_hide_a_real_problem_and_is_still_said() -> None:
+    parts = [window(partition=0, capacity=constant(60.0)), window(partition=1)]
+    parts[1] = changed(parts[1], lambda t, s: Sample(s.at, members=3, state="stable"))
+
+    status = group_status(parts)
+
+    assert status.status is Status.FALLING_BEHIND
+    assert "the lag of 1 partition is unknown" in status.reason
+
+
+def test_partition_never_committed_without_traffic_does_not_decide() -> None:
+    untouched = changed(
+        window(partition=1, arrival=constant(0.0)),
+        lambda t, s: s._replace(committed=None, lag=None),
+    )
+
+    status = group_status([window(partition=0), untouched])
+
+    assert status.status is Status.OK
+    assert status.unknown_partitions == 1
+    assert group_status([untouched]).status is Status.UNKNOWN
+
+
+def test_partition_never_committed_with_traffic_is_unknown() -> None:
+    unread = changed(window(partition=1), lambda t, s: s._replace(committed=None, lag=None))
+
+    assert group_status([window(partition=0), unread]).status is Status.UNKNOWN
+
+
+def test_topic_that_is_no_longer_subscribed_does_not_alarm() -> None:
+    left = changed(
+        window(topic="old", capacity=constant(0.0), backlog=900),
+        lambda t, s: s._replace(assigned=False),
+    )
+
+    status = group_status([window(), left])
+
+    assert status.status is Status.OK
+    assert not status.partitions[1].subscribed
+    assert status.numbers.lag is not None and status.numbers.lag < 900
+
+
+def test_partition_without_a_member_in_a_subscribed_topic_is_stalled() -> None:
+    left = changed(
+        window(partition=1, capacity=lambda t: 200.0 if t < 200 else 0.0),
+        lambda t, s: s._replace(assigned=t < 200),
+    )
+
+    status = group_status([window(), left])
+
+    assert status.status is Status.STALLED
+    assert "no member holds it" in status.partitions[1].reason
+
+
+def test_transactional_pipeline_is_ok() -> None:
+    parts = [window(partition=p, markers=1 + p % 2, arrival=constant(2.0 * p)) for p in range(4)]
+
+    assert group_status(parts).status is Status.OK
+
+
+def test_next_generation_group_is_judged_alike() -> None:
+    parts = [
+        changed(
+            window(partition=p, capacity=constant(60.0)),
+            lambda t, s: s._replace(state="reconciling" if t == 300 else "stable"),
+        )
+        for p in range(2)
+    ]
+
+    assert group_status(parts).status is Status.FALLING_BEHIND
+
+
+def test_deliberate_reset_to_earliest() -> None:
+    parts = [
+        changed(window(partition=p), lambda t, s: moved(s, 0) if t >= 300 else s) for p in range(3)
+    ]
+
+    status = group_status(parts)
+
+    assert status.status is Status.REWOUND
+    assert "Rewound on 3 of 3 partitions" in status.reason
+
+
+def test_no_partitions_is_unknown() -> None:
+    status = group_status([])
+
+    assert status.status is Status.UNKNOWN
+    assert status.numbers.lag is None
+    assert status.worst is None

@@ -1,0 +1,771 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alerting.inputs.windows import thinned
+from alerting.status.group_status import (
+    PartitionWindow,
+    Peers,
+    Sample,
+    Status,
+    group_status,
+    partition_status,
+)
+from tests.unit.alerting.status.scenarios import START, changed, constant, moved, window, without
+
+NIGHT = 24 * 3600.0
+
+
+def burst(second: float) -> float:
+    return 900.0 if second % 120 < 10 else 20.0
+
+
+@pytest.mark.parametrize("poll", [5.0, 15.0, 30.0])
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(dict(), Status.OK, id="healthy"),
+        pytest.param(dict(arrival=constant(0.0)), Status.OK, id="idle"),
+        pytest.param(
+            dict(arrival=constant(0.0), backlog=0, members=0, state="empty"),
+            Status.OK,
+            id="empty group with nothing waiting",
+        ),
+        pytest.param(dict(arrival=burst), Status.OK, id="bursts that are worked off"),
+        pytest.param(dict(commit_every=60.0), Status.OK, id="commits each minute"),
+        pytest.param(dict(commit_every=150.0), Status.OK, id="commits in batches of 150 s"),
+        pytest.param(
+            dict(arrival=constant(1 / 60), commit_every=5.0), Status.OK, id="a message a minute"
+        ),
+        pytest.param(dict(markers=1), Status.OK, id="transaction markers under load"),
+        pytest.param(
+            dict(arrival=constant(0.0), markers=1), Status.OK, id="transaction marker, idle"
+        ),
+        pytest.param(
+            dict(arrival=constant(0.0), markers=2, members=0, state="empty"),
+            Status.OK,
+            id="transaction markers, idle, nobody",
+        ),
+        pytest.param(
+            dict(capacity=constant(90.0), warm_up=600.0), Status.FALLING_BEHIND, id="slow growth"
+        ),
+        pytest.param(
+            dict(arrival=lambda t: 100.0 + max(0.0, t), capacity=constant(300.0)),
+            Status.FALLING_BEHIND,
+            id="peak overtakes capacity",
+        ),
+        pytest.param(
+            dict(backlog=200_000, capacity=constant(220.0), warm_up=0.0),
+            Status.CATCHING_UP,
+            id="catches up after a deploy",
+        ),
+        pytest.param(
+            dict(
+                arrival=lambda t: 500.0 if t < 200 else 100.0,
+                capacity=constant(300.0),
+            ),
+            Status.CATCHING_UP,
+            id="peak that recovers",
+        ),
+        pytest.param(
+            dict(capacity=lambda t: 200.0 if t < 400 else 0.0),
+            Status.STALLED,
+            id="stuck since 200 s",
+        ),
+        pytest.param(
+            dict(capacity=constant(0.0), backlog=500, seconds=2000.0),
+            Status.STALLED,
+            id="stuck all the time",
+        ),
+        pytest.param(
+            dict(arrival=constant(0.0), capacity=constant(0.0), backlog=500, seconds=2000.0),
+            Status.STALLED,
+            id="stuck, nothing arrives",
+        ),
+        pytest.param(
+            dict(capacity=constant(0.0), backlog=500, members=0, state="empty"),
+            Status.STOPPED,
+            id="stopped",
+        ),
+        pytest.param(
+            dict(
+                arrival=constant(0.0),
+                capacity=constant(0.0),
+                backlog=500,
+                members=None,
+                state="empty",
+            ),
+            Status.STOPPED,
+            id="stopped, only the state is known",
+        ),
+        pytest.param(
+            dict(arrival=constant(100.0), members=0, state="empty"),
+            Status.OK,
+            id="assigns its partitions itself, so has no members",
+        ),
+        pytest.param(
+            dict(backlog=400_000, capacity=constant(100.0)),
+            Status.FALLING_BEHIND,
+            id="an hour behind and no nearer",
+        ),
+        pytest.param(
+            dict(capacity=constant(0.0), backlog=500, members=None, state=None, seconds=2000.0),
+            Status.STALLED,
+            id="frozen, members unreadable",
+        ),
+    ],
+)
+def test_status_at_any_poll_interval(
+    found: dict[str, object], expected: Status, poll: float
+) -> None:
+    status = partition_status(window(poll=poll, **found))  # type: ignore[arg-type]
+
+    assert status.status is expected, status.reason
+
+
+def test_falling_behind_says_both_rates_and_since_when() -> None:
+    status = partition_status(
+        window(
+            arrival=lambda t: 1240.0 if t > 200 else 500.0,
+            capacity=constant(900.0),
+            poll=5.0,
+        )
+    )
+
+    assert status.status is Status.FALLING_BEHIND
+    assert "1,240/s arrive, 900/s consumed" in status.reason
+    assert status.since == pytest.approx(START + 200, abs=15)
+    assert not status.began_before_window
+    assert status.numbers.growth_per_second == pytest.approx(340, rel=0.05)
+
+
+def test_catching_up_says_when_it_will_be_done() -> None:
+    status = partition_status(
+        window(backlog=200_000, capacity=constant(220.0), warm_up=0.0, poll=5.0)
+    )
+
+    assert status.numbers.drain_seconds == pytest.approx((200_000 - 600 * 120) / 120, rel=0.05)
+    assert "drained in 17 min" in status.reason
+
+
+def test_stalled_tells_since_when_and_for_how_long() -> None:
+    status = partition_status(window(capacity=lambda t: 200.0 if t < 450 else 0.0, poll=5.0))
+
+    assert status.status is Status.STALLED
+    assert status.since == pytest.approx(START + 450, abs=6)
+    assert status.numbers.frozen_seconds == pytest.approx(150, abs=6)
+    assert "messages keep arriving" in status.reason
+
+
+def test_stalled_is_told_within_a_minute_where_commits_were_regular() -> None:
+    found = window(capacity=lambda t: 200.0 if t < 540 else 0.0, poll=5.0)
+
+    assert partition_status(found).status is Status.STALLED
+    assert partition_status(without(found, lambda t: t > 560)).status is Status.OK
+
+
+def test_stopped_since_the_members_left() -> None:
+    found = changed(
+        window(capacity=lambda t: 200.0 if t < 300 else 0.0),
+        lambda t, s: s._replace(members=0, state="empty", assigned=False) if t >= 300 else s,
+    )
+
+    status = partition_status(found)
+
+    assert status.status is Status.STOPPED
+    assert status.since == START + 300
+    assert not status.began_before_window
+    assert "nobody consumes" in status.reason
+    assert "100/s more arrive" in status.reason
+
+
+def test_short_absence_of_members_is_a_restart() -> None:
+    found = changed(
+        window(capacity=lambda t: 200.0 if t < 585 else 0.0, poll=5.0),
+        lambda t, s: s._replace(members=0, state="empty", assigned=False) if t >= 585 else s,
+    )
+
+    assert partition_status(found).status is Status.OK
+
+
+@pytest.mark.parametrize("state", ["preparing_rebalance", "PreparingRebalance", "assigning"])
+def test_rebalance_of_half_a_minute_is_no_alarm(state: str) -> None:
+    found = changed(
+        window(capacity=lambda t: 200.0 if t < 565 else 0.0, poll=5.0),
+        lambda t, s: s._replace(state=state, assigned=False) if t >= 565 else s,
+    )
+
+    assert partition_status(found).status is Status.OK
+
+
+def test_rebalance_without_end_is_a_stall() -> None:
+    found = changed(
+        window(capacity=lambda t: 200.0 if t < 200 else 0.0),
+        lambda t, s: s._replace(state="preparing_rebalance", assigned=False) if t >= 200 else s,
+    )
+
+    assert partition_status(found).status is Status.STALLED
+
+
+def test_first_sight_of_a_lagging_group_is_unknown_not_ok() -> None:
+    found = window(backlog=50_000, capacity=constant(100.0), seconds=15.0, warm_up=0.0)
+
+    status = partition_status(found)
+
+    assert status.status is Status.UNKNOWN
+    assert "a direction takes 1 min" in status.reason
+
+
+def test_first_sight_at_the_end_is_ok() -> None:
+    found = window(seconds=0.0, commit_every=1.0, markers=1)
+
+    assert len(found.samples) == 1
+    assert partition_status(found).status is Status.OK
+
+
+def test_first_sight_without_members_waits_before_it_calls_it_stopped() -> None:
+    kwargs = dict(capacity=constant(0.0), backlog=5_000, members=0, state="empty", warm_up=0.0)
+
+    assert partition_status(window(seconds=0.0, **kwargs)).status is Status.UNKNOWN  # type: ignore[arg-type]
+    assert partition_status(window(seconds=45.0, **kwargs)).status is Status.STOPPED  # type: ignore[arg-type]
+
+
+def test_lag_of_one_that_was_zero_before_is_no_marker() -> None:
+    found = window(
+        arrival=lambda t: 1.0 if t in (20, 100) else 0.0,
+        capacity=lambda t: float(t < 50),
+        seconds=900.0,
+    )
+
+    status = partition_status(found)
+
+    assert status.numbers.lag == 1
+    assert status.status is Status.STALLED
+
+
+def test_a_marker_that_retention_deletes_is_no_lost_message() -> None:
+    found = changed(
+        window(arrival=constant(0.0), markers=1), lambda _, s: s._replace(log_start=s.log_end)
+    )
+
+    assert partition_status(found).status is Status.OK
+
+
+def test_a_wait_is_counted_although_its_samples_are_thinned() -> None:
+    found = window(
+        commit_every=400.0, capacity=lambda t: 200.0 if t < 2500 else 0.0, seconds=5500.0
+    )
+
+    status = partition_status(replace(found, samples=thinned(found.samples)))
+
+    assert status.status is Status.STALLED
+    assert status.since is not None
+    assert status.since < START + 2600
+
+
+def test_a_group_of_which_no_two_commits_were_seen_does_not_fall_behind() -> None:
+    found = window(capacity=constant(0.0), seconds=1200.0)
+
+    assert partition_status(found).status is Status.UNKNOWN
+
+
+def test_what_was_left_for_ever_at_the_end_is_no_stall() -> None:
+    found = window(arrival=constant(0.0), capacity=constant(0.0), backlog=5, seconds=3000.0)
+
+    assert partition_status(found).status is Status.OK
+
+
+def test_rewind_tells_from_where_to_where() -> None:
+    found = changed(
+        window(capacity=constant(150.0), poll=5.0),
+        lambda t, s: moved(s, 1_000_000 + int(150 * (t - 450))) if t >= 450 else s,
+    )
+
+    status = partition_status(found)
+
+    assert status.status is Status.REWOUND
+    assert status.since == START + 450
+    assert "to 1,000,000" in status.reason
+
+
+def test_rewind_that_was_caught_up_is_over() -> None:
+    found = changed(
+        window(poll=5.0), lambda t, s: moved(s, (s.committed or 0) - 5000) if t == 300 else s
+    )
+
+    assert partition_status(found).status is Status.OK
+
+
+def test_late_commit_of_a_former_owner_is_no_rewind() -> None:
+    found = changed(
+        window(poll=5.0), lambda t, s: moved(s, (s.committed or 0) - 400) if t == 600 else s
+    )
+
+    assert partition_status(found).status is Status.OK
+
+
+def test_losing_data_counts_what_was_lost() -> None:
+    found = changed(
+        window(capacity=constant(0.0), backlog=10_000, members=0, state="empty"),
+        lambda t, s: s._replace(log_start=(s.committed or 0) + 1204) if t >= 300 else s,
+    )
+
+    status = partition_status(found)
+
+    assert status.status is Status.LOSING_DATA
+    assert status.numbers.lost_messages == 1204
+    assert "deleted 1,204 messages that the group had not committed" in status.reason
+    assert status.since == START + 300
+
+
+def test_loss_that_the_next_commit_hides_still_counts() -> None:
+    def overtaken(t: float, s: Sample) -> Sample:
+        return s._replace(log_start=(s.committed or 0) + (290 if t in (300, 400) else -50))
+
+    found = changed(window(capacity=constant(98.0), poll=5.0), overtaken)
+
+    status = partition_status(found)
+
+    assert status.status is Status.LOSING_DATA
+    assert status.numbers.lost_messages == 290
+    assert "the most of 2 times in the last 10 min" in status.reason
+    assert status.since == START + 300
+    assert not status.began_before_window
+
+
+def test_recreated_topic_forgets_the_old_log() -> None:
+    old = window(capacity=constant(50.0), seconds=300.0, poll=5.0)
+    new = window(first_offset=0, seconds=300.0, poll=5.0, warm_up=0.0)
+    later = tuple(s._replace(at=s.at + 305) for s in new.samples)
+
+    status = partition_status(PartitionWindow("orders", 0, old.samples + later))
+
+    assert status.status is Status.OK
+    assert status.numbers.arrival_per_second == pytest.approx(100, rel=0.05)
+
+
+def test_commit_beyond_the_end_is_unknown() -> None:
+    found = changed(window(), lambda t, s: s._replace(log_end=20, lag=0) if t == 600 else s)
+
+    status = partition_status(found)
+
+    assert status.status is Status.UNKNOWN
+    assert "recreated or truncated" in status.reason
+
+
+@pytest.mark.parametrize(("beyond", "expected"), [(590.0, Status.UNKNOWN), (600.0, Status.STALLED)])
+def test_nobody_commits_into_a_new_log_in_which_messages_arrive(
+    beyond: float, expected: Status
+) -> None:
+    """Given a topic made anew while its only consumer hangs,
+    then that is told once a consumer that works would have committed."""
+    old = window(seconds=300.0, poll=5.0)
+    committed = old.samples[-1].committed
+    new = window(first_offset=0, seconds=beyond, poll=5.0, warm_up=0.0)
+    later = tuple(s._replace(at=s.at + 305, committed=committed, lag=0) for s in new.samples)
+    quiet = tuple(s._replace(log_end=later[0].log_end) for s in later)
+
+    status = partition_status(PartitionWindow("orders", 0, old.samples + later))
+    of_quiet = partition_status(PartitionWindow("orders", 0, old.samples + quiet))
+
+    assert status.status is expected
+    assert "recreated or truncated" in status.reason
+    assert of_quiet.status is Status.UNKNOWN
+
+
+def test_what_was_committed_in_the_old_log_is_no_past_of_the_new_one() -> None:
+    """Given a consumer that comes to a new log in which much waits, then it catches up."""
+    old = window(seconds=300.0, poll=5.0)
+    committed = old.samples[-1].committed
+    new = window(
+        first_offset=0,
+        seconds=1200.0,
+        poll=5.0,
+        warm_up=0.0,
+        capacity=lambda t: 400.0 if t > 900 else 0.0,
+    )
+    later = tuple(
+        s._replace(at=s.at + 305, committed=committed, lag=0)
+        if s.at < START + 900
+        else s._replace(at=s.at + 305)
+        for s in new.samples
+    )
+    seen = tuple(s for s in later if s.at < START + 305 + 960)
+
+    status = partition_status(PartitionWindow("orders", 0, old.samples + seen))
+
+    assert status.status is Status.CATCHING_UP
+
+
+def test_pauses_of_long_ago_are_known_though_their_samples_are_thinned() -> None:
+    """Given a group that pauses for four minutes every fifteen, with the samples that are kept of
+    five hours, then another of these pauses is none to tell, and a longer one is."""
+
+    def capacity(at: float) -> float:
+        return 300.0 if at % 900 >= 240 and at < 18_000 else 0.0
+
+    samples: tuple[Sample, ...] = ()
+    statuses = {}
+    for sample in window(capacity=capacity, seconds=18_600.0).samples:
+        samples = thinned((*samples, sample))
+        if sample.at >= START + 17_100:
+            of_now = partition_status(PartitionWindow("orders", 0, samples))
+            statuses[sample.at - START] = of_now.status
+
+    assert Status.STALLED not in {one for at, one in statuses.items() if at <= 18_240}
+    assert statuses[18_600.0] is Status.STALLED
+
+
+def test_outage_of_the_monitor_leaves_the_rates_right() -> None:
+    found = without(window(capacity=constant(50.0)), lambda t: 150 < t < 500)
+
+    status = partition_status(found)
+
+    assert status.status is Status.FALLING_BEHIND
+    assert status.numbers.arrival_per_second == pytest.approx(100, rel=0.05)
+
+
+def test_gap_does_not_count_as_frozen() -> None:
+    found = without(window(poll=5.0), lambda t: 300 < t < 590)
+
+    assert partition_status(found).status is Status.OK
+
+
+def test_old_samples_say_nothing_about_now() -> None:
+    found = window()
+
+    assert partition_status(found, now=START + 630).status is Status.OK
+    status = partition_status(found, now=START + 700)
+    assert status.status is Status.UNKNOWN
+    assert "1 min 40 s old" in status.reason
+
+
+def test_peers_teach_the_commit_period() -> None:
+    found = window(capacity=constant(0.0), backlog=500, seconds=45.0, warm_up=0.0)
+
+    unlearnt = partition_status(found)
+    taught = partition_status(found, peers=Peers(advanced_at=START + 40, commit_period_seconds=5.0))
+
+    assert unlearnt.status is Status.UNKNOWN
+    assert taught.status is Status.STALLED
+    assert "other partitions of the group advance" in taught.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        pytest.param({"committed": None, "lag": None}, "no committed offset", id="no commit"),
+        pytest.param({"log_end": None, "lag": None}, "the log end", id="no log end"),
+        pytest.param({"lag": None}, "the lag", id="no lag"),
+    ],
+)
+def test_unknown_newest_value_is_unknown(change: dict[str, None], why: str) -> None:
+    found = changed(window(), lambda t, s: s._replace(**change) if t >= 585 else s)
+
+    status = partition_status(found)
+
+    assert status.status is Status.UNKNOWN
+    assert why in status.reason
+    assert status.since == START + 585
+    assert status.numbers.lag is None
+
+
+def test_collectors_reason_is_handed_on() -> None:
+    found = replace(
+        changed(window(), lambda t, s: Sample(s.at) if t == 600 else s),
+        unknown_reason="the group's coordinator, broker 2, does not answer",
+    )
+
+    assert "broker 2" in partition_status(found).reason
+
+
+def test_no_samples_is_unknown() -> None:
+    assert partition_status(PartitionWindow("orders", 0, ())).status is Status.UNKNOWN
+
+
+offsets = st.none() | st.integers(0, 10_000)
+samples = st.builds(
+    Sample,
+    at=st.just(0.0),
+    committed=offsets,
+    log_start=offsets,
+    log_end=offsets,
+    lag=offsets,
+    time_lag_seconds=st.none() | st.floats(0, 1e6),
+    assigned=st.none() | st.booleans(),
+    members=st.none() | st.integers(0, 5),
+    state=st.sampled_from([None, "stable", "empty", "dead", "preparing_rebalance", "unknown"]),
+)
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> PartitionWindow:
+    drawn = draw(st.lists(samples, max_size=12))
+    at, placed = START, []
+    for sample in drawn:
+        at += draw(st.floats(0.001, 300))
+        placed.append(sample._replace(at=at))
+    return PartitionWindow("orders", draw(st.integers(0, 3)), tuple(placed))
+
+
+@given(windows())
+def test_any_samples_give_a_verdict_and_unknown_is_never_ok(found: PartitionWindow) -> None:
+    status = partition_status(found)
+
+    assert status.reason.endswith(".")
+    if not found.samples or found.samples[-1].lag is None:
+        assert status.status is Status.UNKNOWN
+        assert status.numbers.lag is None
+    if status.since is not None:
+        assert found.samples[0].at <= status.since <= found.samples[-1].at
+
+
+@given(st.lists(windows(), max_size=5))
+def test_group_is_never_better_than_its_lag_is_known(found: list[PartitionWindow]) -> None:
+    status = group_status(found)
+
+    known = [w.samples[-1].lag for w in found if w.samples and w.samples[-1].lag is not None]
+    if not known:
+        assert status.status is Status.UNKNOWN
+        assert status.numbers.lag is None
+    assert len(status.partitions) == len(found)
+
+
+def test_a_group_never_seen_to_run_is_waited_for_some_hours_not_for_a_day() -> None:
+    """It is first seen without members and with nothing waiting; then lag builds up."""
+    samples = tuple(
+        Sample(
+            START + 300.0 * index,
+            1000,
+            0,
+            1000 + 50 * index,
+            50 * index,
+            assigned=False,
+            members=0,
+            state="empty",
+        )
+        for index in range(90)
+    )
+
+    def status_after(hours: float) -> Status:
+        seen = tuple(sample for sample in samples if sample.at - START <= hours * 3600)
+        return partition_status(PartitionWindow("orders", 0, seen)).status
+
+    assert status_after(5.5) is Status.OK
+    assert status_after(6.5) is Status.STOPPED
+
+
+def test_a_group_that_stopped_moments_before_it_was_first_seen_is_no_job() -> None:
+    """Less waits at first sight than arrives from one poll to the next, but something does."""
+    samples = tuple(
+        Sample(START + at, 240, 0, 269 + 10 * at, 29 + 10 * at, None, False, 0, "empty")
+        for at in range(0, 125, 5)
+    )
+    windows = [PartitionWindow("shipments", number, samples) for number in range(3)]
+
+    assert partition_status(windows[0]).status is Status.STOPPED
+    assert group_status(windows).status is Status.STOPPED
+
+
+def test_a_job_between_runs_is_not_said_to_keep_up() -> None:
+    samples = tuple(
+        Sample(START + at, 240, 0, 240 + at, at, None, False, 0, "empty")
+        for at in range(0, 600, 15)
+    )
+    found = group_status([PartitionWindow("orders", number, samples) for number in range(3)])
+    assert found.status is Status.OK
+    assert found.reason.startswith("Nobody consumes at the moment: ")
+
+
+def test_members_that_come_and_go_without_a_commit_are_no_restart() -> None:
+    def status_after(seconds: int) -> Status:
+        samples = tuple(
+            Sample(
+                START + at,
+                1000 + 10 * min(at, 300),
+                0,
+                1005 + 10 * at,
+                5 + 10 * max(0, at - 300),
+                assigned=is_there,
+                members=int(is_there),
+                state="stable" if is_there else "empty",
+            )
+            for at in range(0, seconds + 1, 15)
+            for is_there in [at <= 300 or at // 30 % 2 == 0]
+        )
+        return partition_status(PartitionWindow("orders", 0, samples)).status
+
+    assert status_after(345) in (Status.OK, Status.CATCHING_UP)
+    assert status_after(600) is Status.STALLED
+    assert status_after(615) is Status.STALLED
+
+
+def leaving(**more: object) -> PartitionWindow:
+    """Consumers that leave 600 s before the end of an hour."""
+    found = window(
+        seconds=3600.0,
+        capacity=lambda t: 200.0 if t < 3000 else 0.0,
+        **more,  # type: ignore[arg-type]
+    )
+    return replace(
+        found,
+        samples=tuple(
+            sample
+            if sample.at < START + 3000
+            else sample._replace(members=0, assigned=False, state="empty")
+            for sample in found.samples
+        ),
+    )
+
+
+def at(found: PartitionWindow, second: float, **values: object) -> PartitionWindow:
+    """Change the sample at a second."""
+    return replace(
+        found,
+        samples=tuple(
+            sample._replace(**values) if sample.at == START + second else sample  # type: ignore[arg-type]
+            for sample in found.samples
+        ),
+    )
+
+
+def test_a_stop_is_told_though_the_last_commit_is_seen_after_it() -> None:
+    stopped = leaving()
+    last = next(s for s in stopped.samples if s.at == START + 3000)
+    assert last.committed is not None and last.lag is not None
+
+    late = at(stopped, 3000, committed=last.committed - 500, lag=last.lag + 500)
+    unread = at(stopped, 3000, committed=None, lag=None)
+
+    for found in (stopped, late, unread):
+        assert partition_status(found).status is Status.STOPPED
+
+
+def test_a_stop_stays_one_while_members_cannot_be_read() -> None:
+    stopped = leaving()
+    for second in (3240, 3405, 3600):
+        stopped = at(stopped, second, members=None, state=None, assigned=None)
+
+    for end in range(3150, 3601, 15):
+        seen = replace(stopped, samples=tuple(s for s in stopped.samples if s.at <= START + end))
+        assert partition_status(seen).status is Status.STOPPED, end
+
+
+def test_offsets_moved_while_nobody_consumes_do_not_end_a_stop() -> None:
+    stopped = leaving()
+    moved_on = replace(
+        stopped,
+        samples=tuple(
+            s._replace(committed=s.committed + 10_000, lag=s.lag - 10_000)
+            if s.at >= START + 3300 and s.committed is not None and s.lag is not None
+            else s
+            for s in stopped.samples
+        ),
+    )
+
+    assert partition_status(moved_on).status is Status.STOPPED
+
+
+def test_a_backlog_that_shrinks_slowly_is_being_caught_up_with() -> None:
+    slow = window(
+        seconds=3600.0,
+        backlog=100_000,
+        warm_up=0.0,
+        capacity=lambda t: 103.0 + (40.0 if (t // 150) % 2 else -40.0),
+    )
+
+    assert partition_status(slow).status in (Status.CATCHING_UP, Status.OK)
+
+
+def test_markers_that_lay_idle_do_not_make_new_messages_old() -> None:
+    found = window(
+        seconds=3600.0,
+        markers=1,
+        commit_every=60.0,
+        arrival=lambda t: 100.0 if t < 600 or t > 3590 else 0.0,
+        capacity=lambda t: 200.0 if t < 3590 else 0.0,
+    )
+
+    status = partition_status(found)
+
+    assert status.numbers.lag and status.numbers.lag > 100
+    assert status.numbers.behind_seconds is not None
+    assert status.numbers.behind_seconds < 60
+    assert status.status is Status.OK
+
+
+def polled(t: float, log_end: int, committed: int, members: int) -> Sample:
+    """Return a poll of a group that has members, or none."""
+    return Sample(
+        at=START + t,
+        committed=committed,
+        log_start=0,
+        log_end=log_end,
+        lag=log_end - committed,
+        assigned=members > 0,
+        members=members,
+        state="stable" if members else "empty",
+    )
+
+
+def comes_and_goes(seconds: int, *, reads: float) -> PartitionWindow:
+    """A minute without members, half a minute in which a share of what came is read."""
+    samples, committed = [], 100_000
+    for t in range(0, seconds + 1, 15):
+        log_end = 100_000 + 100 * t
+        is_there = t < 600 or (t - 600) % 90 >= 60
+        if t < 600:
+            committed = log_end - 50
+        elif is_there:
+            committed += min(int(4_500 * reads), log_end - committed)
+        samples.append(polled(t, log_end, committed, 3 if is_there else 0))
+    return PartitionWindow("orders", 0, tuple(samples))
+
+
+def test_a_crash_loop_that_commits_a_little_is_falling_behind_in_each_of_its_rounds() -> None:
+    told = [partition_status(comes_and_goes(end, reads=0.4)) for end in range(2400, 3600, 15)]
+
+    assert {status.status for status in told} == {Status.FALLING_BEHIND}
+    assert all(status.is_lasting for status in told)
+
+
+def test_who_comes_back_again_and_again_and_reads_everything_is_not_falling_behind() -> None:
+    for end in range(2400, 3600, 15):
+        status = partition_status(comes_and_goes(end, reads=1.6))
+        assert status.status is not Status.FALLING_BEHIND, status.reason
+
+
+def test_a_crash_loop_that_ends_in_no_members_has_stopped() -> None:
+    found = comes_and_goes(3600, reads=0.4)
+    frozen = next(s.committed for s in found.samples if s.at >= START + 3200)
+    assert frozen is not None
+    gone = changed(
+        found,
+        lambda t, s: (
+            moved(s._replace(members=0, state="empty", assigned=False), frozen) if t >= 3200 else s
+        ),
+    )
+
+    assert partition_status(gone).status is Status.STOPPED
+
+
+def test_a_job_of_many_runs_is_waited_for_three_of_its_absences() -> None:
+    samples, committed = [], 0
+    for t in range(0, 5 * 3600 + 1, 60):
+        log_end = 10 * t
+        is_there = t <= 2 * 3600 and t % 1200 >= 960
+        if is_there:
+            committed = log_end
+        samples.append(polled(t, log_end, committed, 1 if is_there else 0))
+
+    def after(seconds: int) -> Status:
+        seen = tuple(s for s in samples if s.at <= START + 2 * 3600 + seconds)
+        return partition_status(PartitionWindow("orders", 0, seen)).status
+
+    assert after(1800) is Status.OK
+    assert after(3000) is Status.OK
+    assert after(2 * 3600) is Status.STOPPED

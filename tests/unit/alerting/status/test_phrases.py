@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alerting.status.phrases import duration, rate, short
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (59.4, "59 s"), (260, "4 min 20 s"), (3600, "1 h"), (183_600, "2 d 3 h")],
+)
+def test_duration(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("per_second", "text"),
+    [
+        (0.0, "0/s"),
+        (1240.4, "1,240/s"),
+        (2.5, "2.5/s"),
+        (2.0, "2/s"),
+        (0.5, "30/min"),
+        (14 / 60, "14/min"),
+        (1 / 3600, "1/h"),
+        (1e-9, "under 1/d"),
+    ],
+)
+def test_rate(per_second: float, text: str) -> None:
+    assert rate(per_second) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (940, "940"), (12_400, "12.4 k"), (999_900, "1 M"), (1_240_000, "1.24 M")],
+)
+def test_short(value: float, text: str) -> None:
+    assert short(value) == text
+
+
+@given(st.floats(0, 1e15))
+def test_every_number_can_be_said(value: float) -> None:
+    assert duration(value) and rate(value) and short(value)

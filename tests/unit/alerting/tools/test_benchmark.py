@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from alerting.__main__ import app
+from alerting.tools.benchmark.baselines import burrow, grafana, strimzi
+from alerting.tools.benchmark.headroom import ours
+from alerting.tools.benchmark.run import EVALUATORS, judge_scenario
+from alerting.tools.benchmark.scoring import Fired, score
+from simulation.scenarios import families
+from simulation.scenarios.model import (
+    Scenario,
+    ScenarioError,
+    ScenarioPartition,
+    ScenarioSample,
+    Truth,
+    as_document,
+    parse_scenario,
+)
+from tests.selection import exhaustive
+
+ALWAYS = {
+    "broker_outage",
+    "bursty",
+    "clock_skew",
+    "crash_loop",
+    "deleted_group",
+    "deploy",
+    "first_seen",
+    "hung_group",
+    "hung_unseen",
+    "log_cut",
+    "monitor_outage",
+    "never_committed",
+    "nulls",
+    "overload",
+    "poison_partition",
+    "rebalance",
+    "recreated_topic",
+    "retention_race",
+    "short_peak",
+    "slow_growth",
+    "steady",
+    "stopped_from_the_start",
+    "sudden_stop",
+    "transaction_markers",
+    "unknown_members",
+}
+"""A scenario of each kind of thing that happens to a group; the others are exhaustive."""
+VARIANTS = range(1, 5)
+
+
+def of_lags(lags: list[int | None], poll: float = 15.0) -> Scenario:
+    samples = tuple(
+        ScenarioSample(
+            index * poll, 0, 10_000 + index, None if lag is None else 10_000 + index - lag
+        )
+        for index, lag in enumerate(lags)
+    )
+    return Scenario("lags", poll, "billing", (ScenarioPartition("orders", 0, samples),), ())
+
+
+INCIDENT = replace(of_lags([0] * 41), truth=(Truth(100.0, 300.0, "STALLED", True),))
+
+
+def fired(begin: float, end: float, severity: str = "critical", status: str = "STALLED") -> Fired:
+    return Fired(begin, end, "GroupStalled", status, severity)
+
+
+@pytest.mark.parametrize(
+    ("alerts", "verdict", "delays"),
+    [
+        pytest.param([fired(130, 310)], "right", (30.0,), id="told while it lasts"),
+        pytest.param([], "missed", (), id="nothing told"),
+        pytest.param([fired(50, 60)], "missed, false alarm", (), id="told before"),
+        pytest.param([fired(400, 420)], "missed, false alarm", (), id="told after"),
+        pytest.param([fired(320, 330)], "missed", (), id="too late, but nobody knew of the end"),
+        pytest.param([fired(130, 310, "info")], "missed", (), id="info tells nobody"),
+        pytest.param([fired(50, 60, "info")], "missed", (), id="info is no false alarm either"),
+        pytest.param(
+            [fired(130, 310, status="UNKNOWN")], "missed", (), id="unknown tells of nothing"
+        ),
+        pytest.param([fired(130, 310), fired(500, 510)], "false alarm", (30.0,), id="one too many"),
+    ],
+)
+def test_score(alerts: list[Fired], verdict: str, delays: tuple[float, ...]) -> None:
+    found = score(INCIDENT, alerts)
+
+    assert found.verdict == verdict
+    assert found.delays == delays
+
+
+def test_the_same_alert_twice_in_one_incident_is_a_flap_and_four_messages() -> None:
+    found = score(INCIDENT, [fired(130, 160), fired(200, 310)])
+
+    assert (found.flaps, found.sent, found.is_right) == (1, 4, True)
+
+
+def test_strimzi_needs_ten_seconds_over_a_thousand() -> None:
+    [alert] = strimzi(of_lags([1000, 1001, 1001, 1000, None, 1001]))
+
+    assert (alert.begin, alert.end) == (30.0, 45.0)
+
+
+def test_grafana_needs_a_quarter_of_an_hour_of_growth() -> None:
+    assert grafana(of_lags(list(range(0, 600, 10)))) == []
+    [alert] = grafana(of_lags(list(range(0, 700, 10))))
+    assert alert.begin == 915.0
+
+
+def test_burrow_reads_a_commit_where_the_offset_moved() -> None:
+    [alert] = burrow(of_lags([5 * index for index in range(1, 30)]))
+
+    assert alert.begin == 0.0
+    assert burrow(of_lags([0] * 30)) == []
+
+
+@pytest.mark.parametrize(
+    "family", [*sorted(ALWAYS), *exhaustive(*sorted(families().keys() - ALWAYS))]
+)
+def test_ours_is_right_on(family: str) -> None:
+    judged = judge_scenario(families()[family](0))
+
+    assert set(judged.scores) == set(EVALUATORS)
+    assert judged.scores["headroom"].verdict == "right", judged.fired["headroom"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("family", sorted(families()))
+def test_ours_is_right_on_other_rates_cadences_and_lengths(family: str, variant: int) -> None:
+    scenario = families()[family](variant)
+
+    assert score(scenario, ours(scenario)).verdict == "right"
+
+
+def test_there_are_enough_scenarios_and_variants_differ() -> None:
+    assert len(families()) >= 30
+    steady = families()["steady"]
+    assert steady(1) == steady(1)
+    assert steady(1).partitions != steady(2).partitions
+
+
+def test_scenario_survives_its_file_and_nulls_are_kept() -> None:
+    scenario = families()["broker_outage"](0)
+
+    assert parse_scenario(json.loads(json.dumps(as_document(scenario)))) == scenario
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        pytest.param({"poll_seconds": None}, "poll_seconds", id="no cadence"),
+        pytest.param({"poll_seconds": 0}, "poll_seconds", id="cadence of zero"),
+        pytest.param({"partitions": {}}, "partitions", id="partitions are no list"),
+        pytest.param({"partitions": [{"topic": "t"}]}, "has no samples", id="no samples"),
+        pytest.param({"truth": [{"from": 0}]}, "has no to", id="truth without an end"),
+    ],
+)
+def test_bad_scenario_names_the_key(change: dict[str, object], names: str) -> None:
+    document = {**as_document(of_lags([1])), **change}
+
+    with pytest.raises(ScenarioError, match=names):
+        parse_scenario(document)
+
+
+def test_command_judges_a_folder_of_files(tmp_path: Path) -> None:
+    scenario = families()["hung_group"](0)
+    (tmp_path / "one.json").write_text(json.dumps(as_document(scenario)))
+
+    result = CliRunner().invoke(app, ["benchmark", "--scenarios", str(tmp_path), "--json"])
+
+    assert result.exit_code == 0, result.output
+    [one] = json.loads(result.stdout)["scenarios"]
+    assert one["name"] == "hung group"
+    [alert] = one["fired"]
+    assert alert["rule"] == "GroupStalled"
+    assert (alert["status"], alert["severity"]) == ("STALLED", "critical")
+    assert scenario.truth[1].begin < alert["from"] < scenario.truth[1].end <= alert["to"]
+    assert set(one["baselines"]) == {"burrow", "strimzi", "grafana"}
+
+
+def test_truth_is_not_read_by_the_evaluation() -> None:
+    scenario = families()["poison_partition"](0)
+
+    without = judge_scenario(replace(scenario, truth=()))
+
+    assert without.fired == judge_scenario(scenario).fired
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"name": "x"}'])
+def test_command_says_in_a_line_what_is_wrong_with_a_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "bad.json").write_text(text)
+
+    result = CliRunner().invoke(app, ["benchmark", "--scenarios", str(tmp_path)])
+
+    assert result.exit_code == 1
+    assert "bad.json" in result.output.replace("\n", "")
+
+
+def test_variants_are_counted_and_what_is_told_is_timed() -> None:
+    result = CliRunner().invoke(app, ["benchmark", "--variants", "1", "--only", "hung_unseen"])
+
+    assert result.exit_code == 0, result.output
+    assert "hung_unseen: told after" in result.stdout
+    assert "1 of 1 right" in result.stdout

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+
+from app.data.history import GROUP, History, fine_step, in_steps, merge
+from app.data.time_range import DEFAULT_RANGE, POINT_BUDGET, RANGES
+
+START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+NAMES = [measure.name for measure in GROUP]
+
+
+def gold(*lags: int | None, grain: int = 60, generated: int = 0) -> pl.DataFrame:
+    """Return rows of history, the first ``generated`` of them generated."""
+    return pl.DataFrame(
+        {
+            "window_start": [START + timedelta(seconds=grain * at) for at in range(len(lags))],
+            "group": ["a"] * len(lags),
+            "lag_max": list(lags),
+            "time_lag_seconds_max": [1.0] * len(lags),
+            "arrival_per_second": [10.0] * len(lags),
+            "consumption_per_second": [9.0] * len(lags),
+            "members_last": [2] * len(lags),
+            "generated": [True if at < generated else None for at in range(len(lags))],
+        },
+        schema={
+            "window_start": pl.Datetime("us", "UTC"),
+            "group": pl.String,
+            "lag_max": pl.Int64,
+            "time_lag_seconds_max": pl.Float64,
+            "arrival_per_second": pl.Float64,
+            "consumption_per_second": pl.Float64,
+            "members_last": pl.Int32,
+            "generated": pl.Boolean,
+        },
+    )
+
+
+def samples(**lags: int) -> pl.DataFrame:
+    seconds = [int(name.removeprefix("s")) for name in lags]
+    return pl.DataFrame(
+        {
+            "time": [START + timedelta(seconds=second) for second in seconds],
+            "group": ["a"] * len(lags),
+            "lag": list(lags.values()),
+            "time_lag_seconds": [2.0] * len(lags),
+            "arrival_per_second": [20.0] * len(lags),
+            "consumption_per_second": [20.0] * len(lags),
+            "members": [3] * len(lags),
+        },
+        schema_overrides={
+            "time": pl.Datetime("us", "UTC"),
+            "lag": pl.Int64,
+            "members": pl.Int32,
+        },
+    )
+
+
+def merged(past: pl.DataFrame, raw: pl.DataFrame, *, now: float = 3600, key: str = "1h") -> History:
+    return merge(
+        past,
+        raw,
+        keys=("group",),
+        measures=GROUP,
+        chosen=RANGES[key],
+        poll_seconds=5.0,
+        now=START + timedelta(seconds=now),
+    )
+
+
+def test_without_history_the_samples_stand_in_and_say_so() -> None:
+    found = merged(gold(), samples(s0=5, s5=9, s10=7, s15=3))
+    assert found.frame["lag"].to_list() == [9, 3]
+    assert found.step_seconds == 15.0
+    assert found.note is not None
+    assert "No history" in found.note
+
+
+def test_nothing_at_all_needs_no_note() -> None:
+    found = merged(gold(), samples())
+    assert found.frame.is_empty()
+    assert found.note is None
+
+
+def test_samples_that_reach_back_as_far_are_finer_than_the_history() -> None:
+    found = merged(gold(1, 2), samples(s10=4, s30=6, s130=8))
+    assert found.frame["lag"].to_list() == [4, 6, 8]
+    assert found.note is None
+
+
+def test_generated_history_is_shown_in_long_ranges_and_says_so() -> None:
+    found = merged(gold(7, 8, 1, generated=2), samples(s185=4), key="6h")
+    assert found.frame["lag"].to_list() == [7, 8, 1, 4]
+    assert found.note is not None
+    assert "Generated, not measured, up to 20 Nov 08:01 UTC" in found.note
+
+
+def test_the_last_hour_is_what_was_measured() -> None:
+    found = merged(gold(7, 8, 1, generated=2), samples(s130=4, s150=6))
+    assert found.frame["lag"].to_list() == [4, 6]
+    assert found.note is None
+
+
+def test_without_samples_even_the_last_hour_may_be_generated() -> None:
+    found = merged(gold(7, 8, generated=2), samples())
+    assert found.frame["lag"].to_list() == [7, 8]
+    assert found.note is not None
+
+
+def test_samples_after_the_last_window_are_added_by_the_minute() -> None:
+    found = merged(gold(1, 2), samples(s60=99, s125=4, s130=6))
+    assert found.frame["lag"].to_list() == [1, 2, 6]
+    assert found.frame["time"].to_list()[-1] == START + timedelta(seconds=120)
+    assert found.note is None
+    assert found.first == START
+
+
+@pytest.mark.parametrize(
+    ("now", "lags"),
+    [pytest.param(179, [1, 2], id="not over"), pytest.param(180, [1, 2, 6], id="just over")],
+)
+def test_a_minute_is_drawn_when_it_is_over(now: float, lags: list[int]) -> None:
+    assert merged(gold(1, 2), samples(s125=6), now=now).frame["lag"].to_list() == lags
+
+
+@pytest.mark.parametrize(
+    ("poll_seconds", "step"),
+    [pytest.param(5.0, 15, id="demo"), pytest.param(15.0, 30, id="usual")],
+)
+def test_two_polls_fall_into_a_fine_step(poll_seconds: float, step: int) -> None:
+    assert fine_step(poll_seconds) == step
+
+
+def test_an_unknown_window_stays_unknown() -> None:
+    found = merged(gold(1, None, 3), samples())
+    assert found.frame["lag"].to_list() == [1, None, 3]
+
+
+def test_steps_take_the_highest_lag_the_mean_rate_and_the_last_count() -> None:
+    frame = samples(s0=1, s30=9, s59=4, s60=2).with_columns(
+        pl.Series("arrival_per_second", [0.0, 3.0, 6.0, 9.0]),
+        pl.Series("members", [1, 5, 2, 7], dtype=pl.Int32),
+    )
+    found = in_steps(frame, ("group",), GROUP, 60).sort("time")
+    assert found["lag"].to_list() == [9, 2]
+    assert found["arrival_per_second"].to_list() == [3.0, 9.0]
+    assert found["members"].to_list() == [2, 7]
+
+
+@pytest.mark.parametrize("key", RANGES)
+def test_every_range_keeps_to_the_budget_on_whole_rows(key: str) -> None:
+    chosen = RANGES[key]
+    assert chosen.length.total_seconds() / chosen.step_seconds <= POINT_BUDGET
+    assert chosen.step_seconds % chosen.grain.seconds == 0
+    start = chosen.start(datetime(2026, 11, 20, 8, 3, 7, tzinfo=UTC))
+    assert start.timestamp() % chosen.step_seconds == 0
+
+
+def test_the_default_is_one_of_the_ranges() -> None:
+    assert DEFAULT_RANGE in RANGES

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+from app.data import recent_samples
+from lake.replication import with_replication
+from lake.schemas.tables import BROKERS, DEAD_LETTERS, GROUP_OFFSETS, GROUPS, PARTITIONS
+
+START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+
+
+def at(second: float) -> datetime:
+    return START + timedelta(seconds=second)
+
+
+def rows(table: Any, *given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [{"cluster": "c", "poll_id": str(one["observed_at"]), **one} for one in given],
+        schema=table.polars_schema,
+    )
+
+
+def offset(second: float, partition: int, committed: int | None, end: int | None) -> dict[str, Any]:
+    known = committed is not None and end is not None
+    return {
+        "observed_at": at(second),
+        "group": "g",
+        "topic": "t",
+        "partition": partition,
+        "committed": committed,
+        "log_end": end,
+        "lag": max(0, end - committed) if known else None,  # type: ignore[operator]
+        "time_lag_seconds": 1.0 * partition if known else None,
+    }
+
+
+def test_what_a_group_reads_no_more_is_in_no_sum() -> None:
+    found = recent_samples.of_groups(
+        rows(GROUP_OFFSETS, offset(0, 0, 5, 10), {**offset(0, 1, 0, 3), "is_subscribed": False}),
+        rows(GROUPS, {"observed_at": at(0), "group": "g", "members": 2}),
+    )
+    assert found["lag"].to_list() == [5]
+
+
+def test_groups_are_sums_of_partitions() -> None:
+    found = recent_samples.of_groups(
+        rows(GROUP_OFFSETS, offset(0, 0, 5, 10), offset(0, 1, 0, 3), offset(10, 0, 15, 30),
+             offset(10, 1, 3, 3)),
+        rows(GROUPS, {"observed_at": at(0), "group": "g", "members": 2}),
+    )  # fmt: skip
+    assert found["lag"].to_list() == [8, 15]
+    assert found["time_lag_seconds"].to_list() == [1.0, 1.0]
+    assert found["arrival_per_second"].to_list() == [None, 2.0]
+    assert found["consumption_per_second"].to_list() == [None, 1.3]
+    assert found["members"].to_list() == [2, None]
+
+
+def test_unknown_is_not_zero() -> None:
+    found = recent_samples.of_groups(
+        rows(GROUP_OFFSETS, offset(0, 0, None, 10), offset(5, 0, None, 20)), rows(GROUPS)
+    )
+    assert found["lag"].to_list() == [None, None]
+    assert found["consumption_per_second"].to_list() == [None, None]
+    assert found["arrival_per_second"].to_list() == [None, 2.0]
+
+
+def test_a_recreated_topic_gives_no_negative_rate() -> None:
+    found = recent_samples.of_groups(
+        rows(GROUP_OFFSETS, offset(0, 0, 90, 100), offset(5, 0, 0, 3), offset(10, 0, 2, 13)),
+        rows(GROUPS),
+    )
+    assert found["arrival_per_second"].to_list() == [None, None, 2.0]
+    assert found["consumption_per_second"].to_list() == [None, None, 0.4]
+
+
+def partition(second: float, number: int, **given: Any) -> dict[str, Any]:
+    usual = {
+        "topic": "t",
+        "leader": 1,
+        "preferred_leader": 1,
+        "replicas": [1, 2, 3],
+        "in_sync_replicas": [1, 2, 3],
+        "min_in_sync_replicas": 2,
+        "log_start": 0,
+        "log_end": 0,
+    }
+    return {**usual, "observed_at": at(second), "partition": number, **given}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param({}, (False, False, False), id="in sync"),
+        pytest.param({"in_sync_replicas": [1, 2]}, (True, False, False), id="under-replicated"),
+        pytest.param({"in_sync_replicas": [1]}, (True, True, False), id="under min ISR"),
+        pytest.param({"in_sync_replicas": [], "leader": None}, (True, True, True), id="offline"),
+        pytest.param(
+            {"in_sync_replicas": [1], "min_in_sync_replicas": None},
+            (True, None, False),
+            id="setting unknown",
+        ),
+        pytest.param({"in_sync_replicas": None}, (None, None, False), id="replicas unknown"),
+    ],
+)
+def test_replication(given: dict[str, Any], expected: tuple[bool | None, ...]) -> None:
+    found = with_replication(rows(PARTITIONS, partition(0, 0, **given)))
+    assert found.select("is_under_replicated", "is_under_min_isr", "is_offline").row(0) == expected
+
+
+def test_the_cluster_is_one_row_a_poll() -> None:
+    found = recent_samples.of_cluster(
+        rows(GROUP_OFFSETS, offset(0, 0, 5, 10), offset(10, 0, 10, 20)),
+        rows(GROUPS),
+        rows(
+            PARTITIONS,
+            partition(0, 0, log_end=10),
+            partition(10, 0, log_end=30, in_sync_replicas=[1]),
+        ),
+        rows(
+            BROKERS,
+            *({"observed_at": at(0), "broker_id": one, "is_alive": True} for one in (1, 2, 3)),
+            *({"observed_at": at(10), "broker_id": one, "is_alive": one != 2} for one in (1, 2, 3)),
+        ),
+    )
+    assert found["lag"].to_list() == [5, 10]
+    assert found["arrival_per_second"].to_list() == [None, 2.0]
+    assert found["under_min_isr"].to_list() == [0, 1]
+    assert found["brokers_alive"].to_list() == [3, 2]
+    assert found["brokers_known"].to_list() == [3, 3]
+
+
+def test_rates_of_the_newest_polls() -> None:
+    found = recent_samples.latest_rates(
+        rows(
+            PARTITIONS,
+            partition(0, 0, log_end=0),
+            partition(10, 0, log_end=50),
+            partition(20, 0, log_end=60),
+            partition(0, 1, log_end=9),
+            partition(10, 1, log_end=2),
+            partition(20, 2, log_end=2),
+            partition(0, 3, log_end=None),
+            partition(10, 3, log_end=4),
+            partition(20, 3, log_end=14),
+        )
+    )
+    assert found["arrival_per_second"].to_list() == [3.0, None, None, 1.0]
+
+
+def test_dead_letters_arrive_by_the_growth_of_their_log() -> None:
+    found = recent_samples.of_dead_letters(
+        rows(
+            DEAD_LETTERS,
+            *(
+                {"observed_at": at(second), "source": "kafka", "name": "d", "log_end": end}
+                for second, end in ((0, 4), (10, 9))
+            ),
+        )
+    )
+    assert found["arrival_per_second"].to_list() == [None, 0.5]

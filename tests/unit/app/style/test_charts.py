@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import polars as pl
+import pytest
+
+from app.style.charts.base import Axis, Event, top_and_others, with_gaps
+from app.style.charts.heatmaps import bars, heatmap
+from app.style.charts.lines import Line, columns_chart, series_chart, time_unit
+from app.style.theme import DARK, LIGHT
+
+START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+AXIS = Axis(START, START + timedelta(hours=1), UTC)
+
+
+def frame(**series: list[float | None]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"time": START + timedelta(minutes=minute), "group": name, "lag": value}
+            for name, values in series.items()
+            for minute, value in enumerate(values)
+        ],
+        schema={"time": pl.Datetime("us", "UTC"), "group": pl.String, "lag": pl.Float64},
+    )
+
+
+def chart(rows: pl.DataFrame, **options: object):  # type: ignore[no-untyped-def]
+    return series_chart(
+        rows,
+        by="group",
+        value="lag",
+        axis=AXIS,
+        palette=LIGHT,
+        step_seconds=60,
+        y_title="messages",
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def test_the_highest_are_drawn_and_the_others_added_up() -> None:
+    rows = frame(**{f"g{number:02d}": [number * 1.0, number * 2.0] for number in range(12)})
+    found, names = top_and_others(rows, by="group", value="lag", limit=10)
+    assert names[0] == "g11"
+    assert names[-1] == "others (2)"
+    rest = found.filter(pl.col("group") == "others (2)").sort("time")
+    assert rest["lag"].to_list() == [1.0, 2.0]
+
+
+def test_a_sum_of_others_with_an_unknown_part_is_unknown() -> None:
+    rows = frame(a=[9.0, 9.0], b=[1.0, None], c=[1.0, 1.0])
+    found, _ = top_and_others(rows, by="group", value="lag", limit=1)
+    rest = found.filter(pl.col("group") == "others (2)").sort("time")
+    assert rest["lag"].to_list() == [2.0, None]
+
+
+def test_holes_are_left_open() -> None:
+    rows = frame(a=[1.0, 2.0, 3.0, 4.0]).filter(pl.col("lag") != 3.0)
+    found = with_gaps(rows, step_seconds=60, values=["lag"], by="group")
+    assert found["lag"].to_list() == [1.0, 2.0, None, 4.0]
+    drawn = chart(rows).data[0]
+    assert list(drawn.y) == [1.0, 2.0, None, 4.0]
+    assert drawn.connectgaps is False
+
+
+def test_a_point_between_two_holes_is_seen() -> None:
+    assert chart(frame(a=[1.0, None, 3.0, None, 5.0])).data[0].mode == "lines+markers"
+    assert chart(frame(a=[1.0, 2.0, 3.0, 4.0, 5.0])).data[0].mode == "lines"
+
+
+def test_lag_begins_at_zero_and_may_be_logarithmic() -> None:
+    assert chart(frame(a=[5.0, 9.0])).layout.yaxis.rangemode == "tozero"
+    assert chart(frame(a=[5.0, 9.0]), log=True).layout.yaxis.type == "log"
+
+
+def test_an_empty_frame_is_an_empty_figure_with_the_axis_of_the_page() -> None:
+    made = chart(frame())
+    assert len(made.data) == 0
+    assert made.layout.xaxis.range == (datetime(2026, 11, 20, 8), datetime(2026, 11, 20, 9))
+
+
+def test_times_are_drawn_in_the_viewers_zone_and_name_their_offset() -> None:
+    axis = Axis(START, START + timedelta(hours=1), ZoneInfo("Europe/Berlin"))
+    assert axis.local(START) == datetime(2026, 11, 20, 9)
+    assert axis.offset == "UTC+1"
+    assert Axis(START, START, ZoneInfo("Asia/Kolkata")).offset == "UTC+5:30"
+    assert Axis(START, START, UTC).offset == "UTC"
+
+
+def test_events_are_thin_marks_and_crowded_labels_are_left_out() -> None:
+    events = tuple(
+        Event(START + timedelta(minutes=minute), f"e{minute}") for minute in (10, 11, 90)
+    )
+    made = series_chart(
+        frame(a=[1.0]),
+        by="group",
+        value="lag",
+        axis=Axis(AXIS.start, AXIS.end, UTC, events),
+        palette=DARK,
+        step_seconds=60,
+        y_title="messages",
+    )
+    assert len(made.layout.shapes) == 2
+    assert [note.text for note in made.layout.annotations] == ["e10"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "unit"),
+    [
+        pytest.param(None, "seconds", id="unknown"),
+        pytest.param(90.0, "seconds", id="seconds"),
+        pytest.param(600.0, "minutes", id="minutes"),
+        pytest.param(4 * 3600.0, "hours", id="hours"),
+        pytest.param(5 * 86400.0, "days", id="days"),
+    ],
+)
+def test_durations_are_drawn_in_a_unit_that_suits(seconds: float | None, unit: str) -> None:
+    assert time_unit(seconds)[1] == unit
+
+
+def test_durations_are_scaled_and_written_in_words_on_hover() -> None:
+    made = columns_chart(
+        frame(a=[0.0, 300.0]).drop("group"),
+        [Line("lag", "time lag")],
+        axis=AXIS,
+        palette=LIGHT,
+        step_seconds=60,
+    )
+    assert list(made.data[0].y) == [0.0, 5.0]
+    assert list(made.data[0].customdata) == ["0 s", "5 min"]
+    assert made.layout.yaxis.title.text == "minutes"
+
+
+def heat(values: list[float | None], neutral: float = 60.0):  # type: ignore[no-untyped-def]
+    rows = pl.DataFrame(
+        {
+            "time": [START + timedelta(seconds=60 * at + 1) for at in range(len(values))],
+            "label": ["0"] * len(values),
+            "order": [0] * len(values),
+            "late": values,
+        },
+        schema_overrides={"time": pl.Datetime("us", "UTC"), "late": pl.Float64},
+    )
+    return heatmap(
+        rows.filter(pl.col("late") != -1),
+        value="late",
+        axis=AXIS,
+        palette=LIGHT,
+        step_seconds=60,
+        neutral=neutral,
+    )
+
+
+def test_a_heatmap_leaves_the_unknown_and_the_missing_empty() -> None:
+    cells = heat([1.0, None, -1.0, 4.0]).data[0].z[0]
+    assert list(cells) == [1.0, None, None, 4.0]
+
+
+def test_normal_noise_is_not_painted_red() -> None:
+    assert heat([1.0, 4.0]).data[0].zmax == 60.0
+    assert heat([1.0, 90.0]).data[0].zmax == 90.0
+
+
+def test_bars_mark_what_is_hot_and_show_an_even_share() -> None:
+    made = bars(
+        pl.DataFrame({"partition": [0, 1], "rate": [1.0, 9.0], "hot": [False, True]}),
+        label="partition",
+        value="rate",
+        palette=LIGHT,
+        y_title="messages a second",
+        even=5.0,
+        marked="hot",
+    )
+    assert list(made.data[0].marker.color) == [LIGHT.series[0], LIGHT.watch]
+    assert made.layout.shapes[0].y0 == 5.0

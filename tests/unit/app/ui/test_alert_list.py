@@ -1,0 +1,39 @@
+"""What the page of rules draws of a rule that is tried."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from alerting.rules.lifecycle import Alert, State
+from alerting.rules.model import Severity
+from alerting.tools.rule_trial import Tried
+from app.ui.alert_list import alert_rows, value_rows
+
+
+@pytest.mark.parametrize(("since", "note"), [(None, ""), (900.0, "no data for 1 min 40 s")])
+def test_an_alert_that_went_blind_says_so(since: float | None, note: str) -> None:
+    alert = Alert(
+        fingerprint="f",
+        rule="BrokerMissing",
+        check="broker_missing",
+        severity=Severity.CRITICAL,
+        labels={"cluster": "c", "broker": "2"},
+        state=State.FIRING,
+        started_at=500.0,
+        last_true_at=880.0,
+        no_data_since=since,
+    )
+    rows = alert_rows([alert], datetime.fromtimestamp(1000.0, UTC))
+    assert rows["note"].to_list() == [note]
+
+
+def test_what_never_had_a_value_is_not_drawn() -> None:
+    points = ((0.0, "late", 5.0), (15.0, "late", None), (0.0, "fine", None), (15.0, "fine", None))
+
+    found = value_rows(Tried((), points, 0, 2))
+
+    # A gap within a line stays.
+    assert found["thing"].to_list() == ["late", "late"]
+    assert found["value"].to_list() == [5.0, None]

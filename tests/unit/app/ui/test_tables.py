@@ -1,0 +1,79 @@
+"""What a table writes where there is no value."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import polars as pl
+import pytest
+
+from app.data.context import View
+from app.ui.tables import Column, styled
+from app.ui.topic_list import hot_partitions
+from app.views.scaling.advice_history import change
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+class Frame:
+    """What of a page's frame a table asks for."""
+
+    now = NOON
+    zone = UTC
+
+
+def written(values: list[Any], dtype: Any, column: Column) -> list[str]:
+    frame = pl.DataFrame({"it": pl.Series(values, dtype=dtype)})
+    shown = styled(frame, {"it": column}, cast(View, Frame()))
+    return re.findall("<td[^>]*>(.*?)</td>", shown.to_html())
+
+
+def test_a_time_that_there_is_not_is_written_with_its_own_word() -> None:
+    column = Column("resolved", "time", unknown="fires")
+    frame = pl.DataFrame({"it": pl.Series([NOON, None], dtype=pl.Datetime("us", "UTC"))})
+
+    shown = styled(frame, {"it": column}, cast(View, Frame()))
+
+    # The browser writes "unknown" wherever a value is null, whatever the cell is to say.
+    assert not shown.data["it"].isna().any()
+    assert written([NOON, None], pl.Datetime("us", "UTC"), column) == ["12:00", "fires"]
+
+
+def test_a_time_that_is_not_known_stays_null() -> None:
+    column = Column("last poll", "time")
+
+    assert written([NOON, None], pl.Datetime("us", "UTC"), column) == ["12:00", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("hot", "expected"),
+    [
+        pytest.param([0], "no. 0", id="the first one"),
+        pytest.param([0, 3], "no. 0, 3", id="two"),
+        pytest.param([], "none", id="none"),
+        pytest.param(None, None, id="a rate is unknown"),
+    ],
+)
+def test_hot_partitions_are_named_and_never_look_like_a_count(
+    hot: list[int] | None, expected: str | None
+) -> None:
+    frame = pl.DataFrame({"hot_partitions": [hot]}, schema={"hot_partitions": pl.List(pl.Int32)})
+    assert frame.select(hot_partitions()).item() == expected
+
+
+@pytest.mark.parametrize(
+    ("current", "proposed", "text"),
+    [
+        pytest.param(5, 3, "5 → 3 consumers", id="a number"),
+        pytest.param(None, 3, "unknown → 3 consumers", id="from an unknown one"),
+        pytest.param(2, None, "from 2 consumers", id="to an unknown one"),
+        pytest.param(1, None, "from 1 consumer", id="from one"),
+        pytest.param(None, None, "–", id="none"),  # noqa: RUF001 (a dash, read by people)
+    ],
+)
+def test_a_change_that_names_no_number_shows_none(
+    current: int | None, proposed: int | None, text: str
+) -> None:
+    assert change({"current": current, "proposed": proposed, "quantity": "consumers"}) == text

@@ -1,0 +1,224 @@
+"""Brokers, dead letters and collection health, shaped from rows made by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from alerting.inputs.facts import section_rows
+from app.data.lake_tables import lake_rows
+from app.ui import status_bar
+from app.views.brokers import view_model as brokers_view_model
+from app.views.dead_letters import view_model as dead_letters_view_model
+from app.views.health import view_model as health_view_model
+from config.settings import LakeSettings
+from lake.schemas.current import CLUSTER_STATUS, PARTITIONS_AT_RISK
+from lake.schemas.tables import COLLECTIONS
+from lake.storage.store import Lake
+
+START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+
+
+def at(second: float) -> datetime:
+    return START + timedelta(seconds=second)
+
+
+def rows(table: Any, *given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [{"cluster": "c", "poll_id": "p", "observed_at": START, **one} for one in given],
+        schema=table.polars_schema,
+    )
+
+
+def cluster_status(**given: Any) -> pl.DataFrame:
+    row = {"cluster": "c", "evaluated_at": START, **given}
+    return pl.DataFrame([row], schema=CLUSTER_STATUS.polars_schema)
+
+
+def test_the_sentence_of_brokers() -> None:
+    counts = {"offline": 0, "under_min_isr": 0, "under_replicated": 0}
+    fine = brokers_view_model.sentence(cluster_status(brokers=2, missing_brokers=[], **counts))
+    assert fine == (
+        "All brokers are up",
+        "Every partition has a leader and all its replicas in sync.",
+    )
+    missing = brokers_view_model.sentence(
+        cluster_status(brokers=3, missing_brokers=[2], **counts | {"under_replicated": 4})
+    )
+    assert missing == ("Broker 2 is missing", "4 partitions under-replicated.")
+    for unread in (cluster_status(), cluster_status().clear()):
+        title, detail = brokers_view_model.sentence(unread)
+        assert title == "Which brokers are up is unknown"
+        assert "unknown" in detail
+
+
+def test_replicas_that_lack_are_named() -> None:
+    found = brokers_view_model.with_labels(
+        pl.DataFrame(
+            [
+                {
+                    "cluster": "c",
+                    "topic": "t",
+                    "partition": 0,
+                    "evaluated_at": START,
+                    "replication": "under-replicated",
+                    "replicas": [1, 2],
+                    "in_sync_replicas": [1],
+                }
+            ],
+            schema=PARTITIONS_AT_RISK.polars_schema,
+        )
+    )
+    assert found["lacking"].to_list() == [[2]]
+    assert found["label"].to_list() == [["▲ under-replicated"]]
+
+
+def test_preferred_leaders() -> None:
+    known = cluster_status(preferred_led=5, partitions=9)
+    assert (
+        brokers_view_model.preferred_share(known)
+        == "5 of 9 partitions led by their preferred replica."
+    )
+    assert brokers_view_model.preferred_share(cluster_status()) == "Preferred leaders are unknown."
+
+
+def letters(**given: Any) -> pl.DataFrame:
+    usual = {
+        "name": "d",
+        "redrive_group": "r",
+        "unprocessed": 5,
+        "arrival_per_second": 0.0,
+    }
+    return pl.DataFrame(
+        [{**usual, **given}],
+        schema={
+            "name": pl.String,
+            "redrive_group": pl.String,
+            "unprocessed": pl.Int64,
+            "arrival_per_second": pl.Float64,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "title", "detail"),
+    [
+        pytest.param({}, "Nothing fails now", "5 wait to be redriven", id="quiet"),
+        pytest.param({"arrival_per_second": 2.0}, "2/s fail", "5 wait", id="growing"),
+        pytest.param(
+            {"arrival_per_second": None}, "Arrivals of 1 of 1", "5 wait", id="arrivals unknown"
+        ),
+        pytest.param(
+            {"redrive_group": None, "unprocessed": None},
+            "Nothing fails now",
+            "has no redrive group: nobody looks",
+            id="nobody looks",
+        ),
+        pytest.param(
+            {"unprocessed": None}, "Nothing fails now", "unknown depth", id="depth unknown"
+        ),
+    ],
+)
+def test_the_sentence_of_dead_letters(given: dict[str, Any], title: str, detail: str) -> None:
+    found = dead_letters_view_model.sentence(letters(**given))
+    assert title in found[0]
+    assert detail in found[1]
+
+
+def test_reasons_are_counted_by_class() -> None:
+    found = dead_letters_view_model.reason_rows(
+        [{"key": "a.b.Rare", "value": 1}, {"key": "a.b.Common", "value": 3}]
+    )
+    assert found["reason"].to_list() == ["Common", "Rare"]
+    assert found["share"].to_list() == [0.75, 0.25]
+    assert dead_letters_view_model.reason_rows(None).is_empty()
+
+
+def section(name: str, status: str = "ok", second: float = 0, **given: Any) -> dict[str, Any]:
+    return {
+        "observed_at": at(second),
+        "section": name,
+        "status": status,
+        "interval_seconds": 5.0,
+        **given,
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "now", "label"),
+    [
+        pytest.param("ok", 4, "✓ ok", id="fine"),
+        pytest.param("ok", 21, "● late", id="older than four polls"),
+        pytest.param("failed", 4, "✖ failed", id="failed"),
+        pytest.param("partial", 4, "▲ partial", id="partial"),
+        pytest.param("odd", 4, "? unknown", id="a word that nobody knows"),
+    ],
+)
+def test_the_state_of_a_section(status: str, now: float, label: str) -> None:
+    sections = section_rows(rows(COLLECTIONS, section("groups"), section("groups", status, 0.5)))
+    found = health_view_model.table_rows(sections, at(now), 5.0)
+    assert found["label"].to_list() == [[label]]
+
+
+def test_the_sentence_of_collection_health() -> None:
+    good = section_rows(rows(COLLECTIONS, section("groups"), section("topics")))
+    assert health_view_model.sentence(good, at(3), 5.0) == (
+        "Everything is collected",
+        "The newest poll was 3 s ago.",
+    )
+    assert health_view_model.sentence(good, at(60), 5.0)[0] == "Nothing is being collected"
+    bad = section_rows(rows(COLLECTIONS, section("groups", "failed"), section("topics")))
+    assert health_view_model.sentence(bad, at(3), 5.0)[0] == "1 of 2 sections not collected in full"
+
+
+@pytest.mark.parametrize(
+    ("error", "step"),
+    [
+        pytest.param("TOPIC_AUTHORIZATION_FAILED: denied", "DESCRIBE", id="rights"),
+        pytest.param("the coordinator does not answer", "Brokers and replication", id="broker"),
+        pytest.param("request timed out", "which address fails", id="network"),
+        pytest.param("surprise", "collectors check", id="anything else"),
+    ],
+)
+def test_what_to_do_about_an_error(error: str, step: str) -> None:
+    assert step in health_view_model.what_to_do(error)
+
+
+def test_the_time_between_polls_leaves_out_skipped_ones() -> None:
+    found = health_view_model.polls(
+        rows(
+            COLLECTIONS,
+            section("a", second=0),
+            section("b", second=0),
+            section("a", second=5),
+            section("poll", "skipped", second=10),
+            section("a", second=15),
+        )
+    )
+    assert found["gap_seconds"].drop_nulls().to_list() == [5.0, 10.0]
+
+
+def test_the_strip_counts_what_was_not_collected() -> None:
+    found = status_bar.collected(
+        rows(
+            COLLECTIONS, section("a"), section("b", "failed", error="boom"), section("c", "partial")
+        )
+    )
+    assert found.at == START
+    assert found.failing == {"b": "boom", "c": "the section is partial"}
+    assert status_bar.collected(rows(COLLECTIONS)).at is None
+
+
+def test_the_state_of_tables_of_an_empty_lake(tmp_path: Path) -> None:
+    found = lake_rows(Lake(LakeSettings(uri=str(tmp_path))), START)
+    assert set(found["state"].to_list()) == {"missing"}
+    (tmp_path / "bronze" / "groups" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "bronze" / "groups" / "_delta_log" / f"{0:020}.json").write_text("{ no")
+    found = lake_rows(Lake(LakeSettings(uri=str(tmp_path))), START)
+    assert found["table"].to_list()[0] == "groups"
+    assert found["state"].to_list()[0] == "broken"
+    assert found["error"].to_list()[0]

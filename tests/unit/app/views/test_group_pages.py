@@ -1,0 +1,342 @@
+"""Groups and the overview, shaped from facts made by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+from alerting.status.model import Status
+from app.style.format import short
+from app.ui import group_list
+from app.ui.broker_events import broker_events
+from app.ui.tables import NEVER, NONE
+from app.views.group import view_model as group_view_model
+from app.views.overview import view_model as overview_view_model
+from lake.schemas.current import CLUSTER_STATUS, GROUP_PARTITION_STATUS, GROUP_STATUS, OPEN_ALERTS
+from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS
+
+START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+
+
+def at(second: float) -> datetime:
+    return START + timedelta(seconds=second)
+
+
+def rows(table: Any, *given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [{"cluster": "c", "poll_id": "p", "observed_at": START, **one} for one in given],
+        schema=table.polars_schema,
+    )
+
+
+def statuses(*given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "cluster": "c",
+                "evaluated_at": START,
+                "status": "OK",
+                "members": 1,
+                "idle_members": 0,
+                "partitions": 1,
+                "unknown_partitions": 0,
+                **one,
+            }
+            for one in given
+        ],
+        schema=GROUP_STATUS.polars_schema,
+    )
+
+
+def partition_statuses(*given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"cluster": "c", "group": "g", "topic": "t", "evaluated_at": START, **one}
+            for one in given
+        ],
+        schema=GROUP_PARTITION_STATUS.polars_schema,
+    )
+
+
+def test_groups_are_listed_worst_first() -> None:
+    found = group_list.rows(
+        statuses(
+            {"group": "fine", "lag": 3},
+            {"group": "unsure", "status": "UNKNOWN", "members": None, "idle_members": None},
+            {"group": "slow", "status": "FALLING_BEHIND", "time_lag_seconds": 60.0},
+            {"group": "slower", "status": "FALLING_BEHIND", "time_lag_seconds": 600.0},
+            {"group": "undated", "status": "FALLING_BEHIND"},
+            {"group": "lost", "status": "LOSING_DATA", "lag": 1},
+        )
+    )
+    assert found["group"].to_list() == ["lost", "slower", "slow", "undated", "unsure", "fine"]
+    unsure = found.row(4, named=True)
+    assert (unsure["lag"], unsure["members"], unsure["idle_members"]) == (None, None, None)
+    assert unsure["label"] == ["? unknown"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        pytest.param({"lag": 9, "drain_seconds": 4.0}, 4.0, id="it is drained"),
+        pytest.param(
+            {"lag": 9, "growth_per_second": 1.0, "arrival_per_second": 9.0}, NEVER, id="it grows"
+        ),
+        pytest.param(
+            {"lag": 9, "growth_per_second": 0.1, "arrival_per_second": 9.0}, NONE, id="it breathes"
+        ),
+        pytest.param({"lag": 0}, NONE, id="nothing waits"),
+        pytest.param({}, None, id="nobody knows"),
+    ],
+)
+def test_time_to_drain(numbers: dict[str, Any], expected: float | None) -> None:
+    found = statuses({"group": "g", **numbers}).select(group_list.drain_seconds())
+    assert found.item() == expected
+
+
+def test_the_sentence_of_groups_never_hides_what_is_unknown() -> None:
+    late = {"group": "a", "status": "STOPPED", "lag": 5, "time_lag_seconds": 120.0}
+    unsure = {"group": "b", "status": "UNKNOWN", "unknown_partitions": 2}
+    title, detail = group_list.sentence(statuses(late, unsure))
+    assert title == "1 of 2 groups is late"
+    assert "without 1 group that could not be read in full" in detail
+    assert "furthest behind is a by 2 min" in detail
+    title, _ = group_list.sentence(statuses(unsure))
+    assert title == "No group is known to be late, 1 cannot be judged"
+
+
+def test_filters_and_quiet_groups() -> None:
+    found = group_list.rows(
+        statuses({"group": "Orders", "lag": 1}, {"group": "old", "members": 0, "lag": 0})
+    )
+    named = group_list.filtered(found, search="ord", statuses=[], kinds=[])
+    assert named["group"].to_list() == ["Orders"]
+    assert found.filter(group_list.is_quiet())["group"].to_list() == ["old"]
+    assert group_list.filtered(found, search="", statuses=[Status.STOPPED], kinds=[]).is_empty()
+
+
+def test_courses_of_lag_keep_the_order_of_the_groups() -> None:
+    shown = group_list.rows(statuses({"group": "b", "lag": 1}, {"group": "a", "lag": 1}))
+    past = pl.DataFrame({"time": [at(0), at(60)], "group": ["b", "b"], "lag": [1, 4]})
+    found = group_list.with_trends(shown, past)
+    assert found["group"].to_list() == ["a", "b"]
+    assert found["trend"].to_list() == [None, [1.0, 4.0]]
+    assert group_list.with_trends(shown, None)["trend"].to_list() == [None, None]
+
+
+def test_what_a_group_reads_no_more_is_named() -> None:
+    read = {"group": "g", "topic": "t", "partition": 0, "lag": 1, "is_subscribed": True}
+    left = {"group": "g", "topic": "old", "partition": 0, "lag": 9, "is_subscribed": False}
+    unknown = {"group": "g", "topic": "u", "partition": 0, "lag": 9}
+    assert group_view_model.left_over(rows(GROUP_OFFSETS, read, unknown)) is None
+    note = group_view_model.left_over(rows(GROUP_OFFSETS, read, left, unknown))
+    assert note is not None
+    assert note.startswith("Left out: 1 partitions of old.")
+
+
+def held(number: int, **given: Any) -> dict[str, Any]:
+    return {"group": "g", "topic": "t", "partition": number, "member_id": "m0", **given}
+
+
+def rates(*per_second: float | None) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"topic": "t", "partition": number, "consumption_per_second": one}
+            for number, one in enumerate(per_second)
+        ],
+        schema={"topic": pl.String, "partition": pl.Int32, "consumption_per_second": pl.Float64},
+    )
+
+
+def test_members_with_what_they_hold_and_the_idle_last() -> None:
+    members = rows(
+        GROUP_MEMBERS,
+        {"group": "g", "member_id": "spare", "client_id": "a", "assigned_partitions": 0},
+        {"group": "g", "member_id": "m0", "client_id": "b", "assigned_partitions": 1},
+    )
+    offsets = rows(GROUP_OFFSETS, held(0, lag=4))
+    found = group_view_model.member_rows(members, offsets, partition_statuses(), rates(3.0))
+    assert found["client_id"].to_list() == ["b", "a"]
+    assert found["does"].to_list() == ["works", "idle"]
+    assert found["load"].to_list() == [1.0, 0.0]
+    assert found["lag"].to_list() == [4, 0]
+
+
+def test_a_member_with_an_unknown_partition_has_no_sum() -> None:
+    members = rows(
+        GROUP_MEMBERS, {"group": "g", "member_id": "m0", "client_id": "b", "assigned_partitions": 2}
+    )
+    offsets = rows(GROUP_OFFSETS, held(0, lag=None), held(1, lag=3))
+    found = group_view_model.member_rows(members, offsets, partition_statuses(), rates(None, 1.0))
+    assert (found["lag"][0], found["consumption_per_second"][0]) == (None, None)
+
+
+def test_partitions_say_why_a_value_is_unknown() -> None:
+    offsets = rows(
+        GROUP_OFFSETS,
+        held(0, lag=1, committed_at=at(-30)),
+        held(1, unknown_reason="no leader"),
+    )
+    decided = partition_statuses(
+        {"partition": 0, "status": "OK", "reason": "fine"},
+        {"partition": 1, "status": "UNKNOWN", "reason": "no leader"},
+    )
+    found = group_view_model.partition_rows(decided, offsets, START)
+    assert found["partition"].to_list() == [1, 0]
+    assert found["unknown_reason"].to_list() == ["no leader", None]
+    assert found["commit_age_seconds"].to_list() == [None, 30.0]
+
+
+def test_partitions_of_a_group_that_is_ok_are_ok_where_their_lag_is_known() -> None:
+    offsets = rows(GROUP_OFFSETS, held(0, lag=1), held(1, unknown_reason="no leader"))
+    found = group_view_model.partition_rows(partition_statuses(), offsets, START)
+    assert dict(found.select("partition", "status").iter_rows()) == {0: "OK", 1: "UNKNOWN"}
+
+
+def test_a_heatmap_names_topics_only_where_there_are_several() -> None:
+    frame = pl.DataFrame(
+        {
+            "time": [START] * 3,
+            "topic": ["a", "a", "b"],
+            "partition": [0, 10, 2],
+            "lag": [1, None, 3],
+            "time_lag_seconds": [1.0, None, 3.0],
+        }
+    )
+    found, total = group_view_model.heat_rows(frame)
+    assert total == 3
+    assert found.sort("order")["label"].to_list() == ["a-0", "a-10", "b-2"]
+    one, _ = group_view_model.heat_rows(frame.filter(pl.col("topic") == "a"))
+    assert one.sort("order")["label"].to_list() == ["0", "10"]
+
+
+def history(**values: list[int | None]) -> pl.DataFrame:
+    length = len(next(iter(values.values())))
+    return pl.DataFrame(
+        {"time": [at(60 * number) for number in range(length)], **values},
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "sentence"),
+    [
+        pytest.param("members", 4, 5, "g went from 4 to 5 members", id="members"),
+        pytest.param("members", 0, 4, "g started with 4 members", id="started"),
+        pytest.param("members", 2, 0, "g stopped: 2 members left", id="stopped"),
+        pytest.param("brokers", 2, 3, "A broker came back: 2 → 3", id="broker back"),
+        pytest.param("brokers", 3, 2, "A broker was lost: 3 → 2", id="broker lost"),
+        pytest.param("topics", 9, 10, "Topics appeared: 9 → 10", id="topics"),
+    ],
+)
+def test_sentences_of_changes(kind: str, before: int, after: int, sentence: str) -> None:
+    change = {"kind": kind, "name": "g", "before": before, "after": after}
+    assert overview_view_model.change_sentence(change) == sentence
+
+
+def test_broker_events_are_marks() -> None:
+    found = broker_events(history(brokers_alive=[3, 2, 3]))
+    assert [(event.text, event.kind) for event in found] == [
+        ("broker lost", "act"),
+        ("broker back", "quiet"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        pytest.param(None, "", id="not known"),
+        pytest.param(3600.0, "data lost in **1 h**", id="later"),
+        pytest.param(-5.0, "data is being lost now", id="over"),
+    ],
+)
+def test_how_long_until_messages_are_deleted(seconds: float | None, expected: str) -> None:
+    alert = {"deadline_at": None if seconds is None else at(seconds)}
+    assert overview_view_model.deadline(alert, START) == expected
+
+
+def alerts(*given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "cluster": "c",
+                "evaluated_at": START,
+                "severity": "warning",
+                "what": f"{one['fingerprint']} is late",
+                "detail": "why",
+                "page": "group",
+                "labels": [{"key": "group", "value": one["fingerprint"]}],
+                **one,
+            }
+            for one in given
+        ],
+        schema=OPEN_ALERTS.polars_schema,
+    )
+
+
+def test_causes_come_first_with_their_symptoms_below_them() -> None:
+    found = overview_view_model.causes(
+        alerts(
+            {"fingerprint": "watch"},
+            {"fingerprint": "symptom", "held_by": "cause", "severity": "critical"},
+            {"fingerprint": "cause", "severity": "critical"},
+            {"fingerprint": "orphan", "held_by": "gone", "severity": "info"},
+            {"fingerprint": "soon", "severity": "critical", "deadline_at": at(60)},
+        )
+    )
+    assert [one.alert["fingerprint"] for one in found] == ["soon", "cause", "watch", "orphan"]
+    assert found[1].symptoms == ("symptom is late: why",)
+    assert found[1].link == ("group", {"group": "cause"})
+
+
+def test_the_sentence_of_the_overview() -> None:
+    cluster = pl.DataFrame(
+        [{"cluster": "c", "evaluated_at": START, "brokers": 3, "missing_brokers": [2]}],
+        schema=CLUSTER_STATUS.polars_schema,
+    )
+    groups = statuses(
+        {"group": "a", "status": "STALLED", "lag": 900, "unknown_partitions": 1},
+        {"group": "b", "lag": 100},
+    )
+    found = overview_view_model.causes(alerts({"fingerprint": "a", "severity": "critical"}))
+    assert overview_view_model.headline(found, groups, cluster) == (
+        "1 thing needs you now",
+        f"Lag total {short(1000)} without 1 group that could not be read in full, "
+        "of 2 groups 1 stalled. 1 of 3 brokers missing.",
+    )
+    nothing = overview_view_model.headline([], statuses(), cluster.clear())
+    assert nothing == (
+        "Nothing needs you",
+        "No consumer group is known. Whether all brokers are up is unknown.",
+    )
+
+
+def test_the_course_of_a_tile_ends_with_the_newest_value() -> None:
+    found = overview_view_model.course(history(lag=list(range(130))), "lag")
+    assert len(found) <= 60
+    assert found[-1] == 129
+    assert overview_view_model.growth(history(lag=[None, 5, 9]), "lag") == "+4 in 1 min"
+    assert overview_view_model.growth(history(lag=[9, 5, 4]), "lag") == "-5 in 2 min"
+    assert overview_view_model.growth(history(lag=[5]), "lag") is None
+
+
+def test_a_delay_that_lacks_a_partition_is_left_out() -> None:
+    whole = history(lag=[5, 6]).with_columns(pl.Series("time_lag_seconds", [1.0, 2.0]))
+    parts = pl.DataFrame(
+        {
+            "time": [START, at(60), at(60)],
+            "lag": [5, 1, 5],
+            "time_lag_seconds": [1.0, 2.0, None],
+        }
+    )
+    found = group_view_model.with_whole_delays(whole, parts)
+    assert found["time_lag_seconds"].to_list() == [1.0, None]
+    assert group_view_model.lacks_delays(parts)
+    assert not group_view_model.lacks_delays(parts.filter(pl.col("time_lag_seconds").is_not_null()))
+
+
+def test_what_arrives_in_a_minute_is_normal_for_a_partition() -> None:
+    assert group_view_model.neutral_lag(10.0, 2, 60.0) == 300.0
+    assert group_view_model.neutral_lag(None, 2, 60.0) == 10.0

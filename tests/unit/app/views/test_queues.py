@@ -1,0 +1,150 @@
+"""What the page of RabbitMQ's queues says."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+from app.style.theme import Look
+from app.views.queues import view_model as queues_view_model
+from config.integrations import RabbitMQSettings
+from lake.schemas.tables import QUEUES
+
+NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+def queues(*rows: dict[str, Any]) -> pl.DataFrame:
+    """Rows of ``queues``: idle, consumed, and without dead letters unless told otherwise."""
+    idle = {
+        "vhost": "shop",
+        "kind": "plain",
+        "ready": 0,
+        "unacknowledged": 0,
+        "consumers": 1,
+        "deliver_per_second": 0.0,
+    }
+    named = [{"queue": f"queue {number}", **idle, **row} for number, row in enumerate(rows)]
+    return pl.DataFrame(named, schema=QUEUES.polars_schema)
+
+
+DROPS = {
+    "dead_letter_exchange": "gone",
+    "dead_letter_queues": [],
+    "dead_letter_target_missing": True,
+}
+DEAD = {"kind": "dead letter", "ready": 2, "unacknowledged": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "title"),
+    [
+        pytest.param([{}], "No dead letter waits or is lost", id="calm"),
+        pytest.param([DROPS], "1 queue drops its dead letters", id="dropped"),
+        pytest.param([DEAD], "3 dead letters wait", id="waiting"),
+        pytest.param([{**DEAD, "unacknowledged": 0, "ready": 1}], "1 dead letter waits", id="one"),
+        pytest.param(
+            [DROPS, DROPS, DEAD], "2 queues drop their dead letters, 3 dead letters wait", id="both"
+        ),
+        pytest.param(
+            [DEAD, {**DEAD, "ready": None}],
+            "3 dead letters wait, the depth of 1 dead-letter queue is unknown",
+            id="a depth that is unknown",
+        ),
+    ],
+)
+def test_the_headline(rows: list[dict[str, Any]], title: str) -> None:
+    assert queues_view_model.sentence(queues(*rows))[0] == title
+
+
+def test_streams_and_unknown_depths_are_in_no_total() -> None:
+    rows = queues({"ready": 5}, {"ready": None}, {"kind": "stream", "ready": None})
+    _, detail = queues_view_model.sentence(rows)
+    assert detail == (
+        "3 queues in 1 virtual host: 5 messages ready, 0 with a consumer, "
+        "the depth of 1 queue unknown."
+    )
+
+
+def test_a_total_of_nothing_known_is_unknown() -> None:
+    assert queues_view_model.total(queues({"ready": None}), "ready") is None
+    assert queues_view_model.total(queues({"ready": None}, {"ready": 0}), "ready") == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "look"),
+    [
+        pytest.param({**DROPS, "ready": 9}, queues_view_model.DROPPED, id="dropped"),
+        pytest.param(DEAD, queues_view_model.WAITING, id="dead letters"),
+        pytest.param(
+            {**DEAD, "ready": 0, "unacknowledged": 0}, queues_view_model.OK, id="no dead letters"
+        ),
+        pytest.param({"ready": 1, "consumers": 0}, queues_view_model.IDLE, id="nobody consumes"),
+        pytest.param(
+            {"ready": 1, "consumers": 0, "deliver_per_second": 0.2},
+            queues_view_model.OK,
+            id="taken one by one, without a consumer",
+        ),
+        pytest.param({"ready": 1, "consumers": None}, queues_view_model.OK, id="consumers unknown"),
+        pytest.param(
+            {"kind": "retry", "ready": 1, "consumers": 0}, queues_view_model.OK, id="retry"
+        ),
+        pytest.param({"ready": None}, queues_view_model.UNSURE, id="unknown"),
+        pytest.param({"kind": "stream", "ready": None}, queues_view_model.OK, id="stream"),
+    ],
+)
+def test_a_queue_has_a_status(row: dict[str, Any], look: Look) -> None:
+    (status,) = queues_view_model.table_rows(queues(row), NOW)["status"].to_list()
+    assert status == [look.label]
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        pytest.param({}, "–", id="none"),  # noqa: RUF001
+        pytest.param(
+            {
+                "dead_letter_exchange": "dlx",
+                "dead_letter_queues": ["a", "b"],
+                "dead_letter_target_missing": False,
+            },
+            "a, b",
+            id="two queues",
+        ),
+        pytest.param(DROPS, "nowhere: exchange gone", id="missing exchange"),
+        pytest.param(
+            {**DROPS, "dead_letter_exchange": "", "dead_letter_routing_key": "b"},
+            "nowhere: no queue b",
+            id="missing queue",
+        ),
+        pytest.param(
+            {"dead_letter_exchange": "match", "dead_letter_queues": ["a"]},
+            "perhaps a",
+            id="perhaps",
+        ),
+        pytest.param({"dead_letter_exchange": "dlx", "dead_letter_queues": []}, None, id="unknown"),
+    ],
+)
+def test_where_dead_letters_go(row: dict[str, Any], text: str | None) -> None:
+    assert queues_view_model.table_rows(queues(row), NOW)["goes_to"].to_list() == [text]
+
+
+def test_the_worst_and_the_fullest_come_first() -> None:
+    rows = queues(
+        {"queue": "calm"},
+        {"queue": "full", "ready": 50},
+        {"queue": "dead", **DEAD, "oldest_at": NOW - timedelta(minutes=2)},
+        {"queue": "drops", **DROPS},
+    )
+    table = queues_view_model.table_rows(rows, NOW)
+    assert table["queue"].to_list() == ["drops", "dead", "full", "calm"]
+    assert table["oldest_seconds"].to_list() == [None, 120, None, None]
+
+
+def test_the_example_of_a_configuration_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RABBITMQ_PASSWORD", "secret")
+    (server,) = yaml.safe_load(queues_view_model.HOW_TO_CONFIGURE)["rabbitmq"]
+    assert RabbitMQSettings.model_validate(server).username == "headroom"

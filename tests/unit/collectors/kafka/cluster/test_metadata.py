@@ -1,0 +1,54 @@
+"""Offsets of all partitions, from a broker that goes on receiving between two answers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import polars as pl
+
+from collectors.kafka.cluster.metadata import read_offsets
+from collectors.kafka.protocol.broker_requests import Deadline, Wire
+
+
+class BusyBroker:
+    """Answers each request with an end that is further on than the one before.
+
+    Attributes:
+        open_from: Where an open transaction holds readers back; None: there is none.
+    """
+
+    def __init__(self, open_from: int | None) -> None:
+        self.open_from = open_from
+        self.end = 1000
+
+    def each(self, requests: dict[int, list[Any]], deadline: Deadline) -> dict[int, list[Any]]:
+        return {broker: [self.answer(one) for one in asked] for broker, asked in requests.items()}
+
+    def answer(self, request: Any) -> Any:
+        self.end += 10
+        (topic,) = request.topics
+        (partition,) = topic.partitions
+        offset = 0 if partition.timestamp == -2 else self.end
+        if request.isolation_level == 1 and self.open_from is not None:
+            offset = self.open_from
+        answer = SimpleNamespace(partition_index=0, error_code=0, offset=offset)
+        return SimpleNamespace(topics=[SimpleNamespace(name="orders", partitions=[answer])])
+
+
+def gap(open_from: int | None) -> int:
+    partitions = pl.DataFrame(
+        {"topic": ["orders"], "partition": [0], "leader": [1]},
+        schema={"topic": pl.String, "partition": pl.Int32, "leader": pl.Int32},
+    )
+    wire = cast(Wire, BusyBroker(open_from))
+    (row,) = read_offsets(wire, partitions, Deadline(5.0, 5.0)).rows(named=True)
+    return int(row["log_end"] - row["last_stable"])
+
+
+def test_what_arrives_between_two_requests_is_no_open_transaction() -> None:
+    assert gap(None) == 0
+
+
+def test_an_open_transaction_holds_readers_back() -> None:
+    assert gap(900) == 120

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collectors.errors import SettingsError
+from collectors.kafka.protocol.properties import OAuth, Sasl, Security, Tls, security
+from collectors.kafka.protocol.tls_identity import CertificateFiles, CertificateText, KeyStore
+
+PLAIN = {"sasl.mechanism": "PLAIN", "sasl.username": "reader", "sasl.password": "s3cret"}
+OAUTH = {
+    "sasl.mechanisms": "OAUTHBEARER",
+    "sasl.oauthbearer.method": "oidc",
+    "sasl.oauthbearer.token.endpoint.url": "https://id.example/token",
+    "sasl.oauthbearer.client.id": "headroom",
+    "sasl.oauthbearer.client.secret": "s3cret",
+}
+
+
+@pytest.mark.parametrize(
+    ("properties", "understood"),
+    [
+        pytest.param({}, Security(), id="plaintext by default"),
+        pytest.param({"security.protocol": "plaintext"}, Security(), id="lower case"),
+        pytest.param(
+            {"ssl.ca.location": "/ca.pem", **PLAIN}, Security(), id="not asked for, not used"
+        ),
+        pytest.param({"security.protocol": "SSL"}, Security(tls=Tls()), id="tls, system's CAs"),
+        pytest.param(
+            {
+                "security.protocol": "SSL",
+                "ssl.ca.location": "/ca.pem",
+                "ssl.certificate.location": "/client.pem",
+                "ssl.key.location": "/client.key",
+                "ssl.key.password": "s3cret",
+                "ssl.endpoint.identification.algorithm": "none",
+            },
+            Security(
+                tls=Tls(
+                    ca_file="/ca.pem",
+                    identity=CertificateFiles("/client.pem", "/client.key", "s3cret"),
+                    check_host_name=False,
+                )
+            ),
+            id="mutual tls",
+        ),
+        pytest.param(
+            {
+                "security.protocol": "SSL",
+                "ssl.certificate.pem": "a chain",
+                "ssl.key.pem": "s3cret",
+                "ssl.crl.location": "/revoked.pem",
+            },
+            Security(
+                tls=Tls(identity=CertificateText("a chain", "s3cret"), revoked_file="/revoked.pem")
+            ),
+            id="certificate as text",
+        ),
+        pytest.param(
+            {
+                "security.protocol": "SSL",
+                "ssl.keystore.location": "/client.p12",
+                "ssl.keystore.password": "s3cret",
+            },
+            Security(tls=Tls(identity=KeyStore("/client.p12", "s3cret"))),
+            id="key store",
+        ),
+        pytest.param(
+            {"security.protocol": "ssl", "enable.ssl.certificate.verification": "false"},
+            Security(tls=Tls(verify=False)),
+            id="unverified",
+        ),
+        pytest.param(
+            {"security.protocol": "SASL_PLAINTEXT", **PLAIN},
+            Security(sasl=Sasl("PLAIN", "reader", "s3cret")),
+            id="plain",
+        ),
+        pytest.param(
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanisms": "scram-sha-512",
+                "sasl.username": "reader",
+                "sasl.password": "s3cret",
+            },
+            Security(tls=Tls(), sasl=Sasl("SCRAM-SHA-512", "reader", "s3cret")),
+            id="scram over tls",
+        ),
+        pytest.param(
+            {
+                "security.protocol": "SASL_SSL",
+                **OAUTH,
+                "sasl.oauthbearer.scope": "kafka",
+                "sasl.oauthbearer.extensions": "logicalCluster=lkc-1, identityPoolId=p",
+            },
+            Security(
+                tls=Tls(),
+                sasl=Sasl(
+                    "OAUTHBEARER",
+                    oauth=OAuth(
+                        "https://id.example/token",
+                        "headroom",
+                        "s3cret",
+                        scope="kafka",
+                        extensions=(("logicalCluster", "lkc-1"), ("identityPoolId", "p")),
+                    ),
+                ),
+            ),
+            id="oauthbearer",
+        ),
+    ],
+)
+def test_what_is_understood(properties: dict[str, str], understood: Security) -> None:
+    assert security(properties) == understood
+
+
+@pytest.mark.parametrize(
+    ("properties", "key"),
+    [
+        pytest.param({"security.protocol": "TLS"}, "security.protocol", id="protocol"),
+        pytest.param({"security.protocol": "SASL_SSL"}, "sasl.mechanism", id="default is GSSAPI"),
+        pytest.param(
+            {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "u"},
+            "sasl.password",
+            id="no password",
+        ),
+        pytest.param(
+            {"security.protocol": "SASL_SSL", **OAUTH, "sasl.oauthbearer.client.id": ""},
+            "sasl.oauthbearer.client.id",
+            id="no client id",
+        ),
+        pytest.param(
+            {"security.protocol": "SASL_SSL", **OAUTH, "sasl.oauthbearer.method": "default"},
+            "sasl.oauthbearer.method",
+            id="unsecured tokens",
+        ),
+        pytest.param(
+            {"security.protocol": "SASL_SSL", **OAUTH, "sasl.oauthbearer.extensions": "x"},
+            "sasl.oauthbearer.extensions",
+            id="extension without a value",
+        ),
+        pytest.param(
+            {"security.protocol": "SSL", "ssl.engine.location": "/engine.so"},
+            "ssl.engine.location",
+            id="engine",
+        ),
+        pytest.param(
+            {"security.protocol": "SSL", "enable.ssl.certificate.verification": "perhaps"},
+            "enable.ssl.certificate.verification",
+            id="not a truth value",
+        ),
+    ],
+)
+def test_a_refusal_names_the_property_and_no_secret(properties: dict[str, str], key: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        security(properties)
+    text = str(caught.value)
+    assert text.startswith(f"{key}: ")
+    assert "s3cret" not in text
+    assert "\n" not in text
+
+
+def test_secrets_are_not_in_what_is_printed() -> None:
+    for properties in ({**PLAIN}, {**OAUTH}):
+        assert "s3cret" not in repr(security({"security.protocol": "SASL_SSL", **properties}))
+    for secret in ("ssl.key.pem", "ssl.key.password"):
+        shown = security({"security.protocol": "SSL", "ssl.certificate.pem": "c", secret: "s3cret"})
+        assert "s3cret" not in repr(shown)
+    store = {"ssl.keystore.location": "/k.p12", "ssl.keystore.password": "s3cret"}
+    assert "s3cret" not in repr(security({"security.protocol": "SSL", **store}))
+
+
+@pytest.mark.parametrize(
+    ("content", "tls_of", "key"),
+    [
+        pytest.param(None, lambda p: Tls(ca_file=str(p)), "ssl.ca.location", id="no such file"),
+        pytest.param("x", lambda p: Tls(ca_file=str(p)), "ssl.ca.location", id="no certificate"),
+        pytest.param(
+            "x",
+            lambda p: Tls(identity=CertificateFiles(str(p), None)),
+            "ssl.certificate.location",
+            id="no key",
+        ),
+        pytest.param(
+            None,
+            lambda _: Tls(identity=CertificateText("x", "s3cret")),
+            "ssl.certificate.pem",
+            id="text is no key",
+        ),
+        pytest.param(
+            None,
+            lambda p: Tls(identity=KeyStore(str(p))),
+            "ssl.keystore.location",
+            id="no such key store",
+        ),
+        pytest.param(
+            "x",
+            lambda p: Tls(identity=KeyStore(str(p), "s3cret")),
+            "ssl.keystore.location",
+            id="no key store",
+        ),
+        pytest.param(None, lambda _: Tls(revoked_file="/none"), "ssl.crl.location", id="revoked"),
+        pytest.param(None, lambda _: Tls(ca_pem="x"), "ssl.ca.pem", id="text is no certificate"),
+        pytest.param(None, lambda _: Tls(ciphers="none"), "ssl.cipher.suites", id="ciphers"),
+    ],
+)
+def test_unusable_files_are_named(tmp_path: Path, content: str | None, tls_of, key: str) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "file.pem"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(SettingsError, match=f"^{key}: .*cannot be used") as caught:
+        tls_of(path).context()
+    assert "s3cret" not in str(caught.value)

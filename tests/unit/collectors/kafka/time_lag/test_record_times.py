@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import struct
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.kafka.time_lag.partition_times import (
+    RECORD,
+    TIMELINE,
+    PartitionTimes,
+    recalled_times,
+)
+from collectors.kafka.time_lag.record_times import POINTS, RecordTimes
+from collectors.kafka.time_lag.timestamp_lookups import COMPACTED, NO_TIMESTAMP, batch_time
+
+NOW = 1_000_000.0
+
+
+def known(*points: tuple[int, float]) -> RecordTimes:
+    times = RecordTimes()
+    for offset, time in points:
+        times.add(offset, time)
+    return times
+
+
+@pytest.mark.parametrize(
+    ("points", "offset", "upper", "expected"),
+    [
+        pytest.param([(10, 500.0)], 10, None, 500.0, id="looked up"),
+        pytest.param([], 10, (20, NOW), None, id="nothing known"),
+        pytest.param([(20, 500.0)], 10, (30, NOW), None, id="before everything known"),
+        pytest.param([(10, 500.0)], 15, None, None, id="nothing known after it"),
+        pytest.param([(10, NOW - 100), (20, NOW - 80)], 15, None, NOW - 90, id="between two"),
+        pytest.param([(10, NOW - 100)], 15, (20, NOW - 80), NOW - 90, id="up to the timeline"),
+        pytest.param([(10, 500.0)], 15, (20, NOW - 80), None, id="two too far apart to tell"),
+        pytest.param([(10, NOW - 80), (20, NOW - 90)], 15, None, None, id="clocks in disorder"),
+        pytest.param([(10, NOW - 50)], 15, (20, NOW), NOW - 25, id="a minute apart is near"),
+    ],
+)
+def test_a_time_is_told_between_near_points_only(
+    points: list[tuple[int, float]],
+    offset: int,
+    upper: tuple[int, float] | None,
+    expected: float | None,
+) -> None:
+    assert known(*points).time_at(offset, upper, NOW) == expected
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 10_000), st.floats(0, NOW)), max_size=80),
+    st.integers(0, 10_000),
+)
+def test_a_told_time_lies_between_its_neighbours(
+    points: list[tuple[int, float]], offset: int
+) -> None:
+    times = known(*points)
+    assert len(times) <= POINTS
+    found = times.bracket(offset, None)
+    told = times.time_at(offset, None, NOW)
+    if found is None:
+        assert told is None
+    elif told is not None:
+        (low, low_time), (high, high_time) = found
+        assert low <= offset <= high
+        assert low_time <= told <= high_time
+
+
+def test_the_newest_points_stay() -> None:
+    times = known(*((offset, float(offset)) for offset in range(100)))
+    assert times.time_at(99, None, NOW) == 99.0
+    assert times.time_at(100 - POINTS, None, NOW) == 100.0 - POINTS
+    assert times.time_at(10, None, NOW) is None
+
+
+def head(
+    base: int = 100,
+    version: int = 2,
+    attributes: int = 0,
+    last_delta: int = 10,
+    first_ms: int = 1_000,
+    latest_ms: int = 3_000,
+) -> bytes:
+    return struct.pack(
+        ">qiibIhiqq", base, 500, 0, version, 0, attributes, last_delta, first_ms, latest_ms
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "offset", "expected"),
+    [
+        pytest.param(head(), 100, 1.0, id="first of the batch"),
+        pytest.param(head(), 110, 3.0, id="last of the batch"),
+        pytest.param(head(), 105, 2.0, id="inside the batch"),
+        pytest.param(head(last_delta=0), 100, 3.0, id="a single record"),
+        pytest.param(head(attributes=8), 100, 3.0, id="set by the broker"),
+        pytest.param(head(attributes=64), 100, 3.0, id="compacted, with tombstones"),
+        pytest.param(head(base=101), 100, COMPACTED, id="the record was compacted away"),
+        pytest.param(head(first_ms=-1, latest_ms=-1), 100, NO_TIMESTAMP, id="no timestamp"),
+        pytest.param(head(version=1), 100, NO_TIMESTAMP, id="records of long ago"),
+        pytest.param(head()[:20], 100, "the broker sent no record", id="cut short"),
+        pytest.param(b"", 100, "the broker sent no record", id="nothing"),
+    ],
+)
+def test_the_head_of_a_batch_tells_when(data: bytes, offset: int, expected: object) -> None:
+    assert batch_time(data, offset) == expected
+
+
+def test_a_partition_is_known_by_its_timeline_first() -> None:
+    times = PartitionTimes("id")
+    times.record(50, NOW - 60, "id")
+    times.record(100, NOW - 30, "id")
+    times.records.add(10, NOW - 500)
+    assert times.time_at(75, NOW) == (NOW - 45, TIMELINE)
+    assert times.time_at(10, NOW) == (NOW - 500, RECORD)
+
+
+@pytest.mark.parametrize(
+    ("offset", "topic_id"),
+    [
+        pytest.param(200, "another", id="created anew"),
+        pytest.param(20, "id", id="cut back"),
+    ],
+)
+def test_another_log_begins_anew(offset: int, topic_id: str) -> None:
+    times = PartitionTimes("id")
+    times.record(50, NOW - 60, "id")
+    times.record(100, NOW - 30, "id")
+    times.records.add(10, NOW - 500)
+    times.record(offset, NOW, topic_id)
+    assert times.time_at(10, NOW) is None
+    assert times.timeline.oldest == (offset, NOW)
+
+
+def test_after_a_restart_timelines_go_on() -> None:
+    start = datetime(2026, 11, 20, 8, tzinfo=UTC)
+    partitions = pl.DataFrame(
+        [
+            (topic, 0, topic_id, end, start + timedelta(seconds=15 * poll))
+            for poll in range(4)
+            for topic, topic_id, end in (
+                ("orders", "a", 100 * poll),
+                ("anew", "b" if poll < 2 else "c", 50 * (poll % 2)),
+                ("nobody", "d", 1),
+            )
+        ],
+        schema=["topic", "partition", "topic_id", "log_end", "observed_at"],
+        orient="row",
+    ).sample(fraction=1.0, shuffle=True, seed=1)
+    read = pl.DataFrame({"topic": ["orders", "anew"], "partition": [0, 0]})
+    found = recalled_times(partitions, read)
+    assert set(found) == {("orders", 0), ("anew", 0)}
+    at = start.timestamp()
+    assert found["orders", 0].time_at(150, at + 60) == (at + 22.5, TIMELINE)
+    assert found["anew", 0].topic_id == "c"
+    assert found["anew", 0].timeline.oldest == (0, at + 30)

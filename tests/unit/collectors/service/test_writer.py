@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from collectors.service.rows import Stamp
+from collectors.service.writer import LakeWriter
+from collectors.source.model import SectionResult
+from config.settings import LakeSettings
+from lake.errors import LakeError
+from lake.schemas.model import Table
+from lake.schemas.tables import BROKERS, COLLECTIONS
+from lake.storage.store import Lake
+from tests.support import eventually
+
+
+class Moody(Lake):
+    """A lake that waits until it may go on, refuses, or breaks."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(LakeSettings(uri=str(folder / "lake")))
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+        self.failure: Exception | None = None
+
+    def append(self, table: Table, frame: pl.DataFrame) -> int:
+        assert self.may_go_on.wait(30)
+        if self.failure is not None:
+            raise self.failure
+        return super().append(table, frame)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Moody:
+    return Moody(tmp_path)
+
+
+@pytest.fixture
+def writer(lake: Moody) -> Iterator[LakeWriter]:
+    made = LakeWriter(lake, waiting_bytes=20_000)
+    made.start()
+    yield made
+    lake.may_go_on.set()
+    lake.failure = None
+    assert made.stop(30)
+
+
+def put(writer: LakeWriter, source: str = "kafka", rows: int = 2, cluster: str = "shop") -> None:
+    frame = pl.DataFrame({"broker_id": range(rows)}, schema={"broker_id": pl.Int32})
+    now = datetime.now(UTC)
+    result = SectionResult("brokers", now, 0.1, "ok", None, {"brokers": frame})
+    writer.put(result, Stamp.new(source, cluster, now), 15.0)
+
+
+def losses(lake: Lake) -> dict[tuple[str, str], str]:
+    rows = lake.read(COLLECTIONS, pl.col("section") == "lake")
+    return {
+        (cluster, source): f"{status}: {error}"
+        for cluster, source, status, error in rows.select(
+            "cluster", "source", "status", "error"
+        ).iter_rows()
+    }
+
+
+def test_a_loss_is_told_under_the_source_whose_rows_are_gone(
+    writer: LakeWriter, lake: Moody
+) -> None:
+    lake.failure = LakeError("no space left on device")
+    put(writer, "kafka", 2)
+    put(writer, "connect/main", 5)
+    put(writer, "kafka", 3, cluster="other")
+    # Each of the three has a row of collections, too.
+    eventually(lambda: writer.state().lost_rows == 13, what="loss of all rows")
+    assert writer.state().losing_because == "no space left on device"
+    lake.failure = None
+    put(writer, "rabbitmq/rabbit", 1, cluster="rabbit")
+    eventually(lambda: len(losses(lake)) == 3, what="rows about the losses")
+    assert losses(lake) == {
+        ("shop", "kafka"): "failed: 3 rows were not written: no space left on device",
+        ("shop", "connect/main"): "failed: 6 rows were not written: no space left on device",
+        ("other", "kafka"): "failed: 4 rows were not written: no space left on device",
+    }
+    assert lake.read(BROKERS)["cluster"].to_list() == ["rabbit"]
+    state = writer.state()
+    assert (state.lost_rows, state.written_rows, state.losing_because) == (13, 2, None)
+
+
+def test_a_slow_lake_delays_nobody_and_takes_no_memory_without_limit(
+    writer: LakeWriter, lake: Moody
+) -> None:
+    lake.may_go_on.clear()
+    start = time.monotonic()
+    for _ in range(200):
+        put(writer, rows=100)
+    assert time.monotonic() - start < 5
+    state = writer.state()
+    assert 0 < state.waiting_bytes <= 20_000
+    assert state.lost_rows > 10_000
+    assert state.losing_because is not None
+    assert "too slow" in state.losing_because
+    lake.may_go_on.set()
+    eventually(lambda: writer.state().waiting_bytes == 0, what="end of the queue")
+    eventually(lambda: losses(lake), what="row about the loss")
+    written = lake.read(BROKERS).height
+    recorded = lake.read(COLLECTIONS, pl.col("section") == "brokers").height
+    assert written + recorded + state.lost_rows == 200 * 101
+    assert losses(lake) == {
+        (
+            "shop",
+            "kafka",
+        ): f"failed: {state.lost_rows} rows were not written: "
+        "the lake is too slow: too many rows wait for it"
+    }
+    assert writer.state().losing_because is None
+
+
+def test_what_is_larger_than_the_limit_is_written_where_nothing_waits(
+    writer: LakeWriter, lake: Moody
+) -> None:
+    put(writer, rows=50_000)
+    eventually(lambda: lake.read(BROKERS).height == 50_000, what="rows")
+
+
+def test_a_fault_in_one_table_ends_no_writing(writer: LakeWriter, lake: Moody) -> None:
+    lake.failure = RuntimeError("a fault of ours")
+    put(writer)
+    eventually(lambda: writer.state().lost_rows == 3, what="loss")
+    lake.failure = None
+    put(writer)
+    eventually(lambda: losses(lake), what="row about the loss")
+    assert "RuntimeError: a fault of ours" in losses(lake)["shop", "kafka"]
+    assert writer.thread.is_alive()
+
+
+def test_nothing_is_nothing_to_write(writer: LakeWriter, lake: Moody) -> None:
+    put(writer, rows=0)
+    eventually(lambda: lake.read(COLLECTIONS).height == 1, what="row of the section")
+    assert not lake.exists(BROKERS)
+    assert writer.state().written_rows == 1
+
+
+def test_the_sections_of_a_poll_are_one_commit_a_table(writer: LakeWriter, lake: Moody) -> None:
+    for _ in range(3):
+        put(writer)
+    writer.flush()
+    eventually(lambda: writer.state().written_rows == 9, what="rows")
+    statistics = lake.statistics(BROKERS)
+    assert statistics is not None
+    assert (statistics.version, lake.read(BROKERS).height) == (0, 6)
+    writer.flush()  # of a poll without a row
+    put(writer)
+    eventually(lambda: writer.state().written_rows == 12, what="rows of the next poll")

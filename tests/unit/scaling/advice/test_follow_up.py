@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from scaling.advice.follow_up import Followed, Outcome, Point, outcome
+
+START = datetime(2026, 3, 2, 8, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def points(counts: list[int | None], late: list[float | None]) -> list[Point]:
+    """Return a point each ten minutes from an hour before the advice on."""
+    return [
+        Point(START - HOUR + timedelta(minutes=10 * n), count, seconds)
+        for n, (count, seconds) in enumerate(zip(counts, late, strict=True))
+    ]
+
+
+def judged(
+    history: list[Point], *, current: int = 4, proposed: int | None = 6, stands: bool = False
+) -> Outcome:
+    return outcome(
+        current,
+        proposed,
+        valid_from=START,
+        confirmed_at=START + HOUR,
+        stands=stands,
+        history=history,
+        objective_seconds=60.0,
+    )
+
+
+def test_followed_and_worked() -> None:
+    found = judged(points([4] * 9 + [6] * 9, [300.0] * 9 + [200.0] + [10.0] * 8))
+    assert found.followed is Followed.FOLLOWED and found.worked
+    assert found.at == START + timedelta(minutes=30)
+    assert (found.before_seconds, found.after_seconds) == (300.0, 10.0)
+
+
+def test_followed_without_effect() -> None:
+    found = judged(points([4] * 9 + [7] * 9, [300.0] * 18))
+    assert found.followed is Followed.FOLLOWED and found.worked is False
+
+
+def test_half_the_time_lag_counts_as_an_effect() -> None:
+    assert judged(points([4] * 9 + [6] * 9, [300.0] * 10 + [140.0] * 8)).worked
+
+
+def test_a_step_down_is_followed_from_above() -> None:
+    found = judged(points([4] * 9 + [3] * 9, [5.0] * 18), proposed=3)
+    assert found.followed is Followed.FOLLOWED and found.worked
+
+
+@pytest.mark.parametrize(
+    ("stands", "followed"), [(True, Followed.STANDS), (False, Followed.NOT_FOLLOWED)]
+)
+def test_not_followed(stands: bool, followed: Followed) -> None:
+    assert judged(points([4] * 18, [300.0] * 18), stands=stands).followed is followed
+
+
+def test_unknown_stays_unknown() -> None:
+    assert judged([]).followed is Followed.UNKNOWN
+    assert judged(points([None] * 18, [1.0] * 18)).followed is Followed.UNKNOWN
+    assert judged(points([4] * 9 + [6] * 9, [None] * 18)).worked is None
+    assert judged(points([6] * 18, [1.0] * 18), proposed=None).followed is Followed.UNKNOWN

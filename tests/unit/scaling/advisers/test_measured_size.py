@@ -1,0 +1,197 @@
+"""Advice with a number: where capacity was measured, and never where more would not help."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import yaml
+
+from lake.schemas.tables import RECOMMENDATIONS
+from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
+from scaling.advice.model import Kind, Recommendation, Severity
+from scaling.advisers.measured_size import situation
+from scaling.advisers.recommend import recommend_group
+from scaling.facts.capacity import Capacity, CapacityStatus
+from scaling.facts.group_facts import Expected, GroupFacts
+from scaling.keda.scalers import KedaTrigger
+from scaling.sizing.decide import History
+from scaling.sizing.stability import Stability
+from tests.unit.alerting.status.scenarios import constant, window
+from tests.unit.scaling.advisers.test_recommend import advice_on, facts, kinds, six
+
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+def measured(low: float, **more: object) -> Capacity:
+    return Capacity(
+        CapacityStatus.IDENTIFIED,
+        "40 intervals",
+        **{  # type: ignore[arg-type]
+            "per_second": low * 1.1,
+            "low": low,
+            "high": low * 1.2,
+            "samples": 40,
+            "episodes": 4,
+            **more,
+        },
+    )
+
+
+def of(
+    members: int, arrival: float, consumed: float, low: float, expected: float | None = None
+) -> GroupFacts:
+    """Return six partitions, each with these messages per second, and a measured capacity."""
+    group = facts(
+        six(members=members, arrival=constant(arrival), capacity=constant(consumed)),
+        holders=lambda p: f"m{p % members}",
+    )
+    peak = Expected() if expected is None else Expected(expected, NOW.timestamp(), "")
+    return replace(group, capacity=measured(low), expected=peak)
+
+
+def first(group: GroupFacts, *of_kinds: Kind, history: History | None = None) -> Recommendation:
+    found = recommend_group(group, history or History())
+    return next(one for one in found.advice if one.kind in of_kinds)
+
+
+def watched_for(group: GroupFacts, seconds: float) -> History:
+    """Return the history of a group that nothing was advised on for some time."""
+    now = group.windows[0].samples[-1].at
+    return History(at=now - 600, consumers=group.members, stability=Stability(since=now - seconds))
+
+
+def fewer(group: GroupFacts) -> Recommendation:
+    return first(group, Kind.REMOVE_CONSUMERS, history=watched_for(group, 1200))
+
+
+def test_a_late_group_gets_a_number_with_its_binding_need() -> None:
+    advice = first(of(2, 100.0, 60.0, 250.0), Kind.ADD_CONSUMERS)
+    assert (advice.current, advice.proposed, advice.binding) == (2, 6, "catch-up")
+    assert advice.unknown_reason is None and advice.consequence
+    figures = {one.name: one.value for one in advice.evidence}
+    assert figures["capacity of one consumer"] == pytest.approx(275.0)
+    assert figures["steady need"] == 3
+
+
+def test_what_is_left_unused_can_go_and_is_counted_as_saving() -> None:
+    advice = fewer(of(6, 10.0, 100.0, 250.0, expected=65.0))
+    assert (advice.current, advice.proposed, advice.saving) == (6, 1, 5)
+    assert advice.consequence == "3600 consumer-hours a month are spent for nothing."
+
+
+def test_without_history_it_goes_down_one_useful_step() -> None:
+    advice = fewer(of(6, 10.0, 100.0, 250.0))
+    assert advice.proposed == 3
+    assert any("too little history" in one.text for one in advice.caveats)
+
+
+def test_the_next_peak_is_prepared_for() -> None:
+    advice = first(of(2, 50.0, 50.0, 250.0, expected=900.0), Kind.ADD_CONSUMERS)
+    assert advice.binding == "forecast" and advice.severity is Severity.WATCH
+    assert advice.proposed == 6
+    assert "Mon 12:00" in advice.reason
+
+
+def test_the_right_number_is_kept_with_the_need_that_binds() -> None:
+    [advice] = advice_on(of(3, 80.0, 80.0, 250.0, expected=490.0))
+    assert advice.kind is Kind.KEEP and advice.proposed == 3
+    assert advice.binding == "steady" and advice.consequence is None
+
+
+def test_a_partition_beyond_a_consumers_capacity_is_named() -> None:
+    advice = first(of(6, 300.0, 250.0, 250.0), Kind.PARTITION_BOUND, Kind.HOT_PARTITION)
+    assert advice.proposed is None
+    assert "Consumers cannot fix this" in advice.reason and advice.blockers
+
+
+def test_a_shared_limit_gets_no_more_consumers() -> None:
+    group = of(3, 100.0, 60.0, 250.0)
+    shared = replace(
+        measured(60.0), status=CapacityStatus.CONFLICT, helpful_members=2, limit_per_second=360.0
+    )
+    advice = first(replace(group, capacity=shared), Kind.DOWNSTREAM)
+    assert advice.proposed is None and "will not help" in advice.reason
+    assert Kind.ADD_CONSUMERS not in kinds(advice_on(replace(group, capacity=shared)))
+
+
+@pytest.mark.parametrize("low", [50.0, 250.0, 2000.0])
+def test_a_poison_partition_never_gets_more_consumers(low: float) -> None:
+    windows = six(members=3)
+    windows[4] = window(partition=4, poll=5.0, capacity=lambda t: 200.0 if t < 200 else 0.0)
+    group = facts(windows, holders=lambda p: f"m{p % 3}")
+    found = advice_on(replace(group, capacity=measured(low)))
+    assert Kind.BLOCKED_PARTITION in kinds(found)
+    assert Kind.ADD_CONSUMERS not in kinds(found)
+
+
+def test_nothing_is_sized_from_what_is_unknown() -> None:
+    group = of(3, 100.0, 60.0, 250.0)
+    assert situation(replace(group, capacity=None)) is None
+    bound = Capacity(CapacityStatus.LOWER_BOUND, "never saturated", low=100.0)
+    assert situation(replace(group, capacity=bound)) is None
+    assert situation(replace(group, members=None)) is None
+    assert situation(replace(group, partitions=group.partitions[1:])) is None
+
+
+def test_keda_stands_beside_with_the_reason() -> None:
+    advice = first(of(2, 100.0, 60.0, 250.0), Kind.ADD_CONSUMERS)
+    assert advice.keda is not None
+    assert advice.keda.lag_threshold == int(250.0 * 300.0 / 6)
+    assert advice.keda.why
+
+
+def test_the_autoscaler_is_one_that_keda_takes() -> None:
+    advice = fewer(of(6, 10.0, 100.0, 250.0, expected=65.0))
+    by_name = {one.name: yaml.safe_load(one.text) for one in advice.artefacts}
+    spec = by_name["KEDA ScaledObject"]["spec"]
+    assert spec["maxReplicaCount"] == 6 and spec["minReplicaCount"] == 1
+    KedaTrigger.from_metadata(
+        spec["triggers"][0]["metadata"], environment={"BOOTSTRAP_SERVERS": "a:9092"}
+    )
+    assert by_name["HorizontalPodAutoscaler"]["spec"]["maxReplicas"] == 6
+
+
+def test_rows_and_back() -> None:
+    advice = advice_on(of(2, 100.0, 60.0, 250.0))
+    rows = recommendation_rows(advice, at=NOW)
+    frame = recommendation_frame(rows)
+    assert [from_row(row) for row in frame.iter_rows(named=True)] == list(advice)
+
+
+def test_unchanged_advice_keeps_its_beginning() -> None:
+    advice = advice_on(of(2, 100.0, 60.0, 250.0))
+    rows = recommendation_rows(advice, at=NOW)
+    later = NOW + timedelta(hours=1)
+    again = recommendation_rows(advice, at=later, standing=rows)
+    assert {row["valid_from"] for row in again} == {NOW}
+    assert {row["confirmed_at"] for row in again} == {later}
+    assert {row["date"] for row in again} == {NOW.date()}
+    other = recommendation_rows(
+        [replace(one, proposed=(one.proposed or 0) + 1) for one in advice], at=later, standing=rows
+    )
+    assert {row["valid_from"] for row in other} == {later}
+
+
+def test_two_of_a_kind_about_one_group_have_a_row_each() -> None:
+    [one] = advice_on(of(2, 100.0, 60.0, 250.0))[:1]
+    other = replace(one, reason="another topic", proposed=None)
+    rows = recommendation_rows([one, other], at=NOW)
+    keys = {tuple(row[name] for name in RECOMMENDATIONS.key) for row in rows}
+    assert [row["number"] for row in rows] == [0, 1]
+    assert len(keys) == 2
+    assert [from_row(row) for row in rows] == [one, other]
+    later = NOW + timedelta(hours=1)
+    again = recommendation_rows([one, other], at=later, standing=rows)
+    assert {row["valid_from"] for row in again} == {NOW}
+
+
+def test_fewer_are_advised_only_after_they_were_enough_for_the_whole_window() -> None:
+    group = of(6, 10.0, 100.0, 250.0, expected=65.0)
+    [new] = recommend_group(group, History()).advice
+    [soon] = recommend_group(group, watched_for(group, 1100)).advice
+
+    assert (new.kind, new.proposed) == (soon.kind, soon.proposed) == (Kind.KEEP, 6)
+    assert "must have been so for 20 min" in new.reason
+    assert fewer(group).proposed == 1

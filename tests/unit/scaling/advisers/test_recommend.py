@@ -1,0 +1,508 @@
+"""For each behaviour that the demo shows: the right status and the right advice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from alerting.checks.retention_deadline import Retention
+from alerting.status.group_status import PartitionWindow, Status, group_status
+from scaling.advice.model import CaveatLevel, Kind, Recommendation, Severity
+from scaling.advisers.recommend import recommend_group
+from scaling.advisers.retention import group_deadline
+from scaling.facts.group_facts import GroupFacts, PartitionFacts, TopicLimits
+from scaling.sizing.decide import History
+from tests.unit.alerting.status.scenarios import changed, constant, window
+
+WEEK = 7 * 86400.0
+
+
+def facts(
+    windows: Sequence[PartitionWindow],
+    *,
+    holders: Callable[[int], str | None] = lambda p: f"m{p}",
+    retention: Retention | None = None,
+    **more: object,
+) -> GroupFacts:
+    status = group_status(windows)
+    topics: dict[str, int] = {}
+    for one in windows:
+        topics[one.topic] = topics.get(one.topic, 0) + 1
+    members = windows[0].samples[-1].members if windows else None
+    return GroupFacts(
+        cluster="demo",
+        group="billing",
+        status=status,
+        partitions=tuple(
+            PartitionFacts(part, holders(part.partition), 100.0) for part in status.partitions
+        ),
+        topics={
+            topic: TopicLimits(number, retention or Retention(seconds=WEEK), "application")
+            for topic, number in topics.items()
+        },
+        **{  # type: ignore[arg-type]
+            "type": "classic",
+            "assignor": "range",
+            "members": members,
+            "idle_members": 0,
+            "static_members": 0,
+            "windows": tuple(windows),
+            **more,
+        },
+    )
+
+
+def advice_on(group: GroupFacts) -> tuple[Recommendation, ...]:
+    """Return the advice on a group on which nothing was advised before."""
+    return recommend_group(group, History()).advice
+
+
+def six(members: int = 3, **more: object) -> list[PartitionWindow]:
+    return [window(partition=p, members=members, poll=5.0, **more) for p in range(6)]  # type: ignore[arg-type]
+
+
+def kinds(found: Sequence[Recommendation]) -> list[Kind]:
+    return [one.kind for one in found]
+
+
+def evidence(found: Recommendation) -> Mapping[str, object]:
+    return {one.name: one.value for one in found.evidence}
+
+
+def test_healthy_group_keeps_what_it_has() -> None:
+    healthy = facts(six())
+
+    [advice] = advice_on(healthy)
+
+    assert healthy.status.status is Status.OK
+    assert advice.kind is Kind.KEEP
+    assert (advice.current, advice.proposed) == (3, 3)
+    assert advice.severity is Severity.INFO
+    assert evidence(advice)["useful numbers of consumers"] == "1, 2, 3, 6"
+
+
+def test_peak_that_overtakes_capacity_wants_more_but_names_no_number() -> None:
+    late = facts(
+        six(arrival=lambda t: 100.0 + max(0.0, t) / 2, capacity=constant(150.0)),
+        holders=lambda p: f"m{p % 3}",
+    )
+
+    [advice] = advice_on(late)
+
+    assert late.status.status is Status.FALLING_BEHIND
+    assert advice.kind is Kind.ADD_CONSUMERS
+    assert advice.current == 3
+    assert advice.proposed is None
+    assert "was not measured" in (advice.unknown_reason or "")
+    assert evidence(advice)["next useful number of consumers"] == 6
+    arrival, consumption = evidence(advice)["arrival"], evidence(advice)["consumption"]
+    assert isinstance(arrival, float) and isinstance(consumption, float)
+    assert arrival > consumption == pytest.approx(6 * 150, rel=0.05)
+
+
+def test_a_group_that_falls_behind_in_a_part_says_where_and_nothing_of_the_whole() -> None:
+    late = facts(six(), holders=lambda p: f"m{p % 3}")
+    numbers = late.status.numbers
+    part = replace(late.partitions[0].status, status=Status.FALLING_BEHIND)
+    behind = replace(
+        late,
+        partitions=(replace(late.partitions[0], status=part), *late.partitions[1:]),
+        status=replace(
+            late.status,
+            status=Status.FALLING_BEHIND,
+            numbers=replace(numbers, arrival_per_second=87.0, consumption_per_second=95.0),
+        ),
+    )
+
+    advice = advice_on(behind)[0]
+
+    assert advice.kind is Kind.ADD_CONSUMERS
+    assert advice.reason.startswith(f"The group falls behind on {part.topic}-{part.partition}: ")
+    assert "More arrives than is consumed" not in advice.reason
+
+
+@pytest.mark.parametrize(
+    ("protocol", "kind"),
+    [
+        pytest.param("sessioned", Kind.KEEP, id="workers of Kafka Connect"),
+        pytest.param("range", Kind.UNKNOWN, id="a sink that committed nothing"),
+    ],
+)
+def test_workers_of_connect_are_no_consumers(protocol: str, kind: Kind) -> None:
+    silent = facts([], kind="connect", assignor=protocol)
+
+    advice = advice_on(replace(silent, members=2))[0]
+
+    assert advice.kind is kind
+    assert ("workers of Kafka Connect" in advice.reason) == (kind is Kind.KEEP)
+
+
+def test_no_useful_numbers_are_unknown_and_not_an_empty_text() -> None:
+    known = facts(six())
+    nothing = replace(known, partitions=(), topics={}, members=None)
+
+    advice = advice_on(nothing)[0]
+
+    assert advice.kind is Kind.UNKNOWN
+    assert evidence(advice)["useful numbers of consumers"] is None
+
+
+def test_more_members_than_partitions_lose_the_idle_ones() -> None:
+    wide = facts(six(members=8), members=8, idle_members=2)
+
+    [advice] = advice_on(wide)
+
+    assert wide.status.status is Status.OK
+    assert advice.kind is Kind.REMOVE_IDLE_CONSUMERS
+    assert (advice.current, advice.proposed) == (8, 6)
+    assert evidence(advice)["idle now"] == 2
+    assert any("takes over at once" in caveat.text for caveat in advice.caveats)
+
+
+def test_hot_partition_is_named_and_more_consumers_are_not_advised() -> None:
+    parts = [window(partition=p, arrival=constant(20.0), poll=5.0) for p in range(11)]
+    parts.append(window(partition=11, arrival=constant(400.0), poll=5.0))
+    hot = facts(parts, members=12)
+
+    [advice] = advice_on(hot)
+
+    assert hot.status.status is Status.FALLING_BEHIND
+    assert advice.kind is Kind.HOT_PARTITION
+    assert advice.proposed is None
+    assert "orders-11" in advice.reason
+    assert "65%" in advice.reason
+    assert "more consumers will not help" in advice.reason
+    assert "keys" in (advice.unknown_reason or "")
+
+
+def test_hot_partition_that_shares_its_consumer_can_be_relieved_of_the_others() -> None:
+    parts = [window(partition=p, arrival=constant(20.0), poll=5.0) for p in range(11)]
+    parts.append(window(partition=11, arrival=constant(400.0), poll=5.0))
+    hot = facts(parts, members=3, holders=lambda p: f"m{p // 4}")
+
+    [advice] = advice_on(hot)
+
+    assert "3 other partitions" in advice.reason
+
+
+def test_hot_partition_without_harm_is_information() -> None:
+    parts = [window(partition=p, arrival=constant(20.0), poll=5.0) for p in range(5)]
+    parts.append(window(partition=5, arrival=constant(150.0), poll=5.0))
+
+    found = advice_on(facts(parts))
+
+    assert kinds(found) == [Kind.KEEP, Kind.HOT_PARTITION]
+    assert found[1].severity is Severity.INFO
+
+
+def test_poison_partition_gets_no_scaling_advice() -> None:
+    parts = six()
+    parts[4] = window(partition=4, poll=5.0, capacity=lambda t: 200.0 if t < 200 else 0.0)
+    stuck = facts(parts, holders=lambda p: f"m{p // 2}")
+
+    [advice] = advice_on(stuck)
+
+    assert stuck.status.status is Status.STALLED
+    assert advice.kind is Kind.BLOCKED_PARTITION
+    assert advice.severity is Severity.ACT_NOW
+    assert advice.proposed is None
+    assert "orders-4" in advice.reason
+    assert "other partitions of the same member advance" in advice.reason
+    assert "will not help" in advice.reason
+
+
+def test_poison_partition_held_alone_is_told_by_the_rest_of_the_group() -> None:
+    parts = six(members=6)
+    parts[4] = window(
+        partition=4, poll=5.0, members=6, capacity=lambda t: 200.0 if t < 200 else 0.0
+    )
+
+    [advice] = advice_on(facts(parts))
+
+    assert advice.kind is Kind.BLOCKED_PARTITION
+    assert "the group's others" in advice.reason
+    assert advice.confidence.value == "medium"
+
+
+def test_group_that_stands_still_as_a_whole_is_blocked() -> None:
+    still = facts(six(capacity=lambda t: 200.0 if t < 200 else 0.0))
+
+    [advice] = advice_on(still)
+
+    assert advice.kind is Kind.BLOCKED_GROUP
+    assert "More consumers will not help" in advice.reason
+
+
+def test_stopped_group_is_started_not_scaled() -> None:
+    stopped = facts(
+        six(members=0, state="empty", capacity=constant(0.0), backlog=500),
+        holders=lambda p: None,
+    )
+
+    [advice] = advice_on(stopped)
+
+    assert stopped.status.status is Status.STOPPED
+    assert advice.kind is Kind.START_CONSUMERS
+    assert advice.severity is Severity.ACT_NOW
+    assert evidence(advice)["time until retention"] == pytest.approx(WEEK, rel=0.01)
+    assert advice.proposed is None and advice.unknown_reason
+
+
+def test_connector_of_a_stopped_sink_is_restarted() -> None:
+    stopped = facts(
+        six(members=0, state="empty", capacity=constant(0.0), backlog=500),
+        holders=lambda p: None,
+        kind="connect",
+    )
+
+    [advice] = advice_on(stopped)
+
+    assert advice.kind is Kind.START_CONSUMERS
+    assert "Kafka Connect" in advice.reason and "consumers" not in advice.reason
+
+
+def test_next_generation_group_is_advised_like_a_classic_one() -> None:
+    late = facts(
+        six(arrival=constant(200.0), capacity=constant(150.0)),
+        type="consumer",
+        assignor="uniform",
+    )
+
+    [advice] = advice_on(late)
+
+    assert advice.kind is Kind.ADD_CONSUMERS
+    assert not any("range" in caveat.text for caveat in advice.caveats)
+
+
+def test_transactional_pipeline_keeps_what_it_has() -> None:
+    pipeline = facts(six(markers=1, arrival=constant(5.0)))
+
+    [advice] = advice_on(pipeline)
+
+    assert pipeline.status.status is Status.OK
+    assert advice.kind is Kind.KEEP
+
+
+def test_close_to_retention_overrides_patience() -> None:
+    kept = Retention(seconds=1200.0)
+    late = facts(
+        six(arrival=constant(100.0), capacity=constant(60.0), backlog=60_000, warm_up=0.0),
+        retention=kept,
+    )
+
+    found = advice_on(late)
+
+    assert late.status.status is Status.FALLING_BEHIND
+    assert kinds(found) == [Kind.RETENTION_DEADLINE, Kind.ADD_CONSUMERS]
+    assert all(one.severity is Severity.ACT_NOW for one in found)
+    # 60,000 + 600 s x 40/s wait, 840 s old at 100/s; the age grows by 1 - 60/100.
+    assert evidence(found[0])["time left"] == pytest.approx((1200 - 840) / 0.4, rel=0.02)
+    change = found[0].artefacts[0].text
+    assert change.endswith("--entity-name orders --add-config retention.ms=87600000")
+
+
+def test_half_used_retention_is_watched_though_the_group_keeps_up() -> None:
+    steady = facts(
+        six(arrival=constant(100.0), capacity=constant(100.0), backlog=20_000, warm_up=0.0),
+        retention=Retention(seconds=300.0),
+    )
+
+    [advice] = advice_on(steady)
+
+    assert steady.status.status is Status.OK
+    assert advice.kind is Kind.RETENTION_DEADLINE
+    assert advice.severity is Severity.WATCH
+    assert "no deadline" in (advice.unknown_reason or "")
+
+
+def test_lost_data_is_reported_and_evaluation_goes_on() -> None:
+    parts = six(members=0, state="empty", capacity=constant(0.0), backlog=5000)
+    parts[2] = changed(parts[2], lambda t, s: s._replace(log_start=(s.committed or 0) + 70))
+    losing = facts(parts, holders=lambda p: None)
+
+    found = advice_on(losing)
+
+    assert losing.status.status is Status.LOSING_DATA
+    assert kinds(found)[0] is Kind.DATA_LOST
+    assert Kind.START_CONSUMERS in kinds(found)
+    assert evidence(found[0])["lost"] == 70
+
+
+def test_poison_partition_that_already_loses_data_is_still_blocked() -> None:
+    parts = six()
+    parts[4] = changed(
+        window(partition=4, poll=5.0, capacity=lambda t: 200.0 if t < 200 else 0.0),
+        lambda t, s: s._replace(log_start=(s.committed or 0) + 7) if t > 400 else s,
+    )
+
+    assert kinds(advice_on(facts(parts))) == [Kind.DATA_LOST, Kind.BLOCKED_PARTITION]
+
+
+def test_every_partition_has_its_consumer_and_the_group_is_late() -> None:
+    bound = facts(six(members=6, arrival=constant(200.0), capacity=constant(150.0)), members=6)
+
+    [advice] = advice_on(bound)
+
+    assert advice.kind is Kind.PARTITION_BOUND
+    assert (advice.quantity, advice.current, advice.proposed) == ("partitions", 6, None)
+    assert advice.caveats[0].level is CaveatLevel.BLOCKER
+    assert "More consumers will not help" in advice.reason
+    assert advice.artefacts == ()
+
+
+def test_late_group_with_idle_members_hears_both() -> None:
+    found = advice_on(
+        facts(six(members=8, arrival=constant(200.0), capacity=constant(150.0)), members=8)
+    )
+
+    assert kinds(found) == [Kind.PARTITION_BOUND, Kind.REMOVE_IDLE_CONSUMERS]
+
+
+@pytest.mark.parametrize(
+    ("more", "level", "part"),
+    [
+        pytest.param({"kind": "streams"}, CaveatLevel.BLOCKER, "Streams", id="streams"),
+        pytest.param({"kind": "ksqldb"}, CaveatLevel.BLOCKER, "Streams", id="ksqldb"),
+        pytest.param({"static_members": 0}, CaveatLevel.BLOCKER, "order is lost", id="plain"),
+    ],
+)
+def test_caveats_of_more_partitions(more: dict[str, object], level: CaveatLevel, part: str) -> None:
+    [advice] = advice_on(
+        facts(six(members=6, arrival=constant(200.0), capacity=constant(150.0)), members=6, **more)
+    )
+
+    assert any(c.level is level and part in c.text for c in advice.caveats)
+
+
+@pytest.mark.parametrize(
+    ("more", "part"),
+    [
+        pytest.param({"static_members": 3}, "group.instance.id", id="static membership"),
+        pytest.param({"kind": "connect"}, "tasks.max", id="connect"),
+        pytest.param({"kind": "ditto"}, "clientCount", id="ditto"),
+        pytest.param({"assignor": "range"}, "cooperative", id="range"),
+    ],
+)
+def test_caveats_of_other_members(more: dict[str, object], part: str) -> None:
+    [advice] = advice_on(facts(six(arrival=constant(200.0), capacity=constant(150.0)), **more))
+
+    assert advice.kind is Kind.ADD_CONSUMERS
+    assert any(part in caveat.text for caveat in advice.caveats)
+
+
+def test_share_group_is_not_bound_by_partitions() -> None:
+    found = advice_on(
+        facts(
+            six(members=8, arrival=constant(200.0), capacity=constant(150.0)),
+            members=8,
+            type="share",
+        )
+    )
+
+    assert kinds(found) == [Kind.ADD_CONSUMERS]
+
+
+def test_range_over_two_topics_is_bound_by_the_larger_one() -> None:
+    parts = [window(partition=p, topic=t, poll=5.0) for t in ("a", "b") for p in range(4)]
+
+    [advice] = advice_on(facts(parts, members=6, idle_members=2))
+
+    assert advice.kind is Kind.REMOVE_IDLE_CONSUMERS
+    assert advice.proposed == 4
+
+
+def test_consumers_without_membership_cannot_be_counted() -> None:
+    late = facts(
+        six(members=0, state="empty", arrival=constant(200.0), capacity=constant(150.0)),
+        holders=lambda p: None,
+    )
+
+    [advice] = advice_on(late)
+
+    assert advice.kind is Kind.ADD_CONSUMERS
+    assert advice.current is None
+    assert "assign their partitions themselves" in (advice.unknown_reason or "")
+
+
+def test_catching_up_group_is_left_alone() -> None:
+    [advice] = advice_on(facts(six(backlog=200_000, capacity=constant(220.0), warm_up=0.0)))
+
+    assert advice.kind is Kind.KEEP
+    assert "catches up, in" in advice.reason
+
+
+def test_a_count_between_two_useful_ones_is_mentioned() -> None:
+    parts = [window(partition=p, members=20, poll=5.0) for p in range(24)]
+
+    [advice] = advice_on(facts(parts, members=20))
+
+    assert advice.kind is Kind.KEEP
+    assert "12 consumers carry as much as 20" in advice.reason
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        pytest.param(facts([]), id="no offsets"),
+        pytest.param(facts(six(), members=None), id="members unknown"),
+        pytest.param(
+            facts([changed(w, lambda t, s: s._replace(lag=None)) for w in six()]), id="lag unknown"
+        ),
+    ],
+)
+def test_unknown_is_said_with_its_reason(unknown: GroupFacts) -> None:
+    [advice] = advice_on(unknown)
+
+    assert advice.kind is Kind.UNKNOWN
+    assert advice.proposed is None
+    assert advice.unknown_reason
+    assert advice.severity is Severity.UNKNOWN
+
+
+def test_no_advice_names_a_number_that_needs_a_capacity() -> None:
+    for arrival in (120.0, 200.0, 400.0):
+        for members in (1, 2, 3, 4, 5, 6):
+            found = advice_on(
+                facts(six(members=members, arrival=constant(arrival), capacity=constant(100.0)))
+            )
+            for advice in found:
+                assert advice.kind in (Kind.ADD_CONSUMERS, Kind.PARTITION_BOUND)
+                assert advice.proposed is None and advice.unknown_reason
+
+
+def test_thin_margin_of_a_group_that_keeps_up_is_its_deadline() -> None:
+    steady = facts(
+        six(arrival=constant(100.0), capacity=constant(100.0), backlog=20_000, warm_up=0.0),
+        retention=Retention(seconds=220.0),
+    )
+
+    found = group_deadline(steady)
+
+    assert steady.status.status is Status.OK
+    assert found is not None
+    assert found[1].seconds == pytest.approx(20, abs=3)
+    assert "a pause of" in found[1].reason
+    assert advice_on(steady)[0].severity is Severity.ACT_NOW
+
+
+def test_group_that_keeps_up_with_room_to_spare_has_no_deadline() -> None:
+    assert group_deadline(facts(six(), retention=Retention(seconds=3600.0))) is None
+
+
+@pytest.mark.parametrize(
+    ("kept", "advised"),
+    [
+        pytest.param(6 * 3600.0, False, id="a tenth of the retention used, hours left"),
+        pytest.param(3 * 3600.0, True, id="less than four hours left"),
+    ],
+)
+def test_deadline_is_advice_of_its_own_only_when_near(kept: float, advised: bool) -> None:
+    reads_for_two_minutes = six(capacity=lambda t: 150.0 if t < 120 else 0.0, warm_up=0.0)
+    stuck = facts(reads_for_two_minutes, retention=Retention(seconds=kept))
+
+    found = advice_on(stuck)
+
+    assert (Kind.RETENTION_DEADLINE in kinds(found)) is advised
+    assert any("time until retention" in evidence(one) for one in found)

@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+
+from alerting.inputs.windows import GroupKey
+from alerting.status.group_status import Status
+from lake.schemas.model import Table
+from lake.schemas.tables import BROKERS, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
+from scaling.advice.model import Kind
+from scaling.advisers.recommend import recommend_topic
+from scaling.facts.group_facts import group_facts
+from scaling.facts.topic_facts import topic_facts, topic_readers
+from tests.unit.scaling.advisers.test_recommend import advice_on
+
+BEGIN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+KEY = GroupKey("demo", "billing")
+Row = dict[str, object]
+
+
+def frame(table: Table, rows: list[Row]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema={**table.polars_schema})
+
+
+def at(poll: int) -> Row:
+    return {
+        "cluster": "demo",
+        "observed_at": BEGIN + timedelta(seconds=15 * poll),
+        "poll_id": f"p{poll}",
+    }
+
+
+POLLS = range(41)
+
+
+def offsets(consumed: int = 1500, arrived: int = 1500) -> pl.DataFrame:
+    return frame(
+        GROUP_OFFSETS,
+        [
+            {
+                **at(poll),
+                "group": "billing",
+                "topic": "orders",
+                "partition": partition,
+                "committed": consumed * poll,
+                "log_start": 0,
+                "log_end": arrived * poll + 3,
+                "lag": (arrived - consumed) * poll + 3,
+                "member_id": f"m{partition % 2}",
+            }
+            for poll in POLLS
+            for partition in range(4)
+        ],
+    )
+
+
+def groups(**more: object) -> pl.DataFrame:
+    return frame(
+        GROUPS,
+        [
+            {
+                **at(poll),
+                "group": "billing",
+                "state": "stable",
+                "type": "classic",
+                "protocol": "range",
+                "members": 2,
+                "kind": "plain",
+                **more,
+            }
+            for poll in POLLS
+        ],
+    )
+
+
+def members(*assigned: int | None) -> pl.DataFrame:
+    return frame(
+        GROUP_MEMBERS,
+        [
+            {
+                **at(40),
+                "group": "billing",
+                "member_id": f"m{index}",
+                "instance_id": "i" if index == 0 else None,
+                "assigned_partitions": number,
+            }
+            for index, number in enumerate(assigned)
+        ],
+    )
+
+
+def topics(**more: object) -> pl.DataFrame:
+    return frame(
+        TOPICS,
+        [
+            {
+                **at(0),
+                "topic": "orders",
+                "kind": "application",
+                "partitions": 4,
+                "replication_factor": 3,
+                "min_in_sync_replicas": 2,
+                "retention_seconds": 3600.0,
+                "retention_bytes": -1,
+                "cleanup_policy": "delete",
+                **more,
+            }
+        ],
+    )
+
+
+def partitions(polls: range = POLLS, numbers: int = 4) -> pl.DataFrame:
+    return frame(
+        PARTITIONS,
+        [
+            {
+                **at(poll),
+                "topic": "orders",
+                "partition": number,
+                "log_start": 0,
+                "log_end": 1500 * poll + 3,
+                "size_bytes": 100 * (1500 * poll + 3),
+            }
+            for poll in polls
+            for number in range(numbers)
+        ],
+    )
+
+
+def brokers(alive: int = 3) -> pl.DataFrame:
+    return frame(
+        BROKERS,
+        [{**at(40), "broker_id": number, "is_alive": number <= alive} for number in (1, 2, 3)],
+    )
+
+
+def test_group_facts_from_rows() -> None:
+    found = group_facts(offsets(), groups(), members(2, 2, 0), topics(), partitions())[KEY]
+
+    assert found.status.status is Status.OK
+    assert (found.members, found.idle_members, found.static_members) == (2, 1, 1)
+    assert [part.member_id for part in found.partitions] == ["m0", "m1", "m0", "m1"]
+    assert found.partitions[0].bytes_per_message == 100.0
+    assert found.subscribed == {"orders": 4}
+    assert found.topics["orders"].retention.seconds == 3600.0
+    assert found.topics["orders"].retention.bytes_per_partition is None
+
+
+def test_no_commit_in_all_that_is_looked_at_is_a_stall() -> None:
+    """An alert waits for half an hour of sight; here are never more than ten minutes."""
+    found = group_facts(offsets(consumed=0), groups(), members(2, 2), topics(), partitions())[KEY]
+
+    assert found.status.status is Status.STALLED
+
+
+def test_rows_lead_to_advice() -> None:
+    found = group_facts(offsets(consumed=1000), groups(), members(2, 2), topics(), partitions())[
+        KEY
+    ]
+
+    advice = advice_on(found)
+
+    assert found.status.status is Status.FALLING_BEHIND
+    assert Kind.ADD_CONSUMERS in [one.kind for one in advice]
+
+
+def test_topic_whose_partitions_grew_counts_all_of_them() -> None:
+    found = group_facts(offsets(), groups(), members(2, 2), topics(), partitions(numbers=8))[KEY]
+
+    assert found.subscribed == {"orders": 8}
+
+
+@pytest.mark.parametrize(
+    ("assigned", "group_members", "idle"),
+    [
+        pytest.param((2, None), 2, None, id="an assignment could not be read"),
+        pytest.param((), 2, None, id="no member rows"),
+        pytest.param((), 0, 0, id="no members"),
+    ],
+)
+def test_idle_members_unknown_is_not_zero(
+    assigned: tuple[int | None, ...], group_members: int, idle: int | None
+) -> None:
+    found = group_facts(
+        offsets(), groups(members=group_members), members(*assigned), topics(), partitions()
+    )
+
+    assert found[KEY].idle_members == idle
+
+
+def test_group_without_offsets_is_unknown_not_gone() -> None:
+    found = group_facts(frame(GROUP_OFFSETS, []), groups(), members(0), topics(), partitions())[KEY]
+
+    assert found.status.status is Status.UNKNOWN
+    assert advice_on(found)[0].kind is Kind.UNKNOWN
+
+
+def test_deleted_group_is_gone() -> None:
+    old = groups().filter(pl.col("poll_id") == "p0")
+    other = groups(group="other").filter(pl.col("poll_id") == "p40")
+
+    found = group_facts(offsets(), pl.concat([old, other]), members(), topics(), partitions())
+
+    assert list(found) == [GroupKey("demo", "other")]
+
+
+def test_group_of_a_topic_whose_settings_were_not_read_has_no_retention() -> None:
+    found = group_facts(
+        offsets(consumed=1000), groups(), members(2, 2), frame(TOPICS, []), partitions()
+    )[KEY]
+
+    assert found.topics == {}
+    assert Kind.RETENTION_DEADLINE not in [one.kind for one in advice_on(found)]
+
+
+def test_topic_facts_from_rows() -> None:
+    groups_found = group_facts(
+        offsets(consumed=1000), groups(), members(2, 2), topics(), partitions()
+    )
+
+    readers = topic_readers(groups_found)
+    found = topic_facts(topics(), partitions(), brokers(alive=2), readers)["demo", "orders"]
+
+    assert (found.brokers, found.partitions) == (2, 4)
+    assert (found.replication_factor, found.min_in_sync_replicas) == (3, 2)
+    assert found.rates == {number: 100.0 for number in range(4)}
+    assert found.span_seconds == 600.0
+    assert found.slowest_group == "billing"
+    assert found.slowest_age_seconds == pytest.approx(20_003 / 100, rel=0.01)
+    assert recommend_topic(found)[0].kind is Kind.KEEP
+
+
+def test_deleted_topic_has_no_facts() -> None:
+    both = pl.concat([topics(), topics(topic="gone")])
+
+    assert list(topic_facts(both, partitions(), brokers(), {})) == [("demo", "orders")]
+
+
+def test_single_poll_has_no_rates() -> None:
+    found = topic_facts(topics(), partitions(range(1)), brokers(), {})["demo", "orders"]
+
+    assert set(found.rates.values()) == {None}
+
+
+def test_recreated_topic_has_no_negative_rate() -> None:
+    again = pl.concat(
+        [partitions(range(30)), partitions(range(30, 41)).with_columns(pl.col("log_end") - 45_000)]
+    )
+
+    found = topic_facts(topics(), again, brokers(), {})["demo", "orders"]
+
+    assert set(found.rates.values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("at_poll", "expected"),
+    [pytest.param(7, True, id="in one poll"), pytest.param(None, False, id="in none")],
+)
+def test_a_topic_with_an_open_transaction_is_transactional(
+    at_poll: int | None, expected: bool
+) -> None:
+    open_since = pl.lit(None if at_poll is None else BEGIN, pl.Datetime("us", "UTC"))
+    rows = offsets().with_columns(
+        open_since=pl.when(pl.col("poll_id") == f"p{at_poll}").then(open_since)
+    )
+    assert rows["open_since"].is_null().any()
+
+    found = group_facts(rows, groups(), members(2, 2), topics(), partitions())[KEY]
+
+    assert {part.is_transactional for part in found.partitions} == {expected}

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from alerting.checks.retention_deadline import Retention
+from alerting.status.model import GroupStatus, LagNumbers, PartitionStatus, Status
+from scaling.facts.capacity import Capacity, CapacityStatus
+from scaling.facts.group_facts import GroupFacts, PartitionFacts, TopicLimits
+from scaling.whatif.inputs import situation_of
+from scaling.whatif.queue_model import SimulationError
+from simulation.assignors import Assignor
+
+MEASURED = Capacity(CapacityStatus.IDENTIFIED, "", per_second=90.0, low=85.0, high=95.0)
+
+
+def _part(
+    topic: str, number: int, numbers: LagNumbers, *, subscribed: bool = True
+) -> PartitionFacts:
+    return PartitionFacts(
+        PartitionStatus(topic, number, Status.OK, "", None, False, numbers, subscribed)
+    )
+
+
+def _facts(*parts: PartitionFacts, capacity: Capacity | None = MEASURED) -> GroupFacts:
+    status = GroupStatus(
+        Status.OK, "", None, False, LagNumbers(), None, 0, tuple(part.status for part in parts)
+    )
+    return GroupFacts(
+        "demo",
+        "g",
+        status,
+        parts,
+        topics={"b": TopicLimits(2, Retention(seconds=7200.0))},
+        assignor="range",
+        members=3,
+        capacity=capacity,
+    )
+
+
+def _numbers(arrival: float | None = 10.0, lag: int | None = 40) -> LagNumbers:
+    return LagNumbers(lag=lag, behind_seconds=4.0, arrival_per_second=arrival)
+
+
+def test_partitions_are_in_the_order_of_the_simulator() -> None:
+    found = situation_of(
+        _facts(
+            _part("b", 1, _numbers(3.0)),
+            _part("b", 0, _numbers(2.0, 7)),
+            _part("a", 0, _numbers(1.0)),
+            _part("gone", 0, _numbers(9.0), subscribed=False),
+        )
+    )
+    assert found.topics == {"a": 1, "b": 2}
+    assert found.arrival_per_second.tolist() == [1.0, 2.0, 3.0]
+    assert found.lag.tolist() == [40, 7, 40]
+    assert (found.consumers, found.capacity_per_second) == (3, 90.0)
+    assert found.assignor is Assignor.RANGE
+    assert found.retention_seconds == 7200.0
+
+
+def test_what_is_given_goes_before_what_was_measured() -> None:
+    found = situation_of(_facts(_part("a", 0, _numbers())), capacity_per_second=55.0, consumers=9)
+    assert (found.consumers, found.capacity_per_second) == (9, 55.0)
+
+
+def test_a_lower_bound_is_used_and_said() -> None:
+    bound = Capacity(CapacityStatus.LOWER_BOUND, "never saturated", low=60.0)
+    found = situation_of(_facts(_part("a", 0, _numbers()), capacity=bound))
+    assert found.capacity_per_second == 60.0
+    assert any("at least 60" in note for note in found.notes)
+
+
+def test_a_limit_behind_the_consumers_is_kept() -> None:
+    conflict = Capacity(CapacityStatus.CONFLICT, "", per_second=50.0, limit_per_second=150.0)
+    found = situation_of(_facts(_part("a", 0, _numbers()), capacity=conflict))
+    assert found.shared_limit_per_second == 150.0
+
+
+def test_an_unknown_assignor_is_assumed_and_said() -> None:
+    facts = replace(_facts(_part("a", 0, _numbers())), assignor="my-own", type="consumer")
+    found = situation_of(facts)
+    assert found.assignor is Assignor.UNIFORM
+    assert any("uniform" in note for note in found.notes)
+
+
+def test_an_unknown_lag_is_taken_for_none_and_said() -> None:
+    found = situation_of(_facts(_part("a", 0, _numbers(lag=None))))
+    assert found.lag.tolist() == [0]
+    assert any("a-0" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        pytest.param(_facts(), "no partition", id="no partition"),
+        pytest.param(_facts(_part("a", 0, _numbers(None))), "a-0 is unknown", id="no rate"),
+        pytest.param(
+            _facts(_part("a", 0, _numbers()), capacity=None), "not measured", id="no capacity"
+        ),
+        pytest.param(
+            _facts(
+                _part("a", 0, _numbers()),
+                capacity=Capacity(CapacityStatus.UNKNOWN, "too few samples"),
+            ),
+            "too few samples",
+            id="capacity unknown",
+        ),
+        pytest.param(
+            replace(_facts(_part("a", 0, _numbers())), members=None),
+            "how many consumers",
+            id="members unknown",
+        ),
+    ],
+)
+def test_what_is_unknown_is_refused_not_guessed(facts: GroupFacts, message: str) -> None:
+    with pytest.raises(SimulationError, match=message):
+        situation_of(facts)
