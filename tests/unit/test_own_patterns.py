@@ -38,7 +38,7 @@ COMMON = [
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
-    for package in SETTINGS["tool"]["setuptools"]["packages"]:
+    for package in SETTINGS["tool"]["mypy"]["packages"]:
         for path in sorted((ROOT / package).rglob("*.py")):
             text = path.read_text(encoding="utf-8")
             if "import re" in text or "from re import" in text:
@@ -46,6 +46,7 @@ def modules() -> Iterator[tuple[str, ast.Module]]:
 
 
 MODULES = list(modules())
+assert MODULES, "no module was found to look at"
 
 
 def calls(tree: ast.Module) -> Iterator[tuple[ast.Call, str]]:
