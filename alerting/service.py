@@ -39,13 +39,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One evaluation of one cluster.
-
-    Attributes:
-        alerts: Its alerts afterwards, by fingerprint.
-        notices: What is to be told.
-        is_blind: Whether nothing was known of the cluster.
-    """
+    """One evaluation of one cluster."""
 
     alerts: dict[str, Alert]
     notices: tuple[Notice, ...]
@@ -65,13 +59,6 @@ def evaluate_once(
     targets: Sequence[TargetSettings],
 ) -> Outcome:
     """Write the alerts of one evaluation, and the messages that follow from it, into the store.
-
-    Args:
-        found: What was found of a cluster.
-        rules: All rules.
-        store: Where alerts are kept.
-        pace: How often something is told.
-        targets: Who is told.
 
     Raises:
         StoreError: The store cannot be read or written; nothing of it was written.
@@ -114,10 +101,6 @@ class AlertingService:
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         """Read the rules and open the store; a rule that cannot be used is left out and said.
-
-        Args:
-            settings: All settings.
-            clock: Unix seconds.
 
         Raises:
             StoreError: The store cannot be opened, or another service works on it.

@@ -91,9 +91,6 @@ def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
 def load(path: Path) -> Settings:
     """Read the configuration, apply the environment, check everything.
 
-    Args:
-        path: The YAML file.
-
     Returns:
         The settings, with the lake's folder made absolute (from the file's own folder).
 

@@ -19,13 +19,6 @@ def ask(
 ) -> Any:
     """Send one request and return the JSON of its answer; None where it is empty.
 
-    Args:
-        method: ``GET``, ``PUT`` and so on.
-        url: The whole address; a proxy is never used.
-        body: What to send as JSON; None for nothing.
-        login: User and password.
-        timeout_seconds: How long to wait for an answer.
-
     Raises:
         DemoError: No answer, or another status than 2xx.
     """

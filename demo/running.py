@@ -47,11 +47,8 @@ class Options:
     """What the user chose.
 
     Attributes:
-        port: Of the dashboard.
         kafka_ports: Client ports of the brokers; free ones where there are none.
-        brokers: How many.
         heap_mb: Heap of each broker in MiB.
-        dashboard: Whether to start it.
         keep: Whether Kafka's data stays for the next start.
     """
 
@@ -73,12 +70,6 @@ class RunningDemo:
         self, folder: DataFolder, options: Options, java: Java, notice: Callable[[str], None]
     ) -> None:
         """Prepare the folder; nothing starts yet.
-
-        Args:
-            folder: Where everything goes.
-            options: What the user chose.
-            java: For brokers and Spark.
-            notice: Called with one message when something happens that nobody asked for.
 
         Raises:
             DemoError: Kept data is of a cluster of another size.

@@ -1,7 +1,7 @@
-"""What a running demo leaves in its data folder for other commands: who runs, and a letterbox.
+"""What a running demo leaves in its data folder for other commands: who runs, and requests.
 
-``python -m demo fault`` puts a request into the letterbox; the running demo acts on it and puts
-the answer beside it. Only the process that started the brokers can start them again as its own.
+``python -m demo fault`` writes a request; the running demo acts on it and writes the answer beside
+it. Only the process that started the brokers can start them again as its own.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ class Request:
 
     Attributes:
         action: For example ``kill-broker``.
-        broker: Number of the broker it is about.
-        group: Name of the consumer group it is about.
     """
 
     action: str
@@ -42,8 +40,6 @@ class Answer:
     """What came of a request.
 
     Attributes:
-        done: Whether it was carried out.
-        message: One line: what was done, or why it was not.
         details: Figures, for ``status``.
     """
 

@@ -53,10 +53,6 @@ def main() -> int:
 def install(venv: Path, files: list[Path]) -> None:
     """Install what the requirements files pin, unless exactly that was done before.
 
-    Args:
-        venv: The environment's folder; made where it is missing.
-        files: requirements.txt, and requirements-dev.txt behind it where it is asked for.
-
     Raises:
         BootstrapError: The environment or a package could not be installed.
     """
@@ -115,11 +111,7 @@ def _pip(python: Path) -> list[str]:
 
 
 def uv_environment(python: Path) -> dict[str, str]:
-    """Return the environment for uv: what pip is configured with, under uv's names.
-
-    Args:
-        python: The environment's Python, whose pip is asked for index and certificates.
-    """
+    """Return the environment for uv: what pip is configured with, under uv's names."""
     environment = {**os.environ, "UV_LINK_MODE": "copy"}
     listing = subprocess.run(
         [*_pip(python), "config", "list"], capture_output=True, text=True, check=False

@@ -12,9 +12,6 @@ from pathlib import Path
 def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
     """Return the folder for downloads, which need not exist yet.
 
-    Args:
-        environment: Environment variables to read; those of this process by default.
-
     Returns:
         ``$HEADROOM_CACHE``, else ``$XDG_CACHE_HOME/headroom``, else ``~/.cache/headroom``.
     """
@@ -31,9 +28,6 @@ def exclusive(lock: Path) -> Iterator[None]:
     """Hold an advisory lock on a file; another process that asks for it waits.
 
     The kernel releases the lock when its holder dies, so a killed download blocks nobody.
-
-    Args:
-        lock: The lock file; created, with its folder, where missing, and never removed.
     """
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("a") as handle:
@@ -45,13 +39,7 @@ def exclusive(lock: Path) -> Iterator[None]:
 
 
 def write_atomically(path: Path, content: str | bytes, mode: int = 0o644) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part.
-
-    Args:
-        path: The file; its folder is created where missing.
-        content: The whole content; a text is written as UTF-8.
-        mode: Permission bits of the file.
-    """
+    """Write a file so that a reader sees the old content or the new, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:

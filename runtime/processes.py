@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from runtime.errors import PortTakenError, ProcessError
@@ -39,7 +38,6 @@ class Child:
     """A child process and its process group.
 
     Attributes:
-        name: What messages call it.
         log: File that receives its standard output and standard error.
     """
 
@@ -99,11 +97,6 @@ class ProcessGroup:
     """
 
     def __init__(self, *, grace_seconds: float = 8.0) -> None:
-        """Start the guardian.
-
-        Args:
-            grace_seconds: Time between SIGTERM and SIGKILL, here and in the guardian.
-        """
         self._grace_seconds = grace_seconds
         self._lock = threading.RLock()
         self._children: list[Child] = []
@@ -119,12 +112,7 @@ class ProcessGroup:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -150,9 +138,6 @@ class ProcessGroup:
             log: Receives standard output and standard error; appended to.
             environment: Variables on top of this process's.
             folder: Working directory, this process's by default.
-
-        Returns:
-            The running child.
 
         Raises:
             ProcessError: The program could not be started, or its log cannot be written.
@@ -215,11 +200,7 @@ class ProcessGroup:
         return [child for child in self.children if not child.alive]
 
     def close(self, grace_seconds: float | None = None) -> None:
-        """End all children, the youngest first to be told, and the guardian.
-
-        Args:
-            grace_seconds: Time between SIGTERM and SIGKILL; 0 kills at once.
-        """
+        """End all children, the youngest first to be told, and the guardian."""
         self.stop(*reversed(self.children), grace_seconds=grace_seconds)
         with self._lock:
             if self._guardian.stdin and not self._guardian.stdin.closed:
@@ -317,11 +298,6 @@ def port_free(port: int, host: str = "127.0.0.1") -> bool:
 def require_port(port: int, *, option: str, host: str = "127.0.0.1") -> None:
     """Check that a port is free.
 
-    Args:
-        port: The port.
-        option: The option that sets another one, for the message, for example ``--port``.
-        host: The address that will be listened on.
-
     Raises:
         PortTakenError: Something listens there, or listening is not allowed.
     """
@@ -332,12 +308,7 @@ def require_port(port: int, *, option: str, host: str = "127.0.0.1") -> None:
 
 
 def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
-    """Return ports that are free now, all different.
-
-    Args:
-        count: How many.
-        host: The address that will be listened on.
-    """
+    """Return ports that are free now, all different."""
     probes = [socket.socket(socket.AF_INET, socket.SOCK_STREAM) for _ in range(count)]
     try:
         for probe in probes:

@@ -24,13 +24,7 @@ _HEALTHY_AFTER_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A program that should always run.
-
-    Attributes:
-        name: What messages and the log file call it.
-        command: Program and arguments.
-        environment: Variables on top of this process's.
-    """
+    """A program that should always run."""
 
     name: str
     command: tuple[str, ...]
@@ -45,15 +39,7 @@ def services(
     address: str = "localhost",
     dashboard: bool = True,
 ) -> list[Service]:
-    """Return the services for a configuration: collectors, alerting, Spark rollups, dashboard.
-
-    Args:
-        config: The configuration file.
-        java: The Java that Spark runs on.
-        port: Port of the dashboard.
-        address: Address that the dashboard listens on.
-        dashboard: Whether the dashboard is among them.
-    """
+    """Return the services for a configuration: collectors, alerting, Spark rollups, dashboard."""
     path = str(config.absolute())
     common = {"HEADROOM_CONFIG": path, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     found = [
@@ -116,14 +102,6 @@ class Supervisor:
         notice: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Watch nothing yet.
-
-        Args:
-            processes: Owner of the processes.
-            logs: Folder for one log file a service.
-            notice: Called with one message when a service died or was started again.
-            clock: Seconds that only go forwards.
-        """
         self._processes = processes
         self._logs = logs
         self._notice = notice
@@ -198,11 +176,7 @@ def pause_seconds(deaths: int) -> float:
 
 
 def dashboard_answers(port: int) -> bool:
-    """Tell whether a dashboard on this machine says that it is healthy.
-
-    Args:
-        port: Its port.
-    """
+    """Tell whether a dashboard on this machine says that it is healthy."""
     url = f"http://127.0.0.1:{port}/_stcore/health"
     try:
         with urllib.request.urlopen(url, timeout=2) as answer:
@@ -213,11 +187,6 @@ def dashboard_answers(port: int) -> bool:
 
 def wait_for_dashboard(child: Child, port: int, timeout_seconds: float = 60.0) -> None:
     """Wait until the dashboard answers that it is healthy.
-
-    Args:
-        child: Its process.
-        port: Its port on this machine.
-        timeout_seconds: How long it may take.
 
     Raises:
         ProcessError: It ended or did not answer in time.

@@ -35,9 +35,6 @@ _BUNDLES = (
 def system_bundle(environment: Mapping[str, str]) -> Path | None:
     """Return the file of certificates (PEM) that programs on this machine trust.
 
-    Args:
-        environment: Environment variables; those that OpenSSL, requests and pip read come first.
-
     Returns:
         The file, or None where there is none.
     """
@@ -51,10 +48,6 @@ def system_bundle(environment: Mapping[str, str]) -> Path | None:
 
 def java_options(bundle: Path, folder: Path) -> list[str]:
     """Make a trust store of a bundle, once, and return Java's options that name it.
-
-    Args:
-        bundle: Certificates in PEM; those that cannot be parsed are left out.
-        folder: Where the store is kept, under a name made of the bundle's content.
 
     Returns:
         The options; none where the bundle holds no usable certificate.

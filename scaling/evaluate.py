@@ -31,13 +31,6 @@ def evaluate(
 
     What the job remembered of earlier advice counts; nothing is written.
 
-    Args:
-        lake: The lake.
-        cluster: The cluster.
-        now: The present, UTC.
-        settings: The objectives.
-        only_group: Advise on this group alone.
-
     Raises:
         LakeError: A table cannot be read.
     """
@@ -65,16 +58,6 @@ def evaluate_others(
     cluster: str | None = None,
 ) -> list[Recommendation]:
     """Return the advice on topics, connectors, connections, queues and queries.
-
-    Args:
-        lake: The lake.
-        now: The present, UTC.
-        settings: The queries.
-        topics: What ``scaling.facts.lake_reader.read_topics`` returned.
-        readers: The groups that read each topic.
-        groups: Facts of the groups, at least of those that connectors and connections name.
-        on_groups: The advice on these groups.
-        cluster: Only this cluster; None: all of them.
 
     Raises:
         LakeError: A table cannot be read.

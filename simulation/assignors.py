@@ -99,11 +99,6 @@ def assign(
 ) -> tuple[tuple[TopicPartition, ...], ...]:
     """Share out partitions as the assignor does from scratch.
 
-    Args:
-        partitions: Partitions by topic.
-        assignor: The group's assignor.
-        members: Members of the group, in the assignor's order.
-
     Returns:
         The partitions of each member; none for an idle one.
 
@@ -141,12 +136,6 @@ def reassign(
     Range and round-robin start from scratch. The sticky ones and uniform leave a partition with
     its member unless that one is gone or has more than its even share, so that the fewest move.
 
-    Args:
-        partitions: Partitions by topic.
-        assignor: The group's assignor.
-        members: Numbers of the members, each once, in the assignor's order.
-        current: The member of each partition that has one.
-
     Returns:
         The member of each partition; empty without members.
     """
@@ -178,11 +167,6 @@ def member_loads(
 ) -> tuple[float | None, ...]:
     """Return each member's arrival rate, in messages per second.
 
-    Args:
-        rates: Arrival per second of each partition, by topic; None is unknown.
-        assignor: The group's assignor.
-        members: Members of the group.
-
     Returns:
         The sum over each member's partitions; None where one of them is unknown.
 
@@ -195,19 +179,6 @@ def member_loads(
         known = [rate for topic, number in share if (rate := rates[topic][number]) is not None]
         loads.append(sum(known) if len(known) == len(share) else None)
     return tuple(loads)
-
-
-def busiest_load(
-    rates: Mapping[str, Sequence[float | None]], assignor: Assignor, members: int
-) -> float | None:
-    """Return the arrival rate of the busiest member; None where a partition's is unknown.
-
-    Raises:
-        ValueError: There are no members.
-    """
-    loads = member_loads(rates, assignor, members)
-    known = [load for load in loads if load is not None]
-    return max(known) if len(known) == len(loads) else None
 
 
 def _runs(everything: Sequence[TopicPartition], members: int) -> list[list[TopicPartition]]:

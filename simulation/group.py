@@ -65,8 +65,8 @@ class Group:
     def scale(self, count: int, now: float) -> bool:
         """Ask for a number of consumers; return whether that is another one than before.
 
-        New ones take the lowest free slots and join after ``start_seconds``; those that go are the
-        ones in the highest slots, and they leave in order.
+        New consumers take the lowest free slots and join after ``start_seconds``. Those in the
+        highest slots leave first, in an orderly way.
         """
         self._check(count)
         if count == self.replicas:

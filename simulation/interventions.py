@@ -41,9 +41,6 @@ class Interventions(Protocol):
     def thaw(self, *partitions: int) -> None:
         """Let frozen partitions go on."""
 
-    def set_commits(self, enabled: bool) -> None:
-        """Let the consumers process without committing, or commit again."""
-
     def reset_offsets(
         self, to: Literal["earliest", "latest"] | float, partitions: Iterable[int] | None = None
     ) -> None:

@@ -33,13 +33,11 @@ class Consumers:
     """Who consumes, and how.
 
     Attributes:
-        count: Consumers at the start.
         rate_per_second: Messages per second of one consumer that never waits, on average.
         noise: Standard deviation of that rate's logarithm; 0: constant.
         noise_seconds: Time over which a slow moment lasts (the noise is autoregressive).
         assignor: How partitions are shared out. Range, round-robin and sticky stop the whole group
             in a rebalance, cooperative-sticky and uniform only the partitions that move.
-        start_seconds: From asking for a consumer until it joins.
         pause_seconds: How long a rebalance stops the partitions that it touches.
         session_seconds: How long the group waits for a consumer that vanished.
         commit_seconds: Interval of commits; each consumer has its own phase.
@@ -84,7 +82,6 @@ class Backlog:
     """Messages that wait when the simulation begins.
 
     Attributes:
-        messages: How many, of each partition.
         age_seconds: Age of the oldest of each; the others arrived evenly since.
     """
 
@@ -97,21 +94,15 @@ class Workload:
     """A consumer group's work.
 
     Attributes:
-        name: What it is called.
         topics: Partitions by topic. Arrays over partitions are in the order of ``keys``.
         rate: Arrivals; see ``Rate``.
-        consumers: Who consumes.
         weights: Share of each partition in the arrivals, where ``rate`` gives their sum; None:
             even. They need not add up to 1.
         burstiness: Standard deviation of the logarithm of the arrival rate over ten seconds, beside
             the Poisson noise.
         starts_at: When simulated time begins, in seconds. Unix time, where the season counts.
-        duration_seconds: How long it is meant to be run.
-        objective_seconds: Time lag that is not to be exceeded.
         retention_seconds: How long messages are kept; None: for ever.
-        retention_check_seconds: How often the brokers delete.
         backlog: What waits at the start; None: nothing.
-        events: What happens.
     """
 
     name: str
@@ -152,9 +143,6 @@ class Observation:
 
     Attributes:
         at: Time, seconds.
-        keys: Topic and number of each partition.
-        log_start: Earliest offset.
-        log_end: Next offset.
         committed: Committed offset; NaN: never committed.
         member: Slot of the member that holds the partition, from 0; -1: nobody.
         time_lag_seconds: Age of the record at the committed offset (at the log start, where that is
@@ -206,11 +194,7 @@ class Steps:
 
     Attributes:
         times: Ends of the steps, seconds.
-        arrived: Messages that arrived in each.
-        log_end: Next offset at its end.
-        position: What has been processed at its end.
         age_seconds: Age of the oldest unread message of each partition at its end; 0: none.
-        members: Members of the group.
     """
 
     times: Floats
@@ -226,18 +210,15 @@ class Truth:
     """What really happened so far: for scoring, never for a policy.
 
     Attributes:
-        seconds: Simulated time.
         consumer_seconds: Consumers asked for, over time: what is paid.
         rescales: How often the number asked for was changed by ``scale``.
         rebalances: How often partitions were shared out anew.
-        arrived: Messages written.
         consumed: Messages processed; one that is processed again counts once.
         lost: Messages that were never processed: deleted by retention, cut off with the log, or
             skipped by a reset.
         violation_seconds: Time in which the oldest unread message was older than the objective.
         worst_time_lag_seconds: The highest age of an unread message at any time.
         time_lag_seconds: The age of the oldest unread message now.
-        waiting: Messages that wait now, of each partition.
     """
 
     seconds: float = 0.0

@@ -16,7 +16,6 @@ class Serving:
 
     Attributes:
         slots: The slot that works on each partition; -1: nobody.
-        working: The slots that work on any, ascending.
         shares: 1 where a partition (row) is a working slot's (column), else 0.
         idle: 1 for each partition that nobody works on, else 0.
     """
@@ -51,8 +50,8 @@ def work(before: Floats, arrived: Floats, capacity: Floats, serving: Serving) ->
     """Let messages arrive and members process them, step by step.
 
     In each step a member processes what waits in its partitions, of each the same share, up to its
-    capacity. Its backlog is Lindley's recursion max(0, backlog + arrivals - capacity), whose
-    solution is the walk of arrivals minus capacity less its lowest point so far.
+    capacity. Its backlog follows Lindley's recursion max(0, backlog + arrivals - capacity). The
+    solution is the sum of arrivals minus capacity, less the lowest value of that sum so far.
 
     Args:
         before: Messages that wait in each partition at first.

@@ -75,7 +75,6 @@ class Simulation:
         self._committed: Floats = np.zeros(count)
         self._frozen: Booleans = np.zeros(count, dtype=np.bool_)
         self._serving = Serving.of(self._group.serving(self.now))
-        self._commits = True
         self._commit_steps = max(1, round(workload.consumers.commit_seconds / step_seconds))
         self._events = sorted(workload.events, key=lambda event: event.at)
         self._retention_at = workload.starts_at
@@ -162,8 +161,6 @@ class Simulation:
 
     def _commit(self, positions: Floats) -> None:
         """Each member commits at its own phase of the interval, if it holds the partition."""
-        if not self._commits:
-            return
         owner, last = self._group.owner, self._index + len(positions)
         holds = self._frozen | (self._serving.slots != NOBODY)
         phase = np.maximum(owner, 0) * _PHASE % self._commit_steps
@@ -296,10 +293,6 @@ class Simulation:
         """Let frozen partitions go on."""
         self._frozen[list(partitions)] = False
 
-    def set_commits(self, enabled: bool) -> None:
-        """Let the consumers process without committing, or commit again."""
-        self._commits = enabled
-
     def reset_offsets(
         self, to: Literal["earliest", "latest"] | float, partitions: Iterable[int] | None = None
     ) -> None:
@@ -363,7 +356,7 @@ class Simulation:
         self._position = np.minimum(self._position, ends)
 
     def _move(self, position: Floats) -> None:
-        """Go on from elsewhere; what was processed already waits again, what is skipped is lost."""
+        """Continue from other offsets: processed messages wait again, skipped ones are lost."""
         back = np.maximum(self._position - position, 0.0)
         skipped = np.maximum(position - self._position, 0.0)
         self._truth.consumed -= float(back.sum())

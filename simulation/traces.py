@@ -31,11 +31,9 @@ class Trace:
     """A recorded series.
 
     Attributes:
-        name: The file's name without its ending.
         times: Where each interval begins, Unix time in seconds, ascending.
         per_second: Events per second in it.
         interval_seconds: The usual length of an interval.
-        skipped: Rows that could not be read.
     """
 
     name: str

@@ -241,12 +241,6 @@ def workload(name: str, seed: int) -> Workload:
 def history(work: Workload, seed: int, *, seconds: float, grain_seconds: float) -> Floats:
     """Return what arrived before a workload began, as stored history would tell it.
 
-    Args:
-        work: The workload.
-        seed: Of the noise; not that of the arrivals within the simulation.
-        seconds: How far back.
-        grain_seconds: Length of an interval.
-
     Returns:
         Messages per second of all partitions together, one an interval, the oldest first.
     """

@@ -166,8 +166,8 @@ def _number(waiting: int | None) -> str:
 def _ratios(frames: Frames) -> dict[tuple[str, str], float | None]:
     """Return the share of messages that fail, over the last polls.
 
-    Where the origin is unknown and dead letters arrive, all of the unknown share is taken: nobody
-    can say that they are few.
+    Where dead letters arrive and the arrivals of the origin are unknown, the ratio is 1: nobody can
+    say that they are few.
     """
     length = max(_RATIO_SECONDS, 4 * frames.interval_seconds)
     since = frames.at - timedelta(seconds=length)

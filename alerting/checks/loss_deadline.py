@@ -67,8 +67,6 @@ class NextLoss:
 
     Attributes:
         partition: Where; None: none are in sight.
-        seconds: How soon.
-        reason: Why, with numbers.
         is_unknown: Whether of a partition that is late nobody can tell.
     """
 
@@ -81,13 +79,8 @@ class NextLoss:
 def next_loss(found: GroupStatus, retentions: Retentions) -> NextLoss:
     """Return when retention will reach the first message that a group has not read.
 
-    Only partitions that are late count, and those that have used half of their retention: else
-    the difference of two nearly equal rates says nothing about the day on which the one will
-    overtake the other.
-
-    Args:
-        found: What the group is doing.
-        retentions: What its cluster's topics keep.
+    Only partitions that are late, or that have used half of their retention, count. For the others
+    the difference of two nearly equal rates predicts nothing.
     """
     shortest, behind = retentions.shortest_seconds, found.numbers.behind_seconds or 0.0
     if found.status is Status.OK and (shortest is None or behind < WATCH_RATIO * shortest):

@@ -27,7 +27,6 @@ class Observation:
     """What a check saw of one thing at one moment.
 
     Attributes:
-        check: The check.
         labels: Which thing: always ``cluster``, then what the check names. Where the value is
             None, labels may be missing: then nothing is known of any thing that has the others.
         value: In the unit of the check; None: it could not be told, which is neither true nor
@@ -35,12 +34,9 @@ class Observation:
         may_be_worse: Part of what the value is made from is unknown: it can make a rule true, but
             not untrue.
         what: The thing and its state in a few words: ``payments stalled``.
-        detail: How bad it is: a sentence with numbers.
         since: Since when in Unix seconds, where known.
         cause: What is most likely behind it.
-        step: What to do next.
         page: Page of the dashboard that shows it; its parameters are among the labels.
-        status: Status of the group, where it is one.
         related: Further labels that tell causes from symptoms; no part of its identity.
     """
 
@@ -63,8 +59,6 @@ class PartialData:
     """A source of a check was read in part: things whose rows are missing may still be there.
 
     Attributes:
-        check: The check.
-        labels: Of the things that the source has.
         since: From this moment on rows may be missing, in Unix seconds. What was seen later
             and has no row any more is gone.
         present: Things whose rows are there: the values of the check's labels.
@@ -78,12 +72,7 @@ class PartialData:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckInput:
-    """What checks look at: the rows of one cluster, and what its groups are doing.
-
-    Attributes:
-        frames: The rows.
-        judge: Tells from them what each group is doing.
-    """
+    """What checks look at: the rows of one cluster, and what its groups are doing."""
 
     frames: Frames
     judge: Callable[[Frames], Mapping[GroupKey, GroupStatus]]

@@ -105,7 +105,7 @@ def _detail(given: CheckInput, row: Mapping[str, Any]) -> str:
 def _intervals_without(success: float | None, frames: Frames, interval: float) -> float | None:
     """Return how many intervals ago something worked, or how long it was waited for in vain.
 
-    None while the monitor has not run for long enough to expect a success of its own time.
+    None while the monitor has not run long enough for a success to be due.
     """
     watched = frames.now - frames.watched_since
     if success is None:

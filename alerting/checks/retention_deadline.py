@@ -30,11 +30,9 @@ class Deadline:
     """When unread messages will be deleted.
 
     Attributes:
-        state: What is known.
         seconds: Time left, never negative; None unless one is coming.
         limit: Which limit comes first; None unless one is coming.
         reason: Why, with numbers; why there is none or why it cannot be told.
-        lost_messages: Messages that are gone already.
     """
 
     state: DeadlineState
@@ -49,12 +47,8 @@ class Backlog:
     """What one partition holds for a group, and how it moves; None is unknown.
 
     Attributes:
-        lag: Messages that wait.
         age_seconds: Age of the oldest of them.
         lost_messages: Messages that retention deleted before they were read.
-        arrival_per_second: New messages.
-        consumption_per_second: Messages read.
-        bytes_per_message: Mean size on the broker's disk.
     """
 
     lag: int | None
@@ -105,12 +99,7 @@ def retention_of(
 def data_loss_deadline(backlog: Backlog, retention: Retention) -> Deadline:
     """Return the earlier of the deadlines by time and by size.
 
-    Where one limit says when and the other cannot be told, the one that says when is returned; it
-    is an upper bound then, and its reason says so.
-
-    Args:
-        backlog: What waits in one partition.
-        retention: What its topic keeps.
+    Where only one of the two is known, it is returned as an upper bound, and its reason says so.
     """
     if backlog.lost_messages:
         return Deadline(

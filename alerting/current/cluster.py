@@ -28,12 +28,7 @@ LATE = (
 
 
 def broker_rows(frames: Frames, partitions: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of ``broker_status``.
-
-    Args:
-        frames: The rows of the cluster.
-        partitions: The newest poll's rows of ``partitions``.
-    """
+    """Return the rows of ``broker_status``."""
     recent = frames.rows(BROKERS)
     brokers = at_newest_poll(recent)
     missing = {
@@ -95,11 +90,7 @@ def _if_lost(partitions: pl.DataFrame) -> list[pl.Expr]:
 
 
 def risk_rows(partitions: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of ``partitions_at_risk``: those that are not in sync, the worst first.
-
-    Args:
-        partitions: From ``alerting.current.topics.newest_partitions``.
-    """
+    """Return the rows of ``partitions_at_risk``: those that are not in sync, the worst first."""
     return (
         partitions.filter(pl.col("replication") != "in sync")
         .sort("replication", "topic", "partition")
@@ -115,15 +106,7 @@ def cluster_row(
     brokers: pl.DataFrame,
     partitions: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Return the row of ``cluster_status``.
-
-    Args:
-        frames: The rows of the cluster.
-        groups: The rows of ``group_status``.
-        topics: The rows of ``topic_status``.
-        brokers: The rows of ``broker_status``.
-        partitions: From ``alerting.current.topics.newest_partitions``.
-    """
+    """Return the row of ``cluster_status``."""
     status = groups["status"]
     lags, late = groups["lag"].drop_nulls(), groups.drop_nulls("time_lag_seconds")
     slowest = late.sort("time_lag_seconds", "group", descending=[True, False]).head(1)

@@ -40,13 +40,7 @@ _STATUS = ("status", "reason", "since", "since_at_least", "is_lasting")
 def group_rows(
     found: ClusterEvaluation, lag: pl.DataFrame, previous: pl.DataFrame | None
 ) -> pl.DataFrame:
-    """Return the rows of ``group_status``.
-
-    Args:
-        found: The evaluation.
-        lag: Of it, from ``partition_lag``.
-        previous: The rows of the evaluation before; None where there was none.
-    """
+    """Return the rows of ``group_status``."""
     frames = found.frames
     retentions = retentions_of(frames)
     names = ("group", *_STATUS, *_FLOW, "worst_topic", "worst_partition", "unknown_partitions")
@@ -95,12 +89,7 @@ def _unread(frames: Frames) -> dict[GroupKey, GroupStatus]:
 
 
 def partition_rows(found: ClusterEvaluation, previous: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the rows of ``group_partition_status``: of groups that are not OK.
-
-    Args:
-        found: The evaluation.
-        previous: The rows of the evaluation before; None where there was none.
-    """
+    """Return the rows of ``group_partition_status``: of groups that are not OK."""
     names = (
         "group",
         "topic",
@@ -133,11 +122,7 @@ def partition_rows(found: ClusterEvaluation, previous: pl.DataFrame | None) -> p
 
 
 def reader_rows(lag: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of ``readers``: how late each group is on each of its topics.
-
-    Args:
-        lag: From ``partition_lag``.
-    """
+    """Return the rows of ``readers``: how late each group is on each of its topics."""
     waiting = pl.col("lag")
     return (
         lag.group_by("topic", "group")
@@ -226,9 +211,9 @@ def _dated(
 ) -> pl.DataFrame:
     """Keep ``since`` while a status stays, and fill it in where only watching can tell.
 
-    An evaluation dates a status anew each time from what it remembers, and the older a sample is,
-    the fewer are left. What was said first stays. Of a status that cannot be dated, the first
-    evaluation that finds it is the date, and where there was none before, the latest one possible.
+    Each evaluation dates a status from the samples that it remembers, of which fewer are left the
+    older they are. So the first date stays. A status that cannot be dated begins with the first
+    evaluation that finds it, or, where there was none before, as late as possible.
     """
     at = pl.lit(round(sampled_at * _EPOCH_MICROSECONDS)).cast(pl.Datetime("us", "UTC"))
     known: dict[str, pl.Expr] = {

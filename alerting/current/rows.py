@@ -63,14 +63,7 @@ REMEMBERED: tuple[Table, ...] = (
 def current_rows(
     found: ClusterEvaluation, alerts: Iterable[Alert], previous: CurrentRows
 ) -> dict[Table, pl.DataFrame]:
-    """Return the rows of all tables of the present.
-
-    Args:
-        found: The evaluation of one cluster.
-        alerts: The cluster's alerts after it.
-        previous: The rows of the evaluation before, at least those that are ``REMEMBERED``; none
-            where there was none.
-    """
+    """Return the rows of all tables of the present."""
     frames = found.frames
     lag = partition_lag(found)
     groups = group_rows(found, lag, previous.get(GROUP_STATUS))
@@ -123,13 +116,7 @@ def _is_seen(frames: Frames, source: Table) -> bool:
 
 
 def alert_rows(alerts: Iterable[Alert], groups: pl.DataFrame, frames: Frames) -> pl.DataFrame:
-    """Return the rows of ``open_alerts``, the worst and oldest first.
-
-    Args:
-        alerts: The cluster's alerts.
-        groups: The rows of ``group_status``.
-        frames: The rows of the cluster.
-    """
+    """Return the rows of ``open_alerts``, the worst and oldest first."""
     waiting = sorted(
         (alert for alert in alerts if alert.state is not State.RESOLVED),
         key=lambda a: (SEVERITIES.index(a.severity), a.began_at, a.fingerprint),

@@ -23,7 +23,6 @@ class Skew:
         busiest_ratio: Its share of all traffic, 0 to 1.
         even_ratio: The share of each partition if all were alike.
         hot: Partitions that get far more than the others, busiest first.
-        unknown_reason: Why nothing can be told.
     """
 
     busiest: int | None
@@ -40,10 +39,6 @@ def skew(rates: Mapping[int, float | None], *, span_seconds: float) -> Skew:
     at least twice their mean. The usual rule (mean + 2 population standard deviations of all,
     from three partitions on) counts the hot partition itself: its own z-score is at most
     (P - 1) / sqrt(P), so that with fewer than six partitions it can never fire.
-
-    Args:
-        rates: Messages per second by partition; None is unknown.
-        span_seconds: The time over which they were measured.
     """
     known = {number: rate for number, rate in rates.items() if rate is not None}
     if not rates or len(known) < len(rates):

@@ -23,20 +23,11 @@ class Present:
     """Writes what each evaluation found into the tables of the present."""
 
     def __init__(self, store: CurrentStore) -> None:
-        """Begin without a memory.
-
-        Args:
-            store: Where the tables are.
-        """
         self._store = store
         self._previous: dict[str, dict[Table, pl.DataFrame]] = {}
 
     def write(self, found: ClusterEvaluation, alerts: Mapping[str, Alert]) -> None:
         """Replace a cluster's rows.
-
-        Args:
-            found: The evaluation.
-            alerts: The cluster's alerts after it, by fingerprint.
 
         Raises:
             LakeError: A table could not be written; its old rows stay.
@@ -69,25 +60,13 @@ class EvaluationInMemory:
     """
 
     def __init__(self, lake: Lake, rules: Sequence[Rule], *, watched_since: float) -> None:
-        """Begin without a memory.
-
-        Args:
-            lake: Where the samples are.
-            rules: All rules.
-            watched_since: Since when somebody evaluates, in Unix seconds.
-        """
         self._evaluator = ClusterEvaluator(lake, watched_since=watched_since)
         self._rules = rules
         self._alerts: dict[str, dict[str, Alert]] = {}
         self._rows: dict[str, dict[Table, pl.DataFrame]] = {}
 
     def evaluate(self, cluster: str, now: float) -> Mapping[Table, pl.DataFrame]:
-        """Evaluate a cluster and return the rows of all tables of the present.
-
-        Args:
-            cluster: Its name.
-            now: The present, in Unix seconds.
-        """
+        """Evaluate a cluster and return the rows of all tables of the present."""
         found = self._evaluator.evaluate(cluster, now)
         alerts = advanced(self._alerts.get(cluster, {}), found, self._rules)
         rows = current_rows(found, alerts.values(), self._rows.get(cluster, {}))

@@ -46,13 +46,7 @@ def newest_partitions(frames: Frames) -> pl.DataFrame:
 
 
 def topic_rows(frames: Frames, partitions: pl.DataFrame, readers: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of ``topic_status``.
-
-    Args:
-        frames: The rows of the cluster.
-        partitions: From ``newest_partitions``.
-        readers: The rows of ``readers``.
-    """
+    """Return the rows of ``topic_status``."""
     settings = (
         frames.rows(TOPICS)
         .sort("observed_at")
@@ -105,9 +99,6 @@ def topic_rows(frames: Frames, partitions: pl.DataFrame, readers: pl.DataFrame) 
 
 def arrivals(partitions: pl.DataFrame) -> pl.DataFrame:
     """Return how much arrives in each partition.
-
-    Args:
-        partitions: Rows of ``partitions`` of about the last ten minutes.
 
     Returns:
         ``cluster``, ``topic``, ``partition``, ``span_seconds`` and ``arrival_per_second``: null

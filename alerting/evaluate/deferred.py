@@ -12,11 +12,6 @@ class PartitionsJudgedLater(Sequence[PartitionStatus]):
     """Partitions that are judged at the first look at them."""
 
     def __init__(self, judge: Callable[[], GroupStatus]) -> None:
-        """Judge nothing yet.
-
-        Args:
-            judge: Judges the group in full.
-        """
         self._judge = judge
         self._judged: Sequence[PartitionStatus] | None = None
 

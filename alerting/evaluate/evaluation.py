@@ -27,11 +27,8 @@ class ClusterEvaluation:
     """What one evaluation found of one cluster.
 
     Attributes:
-        frames: The rows that it looked at.
-        statuses: What each group is doing.
         clear_partitions: The partitions of groups that are OK without a doubt
             (``alerting.inputs.polls.PARTITION_LAG``); those of other groups are in their status.
-        seen: What the checks saw.
     """
 
     frames: Frames
@@ -58,12 +55,7 @@ class ClusterEvaluator:
         self._memory = GroupMemory(lake)
 
     def evaluate(self, cluster: str, now: float) -> ClusterEvaluation:
-        """Read what is new of a cluster and evaluate it.
-
-        Args:
-            cluster: Its name.
-            now: The present, in Unix seconds.
-        """
+        """Read what is new of a cluster and evaluate it."""
         frames = self._recent.frames(cluster, now, self._watched_since)
         return self.evaluate_frames(frames)
 
@@ -79,12 +71,6 @@ class ClusterEvaluator:
 
 
 def advanced(alerts: Alerts, found: ClusterEvaluation, rules: Sequence[Rule]) -> dict[str, Alert]:
-    """Take the alerts of a cluster one evaluation further.
-
-    Args:
-        alerts: The cluster's alerts so far, by fingerprint.
-        found: The evaluation.
-        rules: All rules.
-    """
+    """Take the alerts of a cluster one evaluation further."""
     evaluation = evaluate_cluster(rules, found.seen, found.frames.cluster)
     return advance(alerts, evaluation, held_back(evaluation.findings), found.frames.sampled_at)

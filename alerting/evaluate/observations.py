@@ -63,12 +63,7 @@ def unread_groups(frames: Frames) -> list[GroupKey]:
 def group_observations(
     statuses: Mapping[GroupKey, GroupStatus], *, now: float
 ) -> list[Observation]:
-    """Return what checks see of groups by their samples alone.
-
-    Args:
-        statuses: What each group is doing.
-        now: The moment that the samples are of, in Unix seconds.
-    """
+    """Return what checks see of groups by their samples alone."""
     given = CheckInput(frames=Frames("", now, {}), judge=lambda _: statuses)
     names = (*FROM_STATUS, "time_lag", "lag")
     return [seen for name in names for seen in CHECKS[name].evaluate(given)]

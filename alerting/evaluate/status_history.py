@@ -42,11 +42,6 @@ class GroupMemory:
     """
 
     def __init__(self, lake: Lake) -> None:
-        """Begin without a memory.
-
-        Args:
-            lake: Where the past is.
-        """
         self._lake = lake
         self._watches: dict[str, LagWatch] = {}
 
@@ -79,10 +74,10 @@ class GroupMemory:
         return pl.DataFrame(schema=PARTITION_LAG) if watch is None else watch.clear_partitions()
 
     def _recalled(self, frames: Frames) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
-        """Return offsets and groups of the past; what cannot be read in time is learnt anew.
+        """Return offsets and groups of the past, as many as can be read in time.
 
-        The newest poll is read first. A poll of the past is read by itself: all between them would
-        be far more than what is kept.
+        The newest poll is read first. Each kept poll is read by itself, since the polls in between
+        are far more than what is kept.
         """
         first = frames.at - timedelta(seconds=HISTORY_SECONDS)
         known = set(frames.rows(GROUP_OFFSETS)["observed_at"].unique().to_list())

@@ -19,8 +19,7 @@ is_missing = pl.col("is_alive").eq(False)
 def since_when(rows: pl.DataFrame, is_so: pl.Expr) -> datetime | None:
     """Return the first poll of the unbroken run up to the newest in which any row is so.
 
-    None where the newest poll is not so, and where it was so in every poll that was looked at: then
-    it began earlier, and when is not known.
+    None where the newest poll is not so, or where every poll was: then the beginning is unknown.
     """
     polls = rows.group_by("observed_at").agg(is_so.any().alias("so")).sort("observed_at")
     if polls.is_empty() or not polls["so"].last():
@@ -40,9 +39,9 @@ def at_newest_poll(rows: pl.DataFrame) -> pl.DataFrame:
 def same_polls(frames: Sequence[pl.DataFrame], tolerance: timedelta) -> list[pl.DataFrame]:
     """Return the tables' rows up to the newest poll that all of them have.
 
-    Sections of a poll are written one by one: while the newest is on its way, one table has it and
-    another has not. A table that is behind by more than the tolerance is not on its way, it
-    failed; the others do not wait for it.
+    Sections of a poll are written one by one, so that one table may have the newest poll before
+    another. A table that is behind by more than the tolerance has failed; the others do not wait
+    for it.
 
     Args:
         frames: Rows of bronze tables.
@@ -124,9 +123,6 @@ def short_class(name: str) -> str:
 
 def section_rows(collections: pl.DataFrame) -> pl.DataFrame:
     """Return each section's newest attempt and its newest success.
-
-    Args:
-        collections: Rows of ``collections``.
 
     Returns:
         The newest row of each section with ``last_success_at``; a partial success counts, for most

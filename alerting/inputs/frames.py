@@ -23,7 +23,6 @@ class Frames:
     """Rows of one cluster up to a moment.
 
     Attributes:
-        cluster: The name that the rows carry.
         now: The moment, in Unix seconds.
         tables: Rows by table; a table that lacks has none.
         errors: Tables that could not be read, with the reason.

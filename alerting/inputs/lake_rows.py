@@ -65,13 +65,6 @@ def read_span(
     """Read the rows of a cluster that evaluations between two moments look at.
 
     A table that cannot be read is an error of the frames.
-
-    Args:
-        lake: The lake.
-        cluster: The cluster.
-        first: The first moment, in Unix seconds.
-        last: The last moment.
-        watched_since: Since when somebody evaluates.
     """
     start, end = datetime.fromtimestamp(first, UTC), datetime.fromtimestamp(last, UTC)
     tables: dict[str, pl.DataFrame] = {}

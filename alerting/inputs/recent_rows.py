@@ -36,22 +36,11 @@ class RecentRows:
     """Keeps the rows of some clusters; one thread at a time may use it."""
 
     def __init__(self, lake: Lake) -> None:
-        """Begin without rows.
-
-        Args:
-            lake: Where they are.
-        """
         self._lake = lake
         self._kept: dict[tuple[str, str], _Kept] = {}
 
     def frames(self, cluster: str, now: float, watched_since: float = 0.0) -> Frames:
-        """Read what is new of a cluster; a table that cannot be read is an error of the frames.
-
-        Args:
-            cluster: The cluster.
-            now: The moment, in Unix seconds.
-            watched_since: Since when somebody evaluates.
-        """
+        """Read what is new of a cluster; a table that cannot be read is an error of the frames."""
         at = datetime.fromtimestamp(now, UTC)
         tables: dict[str, pl.DataFrame] = {}
         errors: dict[str, str] = {}
@@ -191,13 +180,7 @@ def _fewer_polls(rows: pl.DataFrame, look_back: timedelta) -> pl.DataFrame:
 
 
 def _kept_polls(polls: Sequence[datetime], rows: int, look_back: timedelta) -> Sequence[datetime]:
-    """Return which polls are kept: the newest, and as many older ones as ``MOST_ROWS`` allows.
-
-    Args:
-        polls: In order of time.
-        rows: How many rows they have together.
-        look_back: The time over which those that are kept are spread.
-    """
+    """Return which polls are kept: the newest, and as many older ones as ``MOST_ROWS`` allows."""
     if rows <= MOST_ROWS:
         return polls
     older, newest = polls[:-_NEWEST_POLLS], polls[-_NEWEST_POLLS:]
@@ -223,7 +206,7 @@ def newest_of_topics(rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
 def known_reasons(rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
     """Keep the newest polls of dead letters, and of each hour before what tells known reasons.
 
-    That is the first row of each topic, and the first row with each reason.
+    These are the first row of each topic and the first row with each reason.
     """
     is_recent = pl.col("observed_at") >= now - _RECENT
     older = rows.filter(~is_recent)

@@ -73,11 +73,6 @@ def no_data(frames: Frames, table: Table, sections: pl.DataFrame) -> Iterator[No
 
     The table cannot be read; the newest attempt of its section failed, was never made or is too
     old; its rows are too old although the attempt worked; or the attempt worked in part.
-
-    Args:
-        frames: The rows of one cluster.
-        table: The table.
-        sections: Its ``section_states``.
     """
     if table.name in frames.errors or COLLECTIONS.name in frames.errors:
         yield NoData()
@@ -118,8 +113,7 @@ def _is_missing(
 def _partial_since(frames: Frames, attempt: Mapping[str, Any]) -> float:
     """Return since when a section has said the same of what it cannot read; counts may vary.
 
-    Rows of a poll are written one by one: an evaluation in the middle of it has still the ones of
-    the poll before, so that one interval is added.
+    One interval is added: an evaluation in the middle of a poll still sees rows of the poll before.
     """
     since = attempt["observed_at"]
     said = _DIGITS.sub("", attempt["error"] or "")

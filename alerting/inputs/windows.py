@@ -30,11 +30,7 @@ class GroupKey(NamedTuple):
 
 
 def thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:
-    """Return the samples of a window with a long past: fewer, the older they are.
-
-    Args:
-        samples: Samples of one partition in order of time; thinned ones may be thinned again.
-    """
+    """Return the samples of a window with a long past: fewer, the older they are."""
     return tuple(samples[index] for index in kept_of([sample.at for sample in samples]))
 
 
@@ -43,12 +39,6 @@ def kept_of(times: Sequence[float]) -> list[int]:
 
     All of the last ten minutes stay. An older one goes where the gap that it leaves is no longer
     than a tenth of its age, so that three days are sixty samples more.
-
-    Args:
-        times: In order, Unix seconds.
-
-    Returns:
-        Their indices.
     """
     kept: list[int] = []
     for index, at in enumerate(times):

@@ -60,7 +60,6 @@ class Notice:
     Attributes:
         key: Idempotency key: the same notice has the same key, however often it is sent.
         group: Which group of alerts: cluster and rule of the cause.
-        kind: Why it is told.
         at: When it was decided, in Unix seconds.
         severity: The worst of its alerts.
         firing: Alerts that fire, the worst first.
@@ -98,14 +97,6 @@ def plan(
     is_acknowledged: Callable[[Alert], bool] = lambda _: False,
 ) -> tuple[list[Notice], dict[str, Told]]:
     """Decide what to tell now.
-
-    Args:
-        alerts: All alerts, from ``alerting.rules.lifecycle.advance``.
-        told: What was told before, by group.
-        now: The present, in Unix seconds.
-        pace: How often something is told.
-        is_silent: Whether a silence or a maintenance window covers an alert.
-        is_acknowledged: Whether somebody looks after it: it is not repeated.
 
     Returns:
         The notices, and what is told once they are on their way.

@@ -28,11 +28,7 @@ class Delivery:
     """A message to one target.
 
     Attributes:
-        number: Its place in the outbox.
-        target: The target's name.
-        notice: What it says.
         queued_at: Since when it waits, in Unix seconds.
-        attempts: How often it was tried.
     """
 
     number: int
@@ -47,14 +43,8 @@ class TargetHealth:
     """How delivery to one target goes; times are in Unix seconds.
 
     Attributes:
-        target: Its name.
-        sent: Messages that it took.
-        waiting: Messages that wait for it.
-        failed: Messages that were given up.
         last_sent_at: When it took the newest.
         waiting_since: Since when the oldest waits.
-        attempts: How often the one that waits was tried.
-        answer: What it said last.
     """
 
     target: str
@@ -85,13 +75,7 @@ def pause_seconds(attempts: int, retry_after_seconds: float | None = None) -> fl
 
 
 def free_at(sent: Sequence[float], max_per_minute: int, now: float) -> float:
-    """Return when a target may be sent the next message.
-
-    Args:
-        sent: When it took messages in the last minute, the oldest first.
-        max_per_minute: Its limit.
-        now: The present.
-    """
+    """Return when a target may be sent the next message."""
     recent = [at for at in sent if at > now - 60.0]
     if len(recent) < max_per_minute:
         return now

@@ -29,14 +29,7 @@ def all_problems(
     rules: Sequence[str],
     others: Iterable[str],
 ) -> list[str]:
-    """Return what the service left out and what was found by reading the same, a line each.
-
-    Args:
-        service: What the service says of itself; None where it has not run.
-        rules_file: The file of rules.
-        rules: What is wrong with it, as it is now.
-        others: What is wrong with silences and rows, as they are now.
-    """
+    """Return what the service left out and what was found by reading the same, a line each."""
     noted = (service or {}).get("problems")
     lines = [str(one) for one in noted] if isinstance(noted, list) else []
     # The service says what became of its rules; what it has not read yet is told here.

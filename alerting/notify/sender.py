@@ -31,14 +31,6 @@ class Sender:
         store: AlertStore,
         firing: Callable[[], Sequence[Alert]] = tuple,
     ) -> None:
-        """Prepare the thread; ``start`` starts it.
-
-        Args:
-            settings: The target's.
-            target: The target.
-            store: Where its messages wait.
-            firing: What fires and was told, for Alertmanager.
-        """
         self._settings = settings
         self._target = target
         self._store = store

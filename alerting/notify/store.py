@@ -208,8 +208,8 @@ class AlertStore:
     def due(self, target: str, now: float) -> Delivery | None:
         """Return the oldest message that a target is to get, where its time has come.
 
-        Messages about one group of alerts are sent in order: a later one waits for those before
-        it. Others pass a message that the target does not take.
+        Messages about one group of alerts are sent in order. Those about other groups do not wait
+        for a message that the target does not take.
         """
         rows = self._rows(
             "SELECT number, queued_at, next_at, attempts, alert_group, body "

@@ -91,8 +91,8 @@ def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
 def _write_ahead(connection: sqlite3.Connection) -> None:
     """Turn write-ahead logging on, also while others open the same new file.
 
-    SQLite does not call its busy handler for this one statement: whoever comes second is told
-    "locked" at once, however long the connection's timeout is.
+    SQLite does not call its busy handler for this statement: the second process gets "locked" at
+    once, whatever the connection's timeout is.
     """
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:

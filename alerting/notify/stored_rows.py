@@ -23,13 +23,7 @@ class RowReader:
         self._unreadable: dict[str, float] = {}
 
     def read(self, row: str, read: Callable[[str], T], body: str) -> T | None:
-        """Return what a row says; None where it cannot be read, which is logged once.
-
-        Args:
-            row: What messages call it.
-            read: Reads it, or raises a ValueError.
-            body: Its text.
-        """
+        """Return what a row says; None where it cannot be read, which is logged once."""
         try:
             return read(body)
         except ValueError as error:

@@ -21,13 +21,7 @@ _RANGES = (("1h", 3600.0), ("6h", 6 * 3600.0), ("24h", 86400.0), ("7d", 7 * 8640
 
 
 def link(alert: Alert, dashboard_url: str, now: float) -> str:
-    """Return the page that shows an alert, with a time range that covers it.
-
-    Args:
-        alert: The alert.
-        dashboard_url: How others reach the dashboard.
-        now: The present, in Unix seconds.
-    """
+    """Return the page that shows an alert, with a time range that covers it."""
     lasted = (now - alert.began_at) * 1.1
     chosen = next((key for key, seconds in _RANGES if lasted <= seconds), "90d")
     parameters = {"cluster": alert.labels.get("cluster", ""), "range": chosen}

@@ -40,11 +40,8 @@ _STRENGTH: tuple[str, ...] = (
 def held_back(findings: Sequence[Finding]) -> dict[str, str]:
     """Return the fingerprint of each symptom with that of its cause, the cause of no other.
 
-    A finding whose rule still waits for its ``for`` explains others already: so that the symptom
-    does not fire before the cause.
-
-    Args:
-        findings: All that is true at one moment.
+    A finding also explains others while its rule still waits for its ``for``, so that no symptom
+    fires before its cause.
     """
     causes: dict[str, list[Finding]] = {}
     for found in findings:

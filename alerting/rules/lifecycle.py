@@ -39,31 +39,14 @@ class Alert:
     """One alert; times are in Unix seconds.
 
     Attributes:
-        fingerprint: Rule and thing.
-        rule: Name of its rule.
-        check: What the rule looks at.
-        severity: How bad it is.
         labels: Which thing; identity.
-        extra_labels: The rule's further labels.
-        state: Where it is in its life.
         started_at: First sight: with the fingerprint, its identity.
-        last_true_at: When it was last seen to be true.
         fired_at: When it began to fire; None while it is pending.
-        resolved_at: When it was resolved.
         no_data_since: Since when nothing is known of the thing; None: it is seen.
-        keep_firing_for_seconds: How long it must be untrue, flapping included.
         flaps: How often it came back soon after a resolution.
         held_by: Fingerprint of the cause that it is held back under; None: it stands for itself.
         held_until: Until when it is held back although its cause is gone.
-        value: Of the check, at last sight.
-        status: Status of the group, where it is one.
-        what: The thing and its state.
-        detail: How bad it is.
-        since: Since when, where known.
         cause: What is most likely behind it.
-        step: What to do next.
-        page: Page of the dashboard.
-        runbook: Address of a page that says what to do.
     """
 
     fingerprint: str

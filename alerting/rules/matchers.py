@@ -66,13 +66,7 @@ class Silence:
     """Nobody is told of what it matches, for a while; times are in Unix seconds.
 
     Attributes:
-        id: Its number.
         matchers: All must accept an alert.
-        starts_at: From when.
-        ends_at: Until when.
-        author: Who made it.
-        comment: Why.
-        created_at: When it was made.
         problem: Why its matchers cannot be read, so that it silences nothing; else empty.
     """
 
@@ -103,7 +97,6 @@ class Maintenance:
     """A weekly window in which nobody is told of what it matches.
 
     Attributes:
-        name: Its name.
         match: Label: regular expression that its whole value must match; all must.
         days: On which days it begins; Monday is 0.
         from_minute: When it begins, in minutes of the day, UTC.
@@ -136,9 +129,6 @@ class Acknowledgement:
     """Somebody looks after an alert.
 
     Attributes:
-        alert: The alert's id.
-        author: Who.
-        comment: What they say.
         at: When, in Unix seconds.
     """
 

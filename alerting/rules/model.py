@@ -39,13 +39,6 @@ class Override:
 
     Attributes:
         match: Label: regular expression that its whole value must match; all must.
-        enabled: Whether the rule applies at all.
-        threshold: In the unit of the rule's check.
-        for_seconds: How long it must be true.
-        keep_firing_for_seconds: How long it must be untrue.
-        severity: How bad it is.
-        labels: Further labels of the alert.
-        runbook: Address of a page that says what to do.
     """
 
     match: Mapping[str, str]
@@ -136,8 +129,6 @@ class Finding:
     """A rule that is true of something at this moment.
 
     Attributes:
-        rule: The rule as it is for this thing.
-        observation: What was seen.
         fingerprint: Which rule and thing: the same at each evaluation, in each instance.
     """
 
@@ -151,7 +142,6 @@ class Evaluation:
     """What rules say at one moment.
 
     Attributes:
-        findings: What is true.
         unknown: Check, and labels of the things of which nothing can be told: their alerts stay
             as they are.
         partial: Sources that were read in part: alerts of things that may be hidden stay, too.
@@ -195,13 +185,7 @@ def evaluate(
     *,
     partial: Sequence[PartialData] = (),
 ) -> Evaluation:
-    """Compare observations with rules.
-
-    Args:
-        rules: All rules.
-        observations: What was seen.
-        partial: What was read in part.
-    """
+    """Compare observations with rules."""
     by_check: dict[str, list[Rule]] = {}
     for rule in rules:
         by_check.setdefault(rule.check, []).append(rule)

@@ -157,8 +157,6 @@ class RuleSet:
     """The rules of a file on top of the default ones.
 
     Attributes:
-        rules: All rules.
-        maintenance: Windows in which nobody is told.
         problems: What of the file could not be used and was left out, a line each.
     """
 
@@ -189,10 +187,6 @@ def usable_rules(path: Path | None) -> RuleSet:
 
 def rules_from(content: Any, path: Path) -> RuleSet:
     """Return the rules of a file's content.
-
-    Args:
-        content: What the YAML says.
-        path: The file, for messages.
 
     Raises:
         ConfigError: It says something that cannot be used.

@@ -102,10 +102,9 @@ def _is_crashing(returns: int) -> bool:
 def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> Waiting:
     """Read off how long messages have waited without a commit, and how long they usually do.
 
-    The clock starts when messages wait, and again at each commit: an idle partition has no
-    commits either. Only a pause between two commits teaches: the one at first sight, or after
-    nothing had waited, is but a part of one. It counts as far as samples saw it. Where members
-    could not be read, what was known of them last holds.
+    The clock starts when messages wait, and again at each commit: an idle partition has no commits
+    either. Only pauses between two observed commits count; the first may be cut off. Where members
+    could not be read, their last known number holds.
 
     Args:
         samples: In order of time.
@@ -197,7 +196,8 @@ class _Trail:
     ) -> None:
         """Take over a sample with messages waiting.
 
-        What is longer than ``gap`` does not count, unless the samples were thinned since.
+        A distance of more than ``gap`` to the sample before does not count, unless samples in
+        between were dropped since.
         """
         if self.newest is not None:
             at, was_away = self.newest
@@ -266,8 +266,8 @@ class _Run:
     def leave(self, sample: Sample) -> None:
         """Take over the first sample without members.
 
-        What arrived since the last commit of the run is not its fault. Long ago, samples are few:
-        what it had read when it left is told by what had come when it was last seen.
+        Messages that arrived after the last commit of the run do not count against it. Of long ago
+        few samples are kept: what had arrived when the group was last seen tells what it had read.
         """
         late = [self.last_lag, sample.lag]
         if self.last_end is not None and sample.committed is not None:
@@ -291,13 +291,7 @@ class _Run:
 def absence_of(
     samples: Sequence[Sample], poll_seconds: float, rules: StatusRules
 ) -> Absence | None:
-    """Read off since when the group has no members, and whether that is usual; None: it has some.
-
-    Args:
-        samples: In order of time.
-        poll_seconds: Usual time between samples that are not thinned.
-        rules: Thresholds.
-    """
+    """Return since when the group has no members, and whether that is usual; None: it has some."""
     newest = next((s for s in reversed(samples) if members_of(s) is not None), None)
     if newest is None or members_of(newest):
         return None
@@ -349,8 +343,8 @@ def absence_of(
 def _was_read(samples: Sequence[Sample]) -> bool:
     """Tell whether nothing waited at first sight.
 
-    Between two runs of a job something nearly always does; what is waiting at first sight, be it
-    little, is a group that stopped a moment ago just as well.
+    Between two runs of a job messages nearly always wait. A few messages that wait at the first
+    sample may just as well be of a group that stopped a moment ago.
     """
     return samples[0].lag == 0
 
@@ -358,7 +352,7 @@ def _was_read(samples: Sequence[Sample]) -> bool:
 def _read_all(before: Sample, sample: Sample) -> bool:
     """Tell whether no more waits than came since the sample before.
 
-    Who moves the offsets of a group that is away, and leaves messages, has read nothing.
+    An operator who moves the offsets of an absent group, and leaves messages, has read nothing.
     """
     if sample.lag is None or sample.log_end is None or before.log_end is None:
         return True

@@ -43,15 +43,7 @@ def judge(
     now: float | None,
     rules: StatusRules,
 ) -> PartitionStatus:
-    """Return the verdict of the first check that applies.
-
-    Args:
-        window: The samples.
-        found: What was measured in them; None where there are none.
-        peers: What the group's partitions show together.
-        now: The present in Unix seconds; None does not ask how old the samples are.
-        rules: Thresholds.
-    """
+    """Return the verdict of the first check that applies."""
     if found is None:
         reason = window.unknown_reason or "there is no sample in the window"
         return PartitionStatus(

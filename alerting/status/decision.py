@@ -12,8 +12,6 @@ class Verdict:
     """What the first check that applies says.
 
     Attributes:
-        status: The status.
-        reason: One sentence with its numbers.
         since: When it began, in Unix seconds; None where that cannot be told.
         decides: See ``PartitionStatus.decides``.
         is_lasting: See ``PartitionStatus.is_lasting``.

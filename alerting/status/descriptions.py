@@ -9,13 +9,7 @@ from alerting.status.model import Status
 
 @dataclass(frozen=True, slots=True)
 class GroupWords:
-    """How a status reads.
-
-    Attributes:
-        verb: What the group does, after its name.
-        cause: What is behind it as a rule.
-        step: What to do next.
-    """
+    """How a status reads."""
 
     verb: str
     cause: str
@@ -64,12 +58,7 @@ _OF_SINKS: dict[Status, GroupWords] = {
 
 
 def group_words(status: Status, kind: str | None = None) -> GroupWords | None:
-    """Return how a status of a group reads; None where there is nothing to say.
-
-    Args:
-        status: The status.
-        kind: What the group is: ``connect``, ``streams``, ``plain`` and so on, where known.
-    """
+    """Return how a status of a group reads; None where there is nothing to say."""
     if kind == "connect" and status in _OF_SINKS:
         return _OF_SINKS[status]
     return _WORDS.get(status)

@@ -38,8 +38,6 @@ class Measurement:
     """What the samples of one partition show.
 
     Attributes:
-        window: The samples that were measured.
-        newest: The last of them.
         poll_seconds: Usual distance between samples; None with fewer than two.
         span_seconds: From the first to the last sample of the present log.
         log_restarted_at: When the log end went backwards: a recreated or truncated topic. Nothing
@@ -56,8 +54,6 @@ class Measurement:
         is_rebalancing: Whether the newest sample is from the middle of a rebalance.
         recent: Trend over the window's newer half; None with too few samples.
         full: Trend over the whole window, where the newer half leaves anything open.
-        lowest_at: When the lag was last at its lowest.
-        highest_at: When the lag was last at its highest.
         growth: How the lag has risen over all samples; None where it has not.
         resumed_at: When it last began again, after it was away or stood still.
         shrinks_since: Since when the lag shrinks, if slowly; see ``growth.shrinks_since``.
@@ -163,12 +159,7 @@ def is_rebalancing(sample: Sample) -> bool:
 
 
 def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
-    """Read off the samples what can be read off; None where there is none.
-
-    Args:
-        window: Samples, oldest first.
-        rules: Thresholds: what counts as the end of the log, how long a trend must be.
-    """
+    """Read off the samples what can be read off; None where there is none."""
     if not window.samples:
         return None
     return (_standing_still if _stands_still(window.samples) else _measured)(window, rules)

@@ -38,7 +38,6 @@ class Growth:
 
     Attributes:
         since: When it was last near its lowest, in Unix seconds.
-        seconds: How long ago.
         messages: By how many it has risen, commit steps left out.
         is_lasting: Whether nothing speaks for an end: what arrives is what arrived before and the
             lag rises evenly; or it has risen for so long that it does not matter why.
@@ -55,11 +54,10 @@ class Growth:
 def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules) -> Growth | None:
     """Return how the lag has risen; None where it has not.
 
-    A peak of arrivals bends: it rises, then eases, and is read as fast as ever. A group that reads
-    less than it did before although more waits has become slower, and nothing says that it will be
-    faster again by itself; nor where arrivals are those of before. Where they jumped,
-    it may be a campaign, which is waited for longer. Where they have been swinging, they will
-    swing back: only how late the group is can tell then.
+    A peak of arrivals passes by itself: it rises, then eases, and the group reads as fast as ever.
+    The growth is lasting where the group reads less than before although more waits, or where
+    arrivals are the same as before. After a jump of the arrivals, which may be a campaign, the wait
+    is longer. Where arrivals swing, only the time lag decides.
 
     Args:
         points: In order of time, up to some hours.

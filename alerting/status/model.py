@@ -46,12 +46,7 @@ class Sample(NamedTuple):
     Attributes:
         at: When it was read, in Unix seconds.
         committed: Committed offset; None also where nothing was ever committed.
-        log_start: First offset that is still there.
-        log_end: Offset after the last message.
         lag: Messages that wait: ``log_end - committed``, never negative.
-        time_lag_seconds: Age of the message at the committed offset.
-        assigned: Whether a member holds this partition.
-        members: Members of the group.
         state: State of the group, for example ``stable``, ``empty``, ``preparing_rebalance``.
     """
 
@@ -71,8 +66,6 @@ class PartitionWindow:
     """The samples of one partition over about ten minutes, oldest first.
 
     Attributes:
-        topic: Its topic.
-        partition: Its number.
         samples: Samples in order of time, at any interval; polls may be missing.
         unknown_reason: Why the newest sample lacks a value, where the collector could tell.
     """
@@ -179,11 +172,7 @@ class LagNumbers:
         drain_seconds: lag ÷ (consumption - arrival) while it shrinks.
         lost_messages: Messages deleted before the group committed them, now or at some time in
             the window.
-        frozen_seconds: Time without a commit while messages wait.
         commit_period_seconds: Longest pause that ended in a commit while messages waited.
-        members: Members of the group.
-        span_seconds: Time that the samples cover.
-        samples: Samples in the window.
     """
 
     lag: int | None = None
@@ -205,13 +194,8 @@ class PartitionStatus:
     """What one partition of a group is doing.
 
     Attributes:
-        topic: Its topic.
-        partition: Its number.
-        status: The verdict.
-        reason: One sentence with its numbers.
         since: When it began, in Unix seconds; None where that cannot be told.
         began_before_window: Whether it was so already at ``since``, the first sample.
-        numbers: What the verdict was taken from.
         subscribed: False where the group reads other topics but no longer this one.
         decides: False where an unknown value says nothing about the group: a partition that was
             never committed and that receives nothing.
@@ -235,8 +219,6 @@ class GroupStatus:
     """What a group is doing: its worst partition, in words about the group.
 
     Attributes:
-        status: The verdict.
-        reason: One sentence with its numbers.
         since: When it began, in Unix seconds; None where that cannot be told.
         began_before_window: Whether it was so already at ``since``, the first sample.
         numbers: Sums over partitions, and the worst partition's delay.

@@ -13,14 +13,7 @@ from alerting.status.phrases import count, duration
 def unreadable(
     window: PartitionWindow, found: Measurement, now: float | None, rules: StatusRules
 ) -> Verdict | None:
-    """Return why a lag cannot be told, or what an offset beyond the log end means; None: it can.
-
-    Args:
-        window: The samples.
-        found: What was measured in them.
-        now: The present in Unix seconds; None does not ask how old the samples are.
-        rules: Thresholds.
-    """
+    """Return why a lag cannot be told, or what an offset beyond the log end means; None: it can."""
     newest = found.newest
     if now is not None:
         age = now - newest.at

@@ -16,8 +16,6 @@ class Rewind:
 
     Attributes:
         at: When, in Unix seconds.
-        before: The offset before.
-        after: The offset after.
         was_meant: Whether the group had no members then: offsets are reset by hand only so.
     """
 
@@ -34,7 +32,6 @@ class Overtaken:
     Attributes:
         since: The first time in the window, in Unix seconds.
         messages: The most at one time.
-        times: How often.
     """
 
     since: float
@@ -58,9 +55,9 @@ def present_log(samples: Sequence[Sample]) -> tuple[Sequence[Sample], float | No
 def rewind(samples: Sequence[Sample], rules: StatusRules) -> Rewind | None:
     """Find the last step backwards that still stands.
 
-    A member that loses a partition may commit after its successor did; such a step back is no
-    larger than what is consumed between two samples, and it is not called a rewind. Nor is one
-    from beyond the log end: the log was cut, and the group had to follow.
+    Two steps back are no rewinds: one no larger than what is consumed between two samples, since a
+    member that loses a partition may commit after its successor; and one from beyond the log end,
+    since the log was truncated.
     """
     known = [(s, s.committed) for s in samples if s.committed is not None]
     rewind: Rewind | None = None
@@ -81,9 +78,9 @@ def rewind(samples: Sequence[Sample], rules: StatusRules) -> Rewind | None:
 
 
 def came_to_new_log_at(samples: Sequence[Sample], rules: StatusRules) -> float | None:
-    """Return when the group first committed an offset of the present log, having hung on the last.
+    """Return when the group first committed an offset of a log that was recreated.
 
-    One that follows soon has not been away.
+    None where it did so soon after.
     """
     beyond_since, came_at = None, None
     for sample in samples:
@@ -134,9 +131,9 @@ def grew_since(samples: Sequence[Sample], since: float | None) -> bool:
 def overtaken(samples: Sequence[Sample]) -> Overtaken | None:
     """Find where the log start passed the committed offset.
 
-    What a consumer had fetched already it still handles, and commits later; what it had not is
-    gone, and it goes on behind it. Both hide from the newest sample what was seen before it, and
-    adding the times up would count the same messages again: the largest one counts.
+    A consumer still commits what it had fetched, and goes on behind what is gone, so that the
+    newest sample may show less than earlier ones. Adding up several times would count the same
+    messages again: the largest counts.
     """
     found: Overtaken | None = None
     before: int | None = None

@@ -14,13 +14,7 @@ _ABOUT = 1.5
 def freeze_limit(
     found: Measurement, peers_period_seconds: float | None, rules: StatusRules
 ) -> float:
-    """Return how long a pause without commits is normal here, in seconds.
-
-    Args:
-        found: What was measured.
-        peers_period_seconds: The group's other partitions' usual one; None where none was learnt.
-        rules: Thresholds.
-    """
+    """Return how long a pause without commits is normal here, in seconds."""
     pauses = found.waiting.pauses
     period = pauses.usual_seconds
     if period is None:

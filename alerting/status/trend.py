@@ -19,11 +19,8 @@ class Trend:
     """Least-squares slopes over some samples.
 
     Attributes:
-        arrival_per_second: Of the log end.
-        consumption_per_second: Of the committed offset.
         growth_per_second: Of the lag; negative while it shrinks.
         noise_per_second: A slope smaller than this may come from commit steps or bursts.
-        span_seconds: Time that the samples cover.
     """
 
     arrival_per_second: float
@@ -45,11 +42,6 @@ def trend_of(points: Sequence[Point], period: float | None, rules: StatusRules) 
 
     The committed offset moves in steps of one commit period, so the lag swings by arrival x
     period without any trend; bursts show in the residuals. A slope must exceed both.
-
-    Args:
-        points: In order of time.
-        period: Usual pause between commits, in seconds; None where none was learnt.
-        rules: Thresholds.
     """
     if len(points) < 3:
         return None

@@ -29,7 +29,6 @@ class Replayed:
         alerts: Alerts that would have fired, in order of time; those that would still fire at the
             end have no ``resolved_at``.
         messages: Messages that would have been sent to one target of all severities.
-        evaluations: How often the rules were evaluated.
     """
 
     alerts: tuple[Alert, ...]
@@ -41,12 +40,6 @@ class Recorder:
     """Takes alerts through evaluations one by one and keeps all that fired: no input or output."""
 
     def __init__(self, pace: Pace, windows: Sequence[Maintenance] = ()) -> None:
-        """Begin without an alert.
-
-        Args:
-            pace: How often something is told.
-            windows: Windows in which nobody is told.
-        """
         self._pace = pace
         self._windows = windows
         self._alerts: dict[str, Alert] = {}
@@ -97,17 +90,6 @@ def replay(
 ) -> Replayed:
     """Evaluate rules at each poll of one cluster between two moments.
 
-    Args:
-        lake: Where the history is.
-        cluster: The cluster.
-        rules: The rules.
-        first: First moment, in Unix seconds.
-        last: Last moment.
-        interval_seconds: Between evaluations where nothing was polled.
-        pace: How often something is told.
-        windows: Windows in which nobody is told.
-        progress: Called with the share that is done.
-
     Returns:
         What would have fired. A table that cannot be read makes its checks unknown.
     """
@@ -130,15 +112,7 @@ def replay(
 def moments(
     frames: Frames, first: float, last: float, interval_seconds: float, *, is_last: bool = True
 ) -> Iterator[float]:
-    """Return when to evaluate: at each poll, and at the cadence where there was none.
-
-    Args:
-        frames: Rows, ``collections`` among them.
-        first: First moment, inclusive.
-        last: Last moment; inclusive where ``is_last``.
-        interval_seconds: Of the cadence.
-        is_last: Whether no piece follows.
-    """
+    """Return when to evaluate: at each poll, and at the cadence where there was none."""
     polls: list[float] = []
     collections = frames.tables.get("collections")
     if collections is not None:

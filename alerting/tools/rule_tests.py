@@ -108,12 +108,7 @@ class _File(Section):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one test.
-
-    Attributes:
-        name: The test.
-        failures: What was not as expected, a line each.
-    """
+    """What became of one test."""
 
     name: str
     failures: tuple[str, ...]

@@ -22,8 +22,6 @@ class Tried:
         alerts: Alerts that would have fired, in order of time.
         points: Time (Unix seconds), thing and value of what the rule looks at; None where it could
             not be told.
-        messages: Messages that would have been sent.
-        evaluations: How often it was evaluated.
     """
 
     alerts: tuple[Alert, ...]
@@ -35,16 +33,7 @@ class Tried:
 def try_rule(
     lake: Lake, cluster: str, rule: Rule, first: float, last: float, *, interval_seconds: float
 ) -> Tried:
-    """Evaluate one rule alone: causes hold nothing back.
-
-    Args:
-        lake: Where the history is.
-        cluster: The cluster.
-        rule: The rule.
-        first: First moment, in Unix seconds.
-        last: Last moment.
-        interval_seconds: Between evaluations.
-    """
+    """Evaluate one rule alone: causes hold nothing back."""
     span = read_span(lake, cluster, first, last, first)
     recorder = Recorder(Pace())
     memory = GroupMemory(lake)

@@ -28,11 +28,6 @@ from lake.storage.current_store import CurrentStore
 def status_as_object(store: AlertStore, rules_file: Path | None, now: float) -> dict[str, Any]:
     """Return what fires, is pending, held back, silenced or left out, and how delivery goes.
 
-    Args:
-        store: The alert store.
-        rules_file: The file of rules, for their maintenance windows.
-        now: The present, in Unix seconds.
-
     Raises:
         StoreError: The store cannot be read.
     """
@@ -68,12 +63,7 @@ def status_as_object(store: AlertStore, rules_file: Path | None, now: float) -> 
 
 
 def written_clusters(current: CurrentStore, clusters: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what the service wrote of each cluster: groups that are not OK, and since when.
-
-    Args:
-        current: Where the service writes.
-        clusters: The clusters' names.
-    """
+    """Return what the service wrote of each cluster: groups that are not OK, and since when."""
     found = []
     for cluster in clusters:
         row: dict[str, Any] = {"cluster": cluster, "evaluated_at": None, "groups": None}

@@ -16,10 +16,6 @@ from app.data.context import View
 def open_store(view: View, *, create: bool = False) -> AlertStore | None:
     """Return the store that all sessions share; None where no service has made one.
 
-    Args:
-        view: The frame of the page.
-        create: Whether to make one.
-
     Raises:
         StoreError: It cannot be opened.
     """
@@ -44,11 +40,6 @@ def rules(view: View) -> RuleSet:
 
 def problems(view: View, store: AlertStore | None, found: RuleSet) -> list[str]:
     """Return which rules, silences and rows of the store are left out, a line each.
-
-    Args:
-        view: The frame of the page.
-        store: The store; None where no service has made one.
-        found: The rules of the file.
 
     Raises:
         StoreError: The store cannot be read.

@@ -15,12 +15,7 @@ _MOST_KEYS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished(Generic[_Value]):
-    """A piece of work that is done.
-
-    Attributes:
-        asked_at: The moment for which it was asked.
-        future: Its result or its error.
-    """
+    """A piece of work that is done."""
 
     asked_at: datetime
     future: Future[_Value]
@@ -44,13 +39,7 @@ class Background(Generic[_Value]):
     def newest(
         self, key: Hashable, work: Callable[[], _Value], now: datetime
     ) -> Finished[_Value] | None:
-        """Return the newest result without waiting for one; begin the work where it is due.
-
-        Args:
-            key: What the result is of.
-            work: How it is worked out.
-            now: The present.
-        """
+        """Return the newest result without waiting for one; begin the work where it is due."""
         with self._lock:
             running = self._running.get(key)
             if running is not None and running.future.done():

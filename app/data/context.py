@@ -21,13 +21,7 @@ class View:
     """The frame that a page is drawn in.
 
     Attributes:
-        settings: All settings.
-        lake: The lake.
-        cluster: The chosen cluster's name.
-        range: The chosen time range.
         now: The moment at which the page began to be drawn, in UTC.
-        zone: The viewer's zone.
-        palette: Colours for the viewer's theme.
     """
 
     settings: Settings

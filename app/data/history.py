@@ -24,7 +24,6 @@ class History:
 
     Attributes:
         frame: Rows with ``time``, the keys and the values, in order of time.
-        step_seconds: Distance of two points where none is missing.
         note: Where the values come from, if not from the history tables.
     """
 
@@ -49,7 +48,6 @@ class Measure:
 
     Attributes:
         name: Its column in ``History.frame``.
-        gold: Its column in the gold table.
         worst: True takes the highest of several rows, False their mean.
         last: True takes the last row's value instead.
     """
@@ -114,8 +112,7 @@ def merge(
 ) -> History:
     """Put history and the raw samples after it together.
 
-    Only steps that are over are returned: a figure of the page then changes once a step, not at
-    each refresh.
+    Only complete steps are returned, so that a figure changes once a step and not at each refresh.
 
     Args:
         gold: Rows of a gold table at the range's grain. Generated ones are left out of a range
@@ -188,7 +185,7 @@ def _covers(first_sample: object, first: object) -> bool:
 
 
 def _over(frame: pl.DataFrame, step_seconds: int, now: datetime) -> pl.DataFrame:
-    """Leave out the step that is not over yet; one longer than a minute is shown as it grows."""
+    """Leave out the incomplete step, unless it is longer than a minute."""
     return frame.filter(pl.col(TIME) <= now - timedelta(seconds=min(step_seconds, 60))).sort(TIME)
 
 

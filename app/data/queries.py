@@ -136,12 +136,6 @@ def history(
 ) -> pl.DataFrame:
     """Return a gold table's rows of the chosen range at the range's grain.
 
-    Args:
-        view: The frame of the page.
-        table: A gold table.
-        key: The column that tells its series apart; None where it has one series.
-        names: Whose rows are wanted.
-
     Raises:
         LakeError: The table cannot be read.
     """
@@ -280,15 +274,7 @@ def _merged(
     keys: tuple[str, ...],
     measures: tuple[Measure, ...],
 ) -> History:
-    """Put history and what came after it together.
-
-    Args:
-        view: The frame of the page.
-        gold: Rows of the history table.
-        newest: Returns the samples of the last minutes, or the present point alone.
-        keys: Columns that tell series apart.
-        measures: The values.
-    """
+    """Put history and what came after it together."""
     unreadable = None
     try:
         newest_samples = newest()

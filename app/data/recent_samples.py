@@ -12,10 +12,6 @@ from lake.schemas.bronze import IN_TOTALS
 def of_groups(offsets: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     """Sum partitions up to groups, a row a poll.
 
-    Args:
-        offsets: Rows of ``group_offsets``.
-        groups: Rows of ``groups``.
-
     Returns:
         ``time``, ``group``, ``lag``, ``time_lag_seconds`` (of the worst partition),
         ``arrival_per_second``, ``consumption_per_second``, ``members``. A rate lacks where that

@@ -16,10 +16,6 @@ class TimeRange:
     """A choice of time range.
 
     Attributes:
-        key: How the address names it.
-        label: How the page names it.
-        length: How far back it goes.
-        grain: Which rows of the history tables it reads.
         step_seconds: Distance of its points; several rows are put together where it is larger
             than the grain.
     """

@@ -153,8 +153,7 @@ _SPECIAL = set("\\`*_{}[]()#+-!|<>$:~^")
 def escape(text: str) -> str:
     """Take the meaning from every character that Markdown would interpret, and from line ends.
 
-    Of more than 1,000 characters the first and the last 500 are shown: names have any length, and
-    what is said of them may follow them.
+    A text of more than 1,000 characters is cut in the middle; the first and the last 500 stay.
     """
     if len(text) > 2 * _SHOWN:
         text = f"{text[:_SHOWN]} … {text[-_SHOWN:]}"

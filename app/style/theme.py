@@ -14,13 +14,8 @@ class Palette:
 
     Attributes:
         series: Colours of series, in order.
-        others: Colour of the series that sums up the rest.
-        text: Colour of labels.
         quiet: Colour of ticks, grids' labels and event marks that are no alarm.
-        grid: Colour of grid lines.
         ground: What lies behind a label that would else touch a line.
-        watch: Amber.
-        act: Red.
         heat: Scale of a heatmap from nothing to most; its lower end is neutral.
     """
 
@@ -72,15 +67,7 @@ def palette(theme: str | None) -> Palette:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a status is written: never by its colour alone.
-
-    Attributes:
-        word: The word.
-        symbol: The symbol in plain text, for tables.
-        icon: The symbol as an icon, for badges.
-        colour: The colour.
-        meaning: What the word says, in one sentence.
-    """
+    """How a status is written: never by its colour alone."""
 
     word: str
     symbol: str

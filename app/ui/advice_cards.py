@@ -104,13 +104,7 @@ def summary(rows: pl.DataFrame) -> str:
 
 
 def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
-    """Draw a recommendation with its evidence, what may go wrong and the lines to run.
-
-    Args:
-        advice: The recommendation.
-        key: The card's name on the page.
-        link: The page of its subject, for example ``group``; None draws no link.
-    """
+    """Draw a recommendation with its evidence, what may go wrong and the lines to run."""
     with st.container(border=True, key=key):
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"

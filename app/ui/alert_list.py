@@ -59,14 +59,7 @@ def moment(at: float | None) -> datetime | None:
 def sentence(
     firing: Sequence[Alert], pending: int, silenced: int, service: Mapping[str, object] | None
 ) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it.
-
-    Args:
-        firing: What fires; symptoms that are held back among it.
-        pending: How many wait for their ``for``.
-        silenced: How many of what fires are silenced.
-        service: What the service says of itself; None where it has not run.
-    """
+    """Return the page's headline and the sentence below it."""
     open_now = [alert for alert in firing if not alert.is_held]
     critical = sum(1 for alert in open_now if alert.severity is Severity.CRITICAL)
     held = len(firing) - len(open_now)
@@ -101,15 +94,7 @@ def alert_rows(
     silenced: Iterable[str] = (),
     causes: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
-    """Return alerts as rows of a table.
-
-    Args:
-        alerts: In the order in which they are shown.
-        now: The present.
-        acknowledged: Who looks after which, by id.
-        silenced: Ids of those of which nobody is told.
-        causes: Fingerprint: what the alert says, for those held back.
-    """
+    """Return alerts as rows of a table."""
     quiet = set(silenced)
     rows = []
     for alert in alerts:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 import plotly.graph_objects as go
+import polars as pl
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.data.context import View
-from app.data.history import History
 from app.style.charts.base import CONFIG
 from app.style.format import duration, escape
 from app.style.theme import Badge, Look
+from app.ui import routes
 from lake.errors import LakeError
 
 _BROKEN = "_broken_tables"
@@ -87,14 +89,9 @@ def headline(sentence: str, detail: str | None = None) -> None:
         st.markdown(detail)
 
 
-def badge(look: Look, text: str | None = None) -> None:
+def badge(look: Look) -> None:
     """Show a status: word, symbol and colour, its meaning on hover."""
-    st.badge(text or look.word, icon=look.icon, color=look.colour, help=look.meaning)
-
-
-def inline_badge(look: Look, text: str | None = None) -> str:
-    """Return a status as Markdown, to stand in a line of text."""
-    return f":{look.colour}-badge[{look.icon} {text or look.word}]"
+    st.badge(look.word, icon=look.icon, color=look.colour, help=look.meaning)
 
 
 def nothing(text: str, *, icon: str = ":material/inbox:") -> None:
@@ -109,7 +106,6 @@ def chart(
     key: str,
     alt: str,
     note: str | None = None,
-    interactive: bool = True,
 ) -> None:
     """Show a figure.
 
@@ -118,17 +114,10 @@ def chart(
         key: Its name on the page: what the viewer zoomed stays so at each refresh.
         alt: What it shows, for those who do not see it.
         note: What must be known to read it.
-        interactive: False draws a still picture.
     """
-    config: dict[str, Any] = CONFIG if interactive else {**CONFIG, "staticPlot": True}
-    st.plotly_chart(made, key=key, theme=None, config=config, alt=alt)
+    st.plotly_chart(made, key=key, theme=None, config=CONFIG, alt=alt)
     if note:
         st.caption(note)
-
-
-def history_note(history: History) -> str | None:
-    """Return what must be said about where a history comes from."""
-    return history.note
 
 
 def tile(
@@ -139,7 +128,6 @@ def tile(
     colour: Badge | Literal["off"] = "off",
     trend: Sequence[float | None] | None = None,
     help_text: str | None = None,
-    arrow: Literal["up", "down", "off"] = "off",
 ) -> None:
     """Show a figure with its change and its course.
 
@@ -150,7 +138,6 @@ def tile(
         colour: The colour of the clause and of the line; ``off`` is grey.
         trend: The course in the chosen range.
         help_text: What the figure means, on hover.
-        arrow: An arrow before the clause.
     """
     points = [point for point in trend or [] if point is not None]
     st.metric(
@@ -159,7 +146,7 @@ def tile(
         # A blank keeps the tiles of a row alike in height.
         delta=delta or "\u00a0",
         delta_color=colour,
-        delta_arrow=arrow,
+        delta_arrow="off",
         border=True,
         height="stretch",
         chart_data=points if len(points) > 1 else None,
@@ -179,3 +166,60 @@ def since(moment: datetime | None, view: View) -> str:
     if moment is None:
         return "unknown"
     return duration(max(0.0, (view.now - moment).total_seconds()))
+
+
+def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[str, DeltaGenerator]:
+    """Draw the choice of a page about one thing; without a choice the page ends here.
+
+    Args:
+        kind: ``group`` or ``topic``; also the parameter in the page's address.
+        names: What there is to choose from.
+        list_page: The page that lists them all.
+        missing: Why a name from the address may not be among them, as a clause.
+
+    Returns:
+        The name, and the place beside the choice, for the page's heading.
+    """
+    # A name that is not known leaves the address when the page is drawn again.
+    kept = f"{kind}-asked"
+    asked = st.query_params.get(kind) or st.session_state.get(kept)
+    heading, choice = st.columns([3, 1.4], vertical_alignment="center")
+    with choice:
+        name = st.selectbox(
+            kind.capitalize(),
+            names.sort().to_list(),
+            index=None,
+            key=kind,
+            bind="query-params",
+            placeholder=f"choose a {kind}",
+            label_visibility="collapsed",
+        )
+    st.session_state[kept] = asked if name is None else None
+    if name is not None:
+        return name, heading
+    with heading:
+        headline(f"This {kind} is not known" if asked else f"Which {kind}?")
+    if asked and asked not in names:
+        nothing(
+            f"The newest poll did not find the {kind} {escape(asked)}: it {missing}. The list on "
+            "the right holds those that are there."
+        )
+    every = "All consumer groups" if kind == "group" else "All topics"
+    routes.link(list_page, every, icon=":material/arrow_back:")
+    st.stop()
+
+
+def open_one(kind: str, names: pl.Series, page: str) -> None:
+    """Draw a list of names; the choice of one leads to its page."""
+    key = f"{kind}s-open"
+    name = st.selectbox(
+        f"Open a {kind}",
+        names.to_list(),
+        index=None,
+        key=key,
+        placeholder=f"choose a {kind}",
+        width=360,
+    )
+    if name:
+        del st.session_state[key]
+        routes.go(page, {kind: name})

@@ -36,7 +36,6 @@ class CurrentAdvice:
         given_at: When the history service advised last; None: never.
         is_pending: Whether it is being evaluated for the first time.
         is_left_out: Whether the cluster is too large to be evaluated here.
-        errors: Tables that could not be read.
     """
 
     rows: pl.DataFrame
@@ -50,12 +49,8 @@ class CurrentAdvice:
 def read(view: View, group: str | None = None) -> CurrentAdvice:
     """Return the advice that stands; without waiting for an evaluation where it is too old.
 
-    What a large cluster's advice is taken from is gigabytes: of one only the group that is asked
-    for is evaluated here.
-
-    Args:
-        view: The frame of the page.
-        group: What the page is about; None: more than one group.
+    Advice on a large cluster needs gigabytes of samples: there, only the group that is asked for is
+    evaluated here.
     """
     errors: list[LakeError] = []
     given_at = None
@@ -111,13 +106,7 @@ def words(given: CurrentAdvice, view: View) -> str:
 
 
 def draw(view: View, kind: Subject, subject: str) -> None:
-    """Draw the advice on one subject.
-
-    Args:
-        view: The frame of the page.
-        kind: What the subject is.
-        subject: Its name.
-    """
+    """Draw the advice on one subject."""
     given = read(view, subject if kind is Subject.GROUP else None)
     for error in given.errors:
         components.show_broken(error)

@@ -17,11 +17,6 @@ WEEK_SECONDS = 7 * 86400
 def draw(view: View, subject: str, name: str) -> None:
     """Draw the next hours' arrival with its band and how such forecasts did; or why there are none.
 
-    Args:
-        view: The frame of the page.
-        subject: ``group`` or ``topic``.
-        name: Which one.
-
     Raises:
         LakeError: The table cannot be read.
     """
@@ -38,11 +33,6 @@ def draw(view: View, subject: str, name: str) -> None:
 
 def forecast(view: View, subject: str, name: str) -> pl.DataFrame | None:
     """Return the rows of a forecast of arrival, soonest first; None: the page says why not.
-
-    Args:
-        view: The frame of the page.
-        subject: ``group`` or ``topic``.
-        name: Which one.
 
     Raises:
         LakeError: The table cannot be read.
@@ -73,11 +63,7 @@ def judged(forecast: dict[str, object]) -> str:
 
 
 def growth(contributors: pl.DataFrame) -> pl.DataFrame:
-    """Return the topics that changed a cluster's arrival most in a week, largest change first.
-
-    Args:
-        contributors: Rows of ``contributors`` of one cluster.
-    """
+    """Return the topics that changed a cluster's arrival most in a week, largest change first."""
     return contributors.filter(pl.col("span_seconds") == WEEK_SECONDS).sort("rank")
 
 

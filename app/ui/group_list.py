@@ -70,10 +70,9 @@ def rows(groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def drain_seconds() -> pl.Expr:
-    """Return how long a backlog lasts: for ever while it grows.
+    """Return the time to drain, in seconds; ``NEVER`` while the backlog grows.
 
-    ``NONE`` where nothing waits, or where it neither grows nor shrinks: a backlog that breathes
-    with the traffic neither grows nor is drained.
+    ``NONE`` where nothing waits, or where the backlog neither grows nor shrinks.
     """
     growth, arrival = pl.col("growth_per_second"), pl.col("arrival_per_second")
     return (

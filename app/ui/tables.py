@@ -43,15 +43,10 @@ class Column:
     """How a column of a frame is shown.
 
     Attributes:
-        label: Its heading.
         kind: How its values are written; all but text and status are sorted as numbers.
-        help: What the heading means, on hover.
         width: In pixels; None lets the table decide.
-        looks: The statuses that a status column can show.
         never: What is written for ``NEVER``; a dash stands for ``NONE``.
-        unknown: What is written where there is no value.
         opens: Page and parameter that a click on the cell leads to.
-        pinned: Whether it stays while others scroll.
     """
 
     label: str

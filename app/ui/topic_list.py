@@ -51,12 +51,7 @@ def rows(topics: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_trends(shown: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:
-    """Add each topic's course of arrivals.
-
-    Args:
-        shown: The rows that are shown.
-        history: History of these topics; None where it cannot be read.
-    """
+    """Add each topic's course of arrivals."""
     if history is None or history.is_empty():
         return shown.with_columns(pl.lit(None, pl.List(pl.Float64)).alias("trend"))
     courses = (
@@ -126,12 +121,7 @@ def _joined(column: str) -> pl.Expr:
 
 
 def reader_rows(readers: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a group that reads a topic, with its lag there; the slowest first.
-
-    Args:
-        readers: The topic's rows of ``readers``.
-        groups: Rows of ``group_status``.
-    """
+    """Return one row a group that reads a topic, with its lag there; the slowest first."""
     labels = {status.value: look.label for status, look in LOOKS.items()}
     return (
         readers.join(groups.select("group", "status", "members"), on="group", how="left")

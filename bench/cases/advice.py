@@ -33,15 +33,8 @@ _IDLE_RATIO = 0.8
 def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
     """Give advice on groups of 15 partitions and 5 members, from ten minutes of polls.
 
-    The capacity of every group is known, and the forecast of its next day. The first time nothing
-    is warm and no advice stands; the next ones confirm what stands.
-
-    Args:
-        groups: How many groups; 80 % of their partitions are idle.
-        notice: Called with a line of progress.
-
-    Returns:
-        The figures; there is a goal for ``GROUPS`` groups.
+    The capacity of every group is known, and the forecast of its next day. The first run is cold
+    and has no advice to confirm; the next runs confirm it.
     """
     with TemporaryDirectory(prefix="headroom-bench-advice-") as folder:
         settings = LakeSettings(uri=str(Path(folder) / "lake"))

@@ -1,8 +1,8 @@
 """How long a whole poll takes, from the first request to the rows in the lake.
 
 Beside it, from the same broker and the same minute, the time of the plain batched client calls
-alone: list, describe, committed offsets, first and end offsets. The machine's speed swings, their
-ratio does not.
+alone: list, describe, committed offsets, first and end offsets. The speed of the machine varies;
+the ratio of the two does not.
 """
 
 from __future__ import annotations
@@ -46,14 +46,7 @@ class _Timing:
 
 
 def measure(servers: str, groups: int, polls: int, most_seconds: float | None) -> list[Figure]:
-    """Poll a broker over and over.
-
-    Args:
-        servers: The broker.
-        groups: How many groups it has; for the figures' names.
-        polls: How many polls.
-        most_seconds: The goal for the median; None where there is none.
-    """
+    """Poll a broker over and over."""
     context = get_context("spawn")
     with (
         TemporaryDirectory(prefix="headroom-bench-lake-") as folder,

@@ -42,13 +42,7 @@ _CLIENT = "bench"
 
 
 def measure(groups: int = 10_000, rounds: int = 7, runs: int = 5) -> list[Figure]:
-    """Write commits, and read them several times.
-
-    Args:
-        groups: How many groups commit; each has 15 partitions.
-        rounds: How often each of them commits.
-        runs: How often the log is read from its start.
-    """
+    """Write commits, and read them several times."""
     with _broker() as cluster:
         writing = time.monotonic()
         written = _write(cluster.bootstrap_servers, groups, rounds)

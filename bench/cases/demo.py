@@ -31,7 +31,6 @@ class _Process:
     """A line of the process table.
 
     Attributes:
-        parent: The process that started it.
         cpu_seconds: What it used, and those of its children that have ended.
         pages: Its resident memory, shared pages included.
     """
@@ -46,11 +45,6 @@ def measure(warm_seconds: float, seconds: float, notice: Callable[[str], None]) 
 
     Nobody looks at the dashboard. The brokers, the workload, Connect and RabbitMQ are not
     Headroom's, and do not count.
-
-    Args:
-        warm_seconds: How long it runs before it is watched.
-        seconds: How long it is watched.
-        notice: Called with a line of progress.
 
     Raises:
         DemoFailedError: The demo did not start, or a service was started anew meanwhile.

@@ -36,11 +36,6 @@ def measure(groups: int, polls: int, notice: Callable[[str], None]) -> list[Figu
 
     Consumers follow within five seconds; one group in fifty follows at up to a minute, so that it
     is judged in full.
-
-    Args:
-        groups: How many groups of 15 partitions; the goal is for ``LARGE``.
-        polls: How many polls are timed, after eleven minutes that are not.
-        notice: Called with a line of progress.
     """
     small = _evaluated(Workload(_SMALL, 6, 0.3, delay_seconds=5.0, late_every=5), polls, notice)
     large = _evaluated(

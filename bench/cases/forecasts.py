@@ -34,9 +34,6 @@ class Score:
         mae_ratio: Mean absolute error ÷ that of seasonal-naive; both 0 is 0.
         pinball_ratio: The same of the mean pinball loss over five quantiles.
         coverage: Share of what came inside each interval of ``LEVELS``.
-        origins: Forecasts made.
-        season: Hours of the season.
-        seconds: Processor time of a forecast, the median.
     """
 
     mae_ratio: float
@@ -85,12 +82,8 @@ def generated() -> dict[str, Floats]:
 def score(values: Floats, origins: int = _ORIGINS) -> Score | str:
     """Forecast a series at many origins; return why not where it is too short.
 
-    A series of less than three weeks is judged with the day as its season: with the week's there
-    would be nothing to compare with.
-
-    Args:
-        values: One value an hour; NaN is unknown.
-        origins: How many forecasts to make, about.
+    A series of less than three weeks is scored with a season of a day, since no week is left over
+    to compare with.
     """
     season = WEEK if len(values) >= 3 * WEEK else DAY
     start = 2 * season

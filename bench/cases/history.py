@@ -1,6 +1,6 @@
 """What history costs: from samples to minutes, beside DuckDB; keeping up; bytes; a page's query.
 
-Every machine's speed swings: what is compared is done in turn in one run, on the same rows.
+What is compared runs in turn on the same rows, since the speed of a machine varies.
 """
 
 from __future__ import annotations
@@ -72,24 +72,14 @@ COPY (
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What something took.
-
-    Attributes:
-        seconds: By the clock.
-        processor_seconds: Of all processes together that took part.
-    """
+    """What something took."""
 
     seconds: float
     processor_seconds: float
 
 
 def measure(groups: int, polls: int) -> list[Figure]:
-    """Measure everything.
-
-    Args:
-        groups: Consumer groups, with 15 partitions each.
-        polls: Polls of a batch; four are a minute.
-    """
+    """Measure everything."""
     with TemporaryDirectory(prefix="headroom-bench-history-") as folder:
         settings = _settings(Path(folder) / "spark")
         spark = spark_session(settings.spark)

@@ -1,8 +1,8 @@
 """Whether files and log stay bounded: a month of polls in compressed time, with upkeep between.
 
-Every poll is a real commit of the same size as the smallest table's. Time is told to upkeep, not
-waited for; what is kept for readers (hours, by the clock of the files) is set to nothing, so that
-the counts are those of the newest versions and of half an hour of appends.
+Every poll is a real commit of the size of the smallest table's. Maintenance is given a simulated
+time. Nothing is kept for readers, so that the counts are those of the newest versions and of half
+an hour of appends.
 """
 
 from __future__ import annotations
@@ -33,13 +33,7 @@ _MOST_LOG = POLLS_A_HALF_HOUR + 30
 
 
 def measure(days: int, polls: int, notice: Callable[[str], None]) -> list[Figure]:
-    """Append and keep up.
-
-    Args:
-        days: Days of simulated time, with upkeep every half hour.
-        polls: Commits between two upkeeps; 120 is a cadence of 15 s.
-        notice: Called with a line of progress.
-    """
+    """Append and keep up."""
     with tempfile.TemporaryDirectory(prefix="headroom-bench-") as folder:
         lake = Lake(LakeSettings(uri=f"{folder}/lake"))
         table = Path(lake.uri(BROKERS))

@@ -55,13 +55,6 @@ def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
     """Draw each page on a lake with ten minutes of samples, an hour of history, and advice.
 
     Every drawing after the first one begins with expired answers, as a refresh does.
-
-    Args:
-        groups: How many groups of 15 partitions.
-        notice: Called with a line of progress.
-
-    Returns:
-        The figures; there are goals for ``GROUPS`` groups.
     """
     with TemporaryDirectory(prefix="headroom-bench-pages-") as folder:
         path = Path(folder) / "headroom.yaml"

@@ -28,13 +28,7 @@ _GOAL_SECONDS = 60.0
 
 
 def measure(groups: int, goal_groups: int, progress: Callable[[int], None]) -> list[Figure]:
-    """Size groups of 15 partitions and 5 members, with 15 minutes of polls and 300 intervals each.
-
-    Args:
-        groups: How many.
-        goal_groups: The number for which there is a goal.
-        progress: Called with the number of groups that are done.
-    """
+    """Size groups of 15 partitions and 5 members, with 15 minutes of polls each."""
     rng = np.random.default_rng(1)
     shape = Shape((("orders", PARTITIONS),), Assignor.COOPERATIVE_STICKY)
     at = np.arange(_POLLS, dtype=np.float64) * _POLL_SECONDS

@@ -25,11 +25,6 @@ def measure(groups: int, polls: int, goal_seconds: float | None) -> list[Figure]
     """Let polls of so many groups come in, and time the judging of each.
 
     Of five partitions one is idle, and two groups in a thousand stand still.
-
-    Args:
-        groups: How many, of 15 partitions each.
-        polls: How many polls are timed, after ten minutes that are not.
-        goal_seconds: The most that a poll may take, in CPU seconds; None without a goal.
     """
     count = groups * PARTITIONS_A_GROUP
     numbers = np.arange(count)

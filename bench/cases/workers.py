@@ -3,9 +3,9 @@
 Workers are warm: each has loaded its classes and modules on the first minute of the samples before
 the clock runs, as a worker of a service has.
 
-By the clock this tells little on a machine with two cores, which the driver and the master share.
-So it is told by task time, too: what the busiest worker does of all that the tasks take is the time
-that two machines would need, as long as the driver does not wait for itself.
+On a machine with two cores, which the driver and the master share, elapsed time says little. So
+task time is measured as well: the share of the busiest worker is what two machines would need, as
+long as the driver does not wait for itself.
 """
 
 from __future__ import annotations
@@ -42,25 +42,14 @@ START = datetime(2026, 1, 5, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of the job.
-
-    Attributes:
-        seconds: By the clock.
-        tasks: Seconds of tasks, by worker.
-    """
+    """One run of the job."""
 
     seconds: float
     tasks: tuple[float, ...]
 
 
 def measure(rows: int, groups: int, notice: Callable[[str], None]) -> list[Figure]:
-    """Compute the history of the same samples with one worker and with two.
-
-    Args:
-        rows: Samples of group offsets.
-        groups: Groups of 15 partitions.
-        notice: Called with a line of progress.
-    """
+    """Compute the history of the same samples with one worker and with two."""
     java = find_java()
     with tempfile.TemporaryDirectory(prefix="headroom-bench-") as name:
         folder = Path(name)
@@ -120,12 +109,7 @@ def _run(cluster: Standalone, lake: LakeSettings, end: datetime, workers: int) -
 
 
 def _task_seconds(page: int, application: str) -> dict[str, float]:
-    """Return the seconds that tasks took so far, by worker.
-
-    Args:
-        page: The port of Spark's interface.
-        application: Spark's name for the session.
-    """
+    """Return the seconds that tasks took so far, by worker."""
     url = f"http://{HOST}:{page}/api/v1/applications/{application}/executors"
     with urlopen(url, timeout=30) as answer:
         told = json.load(answer)

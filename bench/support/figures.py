@@ -15,9 +15,6 @@ class Figure:
     """One measured value.
 
     Attributes:
-        name: What was measured.
-        value: The value.
-        unit: Its unit.
         most: The goal, where it must not be exceeded; None without one.
         least: The goal, where it must be reached; None without one.
     """

@@ -48,9 +48,6 @@ def broker_with_groups(groups: int) -> Iterator[KafkaCluster]:
 
     Groups read one of several topics, a hundred groups each. Members are real to the broker: they
     have joined with an assignment, and their sessions outlast the benchmark.
-
-    Args:
-        groups: How many.
     """
     with TemporaryDirectory(prefix="headroom-bench-") as folder:
         cluster = KafkaCluster(

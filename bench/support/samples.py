@@ -26,11 +26,7 @@ class Workload:
     consumers follow at a distance that wanders. Idle partitions get no message at all.
 
     Attributes:
-        groups: How many groups.
-        partitions: Partitions a group.
         idle_ratio: Share of the partitions that are idle, in [0, 1].
-        seed: Seed of everything drawn.
-        start: The first poll.
         delay_seconds: The most that consumers follow behind.
         late_every: Every so many groups follow at up to four polls; 0: none does.
     """
@@ -89,11 +85,7 @@ class Workload:
         return self._offsets.height
 
     def poll(self) -> dict[str, pl.DataFrame]:
-        """Let a cadence pass and return what a poll then sees, by table.
-
-        Returns:
-            group_offsets, partitions, groups and collections, with the columns of a sample.
-        """
+        """Let a cadence pass and return what a poll then sees, by table."""
         at = self.start + timedelta(seconds=INTERVAL_SECONDS) * self._polls
         self._polls += 1
         self._end = self._end + self._random.poisson(self._rates * INTERVAL_SECONDS)

@@ -21,13 +21,6 @@ class Standalone:
     """The cluster; a context manager that leaves no process behind."""
 
     def __init__(self, java: Java, folder: Path, *, worker_memory: str = "600m") -> None:
-        """Prepare.
-
-        Args:
-            java: What runs it.
-            folder: For logs and the workers' files.
-            worker_memory: What a worker may give to executors.
-        """
         self._folder = folder
         self._worker_memory = worker_memory
         self._port, self._page = free_ports(2)

@@ -35,10 +35,7 @@ class Task:
     """A task of a connector.
 
     Attributes:
-        number: Its id.
         state: UNASSIGNED, RUNNING, PAUSED, FAILED, RESTARTING; None where it has no status.
-        worker: Who runs it, as host:port.
-        error_class: The exception that ended it.
         cause_class: The exception at the bottom of it, where that is another one.
         error: The first line of its trace, at most 256 characters, without secrets.
     """
@@ -56,23 +53,16 @@ class Connector:
     """A connector.
 
     Attributes:
-        name: Its name.
         type: ``source`` or ``sink``; None where Connect does not tell.
         kind: ``mirror``, ``debezium`` or ``plain``; None while its class is unknown.
-        class_name: Its class.
-        state: As a task's, or STOPPED.
-        worker: Who runs it, as host:port.
         error: The first line of its own trace, at most 256 characters, without secrets.
         tasks_expected: tasks.max: as many tasks as it may be split into.
-        tasks: Those it was split into.
         topics: What a sink reads; None where it is told by a regular expression.
-        group: The consumer group of a sink.
         dead_letter_topic: Of a sink; None where it has no such topic.
         dead_letter_headers: Whether a sink's dead letters say what happened.
         errors_tolerance: ``none``: the first failure ends the task; ``all``: failures are passed
             over.
         source_alias: The cluster that MirrorMaker 2 copies from.
-        unknown_reason: Why something above is not known.
     """
 
     name: str
@@ -95,7 +85,7 @@ class Connector:
     def count(self, state: str) -> int | None:
         """Return how many of its tasks are in a state; None where its tasks are unknown.
 
-        A task without a status, which nobody has started yet, is in none.
+        A task that was not started yet has no status and is not counted.
         """
         if self.tasks is None:
             return None
@@ -107,9 +97,6 @@ class Position:
     """How far MirrorMaker 2 has copied a partition.
 
     Attributes:
-        alias: The source cluster's alias.
-        topic: The topic's name on the source cluster.
-        partition: The partition.
         replicated: The next offset that it will copy; None where Connect told none.
     """
 
@@ -263,7 +250,7 @@ def _first_line(trace: str | None) -> str | None:
 def _exceptions(trace: str | None) -> tuple[str | None, str | None]:
     """Return the class of a trace's exception, and of its last cause where that differs.
 
-    Of a cause only the class is taken: its message may quote the record that failed.
+    Only the class of a cause is taken, since its message may quote the record that failed.
     """
     if trace is None:
         return None, None

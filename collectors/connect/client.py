@@ -28,8 +28,6 @@ class ConnectClient(HttpClient):
     """Asks one Connect cluster. For one thread.
 
     Attributes:
-        cluster: The Kafka cluster that it belongs to.
-        exchange: What sources tell each other.
         compared: Connector and alias: what was compared at the last poll.
     """
 
@@ -41,12 +39,6 @@ class ConnectClient(HttpClient):
         exchange: Exchange,
     ) -> None:
         """Prepare; nothing connects yet.
-
-        Args:
-            settings: The Connect cluster's.
-            cluster: The Kafka cluster that it belongs to.
-            clusters: Every Kafka cluster that is watched.
-            exchange: What sources tell each other.
 
         Raises:
             SettingsError: A certificate file cannot be used.
@@ -145,7 +137,7 @@ class ConnectClient(HttpClient):
     def _list(self) -> list[Connector]:
         """Read all connectors, those without a status too, which the expanded list leaves out.
 
-        The plain list is read last: what is only in it was not deleted meanwhile.
+        The plain list is read last, so that a connector that is only in it still exists.
         """
         found = read_connectors(self.get("/connectors?expand=status&expand=info", retry=_REBALANCE))
         names = {each.name for each in found}

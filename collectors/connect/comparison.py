@@ -24,8 +24,6 @@ class Compared:
 
     Attributes:
         ends: The source cluster's log ends, as last told: topic, partition, log_end.
-        known: Those of the copied partitions.
-        replicated: The next offset to copy.
         beyond: Partitions that had been copied further than ``ends`` before those were read.
     """
 
@@ -52,9 +50,9 @@ class Compared:
 def compare(positions: Sequence[Position], ends: pl.DataFrame, before: Compared | None) -> Compared:
     """Compare what was copied with where the logs end.
 
-    The ends may have been read some seconds before the positions, so that a mirror which is quick
-    may be beyond them. Only a position of the poll before, read before newer ends, tells that the
-    log went backwards.
+    The ends may have been read some seconds before the positions, so that a quick mirror may be
+    beyond them. Only a position of the poll before that is beyond newer ends shows that the log
+    went backwards.
 
     Args:
         positions: How far the partitions of one source cluster were copied.

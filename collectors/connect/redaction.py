@@ -34,12 +34,8 @@ _SHORTEST = 4
 def redact(text: str, config: Mapping[str, str]) -> str:
     """Return the text, or an excerpt of a long one, with three stars in place of secrets.
 
-    Left out are values that the configuration holds under a key that speaks of a secret, whatever
-    is assigned to such a word in the text itself, and user names with passwords in URLs.
-
-    Args:
-        text: What Connect said.
-        config: The connector's configuration.
+    Three kinds of text are replaced: values under a key of the configuration that names a secret,
+    values assigned to such a word in the text itself, and user names with passwords in URLs.
     """
     # The longest first: one secret may begin with another.
     for secret in sorted(set(_secrets(config)), key=len, reverse=True):

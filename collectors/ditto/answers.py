@@ -34,11 +34,8 @@ class Connection:
     """What a connection was configured to do.
 
     Attributes:
-        connection_id: Its id.
         name: Its name; None where it has none.
         type: kafka, hono, amqp-10, mqtt …
-        desired_status: open or closed.
-        clients: How many clients it has.
         consumers: Consumers of all its clients: for each address of each source ``consumerCount``.
         group: The consumer group of a connection that reads from Kafka: its id where none is
             configured; None for any other.

@@ -83,12 +83,6 @@ class DittoSource(HttpSource[DittoClient, DittoSettings]):
     ) -> None:
         """Prepare; nothing connects yet.
 
-        Args:
-            settings: The server's.
-            cluster: The Kafka cluster that its connections read from.
-            interval_seconds: The cadence.
-            exchange: Where it tells which consumer groups are its own.
-
         Raises:
             SettingsError: A certificate file cannot be used.
         """

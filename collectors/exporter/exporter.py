@@ -19,12 +19,6 @@ def make_exporter(
 ) -> ExporterServer:
     """Return the server, bound to its port.
 
-    Args:
-        settings: Where to serve, and which names.
-        port: The TCP port.
-        snapshots: What the service's polls fill.
-        service: Whose health is told.
-
     Raises:
         ServeError: The address cannot be served.
     """

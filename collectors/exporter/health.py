@@ -11,13 +11,8 @@ from collectors.service.writer import WriterState
 def unready(states: Sequence[SourceState], clock: float, writer: WriterState) -> list[str]:
     """Return why the service does not do its work; nothing where it does.
 
-    A source that cannot be reached is no reason: it is polled, and its sections say that they
-    failed. Otherwise one cluster that is down would take the others' metrics away.
-
-    Args:
-        states: All sources.
-        clock: The present moment of the monotonic clock.
-        writer: How the lake is written.
+    A source that cannot be reached does not count: its sections say that they failed. Otherwise one
+    cluster that is down would hide the metrics of the others.
     """
     reasons = []
     for state in states:

@@ -20,13 +20,7 @@ _SECTION = (*_SOURCE, "section")
 def live_registry(
     snapshots: Snapshots, writer: Callable[[], WriterState], kminion: bool
 ) -> CollectorRegistry:
-    """Return what ``/metrics`` tells besides the sources' rows.
-
-    Args:
-        snapshots: The sources' states.
-        writer: Returns how the lake is written.
-        kminion: Whether KMinion's own ``kminion_exporter_up`` is wanted.
-    """
+    """Return what ``/metrics`` tells besides the sources' rows."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collecting(snapshots))
     registry.register(_Writing(writer))

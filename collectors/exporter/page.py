@@ -37,7 +37,6 @@ class _Text:
 
     Attributes:
         key: Of which tables, in which versions, it was written.
-        parts: The text.
         packed: The same as the beginning of a gzip stream, and what continues that stream, to be
             copied for each use; None until somebody wants it.
     """
@@ -53,13 +52,6 @@ class Page:
     def __init__(
         self, settings: ExporterSettings, snapshots: Snapshots, live: CollectorRegistry
     ) -> None:
-        """Prepare; nothing is written before somebody asks.
-
-        Args:
-            settings: Which names are wanted.
-            snapshots: The sources' states.
-            live: What is told as it is at the moment of asking: the service itself.
-        """
         self._rules = [
             (names, rule, names in settings.per_partition)
             for names in dict.fromkeys(settings.names)

@@ -17,8 +17,6 @@ class View:
 
     Attributes:
         tables: The rule's tables, as far as there are fresh rows; the first one is always there.
-        cluster_id: The id that the cluster gives itself.
-        per_partition: Whether series for each partition are wanted.
     """
 
     tables: Mapping[str, pl.DataFrame]

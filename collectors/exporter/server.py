@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Self
 
 from prometheus_client.exposition import gzip_accepted
@@ -32,14 +31,7 @@ CONNECTION_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is sent back.
-
-    Attributes:
-        parts: The body.
-        content_type: Its type.
-        status: The HTTP status.
-        packed: Whether the body is a gzip stream.
-    """
+    """What is sent back."""
 
     parts: Iterable[bytes]
     content_type: str
@@ -105,12 +97,7 @@ class ExporterServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop answering and give the port back; connections that last are cut."""
         self._server.shutdown()
         self._thread.join()

@@ -50,7 +50,6 @@ class Samples:
     """The present values of one metric.
 
     Attributes:
-        metric: Which.
         rows: A column for each of its labels, and ``value``; a row without a value is unknown and
             has no sample. No two rows share all labels.
     """

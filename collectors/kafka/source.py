@@ -38,11 +38,6 @@ class KafkaSource:
     ) -> None:
         """Prepare; nothing connects yet.
 
-        Args:
-            settings: The cluster.
-            interval_seconds: The cadence; a poll ends within it.
-            exchange: What other sources told and are told.
-
         Raises:
             SettingsError: The cluster's properties cannot work.
         """

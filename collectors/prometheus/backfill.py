@@ -1,9 +1,9 @@
 """Bringing history from Prometheus into the lake: of brokers, of consumer lag, of partitions.
 
-History is asked for at moments of a fixed grid, multiples of the step since 1970, and the rows of
-a moment have a poll id that follows from it. A moment near which the lake already has samples is
-left alone: within half a step of those of a backfill, within two minutes of others. So a backfill
-may be cut short and run again, or run twice, and adds nothing twice.
+History is asked for at moments of a fixed grid, multiples of the step since 1970, and the rows of a
+moment have a poll id that follows from it. A moment is skipped where the lake has samples of a
+backfill within half a step, or other samples within two minutes. So a backfill may be interrupted,
+or run twice, and adds nothing twice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from lake.schemas.model import Table
 from lake.schemas.tables import BROKER_METRICS, COLLECTIONS, GROUP_OFFSETS, PARTITIONS
 from lake.storage.store import Lake
 
-DEFAULT_STEP = timedelta(minutes=1)
 SECTION = "backfill"
 
 _SHORTEST_RATE = timedelta(minutes=5)
@@ -49,13 +48,7 @@ class BackfillError(CollectorError):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of the grid.
-
-    Attributes:
-        first: Its first moment.
-        last: Its last moment.
-        step: From one to the next.
-    """
+    """A stretch of the grid."""
 
     first: datetime
     last: datetime
@@ -80,7 +73,6 @@ class Report:
     """What a backfill did.
 
     Attributes:
-        added: Table: rows that were appended.
         skipped: Table: moments that were left alone, since the lake has samples of them.
         warnings: What Prometheus said beside its answers.
     """
@@ -146,11 +138,6 @@ class Backfill:
     def __init__(self, server: PrometheusSettings, settings: Settings, lake: Lake) -> None:
         """Prepare; nothing connects yet.
 
-        Args:
-            server: The Prometheus.
-            settings: All settings, for its cluster's.
-            lake: Where the rows go.
-
         Raises:
             SettingsError: A certificate file cannot be used.
         """
@@ -170,10 +157,6 @@ class Backfill:
         self, parts: Sequence[Window], notice: Callable[[int], None] = lambda _: None
     ) -> Report:
         """Fill window after window.
-
-        Args:
-            parts: From ``windows``.
-            notice: Called with the number of windows that are done.
 
         Returns:
             What was done; also ``report`` while it runs and after it failed.

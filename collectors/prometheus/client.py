@@ -32,7 +32,6 @@ class PrometheusClient:
     """Asks one Prometheus. For one thread.
 
     Attributes:
-        settings: The server's.
         problems: What stayed unknown so far in the section that is being collected.
     """
 

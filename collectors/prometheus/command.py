@@ -30,18 +30,7 @@ DONE, FAILED, REFUSED = 0, 1, 2
 def backfill_command(
     settings: Settings, first: str, last: str, step: str, source: str | None
 ) -> int:
-    """Bring history into the lake, showing the progress.
-
-    Args:
-        settings: All settings.
-        first: ``--from`` as it was written.
-        last: ``--to``.
-        step: ``--step``.
-        source: ``--source``: the name of one Prometheus; None for all.
-
-    Returns:
-        The exit status.
-    """
+    """Bring history into the lake, showing the progress."""
     console = Console(stderr=True, highlight=False)
     now = datetime.now(UTC)
     try:

@@ -35,13 +35,7 @@ _MINION_LABELS = {"group": "group_id", "topic": "topic_name", "partition": "part
 
 
 def group_offsets(ask: Ask, names: Collection[str], labels: Mapping[str, str]) -> pl.DataFrame:
-    """Return rows of ``group_offsets`` with the moment ``at``, none of them twice.
-
-    Args:
-        ask: Asks for the history of a query.
-        names: The names that Prometheus knows.
-        labels: Labels of the exporters' series.
-    """
+    """Return rows of ``group_offsets`` with the moment ``at``, none of them twice."""
     read = _Reader(ask, names, labels)
     found = []
     if EXPORTER_COMMITTED in names:
@@ -214,13 +208,7 @@ class _Reader:
     def joined(
         self, keys: Sequence[str], labels: Mapping[str, str], metrics: Mapping[str, str]
     ) -> pl.DataFrame:
-        """Return one row a moment, instance and key, with a column a metric, null where absent.
-
-        Args:
-            keys: Of group, topic, partition.
-            labels: What the exporter calls them.
-            metrics: Column: the metric's name.
-        """
+        """Return one row a moment, instance and key, with a column a metric, null where absent."""
         on = [_AT, _INSTANCE, *keys]
         rows: pl.DataFrame | None = None
         for column, name in metrics.items():

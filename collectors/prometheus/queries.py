@@ -28,11 +28,8 @@ class Value:
     """A metric of one broker at one moment.
 
     Attributes:
-        metric: Its canonical name.
         broker: The broker; None where the value is the cluster's.
-        labels: Further labels.
         at: Seconds since 1970.
-        value: The value, in the canonical unit.
     """
 
     metric: str
@@ -63,13 +60,7 @@ def name_matchers(settings: PrometheusSettings) -> list[str]:
 
 
 def queries(names: Collection[str], settings: PrometheusSettings, window: str) -> list[str]:
-    """Return the queries that give all metrics, as few as their length allows.
-
-    Args:
-        names: The names that Prometheus knows.
-        settings: Labels, and the label of the brokers.
-        window: Over which time rates are taken, for example ``5m``.
-    """
+    """Return the queries that give all metrics, as few as their length allows."""
     labels = scope_labels(settings)
     found: list[str] = []
     for key, metric, alias in _aliases():
@@ -86,8 +77,8 @@ def queries(names: Collection[str], settings: PrometheusSettings, window: str) -
 def values(answers: Iterable[Series], settings: PrometheusSettings) -> Iterator[Value]:
     """Return the metrics that the answers to ``queries`` hold, none of them twice.
 
-    Of several names of a metric, the best that a broker has is taken; what is told of a cluster as
-    a whole is taken only where nothing is told of its brokers.
+    Where a metric has several names, the first that a broker has counts. Values of a whole cluster
+    count only where there are none of its brokers.
     """
     known = {key: (metric, alias) for key, metric, alias in _aliases()}
     by_metric: dict[str, list[tuple[int, str | None, Alias, Series]]] = {}

@@ -72,7 +72,6 @@ class BoundedSession(requests.Session):
 
     Attributes:
         warnings: What the server said beside its answers since ``begin_poll``.
-        requests_sent: How many requests were sent since then.
     """
 
     def __init__(self, settings: HttpSettings) -> None:

@@ -42,11 +42,6 @@ class PrometheusSource(HttpSource[PrometheusClient, PrometheusSettings]):
     def __init__(self, settings: PrometheusSettings, cluster: str, interval_seconds: float) -> None:
         """Prepare; nothing connects yet.
 
-        Args:
-            settings: The server's.
-            cluster: The Kafka cluster whose brokers it scrapes.
-            interval_seconds: The cadence.
-
         Raises:
             SettingsError: A certificate file cannot be used.
         """
@@ -83,13 +78,7 @@ def collect(
 def frame(
     found: Collection[Value], prometheus: str, *, absent: Collection[str] = ()
 ) -> pl.DataFrame:
-    """Return rows of ``broker_metrics``.
-
-    Args:
-        found: Values of one moment.
-        prometheus: The server's name.
-        absent: Metrics that are nowhere to be found.
-    """
+    """Return rows of ``broker_metrics``."""
     rows = [row(value, prometheus) for value in found]
     rows += [
         {

@@ -45,7 +45,6 @@ class Overview:
 
     Attributes:
         version: Of RabbitMQ, for example ``3.10.8``.
-        cluster: The name that the cluster gives itself.
         rates_mode: ``none``, ``basic`` or ``detailed``.
         has_statistics: Whether it collects statistics at all; without, it tells nothing but depths.
     """

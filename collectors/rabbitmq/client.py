@@ -45,14 +45,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class VirtualHost:
-    """A virtual host as it was read in one poll.
-
-    Attributes:
-        name: Its name.
-        queues: All its queues by name.
-        targets: Where their dead letters go.
-        kinds: What each is.
-    """
+    """A virtual host as it was read in one poll."""
 
     name: str
     queues: Mapping[str, QueueAnswer]
@@ -65,8 +58,6 @@ class Snapshot:
     """What one poll read.
 
     Attributes:
-        overview: What the server says of itself.
-        virtual_hosts: Those that could be read.
         problems: What could not, one line for the operator each.
     """
 
@@ -91,10 +82,6 @@ class RabbitClient(HttpClient):
         self, settings: RabbitMQSettings, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Prepare; nothing connects yet.
-
-        Args:
-            settings: The server's.
-            clock: Seconds that only go forwards.
 
         Raises:
             SettingsError: A certificate file cannot be used.

@@ -21,8 +21,8 @@ def collect(
 ) -> dict[str, pl.DataFrame]:
     """Return the table ``dead_letters``.
 
-    A message leaves a queue when a consumer has acknowledged it. So what a dead-letter queue
-    retains is what nobody has processed: both depths are ready + unacknowledged.
+    A message leaves a queue when a consumer acknowledges it. So a dead-letter queue retains exactly
+    what nobody has processed: both depths are ready + unacknowledged.
     """
     snapshot = client.snapshot
     client.problems += snapshot.problems

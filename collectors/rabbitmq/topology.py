@@ -24,9 +24,6 @@ class Queue:
     """What of a queue matters here.
 
     Attributes:
-        name: Its name.
-        arguments: Those that it was declared with.
-        policy: The definition that its policies come to.
         is_consumed: Whether anybody consumes from it, or did since its statistics began; None
             where that cannot be told.
     """
@@ -74,9 +71,6 @@ class Exchange:
     """An exchange.
 
     Attributes:
-        name: Its name.
-        type: direct, fanout, topic, headers, or a plugin's.
-        arguments: Those that it was declared with.
         policy: The policy that applies to it; what is in it may not be read without the tag
             ``policymaker``.
     """
@@ -112,7 +106,6 @@ class Targets:
         queues: The queues that receive them, or may; sorted.
         is_missing: Whether no queue can receive any of them: they are dropped. None where that
             cannot be told.
-        reason: Why it cannot be told.
     """
 
     queues: tuple[str, ...]
@@ -318,10 +311,6 @@ def classify(queues: Mapping[str, Queue], targets: Mapping[str, Targets]) -> dic
     cannot overflow and feeds a working queue: what was put there can only expire, which is how a
     delay is made. A working queue is consumed, or has a dead-letter exchange of its own. A
     *dead-letter* queue is the target of a queue that is none of those.
-
-    Args:
-        queues: All queues of a virtual host, by name.
-        targets: Where their dead letters go.
     """
     edges = {
         name: [each for each in found.queues if each != name] for name, found in targets.items()

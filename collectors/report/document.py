@@ -40,15 +40,7 @@ _GROUP_COLUMNS = ("state", "type", "kind", "coordinator", "members", "unknown_re
 
 @dataclass(slots=True)
 class PollReport:
-    """What one poll of one source yielded.
-
-    Attributes:
-        cluster: The name that its samples carry.
-        cluster_id: The id that the cluster gives itself.
-        controller: Node id of its controller.
-        results: One a section.
-        source: The source's name.
-    """
+    """What one poll of one source yielded."""
 
     cluster: str
     cluster_id: str | None = None
@@ -154,13 +146,7 @@ class PollReport:
 
 @dataclass(frozen=True, slots=True)
 class SourceCheck:
-    """A check and whose it is.
-
-    Attributes:
-        cluster: The name that the source's samples carry.
-        source: The source's name.
-        check: What was found.
-    """
+    """A check and whose it is."""
 
     cluster: str
     source: str
@@ -180,7 +166,7 @@ S = TypeVar("S", bound=_OfSource)
 def in_order(items: Sequence[S]) -> list[S]:
     """Return reports or checks by cluster, a Kafka cluster before what is beside it.
 
-    Kafka clusters keep the order that they came in; what belongs to none comes last, by name.
+    Kafka clusters keep their order; other sources come last, by name.
     """
     clusters = list(dict.fromkeys(item.cluster for item in items if item.source == KAFKA))
     places = {cluster: number for number, cluster in enumerate(clusters)}

@@ -56,13 +56,7 @@ def once(settings: LakeSettings) -> str:
 def maintaining(
     config: Path, first_seconds: float = FIRST_SECONDS, every_seconds: float = EVERY_SECONDS
 ) -> Iterator[None]:
-    """Maintain the lake of a configuration every half hour, beside what is done in the context.
-
-    Args:
-        config: The configuration file.
-        first_seconds: How long after the start.
-        every_seconds: The pause between two times.
-    """
+    """Maintain the lake of a configuration every half hour, beside what is done in the context."""
     stop = threading.Event()
     command = (sys.executable, "-m", "collectors", "maintain", "--config", str(config))
 

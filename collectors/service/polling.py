@@ -40,13 +40,6 @@ class Service:
         lake: Lake,
         snapshots: Snapshots | None = None,
     ) -> None:
-        """Prepare the service.
-
-        Args:
-            sources: What to poll.
-            lake: Where samples go.
-            snapshots: What is told the newest rows as well; None where nobody wants them.
-        """
         self._sources = sources
         self._lake = lake
         self._writer = LakeWriter(lake)

@@ -20,9 +20,7 @@ class Stamp:
 
     Attributes:
         source: The source's name; in rows of ``collections`` only.
-        cluster: The cluster's name.
         observed_at: When the poll began (UTC).
-        poll_id: Unique to the poll.
     """
 
     source: str
@@ -47,13 +45,7 @@ class Stamp:
 def rows_of(
     result: SectionResult, stamp: Stamp, interval_seconds: float | None
 ) -> Iterator[tuple[Table, pl.DataFrame]]:
-    """Return the rows of a section by table, its row of ``collections`` last.
-
-    Args:
-        result: What the section yielded.
-        stamp: The poll's.
-        interval_seconds: The cadence; None for a single poll.
-    """
+    """Return the rows of a section by table, its row of ``collections`` last."""
     for name, frame in result.frames.items():
         yield TABLES[name], stamp.on(frame)
     row = {

@@ -50,12 +50,8 @@ class SectionState:
     """How the reads of a section go.
 
     Attributes:
-        status: Of the last one.
         error: Why, where it is not ``ok``.
-        duration_seconds: Of the last one.
-        rows: Of the last one.
         succeeded_at: When the last one that yielded rows began (UTC); None if there was none.
-        succeeded_clock: The same moment on the monotonic clock.
         counts: How many ended with each status since the service began.
     """
 
@@ -73,13 +69,7 @@ class SourceState:
     """A source as its last sections left it.
 
     Attributes:
-        cluster: The name that its samples carry.
-        source: Its name.
-        interval_seconds: Its cadence.
-        cluster_id: The id that the cluster gives itself.
         polled_at: When its last poll ended, whatever it yielded (monotonic clock).
-        sections: By name.
-        tables: By name.
         events: Kind: how many rows of ``cluster_events`` since the service began.
     """
 
@@ -104,12 +94,6 @@ class Snapshots:
     def __init__(
         self, sources: Iterable[Source], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Begin without any rows.
-
-        Args:
-            sources: What is polled.
-            clock: The monotonic clock, in seconds.
-        """
         self.clock = clock
         self._lock = threading.Lock()
         self._versions = count()

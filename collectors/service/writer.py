@@ -49,9 +49,6 @@ class WriterState:
     """How the lake is written.
 
     Attributes:
-        written_rows: Rows appended since the start.
-        lost_rows: Rows given up since the start.
-        waiting_bytes: Size of the rows that wait.
         losing_because: Why rows were lost since the last that could be appended; None where none
             was.
     """
@@ -96,12 +93,6 @@ class LakeWriter:
     """A thread that appends what it is given, in order."""
 
     def __init__(self, lake: Lake, waiting_bytes: int = WAITING_BYTES) -> None:
-        """Prepare.
-
-        Args:
-            lake: Where rows go.
-            waiting_bytes: What the rows that wait may take together.
-        """
         self._lake = lake
         self._waiting_limit = waiting_bytes
         self._waiting: queue.Queue[_Item | _Signal] = queue.Queue(WAITING_FRAMES)
@@ -192,7 +183,7 @@ class LakeWriter:
     def _gathered(self) -> tuple[list[_Item], bool]:
         """Wait for rows; return them with what follows shortly, and whether they are the last.
 
-        So a table takes one commit a poll instead of one a section.
+        This way a table needs one commit a poll instead of one a section.
         """
         items: list[_Item] = []
         until: float | None = None

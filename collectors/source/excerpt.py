@@ -9,7 +9,8 @@ LONGEST = 32_000
 def excerpt(text: str) -> str:
     """Leave out the middle of a long text; its end is kept, as a trace's first cause stands there.
 
-    The word and the line that are cut are left out: half of a secret would not be known as one.
+    Words and lines that would be cut in half are left out, since half of a secret is not
+    recognised.
     """
     if len(text) <= LONGEST:
         return text

@@ -42,7 +42,6 @@ class HttpClient:
     with them.
 
     Attributes:
-        settings: The server's.
         problems: What stayed unknown so far in the section that is being collected.
     """
 

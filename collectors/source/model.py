@@ -22,8 +22,6 @@ class SectionResult:
     """What one section of a poll yielded.
 
     Attributes:
-        section: Its name.
-        started_at: When it began.
         duration_seconds: How long it took, reads included that later sections use as well.
         status: ``ok``: everything asked for is known; ``partial``: some of it is unknown (null
             with a reason in its row); ``failed``: nothing could be read.
@@ -66,7 +64,6 @@ class Recall:
     """What of a table a source takes over after a restart.
 
     Attributes:
-        table: The table's name.
         polls: How many of its newest polls.
         columns: Which columns; every one if empty.
     """
@@ -112,11 +109,7 @@ class Source(Protocol):
         """
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:
-        """Read everything once; ends within the cadence, whatever the source does.
-
-        Args:
-            now: The moment that the samples carry.
-        """
+        """Read everything once; ends within the cadence, whatever the source does."""
 
     def check(self) -> Sequence[Check]:
         """Try each feature once."""

@@ -39,15 +39,7 @@ Collector = Callable[[C, S, datetime], dict[str, pl.DataFrame]]
 def run_collector(
     name: str, collect: Collector[C, S], client: C, settings: S, now: datetime
 ) -> SectionResult:
-    """Run one collector: whatever it raises becomes a failed section.
-
-    Args:
-        name: The section's name in ``collections``.
-        collect: The collector.
-        client: What it asks over.
-        settings: The source's settings.
-        now: The moment that the poll's samples carry.
-    """
+    """Run one collector: whatever it raises becomes a failed section."""
     started_at, start = datetime.now(UTC), time.monotonic()
     client.problems.clear()
     status: Status = "ok"

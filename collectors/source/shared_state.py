@@ -14,8 +14,6 @@ class Sink:
     """A sink connector of Kafka Connect.
 
     Attributes:
-        connector: Its name.
-        group: The consumer group that it reads with.
         dead_letter_topic: Where it puts what it cannot process; None where it has no such topic.
     """
 

@@ -34,10 +34,6 @@ def connectors(folder: Path, replicas: int) -> dict[str, Mapping[str, str]]:
 
     Both read the same topic, of whose records some are no JSON. The archive passes them over and
     keeps them as dead letters; the export, which tolerates nothing, fails at the first.
-
-    Args:
-        folder: Where they write.
-        replicas: Of the topic with the dead letters.
     """
     common = {"connector.class": _FILE_SINK, "topics": PARCELS}
     return {
@@ -64,12 +60,6 @@ class ConnectPart:
     """A worker and its connectors. Not started again where it ends: a demo without."""
 
     def __init__(self, folder: Path, java: Java) -> None:
-        """Choose a port; nothing starts yet.
-
-        Args:
-            folder: Where the connectors write.
-            java: For the worker.
-        """
         self._folder = folder.absolute()
         self._java = java
         self._port = free_ports(1, HOST)[0]
@@ -93,12 +83,6 @@ class ConnectPart:
         self, processes: ProcessGroup, logs: Path, bootstrap_servers: str, replicas: int
     ) -> None:
         """Start the worker; :meth:`look_after` does the rest.
-
-        Args:
-            processes: Owner of the process.
-            logs: Folder for its log file.
-            bootstrap_servers: The Kafka cluster.
-            replicas: Of the topics that Connect creates.
 
         Raises:
             ProcessError: It could not be started.

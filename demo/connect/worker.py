@@ -23,14 +23,7 @@ _ANSWER_SECONDS = 30.0
 def worker_properties(
     bootstrap_servers: str, port: int, replicas: int, extra: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the properties of a worker that starts quickly and stays small.
-
-    Args:
-        bootstrap_servers: The Kafka cluster.
-        port: Where it answers over REST.
-        replicas: Of its three internal topics.
-        extra: Properties that replace or complete these.
-    """
+    """Return the properties of a worker that starts quickly and stays small."""
     properties = {
         "bootstrap.servers": bootstrap_servers,
         "group.id": "connect-cluster",
@@ -72,16 +65,6 @@ class ConnectWorker:
         properties: Mapping[str, str] | None = None,
         port: int | None = None,
     ) -> None:
-        """Describe a worker; nothing starts yet.
-
-        Args:
-            folder: Holds its properties.
-            bootstrap_servers: The Kafka cluster.
-            replicas: Of its internal topics.
-            heap_mb: Its heap in MiB.
-            properties: Properties that replace or complete the ready-made ones.
-            port: Where it answers over REST; a free port by default.
-        """
         self.port = port if port is not None else free_ports(1, HOST)[0]
         self._properties = folder.absolute() / "connect.properties"
         self._content = worker_properties(
@@ -95,12 +78,7 @@ class ConnectWorker:
         return f"http://{HOST}:{self.port}"
 
     def service(self, java: Java, classpath: Path) -> Service:
-        """Write its properties and return the program that runs it.
-
-        Args:
-            java: The Java to run on.
-            classpath: The folder with Kafka's jars.
-        """
+        """Write its properties and return the program that runs it."""
         self._properties.parent.mkdir(parents=True, exist_ok=True)
         self._properties.write_text(properties_text(self._content), encoding="utf-8")
         flags = java_flags(self._heap_mb)

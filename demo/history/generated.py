@@ -38,11 +38,6 @@ _SATURDAY = 5
 def simulate_past(catalogue: Catalogue, until: datetime, *, days: float = DAYS) -> pl.DataFrame:
     """Simulate what the groups did in the days before a time.
 
-    Args:
-        catalogue: The demo's topics, streams and groups.
-        until: The end, on a whole minute.
-        days: How many.
-
     Returns:
         A row a group, partition and minute: group, topic, partition, at (the minute's beginning),
         lag, time_lag_seconds, arrived, consumed (messages in the minute), members. The same rows

@@ -44,11 +44,6 @@ def history_rows(
 ) -> dict[str, pl.DataFrame]:
     """Return rows of the history tables, at every grain.
 
-    Args:
-        minutes: From ``simulate_past``.
-        cluster: Name of the cluster.
-        poll_seconds: The cadence of which the rows tell.
-
     Returns:
         Rows by the table's name: minutes for the newest ``MINUTES_FOR``, hours and days for all.
     """

@@ -20,7 +20,6 @@ class Ports:
     """Ports of one broker.
 
     Attributes:
-        client: Where clients connect.
         controller: Where the controllers of the quorum talk to each other.
     """
 
@@ -40,12 +39,6 @@ def broker_properties(
 
     Small heaps and two cores for everything decide most values; the rest makes faults visible in
     seconds. Replication of internal topics is what the number of brokers allows, at most 3.
-
-    Args:
-        broker: Its number, from 1.
-        ports: Ports of all brokers by number.
-        folder: Where it keeps its data.
-        extra: Properties that replace or complete these.
     """
     own = ports[broker]
     replicas = min(3, len(ports))
@@ -148,11 +141,7 @@ def admin_settings(bootstrap_servers: str) -> dict[str, str | int | float | bool
 
 
 def java_flags(heap_mb: int) -> list[str]:
-    """Return the flags of a Java that starts quickly and stays small.
-
-    Args:
-        heap_mb: Size of the heap in MiB.
-    """
+    """Return the flags of a Java that starts quickly and stays small."""
     return [
         f"-Xmx{heap_mb}m",
         f"-Xms{min(heap_mb, 64)}m",

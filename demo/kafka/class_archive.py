@@ -23,9 +23,6 @@ _DUMP_SECONDS = 90.0
 def ensure_class_archive(java: Java) -> bool:
     """Make the archive where there is none yet: one broker starts and ends, some seconds.
 
-    Args:
-        java: The Java that the brokers will run on.
-
     Returns:
         Whether there is an archive. Without one everything works, only more slowly.
 

@@ -12,7 +12,6 @@ import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from confluent_kafka import KafkaException
@@ -88,12 +87,7 @@ class KafkaCluster:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -145,9 +139,6 @@ class KafkaCluster:
 
     def start(self, timeout_seconds: float = 90.0) -> Self:
         """Start all brokers at once and wait until they answer.
-
-        Args:
-            timeout_seconds: How long they may take.
 
         Raises:
             ClusterError: They did not come up; the message ends with the log's last lines.
@@ -283,9 +274,6 @@ class KafkaCluster:
             arguments: Its arguments; ``--bootstrap-server`` is added where it is missing.
             timeout_seconds: How long it may take.
             stdin: What it reads from its standard input.
-
-        Returns:
-            The finished process with output and exit status.
 
         Raises:
             ClusterError: It did not end in time.

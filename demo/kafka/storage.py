@@ -32,12 +32,6 @@ def prepare(
     Kafka's tool runs once; the other brokers get a copy of the first metadata records, which are
     the same for all, and save its start of a second each.
 
-    Args:
-        folder: The cluster's folder.
-        ports: Ports of all brokers by number, from 1.
-        extra: Broker properties that replace or complete the ready-made ones.
-        java_command: Makes a command line of a main class and its arguments.
-
     Returns:
         The cluster's id, that of the data where there was some already.
 

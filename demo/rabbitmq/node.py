@@ -29,12 +29,7 @@ _ANSWER_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class RabbitPrograms:
-    """What is installed.
-
-    Attributes:
-        server: rabbitmq-server.
-        epmd: Erlang's daemon for node names.
-    """
+    """What is installed."""
 
     server: Path
     epmd: Path
@@ -102,14 +97,6 @@ class RabbitServer(RabbitApi):
         settings: Mapping[str, str] | None = None,
         plugins: Sequence[str] = ("rabbitmq_management",),
     ) -> None:
-        """Describe a node; nothing starts yet.
-
-        Args:
-            folder: Holds its settings and its data.
-            programs: What is installed.
-            settings: Lines of rabbitmq.conf that replace or complete the ready-made ones.
-            plugins: Its plugins.
-        """
         self._folder = folder.absolute()
         self._programs = programs
         self._plugins = tuple(plugins)

@@ -30,13 +30,6 @@ class RabbitPart:
     """A node and the shop that works in it. Not started again where they end: a demo without."""
 
     def __init__(self, folder: Path, programs: RabbitPrograms) -> None:
-        """Choose ports and a password; nothing starts yet.
-
-        Args:
-            folder: Holds the node, which is deleted at the end, and the password, which the
-                configuration names also afterwards.
-            programs: What is installed.
-        """
         self._folder = folder.absolute()
         self._node = self._folder / "node"
         self._server = RabbitServer(self._node, programs)
@@ -69,10 +62,6 @@ class RabbitPart:
 
     def start(self, processes: ProcessGroup, logs: Path) -> None:
         """Start the node; :meth:`look_after` does the rest.
-
-        Args:
-            processes: Owner of the processes.
-            logs: Folder for a log file each.
 
         Raises:
             ProcessError: It could not be started.

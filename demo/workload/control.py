@@ -15,12 +15,7 @@ from runtime.cache import write_atomically
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the workload should be doing.
-
-    Attributes:
-        number: Grows with each change.
-        stopped_groups: Groups whose consumers should be gone.
-    """
+    """What the workload should be doing."""
 
     number: int = 0
     stopped_groups: tuple[str, ...] = ()
@@ -41,13 +36,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What the workload is doing.
-
-    Attributes:
-        number: The wanted state that it has come to.
-        members: Running consumers by group.
-        error: Why the wanted state could not be reached.
-    """
+    """What the workload is doing."""
 
     number: int
     members: dict[str, int] = field(default_factory=dict)

@@ -55,16 +55,6 @@ class Member:
         producer: Producer,
         paused: threading.Event,
     ) -> None:
-        """Describe it; nothing starts yet.
-
-        Args:
-            bootstrap_servers: The cluster.
-            group: What to do.
-            number: Which of the group's members, from 1.
-            partitions: How many the topic has.
-            producer: Takes dead letters and forwarded records.
-            paused: While set, nothing is consumed and nothing committed; membership stays.
-        """
         self.group = group
         self.quiet = threading.Event()
         self.committed = threading.Event()
@@ -130,7 +120,7 @@ class Member:
             consumer.close()
 
     def _was_here(self, consumer: Consumer) -> bool:
-        """Say whether the group has committed before: one that left for good stays away."""
+        """Tell whether the group has committed before; then it left for good."""
         asked = [TopicPartition(self.group.topic, number) for number in range(self._partitions)]
         while not self._ended.is_set():
             try:

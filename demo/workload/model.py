@@ -14,9 +14,6 @@ class Topic:
     """A topic that the demo creates.
 
     Attributes:
-        name: Its name.
-        partitions: Number of partitions.
-        retention_seconds: How long records are kept.
         config: Further topic configuration.
     """
 
@@ -37,7 +34,6 @@ class Rate:
     Attributes:
         mean: Mean messages per second.
         swing: How far the rate goes above and below the mean.
-        day_seconds: Length of one "day".
         start_of_day: Where in the day the workload starts, as a share of it; 0 is the mean on
             the way up, 0.25 the peak.
     """
@@ -65,13 +61,7 @@ class Stream:
     """What is produced into one topic.
 
     Attributes:
-        topic: Name of the topic.
-        rate: How much.
-        key_prefix: Keys are the prefix and a number.
-        keys: How many different keys.
         hot_key_share: Share of the records that carry one and the same key.
-        payload_bytes: Size of a record's value.
-        seed_messages: Records produced before anything else.
         seed_age_seconds: The seed's timestamps spread evenly over that many seconds before now.
         poison_partition: The seed holds one record there that no handler can process.
         broken_one_in: Every so-manieth record is no JSON; none by default.
@@ -94,7 +84,6 @@ class DeadLetters:
     """How a group gets rid of records that it cannot process.
 
     Attributes:
-        topic: Name of the dead-letter topic.
         one_in: Every so-manieth record of each partition fails.
         style: Whose headers they carry: ``spring`` or ``connect``.
     """
@@ -109,18 +98,10 @@ class Group:
     """A consumer group and what it does.
 
     Attributes:
-        name: The group's id.
-        topic: The topic that it reads.
-        members: How many consumers it has.
-        capacity_per_second: What one consumer can process.
         protocol: ``classic``, or ``consumer`` for KIP-848.
-        commit_seconds: How often offsets are committed.
         read_committed: Whether records of open transactions are held back.
         stuck_on_poison: A poison record is tried for ever; its partition stands still.
         leaves_after: Processes that many records, commits and never comes back.
-        delay_seconds: Leaves records alone until they are that old.
-        dead_letters: Where failing records go.
-        forwards_to: Processed records are produced there.
         transactional: Records and offsets go through one transaction.
     """
 

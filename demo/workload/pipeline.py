@@ -23,14 +23,6 @@ class Pipeline:
     def __init__(
         self, bootstrap_servers: str, group: Group, number: int, paused: threading.Event
     ) -> None:
-        """Describe it; nothing starts yet.
-
-        Args:
-            bootstrap_servers: The cluster.
-            group: What to read and where to write.
-            number: Which of the group's members, from 1; part of the transactional id.
-            paused: While set, no transaction is begun; membership stays.
-        """
         if not group.forwards_to:
             raise ValueError(f"{group.name} forwards nowhere")
         self.group = group

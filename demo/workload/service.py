@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from types import TracebackType
 from typing import Self
 
 from confluent_kafka import KafkaError, KafkaException
@@ -26,12 +25,6 @@ class Workload:
     """Runs a catalogue against a cluster. Use as a context manager or call :meth:`close`."""
 
     def __init__(self, bootstrap_servers: str, catalogue: Catalogue = CATALOGUE) -> None:
-        """Connect; nothing is created yet.
-
-        Args:
-            bootstrap_servers: The cluster.
-            catalogue: What to run.
-        """
         self.catalogue = catalogue
         self._bootstrap_servers = bootstrap_servers
         self._admin = AdminClient(common(bootstrap_servers, "web-shop-admin"))
@@ -43,12 +36,7 @@ class Workload:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def start(self) -> Self:
@@ -65,9 +53,6 @@ class Workload:
         """Create the topics that do not exist yet: replication 3, two in sync at least.
 
         A cluster of fewer brokers gets as many replicas as it has brokers.
-
-        Returns:
-            Names of the topics that are new.
 
         Raises:
             KafkaException: The cluster refused.

@@ -33,12 +33,7 @@ class Source:
         self.chance = random.Random(self.stream.topic)  # noqa: S311  repeatable, not secret
 
     def records_due(self, seconds: float, passed_seconds: float) -> int:
-        """Return how many whole records are due since the last call.
-
-        Args:
-            seconds: Time since the start of the workload.
-            passed_seconds: Time since the last call.
-        """
+        """Return how many whole records are due since the last call."""
         self.due += self.stream.rate.at(seconds) * min(passed_seconds, _LONGEST_CATCH_UP_SECONDS)
         count = int(self.due)
         self.due -= count
@@ -79,10 +74,6 @@ class Streams:
 
     def seed(self, topics: set[str], timeout_seconds: float = 30.0) -> None:
         """Produce the seed of some topics and wait until the brokers have it.
-
-        Args:
-            topics: Names of the topics; those without a stream are passed over.
-            timeout_seconds: How long the brokers may take.
 
         Raises:
             KafkaException: A record was refused.

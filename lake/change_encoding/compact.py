@@ -19,7 +19,6 @@ class _Run:
     """What a stream of polls has written.
 
     Attributes:
-        name: The run.
         at: The newest poll.
         last: Each series that is there: ``_series``, ``_values``, ``_lasting``, ``_written_at``
             (when it was last written whole).
@@ -36,8 +35,8 @@ class _Run:
 class Thinning:
     """Leaves out of the polls of one table what a reader can fill in.
 
-    A stream is what one source says of one cluster. A poll must be written before the next one of
-    its stream is thinned; if that fails, ``forget`` the stream.
+    A stream is the polls of one source about one cluster. Each poll must be written before the next
+    one of its stream is thinned; if writing fails, call ``forget``.
     """
 
     def __init__(self, table: Table) -> None:

@@ -5,8 +5,8 @@ locks: there the right is a lease, which its holder renews.
 
 The lease is a Delta table without rows, whose log is the register that an object store lacks. A
 commit is a conditional put of the next version's file, so that of two who try one succeeds; the
-holder's name and beat are properties of the table. No clocks are compared: who finds a lease
-watches whether it is renewed, and takes it over only if it was not for the whole time.
+holder's name and beat are properties of the table. No clocks are compared: a process that finds a
+lease watches it for the whole time, and takes it over only if it was not renewed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ class Rhythm:
     """How a lease is kept.
 
     Attributes:
-        beat_seconds: How often its holder renews it.
         expiry_seconds: After so long without a renewal another one may take it.
     """
 
@@ -140,14 +139,6 @@ class Lease:
     def __init__(
         self, uri: str, options: dict[str, str] | None, job: str, rhythm: Rhythm | None = None
     ) -> None:
-        """Prepare; nothing is read or written yet.
-
-        Args:
-            uri: Where the lease is kept.
-            options: Options of the object store.
-            job: What its holder does, for messages.
-            rhythm: How it is kept.
-        """
         self._uri = uri
         self._job = job
         self._options = options
@@ -161,9 +152,6 @@ class Lease:
 
     def acquire(self, notice: Callable[[str], None] | None = None) -> None:
         """Take the lease, after a look whether its last holder still renews it.
-
-        Args:
-            notice: Called with one line if that takes a while.
 
         Raises:
             BusyError: Another process holds it, or was quicker.
@@ -184,11 +172,7 @@ class Lease:
             raise self._busy(handle) from None
 
     def keep(self, lost: Callable[[LeaseLostError], None]) -> None:
-        """Renew the lease again and again in a thread of its own, until it is released.
-
-        Args:
-            lost: Called, in that thread, if another process has taken it.
-        """
+        """Renew the lease again and again in a thread of its own, until it is released."""
         threading.Thread(target=self._keep, args=(lost,), name="lease", daemon=True).start()
 
     def renew(self) -> None:

@@ -35,14 +35,6 @@ def maintain(
 ) -> list[Upkept]:
     """Maintain every table that delta-rs writes, one after the other.
 
-    Args:
-        lake: The lake.
-        settings: Its address and how long rows are kept.
-        notice: Called with each table's name.
-
-    Returns:
-        What was done, by table.
-
     Raises:
         BusyError: Another process maintains this lake.
         LeaseLostError: Another process has taken over.
@@ -61,10 +53,6 @@ def each_table(
     work: Callable[[Table], Upkept | None], notice: Callable[[str], None] | None = None
 ) -> list[Upkept]:
     """Do the same for every table of a lake; one that fails stops no other.
-
-    Args:
-        work: What to do; None where there was nothing to do.
-        notice: Called with each table's name.
 
     Raises:
         LakeError: Tables failed; raised when the others are done.

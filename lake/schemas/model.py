@@ -66,7 +66,6 @@ class Column:
     Attributes:
         name: Its name; units are in it (``_seconds``, ``_bytes``, ``_per_second``, ``_ratio``).
         type: Its type; a map is stored as a list of entries, which every reader of Delta knows.
-        required: Whether a row without a value is refused.
         merge: How it becomes a longer window's; None: it is in the key, or follows from others.
         weight: The column that a mean is weighted by; of lists, by their sums.
     """
@@ -88,12 +87,10 @@ class Table:
     """One Delta table of the lake.
 
     Attributes:
-        name: Its name, also its folder's.
         layer: ``bronze`` is appended by collectors (delta-rs), ``gold`` is written by Spark,
             ``current`` is replaced by the alerting service (``lake.storage.current_store``).
         columns: All columns, the partition column ``date`` last; tables of the present have none.
         time: The column that ``date`` is taken from.
-        key: The columns that tell one row from another.
         carried: Whether rows that repeat the one before are left out; see
             ``lake.change_encoding.expand``.
         volatile: Columns of a carried table whose change alone writes no row: what is read of

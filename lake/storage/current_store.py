@@ -31,11 +31,6 @@ class CurrentStore:
     """Reads and replaces what the newest evaluation found. One process writes, any may read."""
 
     def __init__(self, settings: LakeSettings) -> None:
-        """Open the store.
-
-        Args:
-            settings: Where the lake is.
-        """
         self._root = f"{settings.uri.rstrip('/')}/current"
         self._is_local = settings.is_local
         self._options = settings.plain_storage_options() or None
@@ -93,11 +88,6 @@ class CurrentStore:
     def read(self, table: Table, cluster: str, *predicates: pl.Expr) -> pl.DataFrame | None:
         """Return a cluster's rows; None where no evaluation ever wrote any.
 
-        Args:
-            table: A table of ``lake.schemas.current``.
-            cluster: Whose rows.
-            predicates: Which of them; all without any.
-
         Raises:
             UnreadableTableError: The file is broken or cannot be reached.
         """
@@ -127,15 +117,7 @@ class CurrentStore:
 def read_statuses(store: CurrentStore, clusters: Iterable[str], now: datetime) -> pl.DataFrame:
     """Return what the alerting service wrote of the groups of some clusters lately.
 
-    Rows that are older than ``STATUS_AGE``, or cannot be read, are left out: nobody knows then.
-
-    Args:
-        store: The tables of the present.
-        clusters: Their names.
-        now: The present, UTC.
-
-    Returns:
-        Rows of ``group_status``.
+    Rows that are older than ``STATUS_AGE``, or that cannot be read, are left out.
     """
     found = [pl.DataFrame(schema=GROUP_STATUS.polars_schema)]
     lately = pl.col("evaluated_at").is_between(now - STATUS_AGE, now + STATUS_AGE)

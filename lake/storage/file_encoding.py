@@ -25,10 +25,10 @@ _SLICE_ROWS = 10_000
 def appended(table: Table) -> WriterProperties:
     """Return how the file of one append is written.
 
-    A poll's rows come in order and hardly repeat a number: differences between neighbours take a
-    third less than dictionaries. Names one after the other, without a dictionary, are as small
-    once compressed, and are read three times as fast as what differs from the one before.
-    Nobody looks for a name in the statistics of a file that holds all of them.
+    Numbers are stored as differences, which take a third less than dictionaries, since the rows of
+    a poll are in order and hardly repeat a number. Names are stored plain: compressed they are as
+    small as with prefixes left out, and are read three times as fast. They have no statistics,
+    since every file holds all of them.
     """
     names = {*table.series, *_NAMES} - {"cluster"}
     chosen: dict[str, ColumnProperties] = {}
@@ -46,9 +46,9 @@ def appended(table: Table) -> WriterProperties:
 
 
 def stream(rows: pl.DataFrame) -> pa.RecordBatchReader:
-    """Hand rows over in slices: as one, 150,000 of them take more memory while they are written.
+    """Hand rows over in slices, which take less memory while they are written.
 
-    By a reader that needs no Python: a call of delta-rs that changes a table's properties holds
-    Python's lock, and would wait for ever for rows that wait for the lock.
+    The reader needs no Python. A call of delta-rs that changes a table's properties holds Python's
+    lock, and would otherwise wait for ever for rows that wait for the lock.
     """
     return rows.to_arrow().to_reader(max_chunksize=_SLICE_ROWS)

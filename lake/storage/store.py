@@ -38,9 +38,6 @@ class TableStatistics:
     """What the newest version of a table consists of.
 
     Attributes:
-        files: Data files.
-        size_bytes: Their size.
-        version: The version's number.
         written_at: When it was committed; None where the log does not say.
     """
 
@@ -63,9 +60,6 @@ class Lake:
 
     Threads may share an instance. A handle on each table is kept, so that a read costs only what
     was committed since the last one.
-
-    Attributes:
-        current: The tables of the present.
     """
 
     def __init__(self, settings: LakeSettings) -> None:
@@ -116,9 +110,6 @@ class Lake:
             frame: Rows; columns that the table has and the frame lacks become null, ``date`` is
                 derived. No rows is no commit.
 
-        Returns:
-            The number of rows appended.
-
         Raises:
             SchemaError: The frame does not fit the table.
             LakeError: The rows could not be written; nothing of them was.
@@ -157,8 +148,8 @@ class Lake:
     def _to_append_to(self, table: Table) -> DeltaTable | str:
         """Return a handle that spares reading the table's log at each append, where that is safe.
 
-        A commit onto a table that was deleted meanwhile would leave one without a beginning: on an
-        object store, where looking is not cheaper than opening, the table is opened each time.
+        A commit onto a table that was deleted meanwhile would make a table without a beginning. On
+        an object store the table is opened each time, since a look at it costs as much.
         """
         if not self.is_local:
             return self.uri(table)
@@ -179,7 +170,7 @@ class Lake:
         return not self.is_local or commit.exists()
 
     def _is_newest(self, table: Table, handle: DeltaTable) -> bool:
-        """Tell whether no version follows, where looking is cheap: in a folder."""
+        """Tell whether a table in a folder has no newer version; elsewhere looking is not cheap."""
         following = Path(self.uri(table), "_delta_log", f"{handle.version() + 1:020}.json")
         return self.is_local and not following.exists()
 

@@ -1,8 +1,8 @@
 """Upkeep of the tables that delta-rs writes: retention, compaction, a short log, no dead files.
 
-Every step is one commit, or deletes only what no version needs any more, so that it can be cut
-short anywhere and done again, beside writers and readers. Files and commits that are gone for a
-reader are kept for a while: see ``Kept``.
+Every step is one commit, or deletes only what no version needs any more. So it can be interrupted
+anywhere and repeated, beside writers and readers. Files and commits that the newest version does
+not need are kept for a while: see ``Kept``.
 
 delta-rs finds no conflict between two compactions of the same files: both succeed, and every row
 is there twice. So each compaction is preceded by a commit that changes a property of the table
@@ -61,14 +61,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Upkept:
-    """What upkeep did to a table.
-
-    Attributes:
-        table: Its name.
-        expired_days: Dates whose rows were deleted.
-        compacted_files: Small files that were put together.
-        deleted_files: Files that were deleted for good.
-    """
+    """What upkeep did to a table."""
 
     table: str
     expired_days: int = 0
@@ -107,7 +100,7 @@ def keep_up(
     kept: Kept | None = None,
     confirm: Callable[[], None] = lambda: None,
 ) -> Upkept | None:
-    """Delete what is too old, put small files together, shorten the log, delete dead files.
+    """Expire old rows, compact small files, shorten the log, and vacuum.
 
     ``lake.maintenance.run`` calls it for all tables, in one process at a time.
 
@@ -197,7 +190,7 @@ def _scattered_days(handle: DeltaTable) -> list[str]:
 
 
 def _compact(commits: _Commits, day: str) -> int:
-    """Put the small files of a date together in one commit; return how many there were."""
+    """Compact the small files of a date in one commit; return how many there were."""
 
     def compact(handle: DeltaTable) -> int:
         _fence(handle)

@@ -41,9 +41,7 @@ class _File:
     """A data file; what its statistics do not tell is None.
 
     Attributes:
-        path: Its path in the table's folder.
         first: The first cluster in it, in order of their names.
-        last: The last one.
         newest: The newest moment in it.
     """
 
@@ -66,10 +64,7 @@ class _Seen:
     """What was there at the last look.
 
     Attributes:
-        table_id: The table's identity.
-        version: Its version.
         commit: What tells that version's entry in the log from another one of the same number.
-        paths: Its data files.
     """
 
     table_id: str
@@ -82,12 +77,6 @@ class Tail:
     """Follows one table; each look reads the data files that were not there at the last one."""
 
     def __init__(self, lake: Lake, table: Table) -> None:
-        """Begin at nothing.
-
-        Args:
-            lake: The lake.
-            table: A table of it.
-        """
         self._lake = lake
         self._table = table
         self._log = Path(lake.uri(table), "_delta_log") if lake.is_local else None
@@ -148,7 +137,7 @@ class Tail:
     def _followed(self) -> tuple[list[_File], _Seen] | None:
         """Follow the log from the last look on, entry by entry; None where that is not possible.
 
-        An entry is read in a hundredth of the time that a handle takes to move on by one.
+        Reading an entry takes a hundredth of the time that updating a handle takes.
         """
         before = self._seen
         if self._log is None or before is None or before.commit is None:

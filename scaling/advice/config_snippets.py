@@ -110,14 +110,7 @@ def scaled_object(
 
 
 def pod_autoscaler(group: str, *, minimum: int, maximum: int, threshold: int) -> Artefact:
-    """Return a plain HorizontalPodAutoscaler on the group's lag.
-
-    Args:
-        group: The consumer group.
-        minimum: Fewest replicas.
-        maximum: Most replicas.
-        threshold: Messages per replica.
-    """
+    """Return a plain HorizontalPodAutoscaler on the group's lag."""
     name = kubernetes_name(group)
     return _yaml(
         "HorizontalPodAutoscaler",
@@ -162,13 +155,7 @@ def connect_tasks(connector: str, tasks: int) -> Artefact:
 
 
 def ditto_counts(connection: str, clients: int, consumers: int) -> Artefact:
-    """Return the fields of an Eclipse Ditto connection to change.
-
-    Args:
-        connection: Its id.
-        clients: clientCount.
-        consumers: consumerCount of each source.
-    """
+    """Return the fields of an Eclipse Ditto connection to change."""
     return _json(
         "Ditto connection",
         {"id": connection, "clientCount": clients, "sources": [{"consumerCount": consumers}]},
@@ -176,13 +163,7 @@ def ditto_counts(connection: str, clients: int, consumers: int) -> Artefact:
 
 
 def queue_policy(vhost: str, queue: str, definition: Mapping[str, Any]) -> Artefact:
-    """Return a RabbitMQ policy for one queue, as its HTTP interface takes it.
-
-    Args:
-        vhost: Virtual host.
-        queue: The queue.
-        definition: What it sets.
-    """
+    """Return a RabbitMQ policy for one queue, as its HTTP interface takes it."""
     return _json(
         "RabbitMQ policy",
         {
@@ -199,14 +180,7 @@ def queue_policy(vhost: str, queue: str, definition: Mapping[str, Any]) -> Artef
 def kafka_topic(
     topic: str, partitions: int, replication: int, settings: Mapping[str, str]
 ) -> Artefact:
-    """Return Strimzi's KafkaTopic.
-
-    Args:
-        topic: The topic.
-        partitions: Its partitions.
-        replication: Its replication factor.
-        settings: Settings that differ from the default.
-    """
+    """Return Strimzi's KafkaTopic."""
     spec: dict[str, Any] = {
         "topicName": topic,
         "partitions": partitions,
@@ -229,14 +203,7 @@ def kafka_topic(
 def terraform_topic(
     topic: str, partitions: int, replication: int, settings: Mapping[str, str]
 ) -> Artefact:
-    """Return a Terraform resource of the provider Mongey/kafka.
-
-    Args:
-        topic: The topic.
-        partitions: Its partitions.
-        replication: Its replication factor.
-        settings: Settings that differ from the default.
-    """
+    """Return a Terraform resource of the provider Mongey/kafka."""
     name = re.sub(r"[^A-Za-z0-9_]", "_", topic)
     lines = [
         f'resource "kafka_topic" "t_{name}" {{',

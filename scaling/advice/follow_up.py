@@ -25,13 +25,7 @@ class Followed(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What was counted in a window of history; None is unknown.
-
-    Attributes:
-        at: Its start.
-        count: What the advice counts: consumers, partitions.
-        time_lag_seconds: The highest time lag.
-    """
+    """What was counted in a window of history; None is unknown."""
 
     at: datetime
     count: int | None
@@ -43,10 +37,8 @@ class Outcome:
     """What became of one piece of advice.
 
     Attributes:
-        followed: Whether it was.
         at: When; None where it was not.
         worked: Whether the objective was held afterwards; None where that cannot be told.
-        before_seconds: The highest time lag in the time before.
         after_seconds: The highest time lag once the change had settled.
     """
 
@@ -72,15 +64,6 @@ def outcome(
     It was followed where the count reached the proposed number, from the side of the present one,
     while it stood or soon after. It worked where, once settled, the time lag was within the
     objective, or at least half of what it was.
-
-    Args:
-        current: The number when it was given.
-        proposed: The advised number; None: nothing to follow.
-        valid_from: When it was first given.
-        confirmed_at: When it was last given.
-        stands: Whether it is still given.
-        history: What was counted, oldest first.
-        objective_seconds: The time lag that is not to be exceeded.
     """
     if proposed is None or current is None or proposed == current:
         return Outcome(Followed.STANDS if stands else Followed.UNKNOWN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypedDict
 
 
 class Kind(StrEnum):
@@ -77,7 +78,6 @@ class Evidence:
     """One figure behind a recommendation.
 
     Attributes:
-        name: What it is, in words.
         value: The figure; None is unknown.
         unit: Its unit; empty for a count.
     """
@@ -89,12 +89,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Caveat:
-    """What may go wrong when the advice is followed.
-
-    Attributes:
-        level: How much it weighs.
-        text: What and why.
-    """
+    """What may go wrong when the advice is followed."""
 
     level: CaveatLevel
     text: str
@@ -107,7 +102,6 @@ class Artefact:
     Attributes:
         name: What it is: ``kafka-topics``, ``KEDA ScaledObject`` and so on.
         language: ``bash``, ``yaml``, ``json`` or ``hcl``.
-        text: It.
     """
 
     name: str
@@ -120,8 +114,6 @@ class KedaAnswer:
     """What KEDA would do about the same group.
 
     Attributes:
-        replicas: The replicas that HPA would want.
-        metric_lag: KEDA's metric, messages.
         lag_threshold: Messages per replica that was assumed.
         why: Why it differs from the advice, or that it does not.
     """
@@ -137,18 +129,11 @@ class Recommendation:
     """One piece of advice.
 
     Attributes:
-        kind: What is advised.
-        cluster: Where.
         subject: The group, topic, connector, connection or queue.
         quantity: What ``current`` and ``proposed`` count: ``consumers``, ``partitions``, ``tasks``,
             ``replication factor`` and so on; empty where nothing is counted.
         current: Its present value; None is unknown.
         proposed: The advised value; None where there is none or where it cannot be told.
-        unknown_reason: Why a value that should be there is not.
-        severity: How urgent it is.
-        confidence: How far the evidence carries.
-        reason: One or two sentences with numbers.
-        evidence: The figures, for a page to show.
         caveats: What may go wrong, worst first.
         artefacts: The change, ready to apply; withheld by whoever shows it until a blocker among
             the caveats was acknowledged.
@@ -188,6 +173,20 @@ class Recommendation:
         if self.quantity != "consumers" or self.current is None or self.proposed is None:
             return 0
         return max(0, self.current - self.proposed)
+
+
+class Details(TypedDict, total=False):
+    """The fields of a recommendation that not every one has, for functions that hand them on."""
+
+    quantity: str
+    current: int | None
+    proposed: int | None
+    unknown_reason: str | None
+    evidence: tuple[Evidence, ...]
+    caveats: tuple[Caveat, ...]
+    artefacts: tuple[Artefact, ...]
+    binding: str | None
+    consequence: str | None
 
 
 _SEVERITIES = tuple(Severity)

@@ -31,7 +31,6 @@ class GroupsAdvice:
     """What is advised on groups.
 
     Attributes:
-        advice: The advice on all of them.
         states: What to hand in next time, by group; none where there is nothing to remember.
     """
 
@@ -96,16 +95,7 @@ def advise_sources(
     queues: pl.DataFrame,
     streaming: Iterable[QueryFacts],
 ) -> list[Recommendation]:
-    """Return the advice on connectors, Ditto's connections, RabbitMQ's queues, Spark's queries.
-
-    Args:
-        groups: Facts of the groups.
-        on_groups: The advice on the groups, which counts consumers.
-        connectors: Rows of ``connectors`` of the last minutes.
-        connections: Rows of ``ditto_connections``.
-        queues: Rows of ``queues``.
-        streaming: What is known of Spark's queries; ``scaling.advisers.spark_query.query_facts``.
-    """
+    """Return the advice on connectors, Ditto's connections, RabbitMQ's queues, Spark's queries."""
     on_consumers = {
         GroupKey(one.cluster, one.subject): one for one in on_groups if one.kind in _ON_CONSUMERS
     }

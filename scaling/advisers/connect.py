@@ -46,8 +46,6 @@ class ConnectorFacts:
     """What is known of a connector.
 
     Attributes:
-        cluster: The Kafka cluster that it works with.
-        connector: Its name.
         type: ``source`` or ``sink``.
         class_name: Its class; None is unknown.
         tasks_expected: tasks.max; None is unknown.
@@ -71,13 +69,7 @@ def connector_facts(
     groups: Mapping[GroupKey, GroupFacts],
     advice: Mapping[GroupKey, Recommendation],
 ) -> list[ConnectorFacts]:
-    """Gather what is known of each connector.
-
-    Args:
-        connectors: Rows of ``connectors``; the newest of each counts.
-        groups: Facts of groups, by cluster and group.
-        advice: The first piece of advice on consumers, by cluster and group.
-    """
+    """Gather what is known of each connector."""
     newest = connectors.sort("observed_at").unique(
         ["cluster", "connect", "connector"], keep="last", maintain_order=True
     )

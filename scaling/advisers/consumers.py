@@ -6,11 +6,13 @@ blocked, a hot partition, the bound of the partitions, more consumers, keep.
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from alerting.current.skew import Skew, skew
 from alerting.status.group_status import PartitionStatus, Status
 from alerting.status.phrases import duration, messages, plural, rate
 from scaling.advice.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members
-from scaling.advice.model import Confidence, Evidence, Kind, Recommendation, Severity
+from scaling.advice.model import Confidence, Details, Evidence, Kind, Recommendation, Severity
 from scaling.advisers.connect import workers_advice
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
 from simulation.assignors import Assignor, most_members, useful_group_counts, worst_partitions
@@ -49,16 +51,13 @@ def idle_advice(facts: GroupFacts) -> Recommendation | None:
     spare = facts.members - most
     if spare <= 0 or (assignor is None and len(partitions) > 1 and not facts.idle_members):
         return None
-    return Recommendation(
+    return _advice(
+        facts,
         Kind.REMOVE_IDLE_CONSUMERS,
-        facts.cluster,
-        facts.group,
         Severity.INFO,
         Confidence.HIGH,
         f"{facts.members} consumers share {plural(sum(partitions.values()), 'partition')}: a "
         f"partition goes to one consumer, so that {spare} can never get any.",
-        quantity="consumers",
-        current=facts.members,
         proposed=most,
         evidence=(
             Evidence("consumers", facts.members),
@@ -91,15 +90,12 @@ def _nothing_known(facts: GroupFacts) -> Recommendation | None:
         if facts.status.status is Status.UNKNOWN
         else "the group's members could not be read"
     )
-    return Recommendation(
+    return _advice(
+        facts,
         Kind.UNKNOWN,
-        facts.cluster,
-        facts.group,
         Severity.UNKNOWN,
         Confidence.LOW,
         "Nothing can be advised.",
-        quantity="consumers",
-        current=facts.members,
         unknown_reason=why,
         evidence=_flow(facts),
     )
@@ -117,14 +113,12 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
             "See on the page of Kafka Connect why its connector does not run, and restart it; how "
             "many tasks it needs is a question for when they run."
         )
-    return Recommendation(
+    return _advice(
+        facts,
         Kind.START_CONSUMERS,
-        facts.cluster,
-        facts.group,
         Severity.ACT_NOW,
         Confidence.HIGH,
         f"Nobody consumes and {messages(lag)} wait. {step}",
-        quantity="consumers",
         current=0,
         unknown_reason="how many consumers ran before was not looked at",
         evidence=_flow(facts),
@@ -154,17 +148,14 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
         Evidence("waiting there", lag, "messages"),
     )
     if not advancing:
-        return Recommendation(
+        return _advice(
+            facts,
             Kind.BLOCKED_GROUP,
-            facts.cluster,
-            facts.group,
             Severity.ACT_NOW,
             Confidence.MEDIUM,
             f"No partition advances: {plural(facts.members or 0, 'member')} made no commit for "
             f"{duration(frozen)} while {messages(lag)} wait. More consumers will not help: look "
             "at what the handlers wait for.",
-            quantity="consumers",
-            current=facts.members,
             evidence=evidence,
             caveats=(QUOTAS,),
         )
@@ -172,17 +163,14 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
         part.member_id == worst.member_id for part in advancing
     )
     others = "other partitions of the same member" if same_member else "the group's others"
-    return Recommendation(
+    return _advice(
+        facts,
         Kind.BLOCKED_PARTITION,
-        facts.cluster,
-        facts.group,
         Severity.ACT_NOW,
         Confidence.HIGH if same_member else Confidence.MEDIUM,
         f"{where} made no commit for {duration(frozen)} while {others} advance: the handler is "
         f"stuck on {'a message' if len(stalled) == 1 else 'messages'} there. More consumers will "
         "not help: look at the message at the committed offset, mend or skip it.",
-        quantity="consumers",
-        current=facts.members,
         evidence=evidence,
     )
 
@@ -215,17 +203,14 @@ def _hot(facts: GroupFacts) -> Recommendation | None:
         if worst.member_id is not None
         else " More consumers help only as far as its consumer holds other partitions too."
     )
-    return Recommendation(
+    return _advice(
+        facts,
         Kind.HOT_PARTITION,
-        facts.cluster,
-        facts.group,
         Severity.WATCH,
         Confidence.HIGH if worst.member_id is not None else Confidence.MEDIUM,
         f"The group is late on {where} alone, which gets {one.busiest_ratio or 0.0:.0%} of the "
         f"topic's messages, {one.even_ratio or 0.0:.0%} if all were alike.{relief} Look at the "
         "keys: split the busiest one, or make its handling faster.",
-        quantity="consumers",
-        current=facts.members,
         unknown_reason="whether one key makes it hot: keys are not read",
         evidence=(
             Evidence("share of the busiest partition", round(one.busiest_ratio or 0.0, 3), "ratio"),
@@ -244,10 +229,9 @@ def _bound(facts: GroupFacts) -> Recommendation | None:
     most = most_members(partitions, Assignor.of(facts.assignor))
     if facts.members < most:
         return None
-    return Recommendation(
+    return _advice(
+        facts,
         Kind.PARTITION_BOUND,
-        facts.cluster,
-        facts.group,
         Severity.WATCH,
         Confidence.HIGH,
         f"Every partition has its own consumer already, and the group still falls behind: "
@@ -268,15 +252,13 @@ def _more(facts: GroupFacts) -> Recommendation | None:
     members = facts.members or 0
     larger = [n for n in _useful(facts) if n > members]
     steps = ", ".join(str(n) for n in larger[:4]) + (" …" if len(larger) > 4 else "")
-    return Recommendation(
+    return _advice(
+        facts,
         Kind.ADD_CONSUMERS,
-        facts.cluster,
-        facts.group,
         Severity.WATCH,
         Confidence.LOW,
         f"{_what_falls_behind(facts)}: {_rates(facts)}. How many more consumers that takes "
         f"cannot be told yet; the numbers that make a difference are {steps}.",
-        quantity="consumers",
         current=facts.members or None,
         unknown_reason=NO_CAPACITY if facts.members else UNCOUNTED,
         evidence=(
@@ -308,18 +290,29 @@ def _keep(facts: GroupFacts) -> Recommendation:
         text = "Nobody reads now, which may be a job between two of its runs"
     else:
         text = "The group keeps up"
-    return Recommendation(
+    return _advice(
+        facts,
         Kind.KEEP,
-        facts.cluster,
-        facts.group,
         Severity.INFO,
         Confidence.MEDIUM,
         f"{text}: no reason to change its consumers.{better}",
-        quantity="consumers",
-        current=facts.members,
         proposed=facts.members,
         evidence=_flow(facts),
     )
+
+
+def _advice(
+    facts: GroupFacts,
+    kind: Kind,
+    severity: Severity,
+    confidence: Confidence,
+    reason: str,
+    **details: Unpack[Details],
+) -> Recommendation:
+    """Return advice on the group's consumers, or on the quantity that the details name."""
+    details.setdefault("quantity", "consumers")
+    details.setdefault("current", facts.members)
+    return Recommendation(kind, facts.cluster, facts.group, severity, confidence, reason, **details)
 
 
 def _behind(facts: GroupFacts) -> list[PartitionFacts]:

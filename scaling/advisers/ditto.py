@@ -41,11 +41,6 @@ def counts(consumers: int, partitions: int, instances: int) -> tuple[int, int]:
     equal ones that with most clients, since they lie on different instances. Where no product is
     large enough, the largest there is.
 
-    Args:
-        consumers: Consumers that are wanted.
-        partitions: Partitions that the source reads.
-        instances: Connectivity instances.
-
     Raises:
         ValueError: One of them is below 1.
     """
@@ -70,15 +65,7 @@ def connection_advice(
     clients: int | None,
     consumers: int | None,
 ) -> Recommendation | None:
-    """Return advice on a connection's counts; None where they are as they should be.
-
-    Args:
-        facts: What is known of the connection's group.
-        advice: The advice on the group's consumers; None where there is none.
-        connection: The connection's id.
-        clients: clientCount; None is unknown.
-        consumers: Consumers of all clients, as configured; None is unknown.
-    """
+    """Return advice on a connection's counts; None where they are as they should be."""
     partitions = sum(facts.subscribed.values())
     if not clients or not consumers or not partitions:
         return None

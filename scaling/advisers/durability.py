@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from alerting.status.phrases import duration, plural, rate
 from scaling.advice.caveats import DISK
 from scaling.advice.config_snippets import topic_setting
 from scaling.advice.model import (
-    Artefact,
     Caveat,
     CaveatLevel,
     Confidence,
+    Details,
     Evidence,
     Kind,
     Recommendation,
@@ -237,14 +239,23 @@ def _advice(
     reason: str,
     *,
     confidence: Confidence = Confidence.HIGH,
-    quantity: str = "",
-    current: int | None = None,
-    proposed: int | None = None,
-    unknown_reason: str | None = None,
-    caveats: tuple[Caveat, ...] = (),
-    artefacts: tuple[Artefact, ...] = (),
+    **details: Unpack[Details],
 ) -> Recommendation:
     rule = None if facts.brokers is None else PARTITIONS_PER_BROKER * facts.brokers
+    details["evidence"] = (
+        Evidence("replication factor", facts.replication_factor),
+        Evidence("min.insync.replicas", facts.min_in_sync_replicas),
+        Evidence(
+            "brokers that may fail",
+            brokers_that_may_fail(facts.replication_factor, facts.min_in_sync_replicas),
+        ),
+        Evidence("brokers", facts.brokers),
+        Evidence("partitions", facts.partitions),
+        Evidence("partitions by the rule of thumb (3 a broker)", rule),
+        Evidence("retention", facts.retention.seconds, "s"),
+        Evidence("slowest group", facts.slowest_group),
+        Evidence("its oldest unread message", facts.slowest_age_seconds, "s"),
+    )
     return Recommendation(
         kind,
         facts.cluster,
@@ -252,25 +263,6 @@ def _advice(
         severity,
         confidence,
         reason,
-        quantity=quantity,
-        current=current,
-        proposed=proposed,
-        unknown_reason=unknown_reason,
-        evidence=(
-            Evidence("replication factor", facts.replication_factor),
-            Evidence("min.insync.replicas", facts.min_in_sync_replicas),
-            Evidence(
-                "brokers that may fail",
-                brokers_that_may_fail(facts.replication_factor, facts.min_in_sync_replicas),
-            ),
-            Evidence("brokers", facts.brokers),
-            Evidence("partitions", facts.partitions),
-            Evidence("partitions by the rule of thumb (3 a broker)", rule),
-            Evidence("retention", facts.retention.seconds, "s"),
-            Evidence("slowest group", facts.slowest_group),
-            Evidence("its oldest unread message", facts.slowest_age_seconds, "s"),
-        ),
-        caveats=caveats,
-        artefacts=artefacts,
         subject_kind=Subject.TOPIC,
+        **details,
     )

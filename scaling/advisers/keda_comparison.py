@@ -36,10 +36,6 @@ def keda_answer(facts: GroupFacts, advice: Recommendation) -> KedaAnswer | None:
     The threshold is the one of the ScaledObject that is advised (capacity x objective / 6); where
     no capacity was measured it is KEDA's default of 10.
 
-    Args:
-        facts: What is known of the group.
-        advice: The advice that it is compared with.
-
     Returns:
         None where the group's members or everything that waits are unknown.
     """

@@ -48,8 +48,8 @@ NO_HISTORY = Caveat(
 def sizing_facts(facts: GroupFacts) -> SizingFacts | None:
     """Return what a group's size is decided from; None where a part of it is unknown.
 
-    Known must be: what one consumer can process, the group's members, and what arrives and waits
-    in each partition that it reads.
+    It needs the capacity of one consumer, the group's members, and arrivals and lag of each
+    partition that it reads.
     """
     capacity, subscribed = facts.capacity, facts.subscribed
     if capacity is None or capacity.per_second is None or not capacity.low:
@@ -129,10 +129,6 @@ def sized_advice(facts: GroupFacts, history: History) -> tuple[Recommendation | 
     """Return advice with a number, and what to remember of it.
 
     No advice where no capacity was measured or a rate is unknown.
-
-    Args:
-        facts: What is known of the group.
-        history: What is remembered of earlier advice on it.
     """
     if facts.status.status not in _SETTLED:
         return None, history

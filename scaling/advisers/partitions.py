@@ -10,15 +10,15 @@ where it is more than one key) and from one with a hot key (nothing but the key 
 from __future__ import annotations
 
 from math import ceil
+from typing import Unpack
 
 from alerting.current.skew import Skew, skew
 from alerting.status.phrases import plural, rate
 from scaling.advice.caveats import of_topic_partitions
 from scaling.advice.config_snippets import add_partitions, kafka_topic, terraform_topic
 from scaling.advice.model import (
-    Artefact,
-    Caveat,
     Confidence,
+    Details,
     Evidence,
     Kind,
     Recommendation,
@@ -72,11 +72,6 @@ def proposed_partitions(present: int, needed: int, brokers: int | None) -> int:
 
     The smallest that is enough; one of the next few where leaders are then spread evenly over the
     brokers and it is no more than half as much again.
-
-    Args:
-        present: Partitions at present.
-        needed: Partitions that the load needs.
-        brokers: Brokers that are up; None is unknown.
     """
     least = max(1, ceil(needed / present))
     if brokers:
@@ -182,14 +177,27 @@ def _advice(
     arrival: float | None,
     reader: Reader | None,
     *,
-    proposed: int | None = None,
-    unknown_reason: str | None = None,
-    caveats: tuple[Caveat, ...] = (),
-    artefacts: tuple[Artefact, ...] = (),
     confidence: Confidence = Confidence.MEDIUM,
-    consequence: str | None = None,
+    **details: Unpack[Details],
 ) -> Recommendation:
     uneven = skew(facts.rates, span_seconds=facts.span_seconds)
+    details["quantity"] = "partitions"
+    details["current"] = facts.partitions
+    details["evidence"] = (
+        Evidence("partitions", facts.partitions),
+        Evidence("arrival", arrival, "messages/s"),
+        Evidence("slowest group by capacity", None if reader is None else reader.group),
+        Evidence(
+            "capacity of one consumer, lower end",
+            None if reader is None else reader.capacity_per_second,
+            "messages/s",
+        ),
+        Evidence("growth allowed for", None if reader is None else round(_growth(reader), 2)),
+        Evidence("share of the busiest partition", uneven.busiest_ratio, "ratio"),
+        Evidence("written", facts.bytes_per_second, "bytes/s"),
+        Evidence("brokers", facts.brokers),
+        Evidence("replicas on the fullest broker", facts.broker_replicas),
+    )
     return Recommendation(
         kind,
         facts.cluster,
@@ -197,29 +205,8 @@ def _advice(
         severity,
         confidence,
         reason,
-        quantity="partitions",
-        current=facts.partitions,
-        proposed=proposed,
-        unknown_reason=unknown_reason,
-        evidence=(
-            Evidence("partitions", facts.partitions),
-            Evidence("arrival", arrival, "messages/s"),
-            Evidence("slowest group by capacity", None if reader is None else reader.group),
-            Evidence(
-                "capacity of one consumer, lower end",
-                None if reader is None else reader.capacity_per_second,
-                "messages/s",
-            ),
-            Evidence("growth allowed for", None if reader is None else round(_growth(reader), 2)),
-            Evidence("share of the busiest partition", uneven.busiest_ratio, "ratio"),
-            Evidence("written", facts.bytes_per_second, "bytes/s"),
-            Evidence("brokers", facts.brokers),
-            Evidence("replicas on the fullest broker", facts.broker_replicas),
-        ),
-        caveats=caveats,
-        artefacts=artefacts,
         subject_kind=Subject.TOPIC,
-        consequence=consequence,
+        **details,
     )
 
 

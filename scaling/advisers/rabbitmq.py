@@ -1,25 +1,26 @@
 """Advice on a RabbitMQ queue: its consumers, their prefetch and its dead-lettering. Pure.
 
-``consumer_capacity`` is the share of time in which the queue could deliver at once. Below 1 its
-consumers are what it waits for: they are busy, or hold as many messages as their prefetch allows.
-While they are busy each acknowledges at what it can process, so that rate / consumers is their
-capacity, and unacknowledged / that is the time that a consumer's prefetched messages wait.
+``consumer_capacity`` is the share of time in which the queue could deliver at once. Below 1 the
+queue waits for its consumers: they are busy, or hold as many messages as their prefetch allows.
+Busy consumers acknowledge at their capacity, rate / consumers; unacknowledged / capacity is the
+time that prefetched messages wait.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
+from typing import Unpack
 
 import polars as pl
 
 from alerting.status.phrases import plural, rate
 from scaling.advice.config_snippets import queue_policy
 from scaling.advice.model import (
-    Artefact,
     Caveat,
     CaveatLevel,
     Confidence,
+    Details,
     Evidence,
     Kind,
     Recommendation,
@@ -53,20 +54,10 @@ class QueueFacts:
     """What is known of a queue; None is unknown.
 
     Attributes:
-        cluster: The cluster that its rows are kept under.
-        vhost: Its virtual host.
-        queue: Its name.
         kind: ``plain``, ``dead letter``, ``retry`` or ``stream``.
         type: ``classic``, ``quorum`` or ``stream``.
-        ready: Messages that wait.
         growth_per_second: By how much they grow a second, over the time looked at.
-        unacknowledged: Messages that consumers hold.
-        publish_per_second: Messages that come.
-        ack_per_second: Messages that are done.
-        redeliver_per_second: Messages that come again.
-        consumers: Its consumers.
         consumer_capacity: Share of time in which it could deliver at once.
-        dead_letter_exchange: Where failed messages go.
         delivery_limit: Deliveries after which a quorum queue gives up on a message.
     """
 
@@ -88,11 +79,7 @@ class QueueFacts:
 
 
 def queue_facts(queues: pl.DataFrame) -> list[QueueFacts]:
-    """Gather what is known of each queue.
-
-    Args:
-        queues: Rows of ``queues`` of the last minutes.
-    """
+    """Gather what is known of each queue."""
     rows = (
         queues.sort("observed_at")
         .with_columns(at=pl.col("observed_at").dt.epoch("us") / 1e6)
@@ -241,15 +228,17 @@ def _advice(
     kind: Kind,
     severity: Severity,
     reason: str,
-    *,
-    quantity: str = "",
-    current: int | None = None,
-    proposed: int | None = None,
-    unknown_reason: str | None = None,
-    caveats: tuple[Caveat, ...] = (),
-    artefacts: tuple[Artefact, ...] = (),
-    consequence: str | None = None,
+    **details: Unpack[Details],
 ) -> Recommendation:
+    details["evidence"] = (
+        Evidence("ready", facts.ready, "messages"),
+        Evidence("unacknowledged", facts.unacknowledged, "messages"),
+        Evidence("consumers", facts.consumers),
+        Evidence("consumer capacity", facts.consumer_capacity, "ratio"),
+        Evidence("published", facts.publish_per_second, "messages/s"),
+        Evidence("acknowledged", facts.ack_per_second, "messages/s"),
+        Evidence("redelivered", facts.redeliver_per_second, "messages/s"),
+    )
     return Recommendation(
         kind,
         facts.cluster,
@@ -257,21 +246,6 @@ def _advice(
         severity,
         Confidence.MEDIUM,
         reason,
-        quantity=quantity,
-        current=current,
-        proposed=proposed,
-        unknown_reason=unknown_reason,
-        evidence=(
-            Evidence("ready", facts.ready, "messages"),
-            Evidence("unacknowledged", facts.unacknowledged, "messages"),
-            Evidence("consumers", facts.consumers),
-            Evidence("consumer capacity", facts.consumer_capacity, "ratio"),
-            Evidence("published", facts.publish_per_second, "messages/s"),
-            Evidence("acknowledged", facts.ack_per_second, "messages/s"),
-            Evidence("redelivered", facts.redeliver_per_second, "messages/s"),
-        ),
-        caveats=caveats,
-        artefacts=artefacts,
         subject_kind=Subject.QUEUE,
-        consequence=consequence,
+        **details,
     )

@@ -32,7 +32,6 @@ class GroupAdvice:
 
     Attributes:
         advice: The advice, most urgent first; at least one piece.
-        history: What to hand in next time.
     """
 
     advice: tuple[Recommendation, ...]
@@ -40,12 +39,7 @@ class GroupAdvice:
 
 
 def recommend_group(facts: GroupFacts, history: History) -> GroupAdvice:
-    """Return the advice on a consumer group.
-
-    Args:
-        facts: What is known of it.
-        history: What is remembered of earlier advice on it; an empty one at first.
-    """
+    """Return the advice on a consumer group."""
     main = main_advice(facts)
     if main.kind in _MAY_BE_SIZED:
         sized, history = sized_advice(facts, history)
@@ -85,11 +79,7 @@ def _is_compared(advice: Recommendation) -> bool:
 
 
 def recommend_topic(facts: TopicFacts) -> tuple[Recommendation, ...]:
-    """Return the advice on a topic's partitions and posture, most urgent first; one at least.
-
-    Args:
-        facts: What is known of it.
-    """
+    """Return the advice on a topic's partitions and posture, most urgent first; one at least."""
     found = posture_advice(facts)
     partitions = partition_advice(facts)
     if partitions is not None:

@@ -31,10 +31,9 @@ _BUYS_SECONDS = 86400
 def group_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None:
     """Return the partition that retention reaches first, and when.
 
-    Only partitions that are late count, and those that have used half of their retention: else
-    the difference of two nearly equal rates says nothing about the day on which the one will
-    overtake the other. A group that keeps up with less than a fifth of the retention to spare
-    has the rest of it as its deadline: a pause that long loses data.
+    Only partitions that are late, or that have used half of their retention, count. For the others
+    the difference of two nearly equal rates predicts nothing. A group that keeps up, with less than
+    a fifth of the retention to spare, has that rest as its deadline: a pause that long loses data.
 
     Returns:
         None where no deadline is coming.

@@ -4,8 +4,8 @@ A query reads with one task a partition unless minPartitions asks for more: Spar
 offset ranges, so that the topic's partitions do not bound it. It is a hint, and order within a
 partition is lost across the parts.
 
-A query commits no offsets to Kafka: which there are, and what a task of one processes, is told by
-the configuration. What arrives is told by the lake.
+A query commits no offsets to Kafka. The configuration names the queries and the capacity of their
+tasks; the arrivals come from the lake.
 """
 
 from __future__ import annotations
@@ -48,9 +48,6 @@ class QueryFacts:
     """What is known of a query.
 
     Attributes:
-        cluster: The Kafka cluster that it reads.
-        query: Its name.
-        partitions: Partitions that it reads.
         arrival_per_second: Messages per second; None is unknown.
         task_per_second: What one task can process, messages per second; None is unknown.
         cores: Cores that it may use; None is unknown.
@@ -69,12 +66,7 @@ class QueryFacts:
 def query_facts(
     queries: Sequence[SparkQuerySettings], partitions: pl.DataFrame
 ) -> list[QueryFacts]:
-    """Gather what is known of each query; what arrives for one whose topics are not there is not.
-
-    Args:
-        queries: As configured.
-        partitions: Rows of ``partitions`` of about the last ten minutes.
-    """
+    """Gather what is known of each query; the arrival is unknown where its topics are missing."""
     if not queries:
         return []
     arrivals, _ = arrival_rates(partitions)

@@ -50,7 +50,6 @@ class Subject:
     """A workload to compare policies on.
 
     Attributes:
-        name: Its name.
         trace: The recorded series that it is made of; None: it is generated.
     """
 
@@ -69,13 +68,8 @@ class PolicyResult:
     """What one policy did on the scored seeds of one workload, in means over the seeds.
 
     Attributes:
-        policy: Its name.
         violation_minutes_per_day: Time in which the oldest unread message was older than the
             objective.
-        consumer_hours_per_day: Consumers asked for, over time.
-        rescales_per_day: Changes of that number.
-        lost_messages: Messages deleted unread, in a whole run.
-        oracle_ratio: Consumer-hours as a multiple of the oracle's.
         capacity_coverage: Share of the 90 % intervals for the capacity that held the truth; None
             where none was given.
         advice_errors_per_day: Steps up while no number of consumers can help; None where one can.
@@ -95,14 +89,7 @@ class PolicyResult:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadResult:
-    """All policies on one workload.
-
-    Attributes:
-        workload: Its name.
-        seeds: Seeds that were scored.
-        days: Simulated days a seed.
-        policies: The results, ours first, the oracle last.
-    """
+    """All policies on one workload."""
 
     workload: str
     seeds: int

@@ -33,15 +33,10 @@ class Score:
     """What one policy did on one seed.
 
     Attributes:
-        days: Simulated days.
         violation_minutes: Time in which the oldest unread message was older than the objective.
-        consumer_hours: Consumers asked for, over time.
-        rescales: Changes of that number.
-        lost_messages: Messages deleted unread.
         vain_steps_up: Changes upwards while what the workload is about happens: from its first
             event to its last, or all the time where it has none.
         intervals: How often an interval for the capacity was given; only ours gives one.
-        covering: How often it held the truth.
     """
 
     days: float
@@ -55,14 +50,7 @@ class Score:
 
 
 def run(workload: Workload, seed: int, policy: Policy, consumers: int) -> Score:
-    """Let a policy scale a workload from its start to its end.
-
-    Args:
-        workload: What happens.
-        seed: Of everything that is random.
-        policy: Who decides.
-        consumers: Consumers at the start.
-    """
+    """Let a policy scale a workload from its start to its end."""
     simulation = Simulation(workload, seed, consumers=consumers)
     end = workload.starts_at + workload.duration_seconds
     ups = asked = covering = 0
@@ -113,10 +101,10 @@ def run_static(workload: Workload, seed: int, consumers: int) -> Score:
 def remember(workload: Workload, seed: int, policy: Headroom) -> None:
     """Show our rule what the lake would hold of the days before: some restarts.
 
-    The hourly arrival of three weeks, and four restarts: the consumers were away for ten
-    minutes and worked off what had come, twice with the
-    present number of them and twice with the next useful one. Without such times nobody can know
-    what a consumer can process; every group that is ever deployed anew has them.
+    These are the hourly arrivals of three weeks and four restarts, twice with the present number of
+    consumers and twice with the next useful one. In each restart the consumers were away for ten
+    minutes and then drained the backlog. Every group that is ever deployed anew has such times, and
+    only they show the capacity of a consumer.
     """
     shape = Shape(tuple(sorted(workload.topics.items())), workload.consumers.assignor)
     count = workload.consumers.count

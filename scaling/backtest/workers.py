@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from types import TracebackType
 from typing import Self, TypeVar
 
 from runtime.spawning import nameless_main
@@ -30,12 +29,7 @@ class Workers:
         """Return itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the processes; tasks that have not begun are dropped."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)

@@ -56,11 +56,8 @@ class Estimate:
     """A rate with its 90 % interval, messages per second of one member.
 
     Attributes:
-        per_second: The rate.
         low: Lower end; 5 % lie below.
         high: Upper end; 5 % lie above.
-        samples: Intervals behind it.
-        episodes: Episodes behind it.
     """
 
     per_second: float
@@ -80,8 +77,6 @@ class Capacity:
     """What one member of a group can process, messages per second.
 
     Attributes:
-        status: How much is known.
-        reason: Why, in a sentence.
         per_second: The capacity; None unless identified (or measured before a blockage or in a
             conflict, there at the largest number of members).
         low: Lower end of the 90 % interval; with a lower bound the best sustained rate.
@@ -289,12 +284,7 @@ def _variability(full: Intervals, rules: CapacityRules) -> float | None:
 
 
 def chi_square(degrees: int, z: float) -> float:
-    """Return a quantile of chi-square (Wilson and Hilferty 1931: its cube root is about normal).
-
-    Args:
-        degrees: Degrees of freedom.
-        z: The quantile of the standard normal distribution that it belongs to.
-    """
+    """Return a quantile of chi-square (Wilson and Hilferty 1931: its cube root is about normal)."""
     part = 2 / (9 * degrees)
     return float(degrees * max(1e-3, 1 - part + z * sqrt(part)) ** 3)
 

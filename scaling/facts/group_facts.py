@@ -37,7 +37,6 @@ class PartitionFacts:
     """One partition of a group.
 
     Attributes:
-        status: What it is doing, with its rates.
         member_id: The member that holds it; None where nobody does, or it is unknown.
         bytes_per_message: Mean size on the broker's disk, of one replica.
         is_transactional: Whether a transaction was open on it, so that its writers use them.
@@ -67,10 +66,7 @@ class TopicLimits:
     """What a group must know of a topic that it reads.
 
     Attributes:
-        partitions: Its partitions.
-        retention: What it keeps.
         kind: ``application``, ``changelog``, ``repartition`` and so on; None is unknown.
-        is_compacted: Whether old values of a key are removed.
     """
 
     partitions: int
@@ -87,8 +83,6 @@ class Expected:
         per_second: Upper end of the forecast's 90 % interval at the peak; None where there is too
             little history.
         at: When, Unix seconds.
-        reason: Why it is not known.
-        generated: Whether generated history is behind it.
     """
 
     per_second: float | None = None
@@ -102,8 +96,6 @@ class KnownStatus:
     """What a group is doing, by somebody who has watched it for longer than these ten minutes.
 
     Attributes:
-        status: The verdict.
-        reason: One sentence with its numbers.
         since: When it began, Unix seconds; None where that cannot be told.
     """
 
@@ -121,11 +113,7 @@ class GroupFacts:
     """What is known of a consumer group.
 
     Attributes:
-        cluster: Its cluster.
-        group: Its name.
-        status: What it is doing.
         partitions: Its partitions, in the order of ``status.partitions``.
-        topics: The topics that it reads, by name.
         kind: ``plain``, ``connect``, ``streams``, ``ksqldb``, ``ditto`` and so on.
         type: ``classic``, ``consumer`` (KIP-848) or ``share``.
         assignor: Its protocol, for example ``range``; None is unknown.
@@ -133,10 +121,7 @@ class GroupFacts:
         idle_members: Members that hold no partition; None is unknown.
         static_members: Members with a group.instance.id; None is unknown.
         capacity: What one of its members can process; None where it was not estimated.
-        expected: The next peak of what arrives.
         at_most_once: Whether it is known to commit before it handles.
-        objective_seconds: The time lag that is not to be exceeded.
-        windows: The samples behind it, a window a partition.
         subscribed: Partitions of each topic that the group still reads.
     """
 
@@ -200,9 +185,6 @@ def group_facts(
         forecasts: Rows of ``forecasts`` of the groups' arrival.
         objective: The time lag that a group is not to exceed, seconds, by its name.
         statuses: What is known of the groups' status already.
-
-    Returns:
-        The facts of each group of the newest polls.
     """
     windows = build_windows(offsets, groups)
     limits = _limits(topics, partitions)

@@ -69,7 +69,6 @@ class Intervals:
     """What the members of one group did, one entry per member and interval, in columns.
 
     Attributes:
-        member: Name of the member.
         members: Members of the group at that time, those without partitions included.
         started_at: Start, Unix seconds.
         seconds: Length, seconds.
@@ -77,8 +76,6 @@ class Intervals:
         arrived: Messages that came, over the member's partitions.
         lag_start: Messages that waited at the start, over those of the member's partitions that
             advance (a blocked partition's backlog does not keep a member busy).
-        lag_end: The same at the end.
-        throttled: Whether a quota slowed the member down.
     """
 
     member: NDArray[np.str_]
@@ -193,11 +190,6 @@ def foreseeable(full: Intervals, rate: float) -> Booleans:
 
 def episodes(started_at: Floats, seconds: Floats, rules: CapacityRules) -> Integers:
     """Number the episodes: runs without a longer gap, cut where they last too long.
-
-    Args:
-        started_at: Start of each interval, Unix seconds, in any order.
-        seconds: Its length.
-        rules: The longest gap and the longest episode.
 
     Returns:
         The number of each interval's episode, from 0.

@@ -133,12 +133,6 @@ def read_topics(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the newest row of each topic, and the rows of ``partitions`` of the last minutes.
 
-    Args:
-        lake: The lake.
-        now: The present, UTC.
-        cluster: Only this cluster; None: all of them.
-        names: Only the topics of these names; None: all of them.
-
     Raises:
         LakeError: A table cannot be read.
     """
@@ -212,13 +206,7 @@ def facts_of(
     now: datetime,
     objective: Callable[[str], float],
 ) -> dict[GroupKey, GroupFacts]:
-    """Return the facts of every group of the newest polls.
-
-    Args:
-        frames: What the lake holds about them.
-        now: The present, UTC.
-        objective: The time lag that a group is not to exceed, seconds, by its name.
-    """
+    """Return the facts of every group of the newest polls."""
     return group_facts(
         frames.offsets,
         frames.groups,

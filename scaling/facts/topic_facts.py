@@ -25,7 +25,6 @@ class Reader:
     """A group that reads a topic.
 
     Attributes:
-        group: Its name.
         age_seconds: Age of its oldest unread message on the topic; None is unknown.
         kind: ``plain``, ``streams`` and so on.
         members: Its members; None is unknown.
@@ -47,23 +46,14 @@ class TopicFacts:
     """What is known of a topic.
 
     Attributes:
-        cluster: Its cluster.
-        topic: Its name.
-        partitions: Its partitions.
         brokers: Brokers of the cluster that are up; None is unknown.
         replication_factor: Copies of each partition; None is unknown.
         min_in_sync_replicas: Copies that must confirm a write with acks=all; None is unknown.
         kind: ``application``, ``dead letter`` and so on; None is unknown.
-        retention: What it keeps.
         slowest_group: The group furthest behind; None where none reads it or none is known.
         slowest_age_seconds: Age of that group's oldest unread message; None is unknown.
         rates: Messages per second by partition, over ``span_seconds``.
-        span_seconds: The time over which they were measured.
-        unknown_reason: Why its settings are unknown.
-        settings: Settings that differ from the default.
-        is_compacted: Whether old values of a key are removed.
         bytes_per_second: What is written to it, one replica; None is unknown.
-        readers: The groups that read it.
         broker_replicas: Replicas on the fullest broker of the cluster; None is unknown.
         busiest_key_per_second: Messages per second of its busiest key; None: keys are not read.
     """
@@ -95,17 +85,7 @@ def topic_facts(
     brokers: pl.DataFrame,
     readers: Mapping[tuple[str, str], tuple[Reader, ...]],
 ) -> dict[tuple[str, str], TopicFacts]:
-    """Gather what is known of every topic.
-
-    Args:
-        topics: The newest rows of ``topics``, however old.
-        partitions: Rows of ``partitions`` of about the last ten minutes.
-        brokers: Rows of ``brokers`` of the newest poll.
-        readers: From ``topic_readers``, by cluster and topic.
-
-    Returns:
-        The facts of each topic by cluster and topic.
-    """
+    """Gather what is known of every topic."""
     alive = _alive(brokers)
     fullest = _fullest(brokers)
     rates, spans = arrival_rates(partitions)
@@ -183,9 +163,6 @@ def arrival_rates(
     partitions: pl.DataFrame,
 ) -> tuple[dict[tuple[str, str], dict[int, float | None]], dict[tuple[str, str], float]]:
     """Return how much arrives, by cluster and topic.
-
-    Args:
-        partitions: Rows of ``partitions`` of about the last ten minutes.
 
     Returns:
         Messages per second of each partition, None where its log was cut back meanwhile or only

@@ -41,18 +41,12 @@ class SizingFacts:
     Arrays have one value a partition, in the order of ``shape``.
 
     Attributes:
-        shape: Its partitions and its assignor.
         polls: Up to a quarter of an hour of polls, the newest last.
         member: The member, from 0, that holds each partition; negative: nobody.
         assignment: A text that changes when partitions change hands.
-        consumers: Consumers that it has, or that were asked for.
         changed_at: The last time at which there was another number; None: not in these polls.
         is_rebalancing: Whether partitions are just being shared out.
-        capacity: What one consumer can process.
-        objective_seconds: Time lag that is not to be exceeded.
-        expected_peak: What is expected.
         stalled: Partitions whose status says that they are blocked; None: none.
-        startup_seconds: From asking for a consumer until it joins.
         pause_seconds: How long a rebalance stops those whom it touches.
         commit_seconds: The group's commit interval.
         deadline_seconds: Time until retention reaches an unread message; None: none is coming.
@@ -85,13 +79,8 @@ class History:
     """What is remembered of earlier decisions about a group.
 
     Attributes:
-        at: When the group was looked at last.
-        consumers: The consumers that there were then.
-        advised: The number that was advised then.
         expected: The utilisation of the busiest member that it was expected to lead to.
         ages: Time, and age of the oldest unread message, of the decisions of the last minute.
-        stability: Votes, changes and trials.
-        slow: Members that are slower than they were.
     """
 
     at: float | None = None
@@ -108,9 +97,6 @@ class Decision:
     """How many consumers there should be now.
 
     Attributes:
-        consumers: The number.
-        reason: Why this one now, in words.
-        history: What to hand in next time.
         situation: The question that the size answers; None while nothing can be decided.
         sizing: The size, whether it is followed already or not; None with ``situation``.
     """
@@ -128,11 +114,6 @@ def decide(facts: SizingFacts, history: History, *, rules: Rules = DEFAULT_RULES
     Who calls seldom does not lose what happened in between: the moments that can matter are
     evaluated from the polls. They are the last ones where more consumers are asked for or the group
     is late, and the busiest one where fewer would do.
-
-    Args:
-        facts: What is measured of it.
-        history: What the last call returned; an empty one at the start.
-        rules: How patient to be.
     """
     history = _without_gap(facts, history, rules)
     found = _evaluated(facts, history, rules)
@@ -155,7 +136,7 @@ def _without_gap(facts: SizingFacts, history: History, rules: Rules) -> History:
 
 
 def _missed(facts: SizingFacts, history: History, found: Decision, rules: Rules) -> list[float]:
-    """Return the moments that nobody evaluated and that matter to a decision, oldest first."""
+    """Return the moments without an evaluation that matter to a decision, oldest first."""
     if found.sizing is None or found.situation is None:
         return []
     begun = [float(facts.polls.at[0]), history.at, facts.changed_at]

@@ -29,18 +29,14 @@ class Demand:
     """What arrives, messages per second.
 
     Attributes:
-        now: By partition.
         soon: By partition, what will not be exceeded at the end of the lead time (95 %).
-        lasting: By partition, the mean of the whole window.
         growth_per_second: By how much the total grows a second, messages/s².
-        deviation: Standard deviation of the total around its trend, messages/s, a minute's mean.
     """
 
     now: Floats
     soon: Floats
     lasting: Floats
     growth_per_second: float
-    deviation: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +79,18 @@ def demand(at: Floats, log_end: Floats, *, lead_seconds: float) -> Demand:
     total = float(arrived.sum())
     partitions = log_end.shape[1]
     shares = arrived / total if total > 0 else np.full(partitions, 1.0 / max(1, partitions))
-    level, soon, slope, deviation = _trend(at, log_end.sum(axis=1), lead_seconds)
-    return Demand(shares * level, shares * soon, arrived / float(at[-1] - at[0]), slope, deviation)
+    level, soon, slope = _trend(at, log_end.sum(axis=1), lead_seconds)
+    return Demand(shares * level, shares * soon, arrived / float(at[-1] - at[0]), slope)
 
 
-def _trend(at: Floats, ends: Floats, lead: float) -> tuple[float, float, float, float]:
-    """Return level, upper level after the lead time, slope and spread of a total rate."""
+def _trend(at: Floats, ends: Floats, lead: float) -> tuple[float, float, float]:
+    """Return level, upper level after the lead time, and slope of a total rate."""
     newest = min(int(np.searchsorted(at, at[-1] - SHORT_SECONDS - 1e-9)), len(at) - 2)
     short_seconds = float(at[-1] - at[newest])
     short = max(0.0, float(ends[-1] - ends[newest])) / short_seconds
     seconds = np.diff(at[: newest + 1])
     if len(seconds) < _MINIMUM_POINTS:
-        return short, short, 0.0, 0.0
+        return short, short, 0.0
     rates = np.maximum(np.diff(ends[: newest + 1]), 0.0) / seconds
     when = (at[:newest] + at[1 : newest + 1]) / 2 - at[-1]
     centre, mean = when.mean(), rates.mean()
@@ -111,9 +107,9 @@ def _trend(at: Floats, ends: Floats, lead: float) -> tuple[float, float, float, 
     if abs(slope) < 2 * error_of_slope:
         slope, expected = 0.0, float(mean)
     if abs(short - expected) > max(_STEP_SIGMAS * deviation, 0.05 * expected):
-        return short, short, 0.0, deviation
+        return short, short, 0.0
     level = max(0.0, (short + expected) / 2 + slope * short_seconds / 2)
-    return level, level + max(0.0, slope) * lead + _Z_95 * deviation, slope, deviation
+    return level, level + max(0.0, slope) * lead + _Z_95 * deviation, slope
 
 
 def season(hour_starts: Floats, rates: Floats, *, now: float) -> Season:

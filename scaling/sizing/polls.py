@@ -20,8 +20,6 @@ class Polls:
 
     Attributes:
         at: When each was made, Unix seconds.
-        log_end: Next offset.
-        committed: Committed offset.
         time_lag_seconds: Age of the oldest unread message.
     """
 
@@ -71,11 +69,7 @@ class Polls:
 
 
 def polls_of(windows: Sequence[PartitionWindow]) -> Polls | None:
-    """Return the polls in which every partition was read; None without any.
-
-    Args:
-        windows: The samples of each partition, in the order of the columns.
-    """
+    """Return the polls in which every partition was read; None without any."""
     if not windows or not all(window.samples for window in windows):
         return None
     columns = [tuple(zip(*window.samples, strict=True)) for window in windows]

@@ -57,13 +57,8 @@ class Situation:
     """What is known of a group when its size is asked for.
 
     Attributes:
-        shape: Its partitions and its assignor.
-        consumers: Consumers that it has, or that were asked for.
         arrival: Messages per second by partition.
         soon: The same at the end of the lead time, upper end.
-        lag: Messages that wait, by partition.
-        capacity: What one consumer can process.
-        objective_seconds: Time lag that is not to be exceeded.
         slowed: What members that are slower than the others process now, messages per second, by
             number of the member.
         peak: Messages per second by partition at the next peak, upper end; None: too little
@@ -75,7 +70,6 @@ class Situation:
         is_growing: Whether that age is higher than it was a minute ago.
         is_on_trial: Whether consumers were just taken away, so that a growing backlog is a bad
             sign early.
-        startup_seconds: From asking for a consumer until it joins.
         pause_seconds: How long a rebalance stops those whom it touches.
         commit_seconds: The group's commit interval.
         deadline_seconds: Time until retention reaches an unread message; None: none is coming.
@@ -106,7 +100,6 @@ class Need:
     """One need.
 
     Attributes:
-        binding: What for.
         consumers: The smallest useful number that meets it; None: no number does.
     """
 
@@ -119,17 +112,12 @@ class Sizing:
     """How many consumers a group needs.
 
     Attributes:
-        verdict: Whether a number follows.
         consumers: The number; where none follows the one that is best kept.
-        binding: The need that asks for it.
-        needs: Every need.
         utilisation: Load of the busiest member with that number, as a share of its capacity;
             None where the capacity is unknown.
-        allowed_utilisation: What was allowed.
         is_late: Whether the backlog endangers the objective; waiting for agreement would cost it.
         is_too_late: Whether retention deletes part of what waits with any number of consumers.
         hopeless: Partitions, by position, that exceed a consumer of their own.
-        reason: In a sentence.
         utilisations: Load of the busiest member with each useful number; empty where the capacity
             is unknown.
     """
@@ -148,21 +136,12 @@ class Sizing:
 
 
 def size(situation: Situation) -> Sizing:
-    """Return how many consumers a group needs.
-
-    Args:
-        situation: What is known of it.
-    """
+    """Return how many consumers a group needs."""
     return _Sizer(situation).size()
 
 
 def hot_partitions(loads: Floats, rate: float) -> Booleans:
-    """Tell which partitions exceed a consumer of their own; none where most do: that is overload.
-
-    Args:
-        loads: Arrival of each partition, messages per second.
-        rate: What a consumer can process, messages per second.
-    """
+    """Tell which partitions exceed a consumer of their own; none where most do (overload)."""
     hot: Booleans = loads > rate
     if hot.sum() > max(1.0, _MOST_HOT * len(hot)):
         hot = np.zeros(len(hot), dtype=np.bool_)
@@ -273,7 +252,8 @@ class _Sizer:
     def _forecast(self) -> int | None:
         """Size for the near future; the season's next peak keeps what is there and adds nothing.
 
-        What is only expected may use a member up to its limit: it is corrected when it comes.
+        Expected load may use a member up to its limit, since advice is corrected when the load
+        comes.
         """
         soon = self._smallest(lambda n: self._utilisation(n, self.soon) <= HIGHEST_UTILISATION)
         if self.peak is None or soon is None:
@@ -304,8 +284,8 @@ class _Sizer:
     def _catch_up(self, contradicted: bool) -> int | None:
         """Return the smallest number that drains in time, else one that is nearly the fastest.
 
-        Where the group is about to miss the objective although it should not, what is believed of
-        its consumers is wrong: then the present number does not do.
+        Where the group is about to miss the objective although it should not, the assumed capacity
+        is wrong, and the present number is not enough.
         """
         least = self.now.consumers if contradicted else 0
         return self._nearly_fastest(
@@ -315,10 +295,6 @@ class _Sizer:
 
     def _nearly_fastest(self, numbers: Sequence[int], enough: float = 0.0) -> int | None:
         """Return the smallest of some numbers that drains about as fast as any of them, or enough.
-
-        Args:
-            numbers: Numbers of consumers.
-            enough: Seconds within which draining is fast enough.
 
         Returns:
             None where none of them ever drains.

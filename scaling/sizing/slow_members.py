@@ -106,17 +106,13 @@ _LONGEST_PATIENCE_SECONDS = 4 * 3600.0
 class SlowMembers:
     """Members that were found to be slow, until they prove to be faster or are tried again.
 
-    A slow member that gets less to do no longer shows what it can. The mark is therefore dropped
-    after a while, and if that was wrong, the next time after twice as long.
+    A slow member that gets less to do no longer shows what it can process. So the mark is dropped
+    after a while, and after twice as long if that was wrong.
 
     Attributes:
         members: Messages per second of each, by its number.
         everybody: Messages per second of a member where most are slow together; else None.
         patience_seconds: How long a mark is kept without being found again.
-        found_at: When somebody was found to be slow last.
-        dropped_at: When the marks were dropped last.
-        assignment: Who held which partition at the last look.
-        assigned_at: Since when.
     """
 
     members: dict[int, float] = field(default_factory=dict)
@@ -139,21 +135,11 @@ class SlowMembers:
         return replace(capacity, low=self.everybody, per_second=self.everybody)
 
     def assigned(self, assignment: str, at: float) -> SlowMembers:
-        """Return it after partitions were shared out anew: what was before is no longer compared.
-
-        Args:
-            assignment: Who holds which partition now.
-            at: The present.
-        """
+        """Return it after a new assignment: what was before is no longer compared."""
         return replace(self, assignment=assignment, assigned_at=at)
 
     def looked(self, found: Slowdown, at: float) -> SlowMembers:
-        """Return it with what a look at the newest polls found; see ``expired``.
-
-        Args:
-            found: What was found.
-            at: The present.
-        """
+        """Return it with what a look at the newest polls found; see ``expired``."""
         proven = {n for n in found.busy if n not in found.members}
         members = {n: rate for n, rate in self.members.items() if n not in proven}
         now = replace(self, members=members)

@@ -1,8 +1,8 @@
 """When advice follows a size and when it waits: votes for a step up, trials of a step down. Pure.
 
-Up where enough of the last evaluations agree, at once where the objective or data is in danger.
-Down only to what every evaluation of a window has allowed, and only with a budget: each step down
-is one rebalance now and, sooner or later, another one up.
+A step up follows when enough of the last evaluations agree, and at once where the objective or data
+is in danger. A step down goes only to what every evaluation of a window allowed, and within a
+budget: each step down costs a rebalance now and another one on the way up.
 """
 
 from __future__ import annotations
@@ -66,7 +66,6 @@ class Stability:
         votes: Those of the window, oldest first.
         changes: Time and step (negative: down) of each change of the last day, oldest first.
         since: When the window began; a change, or a late group, begins it anew.
-        failures: Steps down in a row that had to be taken back.
         failed_at: The step down that was counted among them last.
         tried: Utilisation that the last step down was expected to lead to; None is unknown.
         refuted: Time and utilisation of the steps down of the last day that had to be taken back:
@@ -82,13 +81,7 @@ class Stability:
     refuted: tuple[tuple[float, float], ...] = ()
 
     def changed(self, at: float, step: int, expected: float | None) -> Stability:
-        """Return it after the number of consumers changed.
-
-        Args:
-            at: When.
-            step: By how many; negative: fewer.
-            expected: The utilisation that this was expected to lead to; None is unknown.
-        """
+        """Return it after the number of consumers changed."""
         changes = (*self.changes, (at, step))
         return replace(self, changes=changes, since=at, tried=expected if step < 0 else self.tried)
 
@@ -100,13 +93,7 @@ class Stability:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """What to do now.
-
-    Attributes:
-        consumers: The number that there should be.
-        stability: What to remember.
-        reason: Why this number, in words.
-    """
+    """What to do now."""
 
     consumers: int
     stability: Stability
@@ -116,15 +103,7 @@ class Move:
 def move(
     sizing: Sizing, before: Stability, *, at: float, current: int, rules: Rules = DEFAULT_RULES
 ) -> Move:
-    """Return what to do about a size.
-
-    Args:
-        sizing: The newest size.
-        before: What is remembered.
-        at: The time of the evaluation, Unix seconds.
-        current: The consumers that there are, or that were asked for.
-        rules: How patient to be.
-    """
+    """Return what to do about a size."""
     refuted = tuple(one for one in before.refuted if one[0] > at - DAY_SECONDS)
     oldest = at - rules.down_window_seconds
     vote = (at, _enough(sizing, current, refuted))

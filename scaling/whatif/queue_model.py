@@ -39,17 +39,12 @@ class Situation:
     Arrays have one value a partition, in the order of topic and number.
 
     Attributes:
-        topics: Partitions by topic.
         arrival_per_second: Messages per second.
-        lag: Messages that wait.
         time_lag_seconds: Age of the oldest of them.
-        consumers: How many there are.
         capacity_per_second: Messages per second of one consumer that never waits.
         assignor: How partitions are shared out.
-        objective_seconds: Time lag that is not to be exceeded.
         retention_seconds: How long messages are kept; None: for ever.
         shared_limit_per_second: What the group as a whole gets through at most; None: no limit.
-        notes: What had to be assumed, for people.
     """
 
     topics: Mapping[str, int]
@@ -67,13 +62,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """More arrives for a while.
-
-    Attributes:
-        factor: How many times as much.
-        start_seconds: When it begins, from now.
-        seconds: How long it lasts.
-    """
+    """More arrives for a while."""
 
     factor: float
     start_seconds: float = 0.0
@@ -82,12 +71,7 @@ class Campaign:
 
 @dataclass(frozen=True, slots=True)
 class LostConsumer:
-    """One consumer vanishes, and another takes its place later.
-
-    Attributes:
-        start_seconds: When, from now.
-        seconds: For how long.
-    """
+    """One consumer vanishes, and another takes its place later."""
 
     start_seconds: float = 0.0
     seconds: float = 3600.0
@@ -101,7 +85,6 @@ class Change:
         consumers: Their new number; None: as now.
         partitions: The new number of the only topic's; None: as now.
         capacity_per_second: Of one consumer; None: as now.
-        arrival_factor: What all arrivals are multiplied by.
         campaign: More arrives for a while; None: no.
         lost: A consumer is away for a while; None: no.
     """
@@ -122,17 +105,9 @@ class Outcome:
         seconds: Times of the points, seconds from now.
         lag: Messages that wait at each (processed, not committed, counts).
         time_lag_seconds: Age of the oldest of them at each.
-        consumers: Consumers asked for.
-        partitions: Partitions of the group.
         lag_peak: The most messages that waited at a point.
-        lag_end: Messages that wait at the end.
-        time_lag_peak_seconds: The highest time lag at any time.
-        time_lag_end_seconds: The time lag at the end.
         drain_seconds: From the point at which most waited until the time lag is no more than
             ``DRAINED_SECONDS``; 0 where it was never above; None where that is not reached.
-        violation_minutes: Time with a time lag above the objective.
-        consumer_hours: Consumers asked for, over time.
-        lost_messages: Messages that retention deleted unread.
     """
 
     seconds: Floats
@@ -152,15 +127,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """A comparison.
-
-    Attributes:
-        now: The group as it is.
-        changed: The group with the change.
-        hours: How long both were simulated.
-        objective_seconds: What violations are counted against.
-        notes: What was assumed.
-    """
+    """A comparison."""
 
     now: Outcome
     changed: Outcome
@@ -171,15 +138,6 @@ class WhatIf:
 
 def what_if(situation: Situation, change: Change, *, hours: float = 6.0, seed: int = 1) -> WhatIf:
     """Simulate a group as it is and with a change.
-
-    Args:
-        situation: The group now.
-        change: What would be different.
-        hours: How far ahead.
-        seed: Of arrivals and service times.
-
-    Returns:
-        Both outcomes.
 
     Raises:
         SimulationError: A number is impossible, or partitions of several topics were to change.
@@ -208,43 +166,24 @@ def even_situation(
     consumers: int,
     capacity_per_second: float,
     lag: float = 0.0,
-    time_lag_seconds: float | None = None,
-    objective_seconds: float = 300.0,
-    retention_seconds: float | None = None,
-    assignor: Assignor = Assignor.COOPERATIVE_STICKY,
 ) -> Situation:
-    """Return a situation with even load on one topic, from totals.
-
-    Args:
-        partitions: Of the topic.
-        arrival_per_second: Of all partitions together.
-        consumers: How many there are.
-        capacity_per_second: Of one consumer.
-        lag: Messages that wait, of all partitions together.
-        time_lag_seconds: Age of the oldest; None: lag / arrival.
-        objective_seconds: Time lag that is not to be exceeded.
-        retention_seconds: How long messages are kept; None: for ever.
-        assignor: How partitions are shared out.
+    """Return a situation with even load on one topic, from totals over its partitions.
 
     Raises:
-        SimulationError: A number is impossible.
+        SimulationError: There is no partition.
     """
     if partitions < 1:
         raise SimulationError("there must be at least one partition")
-    if time_lag_seconds is None:
-        time_lag_seconds = lag / arrival_per_second if arrival_per_second > 0 else 0.0
+    age = lag / arrival_per_second if arrival_per_second > 0 else 0.0
     return Situation(
         topics={"topic": partitions},
         arrival_per_second=np.full(partitions, arrival_per_second / partitions),
         lag=np.array(
             [lag // partitions + (index < lag % partitions) for index in range(partitions)]
         ),
-        time_lag_seconds=np.full(partitions, time_lag_seconds),
+        time_lag_seconds=np.full(partitions, age),
         consumers=consumers,
         capacity_per_second=capacity_per_second,
-        assignor=assignor,
-        objective_seconds=objective_seconds,
-        retention_seconds=retention_seconds,
     )
 
 

@@ -59,8 +59,6 @@ class BurrowPartition:
     """What Burrow knows of one partition of a group.
 
     Attributes:
-        commits: The last commits.
-        broker_end_offsets: The last end offsets that it polled.
         current_lag: Newest end offset less the last committed one, never negative.
     """
 
@@ -77,8 +75,6 @@ class BurrowGroupStatus:
         status: Its worst partition's, capped at ERR; NOTFOUND without partitions.
         partitions: Each partition's, in the order given.
         complete: Share of the partitions whose window of commits is full.
-        total_lag: Sum of the current lags.
-        max_lag: The highest current lag.
     """
 
     status: BurrowStatus
@@ -123,13 +119,7 @@ def burrow_partition_status(
 def burrow_group_status(
     partitions: Sequence[BurrowPartition], now_ms: int, allowed_lag: int = 0
 ) -> BurrowGroupStatus:
-    """Apply Burrow's rules to a group.
-
-    Args:
-        partitions: What is known of each of its partitions.
-        now_ms: The present in Unix milliseconds.
-        allowed_lag: A lag up to this many messages is fine.
-    """
+    """Apply Burrow's rules to a group."""
     if not partitions:
         return BurrowGroupStatus(BurrowStatus.NOTFOUND, (), 0.0, 0, 0)
     statuses = tuple(

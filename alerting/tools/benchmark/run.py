@@ -19,13 +19,7 @@ EVALUATORS: Mapping[str, Callable[[Scenario], list[Fired]]] = {OURS: ours, **BAS
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One scenario, judged by every evaluator.
-
-    Attributes:
-        name: The scenario's name.
-        fired: Alerts by evaluator.
-        scores: How right it was, by evaluator.
-    """
+    """One scenario, judged by every evaluator."""
 
     name: str
     fired: Mapping[str, Sequence[Fired]]
@@ -37,11 +31,6 @@ class Total:
     """One evaluator over all scenarios.
 
     Attributes:
-        right: Scenarios without a miss or a false alert.
-        missed: Incidents that were not told.
-        false_alerts: Alerts while nothing was wrong.
-        flaps: Alerts that told of an incident again.
-        sent: Messages.
         median_delay: Over the incidents that were told, in seconds; None without one.
     """
 

@@ -19,10 +19,7 @@ class Fired:
     Attributes:
         begin: When it fired, in seconds from the scenario's beginning.
         end: When it was resolved; the last poll's time where it never was.
-        rule: The rule that fired.
-        status: What it said.
         severity: How loud it is; ``info`` does not page.
-        resolved: Whether it was over before the scenario was.
     """
 
     begin: float
@@ -48,11 +45,7 @@ class Score:
     """How right an evaluator was on one scenario.
 
     Attributes:
-        incidents: Times of trouble in the scenario.
         delays: Seconds from the beginning of each that was told until it was.
-        missed: How many were not told at all.
-        false_alerts: Alerts that began while nothing was wrong.
-        flaps: Alerts that told of an incident again.
         sent: Messages: one for each alert, one for each that was resolved.
     """
 

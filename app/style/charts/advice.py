@@ -19,7 +19,6 @@ class Load:
     """What the busiest consumer gets with a number of consumers.
 
     Attributes:
-        consumers: The number.
         per_second: Messages per second of the busiest one.
     """
 
@@ -34,7 +33,6 @@ class Limit:
     Attributes:
         low: Lower end of the 90 % interval.
         high: Its upper end.
-        per_second: The estimate.
     """
 
     low: float | None
@@ -50,15 +48,7 @@ def load_chart(
     proposed: int | None,
     palette: Palette,
 ) -> go.Figure:
-    """Draw the busiest consumer's load at each useful number against what one can process.
-
-    Args:
-        loads: By number of consumers, ascending.
-        limit: What one consumer can process.
-        current: The present number.
-        proposed: The advised one; None: none.
-        palette: Colours.
-    """
+    """Draw the busiest consumer's load at each useful number against what one can process."""
     made = plot(palette, height=_HEIGHT, y_title="messages/s of the busiest", legend=False)
     colours = [
         palette.series[0]
@@ -161,14 +151,7 @@ def skew_chart(
     *,
     palette: Palette,
 ) -> go.Figure:
-    """Draw what each partition gets, the hot ones marked.
-
-    Args:
-        rates: Name and messages per second of each partition; None is left open.
-        hot: Names of the hot ones.
-        limit: What one consumer can surely process; None is unknown.
-        palette: Colours.
-    """
+    """Draw what each partition gets, the hot ones marked."""
     made = plot(palette, height=_HEIGHT, y_title="messages/s", legend=False)
     made.traces.append(
         {
@@ -197,16 +180,7 @@ def what_if_chart(
     palette: Palette,
     objective: float | None = None,
 ) -> go.Figure:
-    """Draw a simulated value as it would go on now, and with the change.
-
-    Args:
-        hours: Times of the points, hours from now.
-        now: The value without the change.
-        changed: The value with it.
-        y_title: What the value is, with its unit.
-        palette: Colours.
-        objective: A level not to be exceeded; None: none.
-    """
+    """Draw a simulated value as it would go on now, and with the change."""
     made = plot(palette, height=_HEIGHT, y_title=y_title)
     for name, values, colour, dash in (
         ("as it is", now, palette.others, "dot"),

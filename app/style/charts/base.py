@@ -25,8 +25,6 @@ class Event:
     """Something that happened, drawn as a thin vertical mark.
 
     Attributes:
-        at: When.
-        text: What, in two or three words.
         kind: ``act`` in red, ``quiet`` in grey.
     """
 
@@ -37,14 +35,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The time axis that all figures of a page share.
-
-    Attributes:
-        start: Its first moment.
-        end: Its last moment.
-        zone: The viewer's zone, in which times are drawn.
-        events: Marks that every figure of the page carries.
-    """
+    """The time axis that all figures of a page share."""
 
     start: datetime
     end: datetime
@@ -77,11 +68,6 @@ class Plot:
 
     Attributes:
         layout: Plotly's layout without what stands apart below.
-        x: The x axis.
-        y: The y axis.
-        traces: What is drawn.
-        shapes: Lines across the plot.
-        notes: Labels in the plot.
     """
 
     layout: dict[str, Any]
@@ -219,9 +205,6 @@ def with_gaps(
         step_seconds: Distance of two points where none is missing.
         values: Columns that are empty in the added rows.
         by: Column that tells series apart.
-
-    Returns:
-        The rows in order of series and time.
     """
     keys = [by] if by else []
     ordered = frame.sort(*keys, "time")
@@ -241,12 +224,6 @@ def top_and_others(
     frame: pl.DataFrame, *, by: str, value: str, limit: int = 10
 ) -> tuple[pl.DataFrame, list[str]]:
     """Keep the series with the highest peaks and add up the rest as ``others (n)``.
-
-    Args:
-        frame: Rows with ``time``, the series' name and the value.
-        by: Column that tells series apart.
-        value: The value.
-        limit: Series that stay.
 
     Returns:
         Rows of ``time``, ``by`` and ``value``, and the series' names, highest first.

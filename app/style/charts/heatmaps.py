@@ -124,18 +124,7 @@ def bars(
     marked: str | None = None,
     height: int = 240,
 ) -> go.Figure:
-    """Draw one bar a row, with the height that an even share would have.
-
-    Args:
-        frame: Rows in the order of the bars; null leaves the place empty.
-        label: Column with the bars' names.
-        value: The value.
-        palette: Colours.
-        y_title: What the value is, with its unit.
-        even: Height of an even share; None draws no line.
-        marked: Column that is true for bars to draw in amber.
-        height: In pixels.
-    """
+    """Draw one bar a row, with the height that an even share would have."""
     made = plot(palette, height=height, y_title=y_title, legend=False)
     colours: str | list[str] = palette.series[0]
     if marked is not None:
@@ -172,17 +161,7 @@ def stacked_bars(
     y_title: str,
     height: int = 240,
 ) -> go.Figure:
-    """Draw bars of several parts on each other.
-
-    Args:
-        frame: Rows in the order of the bars.
-        label: Column with the bars' names.
-        parts: Column of each part, and how the legend names it.
-        colours: One a part.
-        palette: Colours.
-        y_title: What the values are, with their unit.
-        height: In pixels.
-    """
+    """Draw bars of several parts on each other."""
     made = plot(palette, height=height, y_title=y_title)
     names = [str(name) for name in frame[label].to_list()]
     for (column, name), colour in zip(parts.items(), colours, strict=True):

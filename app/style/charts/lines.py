@@ -19,11 +19,7 @@ class Line:
     """One column drawn as a line.
 
     Attributes:
-        column: The column.
-        name: How the legend names it.
         colour: Its colour; None takes the next of the palette.
-        steps: Whether the value holds until the next point.
-        dash: Plotly's dash style.
     """
 
     column: str

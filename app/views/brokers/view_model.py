@@ -16,11 +16,7 @@ UNSURE = theme.UNSURE
 
 
 def sentence(cluster: pl.DataFrame) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it.
-
-    Args:
-        cluster: The row of ``cluster_status``; none before the first evaluation.
-    """
+    """Return the page's headline and the sentence below it."""
     fact = (
         cluster.row(0, named=True)
         if cluster.height
@@ -58,11 +54,7 @@ def look(is_alive: bool | None) -> Look:
 
 
 def with_labels(partitions: pl.DataFrame) -> pl.DataFrame:
-    """Add how each partition at risk looks, and which replicas lack.
-
-    Args:
-        partitions: Rows of ``partitions_at_risk``.
-    """
+    """Add how each partition at risk looks, and which replicas lack."""
     labels = {state: look.label for state, look in REPLICATION.items()}
     return partitions.with_columns(
         pl.concat_list(pl.col("replication").replace_strict(labels, default="unknown")).alias(
@@ -78,11 +70,7 @@ def as_text(column: str) -> pl.Expr:
 
 
 def with_names(brokers: pl.DataFrame) -> pl.DataFrame:
-    """Add each broker's name and how many replicas follow on it.
-
-    Args:
-        brokers: Rows of ``broker_status``.
-    """
+    """Add each broker's name and how many replicas follow on it."""
     return brokers.sort("broker_id").with_columns(
         (pl.col("replicas") - pl.col("leaders")).alias("followers"),
         pl.format("broker {}", "broker_id").alias("name"),

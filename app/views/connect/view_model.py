@@ -65,9 +65,6 @@ def present(rows: pl.DataFrame, attempts: pl.DataFrame, section: str) -> pl.Data
 def with_status(connectors: pl.DataFrame) -> pl.DataFrame:
     """Add each connector's status, the worst first.
 
-    Args:
-        connectors: Rows of ``connectors``.
-
     Returns:
         Besides the rows: ``rank`` (the place in ``LOOKS``), ``status`` (its label in a list).
     """
@@ -103,13 +100,7 @@ def with_status(connectors: pl.DataFrame) -> pl.DataFrame:
 
 
 def sentence(connectors: pl.DataFrame, lag: int | None, unknown: int) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it.
-
-    Args:
-        connectors: See ``with_status``.
-        lag: Messages that mirrors have not copied; None where there is no mirror or none is known.
-        unknown: Mirrored partitions whose lag is unknown.
-    """
+    """Return the page's headline and the sentence below it."""
     failing = connectors.filter(pl.col("rank").is_in([LOOKS.index(look) for look in FAILING]))
     unsure = connectors.filter(pl.col("rank") == LOOKS.index(UNSURE)).height
     number = connectors.height
@@ -148,12 +139,7 @@ def total(connectors: pl.DataFrame, column: str) -> str:
 
 
 def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    """Add what the table shows: tasks as text, why one failed, where dead letters go.
-
-    Args:
-        connectors: See ``with_status``.
-        tasks: Rows of ``connector_tasks`` of the same polls.
-    """
+    """Add what the table shows: tasks as text, why one failed, where dead letters go."""
     why = (
         tasks.filter(pl.col("state") == "FAILED")
         .sort("task")
@@ -184,11 +170,7 @@ def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
 
 
 def failed_tasks(tasks: pl.DataFrame) -> pl.DataFrame:
-    """Return the failed tasks with the short names of their exceptions.
-
-    Args:
-        tasks: Rows of ``connector_tasks``.
-    """
+    """Return the failed tasks with the short names of their exceptions."""
     failed = tasks.filter(pl.col("state") == "FAILED").sort(*_CONNECTOR, "task")
     return failed.with_columns(
         pl.coalesce("cause_class", "error_class")
@@ -198,12 +180,7 @@ def failed_tasks(tasks: pl.DataFrame) -> pl.DataFrame:
 
 
 def restarts(failed: pl.DataFrame, urls: dict[str, str]) -> Sequence[str]:
-    """Return the commands by which a person starts failed tasks again.
-
-    Args:
-        failed: See ``failed_tasks``.
-        urls: Connect cluster: its REST address.
-    """
+    """Return the commands by which a person starts failed tasks again."""
     which = failed.select(_CONNECTOR).unique(maintain_order=True)
     return [
         f"curl -X POST '{urls[connect]}/connectors/{quote(connector, safe='')}/restart"
@@ -214,11 +191,7 @@ def restarts(failed: pl.DataFrame, urls: dict[str, str]) -> Sequence[str]:
 
 
 def mirror_rows(mirrors: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a connector and source topic: the lag of what is known, and what is not.
-
-    Args:
-        mirrors: Rows of ``mirror_offsets``.
-    """
+    """Return one row a connector and source topic: the lag of what is known, and what is not."""
     known = pl.col("lag").is_not_null()
     return (
         mirrors.group_by(*_CONNECTOR, "source_cluster", "topic")

@@ -29,8 +29,6 @@ DELAYS_LACK = (
     "old its oldest message is."
 )
 
-ASKED = "group-asked"
-
 view = current()
 try:
     known = present.rows(view, GROUP_STATUS)
@@ -39,30 +37,12 @@ except LakeError as error:
     components.show_broken(error)
     st.stop()
 
-# A name that is not known leaves the address when the page is drawn again.
-asked = st.query_params.get("group") or st.session_state.get(ASKED)
-heading, choice = st.columns([3, 1.4], vertical_alignment="center")
-with choice:
-    group = st.selectbox(
-        "Group",
-        known["group"].sort().to_list(),
-        index=None,
-        key="group",
-        bind="query-params",
-        placeholder="choose a group",
-        label_visibility="collapsed",
-    )
-st.session_state[ASKED] = asked if group is None else None
-if group is None:
-    with heading:
-        components.headline("Which group?" if not asked else "This group is not known")
-    if asked and asked not in known["group"]:
-        components.nothing(
-            f"The newest poll did not find the group {escape(asked)}: it has no committed offsets, "
-            "was deleted, or could not be read. The list on the right holds those that are there."
-        )
-    routes.link(routes.GROUPS, "All consumer groups", icon=":material/arrow_back:")
-    st.stop()
+group, heading = components.chosen(
+    "group",
+    known["group"],
+    routes.GROUPS,
+    "has no committed offsets, was deleted, or could not be read",
+)
 
 row = (
     known.filter(pl.col("group") == group)

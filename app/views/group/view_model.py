@@ -59,11 +59,7 @@ def partition_rows(status: pl.DataFrame, offsets: pl.DataFrame, now: datetime) -
 
 
 def left_over(offsets: pl.DataFrame) -> str | None:
-    """Say which topics the group has committed to and reads no more; None where there are none.
-
-    Args:
-        offsets: Its rows of ``group_offsets`` of the newest poll.
-    """
+    """Say which topics the group has committed to and reads no more; None where there are none."""
     rows = offsets.filter(~IN_TOTALS)
     if rows.is_empty():
         return None
@@ -122,9 +118,6 @@ def member_rows(
 
 def heat_rows(history: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return the rows of a heatmap, and how many partitions there are in all.
-
-    Args:
-        history: History of the group's partitions.
 
     Returns:
         Rows with ``label`` and ``order``: of the partitions with the highest lag, in their order.

@@ -124,14 +124,4 @@ else:
                 noun="groups",
             )
 
-name = st.selectbox(
-    "Open a group",
-    found["group"].head(SHOWN).to_list(),
-    index=None,
-    key="groups-open",
-    placeholder="choose a group to see why",
-    width=360,
-)
-if name:
-    del st.session_state["groups-open"]
-    routes.go(routes.GROUP, {"group": name})
+components.open_one("group", found["group"].head(SHOWN), routes.GROUP)

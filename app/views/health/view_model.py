@@ -29,13 +29,7 @@ _LATE_POLLS = 4
 
 
 def sentence(sections: pl.DataFrame, now: datetime, interval_seconds: float) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it.
-
-    Args:
-        sections: See ``alerting.inputs.facts.section_rows``.
-        now: The present.
-        interval_seconds: The cadence of polls.
-    """
+    """Return the page's headline and the sentence below it."""
     rows = table_rows(sections, now, interval_seconds)
     bad = rows.filter(~pl.col("state").is_in(["ok"]))
     newest = sections["observed_at"].max()
@@ -105,11 +99,7 @@ def what_to_do(error: str) -> str:
 
 
 def polls(collections: pl.DataFrame) -> pl.DataFrame:
-    """Return the time between polls, a row a poll, at most five hundred of the longest and newest.
-
-    Args:
-        collections: Rows of ``collections``.
-    """
+    """Return the time between polls, a row a poll: at most 500 of the longest and newest."""
     times = collections.filter(pl.col("status") != "skipped").select(
         pl.col("observed_at").unique().sort().alias(TIME)
     )
@@ -141,11 +131,7 @@ def _thinned(rows: pl.DataFrame, value: str, by: tuple[str, ...], most: int = 30
 
 
 def job_rows(jobs: pl.DataFrame) -> pl.DataFrame:
-    """Return the newest round of each background job and what its rounds of the day came to.
-
-    Args:
-        jobs: Rows of ``jobs``.
-    """
+    """Return the newest round of each background job and what its rounds of the day came to."""
     rows = (
         jobs.sort("started_at")
         .group_by("job", maintain_order=True)

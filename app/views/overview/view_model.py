@@ -80,13 +80,7 @@ def deadline(alert: Mapping[str, Any], now: datetime) -> str:
 def headline(
     found: Sequence[Cause], groups: pl.DataFrame, cluster: pl.DataFrame
 ) -> tuple[str, str]:
-    """Return the sentence of the Overview, and the one below it.
-
-    Args:
-        found: Every cause.
-        groups: Rows of ``group_status``.
-        cluster: Rows of ``cluster_status``.
-    """
+    """Return the sentence of the Overview, and the one below it."""
     severities = [cause.alert["severity"] for cause in found]
     now, watch = severities.count(Severity.CRITICAL), severities.count(Severity.WARNING)
     needs = (

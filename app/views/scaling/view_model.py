@@ -27,13 +27,7 @@ _MOST_ROWS = 200
 
 
 def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
-    """Draw what the advice on a group was taken from: four figures.
-
-    Args:
-        view: The frame of the page.
-        facts: What is known of the group.
-        proposed: The advised number of consumers; None: none.
-    """
+    """Draw what the advice on a group was taken from: four figures."""
     asked = situation(facts)
     left, right = st.columns(2, gap="small")
     with left, components.section("Load against capacity"):
@@ -109,7 +103,7 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
 def loads(asked: Situation) -> list[Load]:
     """Return what the busiest consumer gets at each number that makes a difference.
 
-    Those around the present number where there are many.
+    Where there are many, only those around the present number.
     """
     counts = sorted({*asked.shape.counts, asked.consumers})
     return [

@@ -36,13 +36,7 @@ def _simulated(
 
 
 def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
-    """Draw the questions and the simulator's answer.
-
-    Args:
-        view: The frame of the page.
-        facts: What is known of the group.
-        proposed: The advised number of consumers, where the panel begins; None: the present one.
-    """
+    """Draw the questions and the simulator's answer."""
     group, measured = facts.group, facts.capacity
     known = measured.per_second if measured is not None else None
     with st.container(border=True, key="what-if"):

@@ -18,8 +18,6 @@ from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
 from lake.schemas.tables import PARTITIONS
 from scaling.advice.model import Subject
 
-ASKED = "topic-asked"
-
 view = current()
 try:
     known = topic_list.rows(present.rows(view, TOPIC_STATUS))
@@ -28,30 +26,12 @@ except LakeError as error:
     components.show_broken(error)
     st.stop()
 
-# A name that is not known leaves the address when the page is drawn again.
-asked = st.query_params.get("topic") or st.session_state.get(ASKED)
-heading, choice = st.columns([3, 1.4], vertical_alignment="center")
-with choice:
-    topic = st.selectbox(
-        "Topic",
-        known["topic"].sort().to_list(),
-        index=None,
-        key="topic",
-        bind="query-params",
-        placeholder="choose a topic",
-        label_visibility="collapsed",
-    )
-st.session_state[ASKED] = asked if topic is None else None
-if topic is None:
-    with heading:
-        components.headline("Which topic?" if not asked else "This topic is not known")
-    if asked and asked not in known["topic"]:
-        components.nothing(
-            f"The newest poll did not find the topic {escape(asked)}: it was deleted, is not "
-            "watched, or may not be described. The list on the right holds those that are there."
-        )
-    routes.link(routes.TOPICS, "All topics", icon=":material/arrow_back:")
-    st.stop()
+topic, heading = components.chosen(
+    "topic",
+    known["topic"],
+    routes.TOPICS,
+    "was deleted, is not watched, or may not be described",
+)
 
 found = known.row(by_predicate=pl.col("topic") == topic, named=True)
 samples_of = queries.no_rows(PARTITIONS)

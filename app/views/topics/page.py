@@ -119,17 +119,7 @@ else:
         if shown.height > SHOWN
         else "topics",
     )
-name = st.selectbox(
-    "Open a topic",
-    listed["topic"].to_list(),
-    index=None,
-    key="topics-open",
-    placeholder="choose a topic",
-    width=360,
-)
-if name:
-    del st.session_state["topics-open"]
-    routes.go(routes.TOPIC, {"topic": name})
+components.open_one("topic", listed["topic"], routes.TOPIC)
 
 if history is not None:
     with components.section("Arriving by topic", log_key="topics-log") as log:

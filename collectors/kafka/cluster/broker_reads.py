@@ -48,7 +48,6 @@ class LogDirectory:
     """One of a broker's log directories.
 
     Attributes:
-        path: Where it is on the broker.
         log_bytes: Size of its logs; None where it cannot be read.
         replicas: How many replicas it holds; None where it cannot be read.
         total_bytes: Size of the volume; None before Kafka 3.3.
@@ -73,11 +72,7 @@ class LogDirectory:
 
 @dataclass(frozen=True, slots=True)
 class LogDirectories:
-    """What a broker says about its disks.
-
-    Attributes:
-        directories: Its log directories.
-    """
+    """What a broker says about its disks."""
 
     directories: Sequence[LogDirectory]
 
@@ -111,7 +106,6 @@ class QuorumNode:
     """A replica of the cluster's metadata.
 
     Attributes:
-        node_id: The controller or broker.
         role: ``leader``, ``voter`` or ``observer``.
         log_end: The end of its copy of the metadata log; None where the leader does not know.
         lag: Records behind the leader; None where unknown.
@@ -134,7 +128,6 @@ class Quorum:
 
     Attributes:
         leader: Node id of the active controller; None while there is none.
-        nodes: Voters, then observers.
     """
 
     leader: int | None

@@ -35,11 +35,9 @@ class Event:
     """Something that changed.
 
     Attributes:
-        kind: What, one of this module's constants.
         subject: To which broker, topic or partition; ``controller`` for the controller.
         before: What it was, as text; None where there was nothing.
         after: What it is, as text; None where there is nothing now.
-        detail: What this means, for the operator.
     """
 
     kind: str
@@ -80,7 +78,7 @@ class Seen:
 def compare(before: Seen, now: Seen) -> tuple[list[Event], Seen]:
     """Tell what changed between two polls, and what to compare the next one with.
 
-    Nothing is an event at first sight; a controller that is unknown just now has not changed.
+    The first poll has no events, and an unknown controller is no change.
     """
     events = [*_controller(before, now), *_brokers(before, now)]
     topics = dict(now.topics or {})
@@ -186,9 +184,6 @@ def backward_ends(ends: pl.DataFrame) -> list[Event]:
     end that went backwards on the same topic is an unclean leader election where the leader
     changed, and a log that was cut or lost its disk where it did not. Where as many records
     arrived since, it goes unnoticed.
-
-    Args:
-        ends: From ``compare_ends``.
     """
     lost = ends.filter(pl.col("log_end") < pl.col("known_end"))
     events = []
@@ -216,9 +211,6 @@ def backward_ends(ends: pl.DataFrame) -> list[Event]:
 def arrivals_by_topic(ends: pl.DataFrame) -> dict[str, int | None]:
     """Return how many records arrived in each topic since the poll before.
 
-    Args:
-        ends: From ``compare_ends``.
-
     Returns:
         Topic: the sum over its partitions; None where an end is unknown, now or then, or went
         backwards.
@@ -239,11 +231,6 @@ def arrival_ratio(
     """Return a dead-letter topic's arrivals as a share of its origins' arrivals.
 
     It can be above 1 for a while: what fails now may have arrived long ago.
-
-    Args:
-        arrivals: From ``arrivals_by_topic``.
-        topic: The dead-letter topic.
-        origins: Where its records come from.
 
     Returns:
         The ratio; None where any of the figures is unknown, where there is no origin, and where

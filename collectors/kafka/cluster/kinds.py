@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
 # Kafka's, Confluent's, Redpanda's, Strimzi's own; Schema Registry and Apicurio; Cruise Control.
 _INTERNAL = re.compile(
@@ -47,41 +46,17 @@ _INTERNAL_GROUP = re.compile(r"__|_confluent|ConfluentTelemetryReporter|schema-r
 _MIRROR_GROUP = re.compile(r"-mm2$|^mirrormaker2-cluster$")
 
 
-@dataclass(frozen=True, slots=True)
-class HonoTopic:
-    """What the name of an Eclipse Hono topic tells.
-
-    Attributes:
-        endpoint: telemetry, event, command, command_response, command_internal, notification.
-        tenant: The tenant; None where the topic belongs to none.
-        adapter: Of command_internal, the instance of the protocol adapter. Such a topic is
-            created and deleted with it: that one disappears is nothing to be alarmed about.
-    """
-
-    endpoint: str
-    tenant: str | None
-    adapter: str | None
-
-
-def hono_topic(topic: str) -> HonoTopic | None:
-    """Return what the name of a Hono topic tells; None for any other topic."""
+def hono_tenant(topic: str) -> str | None:
+    """Return the tenant in the name of an Eclipse Hono topic; None for a topic that has none."""
     match = _HONO.fullmatch(topic)
-    if match is None:
+    # The other two name an instance of a protocol adapter and a kind of notification.
+    if match is None or match[1] in ("command_internal", "notification"):
         return None
-    endpoint, rest = match.groups()
-    if endpoint == "command_internal":
-        return HonoTopic(endpoint, None, rest)
-    return HonoTopic(endpoint, None if endpoint == "notification" else rest, None)
+    return match[2]
 
 
 def topic_kind(topic: str, *, internal: bool, dead_letter: bool, mirrors: Collection[str]) -> str:
     """Name a topic's kind.
-
-    Args:
-        topic: Its name.
-        internal: Whether the cluster calls it internal.
-        dead_letter: Whether it was found to be a dead-letter topic.
-        mirrors: Aliases of clusters that are mirrored here (``mirror_aliases``).
 
     Returns:
         One of internal, dead letter, connect, hono, debezium, ksqldb, mirror, changelog,
@@ -110,8 +85,9 @@ def topic_kind(topic: str, *, internal: bool, dead_letter: bool, mirrors: Collec
 def mirror_aliases(topics: Collection[str]) -> set[str]:
     """Return the clusters whose topics MirrorMaker 2 copies here as ``<alias>.<topic>``.
 
-    It keeps checkpoints of each, or at least copies the source's heartbeats, beside the heartbeats
-    that it writes here itself: a topic that merely ends so is an application's.
+    MirrorMaker 2 keeps checkpoints of each source cluster, or copies its heartbeats, beside the
+    heartbeats that it writes here itself. A topic that merely ends in such a name is an
+    application's.
     """
     with_checkpoints = {
         topic.removesuffix(".checkpoints.internal")
@@ -129,8 +105,8 @@ def mirror_aliases(topics: Collection[str]) -> set[str]:
 def streams_applications(topics: Collection[str]) -> set[str]:
     """Return what the internal topics of Kafka Streams begin with: candidates for its groups.
 
-    ``<application>-<store>-changelog``: where the application's id ends is not told, so every
-    beginning that ends at a hyphen is returned.
+    The names read ``<application>-<store>-changelog``. Since the end of the application's id is
+    unknown, every beginning that ends at a hyphen is returned.
     """
     found: set[str] = set()
     for topic in topics:

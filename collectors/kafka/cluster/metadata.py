@@ -62,10 +62,8 @@ class Metadata:
     """What one broker knows about the cluster.
 
     Attributes:
-        cluster_id: Kafka's own id of the cluster.
         controller: Broker id of the controller as clients see it; with KRaft that is any broker
             (see ``brokerreads.read_quorum``).
-        brokers: The brokers that are alive.
         partitions: One row a partition (``PARTITIONS_SCHEMA``); ``leader`` is null when there is
             none, ``topic_id`` changes when a topic is deleted and created anew.
     """
@@ -120,9 +118,9 @@ def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
 def read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> pl.DataFrame:
     """Read first, end and last stable offset of partitions from their leaders.
 
-    They are asked in this order, and a last stable offset beyond the end that was read before it
-    is that end: start <= last stable <= end even while records arrive, and what arrives meanwhile
-    is not taken for an open transaction.
+    They are read in this order, and a last stable offset beyond the end is set to the end. So start
+    <= last stable <= end holds while records arrive, and new records are not taken for an open
+    transaction.
 
     Args:
         wire: The connections.

@@ -46,7 +46,6 @@ class CommitsSeen:
         rows: One row a group partition: the offset and the time of its last commit as far as they
             are known, since when it is watched, its changes in this window and in the one before.
         window_at: When this window began; None before the first poll.
-        before_at: When the window before began.
     """
 
     rows: pl.DataFrame

@@ -56,8 +56,6 @@ class LogState:
         partitions: How many the topic has; 0 before a poll has seen it.
         told: How many were read to their end lately, so that they tell the last commits.
         behind: Records between what was read and the high watermarks, as far as is known.
-        denied: Whether READ is missing.
-        problems: Why partitions are not told, one line each.
         lost: What could not be understood within the last hour, one line each.
         records: Records read so far, by what writes them (``records.FAMILIES``).
     """
@@ -274,7 +272,8 @@ class CommitLog:
     def _requests(self, due: Sequence[_Followed]) -> dict[int, list[Any]]:
         """Return a Fetch for each leader.
 
-        A response that is full holds nothing of the later partitions; hence they take turns.
+        Partitions take turns at the first place, since a full response holds nothing of the later
+        ones.
         """
         self._turn += 1
         first = self._turn % max(1, len(due))

@@ -61,7 +61,6 @@ class PartitionCommits:
     moments, whatever the clocks of the brokers say.
 
     Attributes:
-        where: Its name, for errors.
         position: The offset to be read next; None before the log's start is known.
         leader_epoch: Epoch of the last batch; -1 before the first.
         counts: Records by type since the start; ``records.FAMILIES`` names them.
@@ -131,11 +130,7 @@ class PartitionCommits:
             raise
 
     def reached_end(self, at: float) -> None:
-        """Note that all records that existed at a moment have been fed.
-
-        Args:
-            at: The moment, in monotonic seconds.
-        """
+        """Note that all records that existed at a moment have been fed."""
         with self._lock:
             self.ended_at = at
             if not self._marks or at - self._marks[-1][0] >= MARK_EVERY_SECONDS:

@@ -62,7 +62,6 @@ class Commits:
         keys: The records' keys, as bytes.
         offsets: What was committed; of no meaning for a deletion.
         times: When, in milliseconds since 1970 by the broker's clock.
-        log_offsets: Offset of the batch that the record is in.
         deletions: Which entries make what was known void: tombstones (the offset expired, or the
             group was deleted), and values of a version that is not known.
     """

@@ -28,9 +28,6 @@ class Places:
             newest: Which of these has the largest value in the row that counts, where a key is
                 there twice. (It is when the log was given more partitions: the old records of a
                 group stay where they were.)
-
-        Returns:
-            The further columns, as many rows as ``rows`` has.
         """
         keys, other_keys = rows.select(KEY), others.select(KEY)
         if not (keys.equals(self._keys) and other_keys.equals(self._others)):

@@ -25,9 +25,7 @@ class Span:
     """What to read of one partition.
 
     Attributes:
-        partition: Its number.
         first: The oldest offset of interest: unprocessed where that is known, else the log's start.
-        end: The log's end.
     """
 
     partition: int
@@ -55,13 +53,11 @@ class Sample:
     """What the records of a topic's sample say.
 
     Attributes:
-        records: How many were read.
         reasons: Exception class, or what a share group's broker says: records of the sample;
             those that do not tell are not counted.
         origins: Topic that they come from: records of the sample, the most frequent first.
         oldest: The times of the record with the earliest timestamp among the first record of each
             partition; None where none has a timestamp.
-        complete: Whether everything asked for was read in time.
     """
 
     records: int

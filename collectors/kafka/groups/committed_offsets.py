@@ -27,7 +27,6 @@ class Commits:
 
     Attributes:
         parts: Rows of ``COMMITTED_SCHEMA``.
-        unknown: Group: why its offsets could not be read.
     """
 
     parts: list[pl.DataFrame] = field(default_factory=list)
@@ -73,14 +72,7 @@ def read_commits(
     chunks: Chunks,
     deadline: Deadline,
 ) -> Commits:
-    """Ask each coordinator for its groups' offsets, in few requests.
-
-    Args:
-        wire: The connections.
-        by_broker: Coordinator: its groups.
-        chunks: Divides groups among requests.
-        deadline: The poll's.
-    """
+    """Ask each coordinator for its groups' offsets, in few requests."""
     found = Commits()
     ids = {
         broker: [ref.group for ref in refs if ref.type != "share"]

@@ -53,7 +53,6 @@ class Described:
         members: Columns of ``MEMBERS_SCHEMA``.
         owners: Columns of ``OWNERS_SCHEMA``.
         subscriptions: Columns of ``SUBSCRIPTIONS_SCHEMA``.
-        unknown: Group: why it could not be described.
         gone: Groups of which their coordinator says that they do not exist.
     """
 
@@ -93,14 +92,7 @@ def describe(
     chunks: Callable[[Sequence[str]], Iterable[list[str]]],
     deadline: Deadline,
 ) -> Described:
-    """Ask each coordinator for its groups, all groups of a type in few requests.
-
-    Args:
-        wire: The connections.
-        by_broker: Coordinator: its groups.
-        chunks: Divides groups among requests.
-        deadline: The poll's.
-    """
+    """Ask each coordinator for its groups, all groups of a type in few requests."""
     found = Described()
     for type_, make in _REQUESTS.items():
         asked: dict[int, list[Any]] = {}

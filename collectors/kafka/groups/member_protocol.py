@@ -11,9 +11,6 @@ def decode_assignment(payload: bytes) -> list[tuple[str, tuple[int, ...]]]:
     The format (ConsumerProtocolAssignment, version 0 on): version, then topics, each with its name
     and its partitions, then the assignor's own data, which is not looked at.
 
-    Args:
-        payload: As the group's coordinator keeps it; nothing for a member without any.
-
     Raises:
         ValueError: The payload is something else: it comes from clients, unchecked.
     """
@@ -41,9 +38,6 @@ def decode_subscription(payload: bytes) -> list[str]:
 
     The format (ConsumerProtocolSubscription, version 0 on): version, then the topics' names, then
     what is not looked at.
-
-    Args:
-        payload: As the group's coordinator keeps it.
 
     Raises:
         ValueError: The payload is something else: it comes from clients, unchecked.

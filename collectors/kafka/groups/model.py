@@ -62,7 +62,6 @@ class GroupRef:
     """A group as it is listed, or as it was known before.
 
     Attributes:
-        group: Its id.
         type: ``classic``, ``consumer`` (KIP-848), ``share`` or ``streams``.
         protocol_type: ``consumer``, ``connect``, … or empty for a group that only commits.
     """
@@ -79,7 +78,6 @@ class Groups:
     Attributes:
         groups: One row a group (``GROUPS_SCHEMA``); where its coordinator cannot be asked, state
             is ``unknown``, members are null and ``unknown_reason`` says why.
-        members: One row a member.
         owners: One row a partition that is assigned to a member; see ``take_offsets``.
         subscriptions: One row a topic that a group with members reads by its subscription, or a
             regular expression (pattern) that names such topics. A group whose subscription is not
@@ -89,7 +87,6 @@ class Groups:
             the broker's count. See ``take_offsets``.
         offsets_unknown: Group: why its committed offsets could not be read.
         refs: Every group that exists as far as is known, by id: what to remember.
-        problems: What failed, a line each.
     """
 
     groups: pl.DataFrame

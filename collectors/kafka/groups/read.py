@@ -2,8 +2,8 @@
 
 Kafka's ListGroups answers for the groups that the asked broker coordinates, so asking every broker
 finds every group *and* its coordinator. Each coordinator is then asked once for all of its groups.
-A group that was known before and is listed by nobody is looked up: it is gone only where its
-coordinator says so, and *unknown* where the coordinator cannot be asked.
+A known group that no broker lists is looked up: it is gone only where its coordinator says so, and
+*unknown* where the coordinator cannot be asked.
 """
 
 from __future__ import annotations
@@ -40,15 +40,7 @@ def read_groups(
     selects: Callable[[str], bool],
     deadline: Deadline,
 ) -> Groups:
-    """Read all groups with their members and committed offsets.
-
-    Args:
-        wire: The connections.
-        brokers: The brokers that are alive.
-        known: The groups of earlier polls.
-        selects: Tells whether a group is watched.
-        deadline: The poll's.
-    """
+    """Read all groups with their members and committed offsets."""
     refs, coordinators, problems = _list(wire, brokers, selects, deadline)
     missing = [group for group in known if group not in refs and selects(group)]
     lost: dict[str, str] = {}

@@ -16,9 +16,10 @@ def with_subscriptions(
 ) -> pl.DataFrame:
     """Add ``is_subscribed``.
 
-    A topic counts as read if a member subscribes to it or has one of its partitions. What is not
-    known is null: a group without members, one that only commits (``assign()``), a member that
-    does not say what it reads, a regular expression that cannot be understood here.
+    A topic counts as read if a member subscribes to it or has one of its partitions. It is null,
+    since unknown, for a group without members, for one that only commits (``assign()``), for a
+    member that does not say what it reads, and for a regular expression that RE2 does not
+    understand.
 
     Args:
         rows: group, topic, and member_id of the partition's owner.

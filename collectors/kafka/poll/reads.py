@@ -61,15 +61,10 @@ class Chooser:
 class View:
     """What a section sees of the cluster in one poll.
 
-    Reads are done when a section first asks for them, and never twice; one that failed fails for
-    every section that needs it, with the same words.
+    A read is done when a section first asks for it, and never twice. Where it fails, it fails with
+    the same error for every section.
 
     Attributes:
-        settings: The cluster's settings.
-        memory: What is kept from poll to poll.
-        now: The moment that the poll's samples carry.
-        deadline: When the poll must have ended.
-        exchange: What other sources told and are told.
         problems: What went wrong so far in the section that is being collected; a section with
             problems is ``partial``.
     """

@@ -24,13 +24,7 @@ TopicConfig = Mapping[str, tuple[str | None, bool]]
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A dead-letter topic's sample, kept until the topic moves.
-
-    Attributes:
-        at: When it was taken.
-        spans: What it was taken from.
-        outcome: The sample, or why there is none.
-    """
+    """A dead-letter topic's sample, kept until the topic moves."""
 
     at: datetime
     spans: tuple[Span, ...]
@@ -42,26 +36,17 @@ class Memory:
     """What is kept from poll to poll.
 
     Attributes:
-        cluster_id: Kafka's own id of the cluster, as last read.
-        controller: Node id of the controller, as last read.
         seen: What the poll before saw of the cluster, for its events.
         ends: Where the logs ended at the poll before (``changes.ENDS_SCHEMA``).
         brokers: Every broker that was ever seen, where it was seen last.
-        groups: The groups that exist as far as is known.
         states: Group: its state, and since when, as far as that was watched.
         group_partitions: group, topic, partition of the last poll's committed offsets.
         times: Topic and partition: what is known of it over time.
         lookup_turn: How many records were asked for so far where not all could be at once.
         configs: Topic: its configuration, or why it is unknown.
-        configs_at: When that was read.
-        log_directories: Broker: its disks, or why they are unknown.
-        sizes: One row a replica.
-        log_directories_at: When that was read.
         topics_written: Topic: its row as it was last written, and when.
-        samples: Dead-letter topic: its sample.
         commit_log: Follows the log of commits; None in a first poll, and where it is switched off.
         commit_places: Where the last poll's rows are in what that log told.
-        commits_seen: What is known about commits without that log.
     """
 
     cluster_id: str | None = None

@@ -166,9 +166,6 @@ class Wire:
             seconds: How long to wait, where that is less than for other requests. No broker is
                 then blamed for silence: it may wait for another one itself.
 
-        Returns:
-            The first answer.
-
         Raises:
             CollectorError: No broker answered; the reason that says most.
         """

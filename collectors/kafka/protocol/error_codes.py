@@ -22,9 +22,6 @@ _MEANINGS = {
 }
 
 GROUP_NOT_FOUND = 69
-COORDINATOR_MOVED = frozenset({14, 15, 16})
-"""A coordinator that will answer soon, or another one: ask again."""
-
 NOT_PERMITTED = frozenset({29, 30, 31})
 
 

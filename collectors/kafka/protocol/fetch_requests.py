@@ -21,8 +21,6 @@ class Position(NamedTuple):
     """Where to read from in one partition.
 
     Attributes:
-        partition: Its number.
-        offset: The first record wanted.
         leader_epoch: Of the batch that was read last, by which the broker notices that the logs
             part; ``NO_EPOCH`` where none was.
     """

@@ -29,9 +29,6 @@ _READ_ONLY: dict[str, Any] = {"allow.auto.create.topics": False}
 def validate(settings: ClusterSettings) -> Security:
     """Check a cluster's properties with both clients, without connecting.
 
-    Returns:
-        What the batched client needs.
-
     Raises:
         SettingsError: A property is unknown or has a wrong value; the text names it.
     """

@@ -33,12 +33,8 @@ class Tls:
 
     Attributes:
         ca_file: Certificate authorities (PEM); None is the system's.
-        ca_pem: The same, as text.
         identity: Our own certificate; None without one.
         revoked_file: Certificates that were revoked (PEM).
-        verify: Whether the server's certificate is verified.
-        check_host_name: Whether the certificate must name the server.
-        ciphers: OpenSSL's cipher list.
     """
 
     ca_file: str | None = None
@@ -117,12 +113,6 @@ class Security:
 
 def security(properties: Mapping[str, str]) -> Security:
     """Understand librdkafka's security properties.
-
-    Args:
-        properties: As librdkafka takes them; those about other things are not looked at.
-
-    Returns:
-        What the batched client must do.
 
     Raises:
         SettingsError: A property's value is wrong, missing, or needs something that only

@@ -36,7 +36,6 @@ class CorruptBatchError(ProtocolError):
     """A record batch cannot be understood.
 
     Attributes:
-        offset: Where it begins, or where it was expected.
         resume: The offset behind it; None where its header does not tell.
     """
 
@@ -50,15 +49,8 @@ class Batch(NamedTuple):
     """One record batch.
 
     Attributes:
-        base_offset: Offset of its first record.
-        next_offset: The offset behind its last record.
-        leader_epoch: Epoch of the leader that appended it.
         producer_id: Whose transaction it belongs to; None where it belongs to none.
-        control: Whether its one record ends a transaction.
         records: How many are in it; compaction leaves gaps between their offsets.
-        data: What holds the records, decompressed.
-        start: Where they begin in it.
-        end: Where they end in it.
         base_time: What the records' timestamps count from, in milliseconds since 1970.
         append_time: When the broker appended it, in milliseconds, where the topic keeps that
             time instead of the records' own; None otherwise.
@@ -81,11 +73,6 @@ def read_batches(data: bytes, position: int, where: str) -> Iterator[Batch]:
     """Read the batches of one partition from a Fetch response.
 
     A batch that is cut off at the end, as brokers do it at the size limit, is left out.
-
-    Args:
-        data: The field ``records``.
-        position: The offset that was asked for.
-        where: The partition, for errors.
 
     Raises:
         CorruptBatchError: A batch is not understood; those before it have been yielded.

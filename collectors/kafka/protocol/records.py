@@ -23,9 +23,7 @@ class Record(NamedTuple):
     """One record.
 
     Attributes:
-        offset: Its offset.
         timestamp_ms: Milliseconds since 1970; None where it has no timestamp.
-        is_append_time: Whether that is when the broker appended it.
         headers: Name and value; a header whose name is no text is left out.
     """
 
@@ -50,12 +48,6 @@ def fetch(topic: str, positions: Mapping[int, int]) -> Any:
 
 def read_records(answer: Any, first: int, end: int, where: str) -> tuple[list[Record], int]:
     """Read what a broker answered for one partition.
-
-    Args:
-        answer: The partition's part of the response.
-        first: The offset that was asked for.
-        end: The offset before which to stop.
-        where: The partition, for errors.
 
     Returns:
         The records from ``first`` to before ``end``, and the offset to go on from; that is

@@ -23,9 +23,7 @@ class CertificateFiles:
     """A certificate chain and its key in PEM files.
 
     Attributes:
-        certificate: The chain.
         key: The private key; None where it is in the chain's file.
-        key_password: What the key is encrypted with.
     """
 
     certificate: str

@@ -13,9 +13,8 @@ from collectors.kafka.poll.reads import View
 def with_commits(client: View, rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
     """Add committed_at, commits_per_second and commit_source.
 
-    From the log of commits where it is followed and was read to its end lately (``log``),
-    otherwise from changes of the committed offsets (``estimate``); all null where nothing is
-    committed as far as is known.
+    Their source is the log of commits where that was read to its end lately (``log``), otherwise
+    the changes of the committed offsets (``estimate``). All are null where no commit is known.
 
     Args:
         client: The poll.

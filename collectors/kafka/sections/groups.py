@@ -39,8 +39,8 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
 def _with_state_since(client: View, rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
     """Add when the group's present state began.
 
-    It is null where the group has that state since before it was watched, and while its state is
-    unknown: what was known then waits.
+    It is null where the state began before the group was watched, and while the state is unknown;
+    the known date returns with the state.
     """
     before = client.memory.states
     states: dict[str, tuple[str | None, datetime | None]] = {}

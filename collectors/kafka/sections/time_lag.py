@@ -46,9 +46,9 @@ _LOOKUP_SHARE = 0.25  # of what is left of the poll's time
 def time_lags(client: View, rows: pl.DataFrame) -> pl.DataFrame:
     """Add ``time_lag_seconds``, ``time_lag_source`` and ``open_since``.
 
-    Time lag is 0 where lag is 0. Where it is null, ``unknown_reason`` says why unless it already
-    tells why the lag itself is unknown. ``open_since`` is since when the last stable offset stands
-    still below the end: the age of the oldest open transaction, at least.
+    Time lag is 0 where lag is 0. Where it is null, ``unknown_reason`` says why, unless it already
+    says why the lag is unknown. ``open_since`` is the time since when the last stable offset stands
+    still below the end: the oldest open transaction is at least that old.
 
     Args:
         client: The poll; its memory holds what is known of each partition over time.
@@ -76,7 +76,7 @@ def time_lags(client: View, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _told(client: View, late: pl.DataFrame, now: float) -> pl.DataFrame:
-    """Return how late each record is that somebody waits to read, from what, or why it is unknown.
+    """Return the age of each next record to be read, and its source, or why it is unknown.
 
     Several groups may stand at the same record.
     """
@@ -215,7 +215,7 @@ def _search(
     now: float,
     refusals: dict[Wanted, str],
 ) -> None:
-    """Close in on records by asking for offsets at times: all that DESCRIBE permits.
+    """Find the time of records by asking for offsets at times, which needs DESCRIBE alone.
 
     The first question is for the oldest record; each further one for the time at which the wanted
     record lies if records came evenly. The points found stay for the next polls.

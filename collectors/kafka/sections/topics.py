@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from collectors.kafka.cluster.kinds import hono_topic, mirror_aliases, topic_kind
+from collectors.kafka.cluster.kinds import hono_tenant, mirror_aliases, topic_kind
 from collectors.kafka.poll.reads import View
 from collectors.kafka.poll.state import TopicConfig
 from config.settings import ClusterSettings
@@ -53,12 +53,11 @@ def _rows(client: View) -> list[dict[str, Any]]:
     for topic, partitions, factor, internal in grouped.iter_rows():
         kind = topic_kind(topic, internal=internal, dead_letter=topic in dead, mirrors=mirrors)
         config = configs.get(topic, "its configuration was not read")
-        hono = hono_topic(topic)
         rows.append(
             {
                 "topic": topic,
                 "kind": kind,
-                "tenant": hono.tenant if hono else None,
+                "tenant": hono_tenant(topic),
                 "partitions": partitions,
                 "replication_factor": factor,
                 **_settings(config),

@@ -19,8 +19,6 @@ class PartitionTimes:
 
     Attributes:
         topic_id: Of the topic that it was; another one means that it was created anew.
-        timeline: Its end offsets as polled.
-        records: Timestamps of single records, as looked up.
         stable: Last stable offset below the end, and since when it stands there.
         refused_at: When a look-up was last not permitted, in seconds since the epoch.
     """

@@ -27,12 +27,7 @@ class RecordTimes:
         return len(self._offsets)
 
     def add(self, offset: int, time: float) -> None:
-        """Take in a record's timestamp; the point that came first gives way to the newest.
-
-        Args:
-            offset: The record's offset.
-            time: Its timestamp, in seconds since the epoch.
-        """
+        """Take in a record's timestamp; the point that came first gives way to the newest."""
         at = bisect_left(self._offsets, offset)
         if at < len(self._offsets) and self._offsets[at] == offset:
             self._times[at] = time

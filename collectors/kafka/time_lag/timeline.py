@@ -25,17 +25,14 @@ class OffsetTimeline:
     The record at offset ``o`` was appended when the end offset moved past ``o``. Between two polls
     that moment is interpolated, as if records had arrived evenly.
 
-    An idle partition is kept as two points of one offset: when the offset was *first* seen, which
-    never moves, and when it was *last* seen, which moves on with each poll. Offsets below it are
-    therefore interpolated towards the first sight and do not grow younger while nothing happens;
-    the next record is known to have come after the last sight.
+    An idle partition is kept as two points of one offset: the time at which it was *first* seen,
+    which never moves, and the time at which it was *last* seen, which moves with each poll. Offsets
+    below it are interpolated towards the first time, so that they do not grow younger while nothing
+    happens. The next record came after the last time.
     """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         """Make an empty timeline.
-
-        Args:
-            capacity: The most points that are kept; the oldest is given up. At least 2.
 
         Raises:
             ValueError: The capacity is below 2.
@@ -57,10 +54,6 @@ class OffsetTimeline:
 
     def record(self, offset: int, at: float) -> RecordResult:
         """Take in the end offset that was read at a time.
-
-        Args:
-            offset: The end offset.
-            at: When it was read, in seconds since the epoch.
 
         Returns:
             ``INSERTED``: a new point. ``UPDATED``: the last two points already had this offset;
@@ -85,9 +78,6 @@ class OffsetTimeline:
 
     def time_at(self, offset: int) -> float | None:
         """Estimate when the record at an offset was appended.
-
-        Args:
-            offset: The record's offset, for example a committed offset: the next to be read.
 
         Returns:
             Seconds since the epoch: linear between the newest neighbouring points around the

@@ -55,12 +55,6 @@ def fetch_times(
     batch the timestamp is interpolated between its first and its latest one. Needs READ on the
     topic.
 
-    Args:
-        wire: The connections.
-        wanted: The records.
-        leaders: Where to ask.
-        deadline: The poll's.
-
     Returns:
         Record: its timestamp in seconds since the epoch, or why there is none.
     """

@@ -16,6 +16,8 @@ import numpy as np
 from scaling.facts.intervals import Floats
 from simulation.model import Observation
 
+_WINDOW_SECONDS = 60.0
+
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
@@ -41,17 +43,15 @@ class _Reading:
 
 
 class Ds2:
-    """DS2: instances = ceil((1 + factor) x target rate / true rate of one instance).
+    """DS2: instances = ceil(target rate / true rate of one instance).
 
     Backlog is not part of the rule. A decision needs ``activation`` windows that agree in scaling,
     the median of which counts, and after one a window is let pass to warm up.
     """
 
-    def __init__(self, maximum: int, factor: float = 0.0, window_seconds: float = 60.0) -> None:
-        self.name = "ds2" if not factor else f"ds2 +{factor:.0%}"
+    def __init__(self, maximum: int) -> None:
+        self.name = "ds2"
         self._maximum = maximum
-        self._factor = factor
-        self._window = window_seconds
         self._activation = 2
         self._first: _Reading | None = None
         self._busy: list[float] = []
@@ -69,7 +69,7 @@ class Ds2:
             return seen.replicas
         self._busy.append(float(now.busy.sum()) if len(now.busy) else 0.0)
         seconds = now.at - self._first.at
-        if seconds < self._window:
+        if seconds < _WINDOW_SECONDS:
             return seen.replicas
         processed = now.committed - self._first.committed
         useful = sum(self._busy) / len(self._busy) * seconds
@@ -77,14 +77,14 @@ class Ds2:
         self._first, self._busy = now, []
         if processed <= 0 or useful <= 0:
             return seen.replicas
-        wanted = ceil((1 + self._factor) * target / (processed / useful))
+        wanted = ceil(target / (processed / useful))
         self._proposed.append(max(1, min(self._maximum, wanted)))
         if len(self._proposed) < self._activation:
             return seen.replicas
         decided = sorted(self._proposed)[len(self._proposed) // 2]
         self._proposed = []
         if decided != seen.replicas:
-            self._warm_at = seen.at + self._window
+            self._warm_at = seen.at + _WINDOW_SECONDS
         return decided
 
 

@@ -43,10 +43,9 @@ class _Behaviour:
 class HpaCpu:
     """HPA on the consumers' CPU; the work of a consumer is taken to be CPU alone."""
 
-    def __init__(self, maximum: int, target: float = CPU_TARGET) -> None:
-        self.name = f"hpa cpu {target:.0%}"
+    def __init__(self, maximum: int) -> None:
+        self.name = f"hpa cpu {CPU_TARGET:.0%}"
         self._maximum = maximum
-        self._target = target
         self._behaviour = _Behaviour()
 
     def decide(self, seen: Observation, busy_ratio: Floats) -> int:
@@ -54,7 +53,7 @@ class HpaCpu:
         current = seen.replicas
         if not len(busy_ratio):
             return current
-        ratio = float(busy_ratio.mean()) / self._target
+        ratio = float(busy_ratio.mean()) / CPU_TARGET
         wanted = current
         if abs(ratio - 1) > TOLERANCE:
             wanted = ceil(ratio * len(busy_ratio))

@@ -16,11 +16,8 @@ class Limits:
     """The bounds within which a policy may scale, and what it is meant to hold.
 
     Attributes:
-        topics: Partitions by topic.
         assignor: How the group shares them out.
         maximum: The highest number of consumers that can be asked for.
-        objective_seconds: Time lag that is not to be exceeded.
-        startup_seconds: From asking for a consumer until it joins.
         pause_seconds: How long a rebalance stops those whom it touches.
         commit_seconds: The group's commit interval.
         retention_seconds: How long messages are kept; None: for ever.

@@ -319,7 +319,6 @@ def test_added_partitions_are_filled_and_consumed() -> None:
 def test_offsets_that_are_gone_are_unknown_not_zero() -> None:
     simulation = Simulation(_work(), 1)
     simulation.run_until(100)
-    simulation.set_commits(False)
     simulation.forget_offsets()
     seen = simulation.observe()
     assert np.isnan(seen.committed).all()
