@@ -19,7 +19,7 @@ from alerting.notify.notifications import Notice, Pace, plan
 from alerting.notify.problems import SHOWN_SECONDS, limited, silence_problems
 from alerting.notify.sender import Sender
 from alerting.notify.store import AlertStore
-from alerting.notify.targets import make_target
+from alerting.notify.targets.registry import make_target
 from alerting.rules.lifecycle import Alert, active
 from alerting.rules.matchers import Maintenance, Silence
 from alerting.rules.rule_file import RuleSet, load_rules, usable_rules

@@ -14,6 +14,9 @@ from config.secret import Secret
 TargetKind = Literal["apprise", "alertmanager", "webhook"]
 SeverityName = Literal["critical", "warning", "info"]
 
+_BY_ADDRESS: frozenset[TargetKind] = frozenset({"apprise"})
+"""Kinds that are reached by one secret address; all others have the URL of an HTTP server."""
+
 
 class TargetSettings(Section):
     """Somebody who is told."""
@@ -42,11 +45,11 @@ class TargetSettings(Section):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        if self.kind == "apprise":
+        if self.kind in _BY_ADDRESS:
             if self.address is None or self.url is not None:
                 raise ValueError(
-                    f"{self.name}: Apprise needs address, as {{env: NAME}} or {{file: PATH}}: its "
-                    "URLs hold credentials"
+                    f"{self.name}: {self.kind} needs address, as {{env: NAME}} or {{file: PATH}}: "
+                    "its URLs hold credentials"
                 )
             return self
         if (self.url is None) == (self.address is None):

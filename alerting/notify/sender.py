@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from alerting.errors import AlertingError, DeliveryError
 from alerting.notify.outbox import Delivery, free_at, pause_seconds
 from alerting.notify.store import AlertStore
-from alerting.notify.targets import AlertmanagerTarget, Target
+from alerting.notify.targets.model import RefreshedTarget, Target
 from alerting.rules.lifecycle import Alert
 from config.alerting import TargetSettings
 
 REFRESH_SECONDS = 60.0
-"""How often Alertmanager is told that alerts go on."""
+"""How often a target that forgets is told that alerts go on."""
 
 _LOOK_SECONDS = 0.5
 _log = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ class Sender:
         self._store.again(delivery, said, now + pause)
 
     def _refresh(self, now: float) -> None:
-        if not isinstance(self._target, AlertmanagerTarget):
+        if not isinstance(self._target, RefreshedTarget):
             return
         if now - self._refreshed_at < REFRESH_SECONDS:
             return

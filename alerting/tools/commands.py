@@ -17,7 +17,7 @@ from rich.text import Text
 from alerting.errors import DeliveryError
 from alerting.inputs.lake_rows import clusters_of
 from alerting.notify.notifications import Kind, Notice, Pace
-from alerting.notify.targets import make_target
+from alerting.notify.targets.registry import make_target
 from alerting.notify.wording import moment
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import Severity

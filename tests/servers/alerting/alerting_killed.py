@@ -10,7 +10,7 @@ from alerting.checks.model import Observation
 from alerting.notify.notifications import Pace, plan
 from alerting.notify.sender import Sender
 from alerting.notify.store import AlertStore
-from alerting.notify.targets import make_target
+from alerting.notify.targets.registry import make_target
 from alerting.rules.lifecycle import advance
 from alerting.rules.model import Rule, Severity, evaluate
 from config.alerting import TargetSettings

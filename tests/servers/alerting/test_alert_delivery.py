@@ -21,7 +21,9 @@ from aiosmtpd.handlers import Message as MessageHandler
 from alerting.notify.notifications import Kind, Notice
 from alerting.notify.sender import Sender
 from alerting.notify.store import AlertStore
-from alerting.notify.targets import AlertmanagerTarget, make_target, signature
+from alerting.notify.targets.alertmanager import AlertmanagerTarget
+from alerting.notify.targets.registry import make_target
+from alerting.notify.targets.webhook import signature
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import Severity
 from alerting.service import AlertingService

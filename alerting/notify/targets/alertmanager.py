@@ -1,0 +1,46 @@
+"""Prometheus' Alertmanager."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from alerting.notify.notifications import Kind, Notice
+from alerting.notify.targets.http import HttpClient
+from alerting.notify.wording import alertmanager_alerts
+from alerting.rules.lifecycle import Alert
+from config.alerting import TargetSettings
+
+ALERT_LASTS_SECONDS = 300.0
+"""For how long Alertmanager takes an alert to go on after it was last told."""
+
+
+class AlertmanagerTarget:
+    """Alertmanager's API v2; alerts that go on are told again before it takes them for ended."""
+
+    def __init__(self, settings: TargetSettings, dashboard_url: str) -> None:
+        """Prepare the client; nothing is sent yet."""
+        self._http = HttpClient(settings)
+        self._dashboard_url = dashboard_url
+
+    def send(self, notice: Notice) -> str:
+        """Post the notice's alerts; see ``Target``."""
+        lasts = 30.0 if notice.kind is Kind.TEST else ALERT_LASTS_SECONDS
+        return self._post(notice.alerts, lasts)
+
+    def refresh(self, alerts: Sequence[Alert]) -> None:
+        """Tell again that alerts go on.
+
+        Raises:
+            DeliveryError: It was not taken.
+        """
+        if alerts:
+            self._post(tuple(alerts), ALERT_LASTS_SECONDS)
+
+    def _post(self, alerts: tuple[Alert, ...], lasts_seconds: float) -> str:
+        content: list[dict[str, Any]] = alertmanager_alerts(
+            alerts, self._dashboard_url, time.time(), lasts_seconds
+        )
+        return self._http.post("/api/v2/alerts", json.dumps(content).encode())

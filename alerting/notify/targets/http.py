@@ -1,0 +1,70 @@
+"""JSON over HTTP, for the targets that take it."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from email.utils import parsedate_to_datetime
+
+import httpx
+
+from alerting.errors import DeliveryError
+from config.alerting import TargetSettings
+
+
+class HttpClient:
+    """Posts JSON; what goes wrong is told without addresses, which may hold secrets."""
+
+    def __init__(self, settings: TargetSettings) -> None:
+        """Prepare the client; nothing is sent yet."""
+        secret_address = settings.address
+        self.url = settings.url or (secret_address.get_secret_value() if secret_address else "")
+        auth = None
+        if settings.username is not None and settings.password is not None:
+            auth = httpx.BasicAuth(settings.username, settings.password.get_secret_value())
+        headers = {}
+        if settings.token is not None:
+            headers["Authorization"] = f"Bearer {settings.token.get_secret_value()}"
+        verify: ssl.SSLContext | bool = True
+        if settings.ca_file is not None:
+            verify = ssl.create_default_context(cafile=str(settings.ca_file))
+        self._client = httpx.Client(
+            auth=auth, headers=headers, timeout=settings.timeout_seconds, verify=verify
+        )
+        self._timeout_seconds = settings.timeout_seconds
+
+    def post(self, path: str, content: bytes, headers: dict[str, str] | None = None) -> str:
+        """Post a body and return the status line.
+
+        Raises:
+            DeliveryError: It was not taken.
+        """
+        try:
+            answer = self._client.post(
+                self.url.rstrip("/") + path if path else self.url,
+                content=content,
+                headers={"Content-Type": "application/json", **(headers or {})},
+            )
+        except httpx.TimeoutException:
+            raise DeliveryError(f"no answer within {self._timeout_seconds:g} s") from None
+        except httpx.InvalidURL:
+            raise DeliveryError("its address is not a URL") from None
+        except httpx.HTTPError as error:
+            raise DeliveryError(f"cannot be reached: {type(error).__name__}") from None
+        said = f"HTTP {answer.status_code} {answer.reason_phrase}".rstrip()
+        if answer.is_success:
+            return said
+        raise DeliveryError(said, _retry_after(answer.headers.get("Retry-After")))
+
+
+def _retry_after(value: str | None) -> float | None:
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None
