@@ -186,7 +186,7 @@ class Observation:
         return self.state in ("PreparingRebalance", "Reconciling")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
     """What happened in some consecutive steps, for those who want every one of them.
 

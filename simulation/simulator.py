@@ -155,7 +155,16 @@ class Simulation:
         self._score(arrived, ages, seconds=steps * self._step)
         if self._on_steps is not None:
             members = self._group.members
-            self._on_steps(Steps(times, arrived, ends, positions, ages, members))
+            self._on_steps(
+                Steps(
+                    times=times,
+                    arrived=arrived,
+                    log_end=ends,
+                    position=positions,
+                    age_seconds=ages,
+                    members=members,
+                )
+            )
         self._position = positions[-1]
         self._index += steps
 

@@ -377,10 +377,28 @@ class _Clear(NamedTuple):
 
 def _stale(age: float, at: float) -> GroupStatus:
     reason = f"Unknown: the newest sample is {duration(age)} old."
-    return GroupStatus(Status.UNKNOWN, reason, at, False, LagNumbers(), None, 0, ())
+    return GroupStatus(
+        status=Status.UNKNOWN,
+        reason=reason,
+        since=at,
+        began_before_window=False,
+        numbers=LagNumbers(),
+        worst=None,
+        unknown_partitions=0,
+        partitions=(),
+    )
 
 
 def _keeps_up(numbers: LagNumbers, unknown: int, parts: Sequence[PartitionStatus]) -> GroupStatus:
     waits = f"{messages(numbers.lag or 0)} wait{'s' if numbers.lag == 1 else ''}"
     reason = f"Keeps up: {waits}."
-    return GroupStatus(Status.OK, reason, None, False, numbers, None, unknown, parts)
+    return GroupStatus(
+        status=Status.OK,
+        reason=reason,
+        since=None,
+        began_before_window=False,
+        numbers=numbers,
+        worst=None,
+        unknown_partitions=unknown,
+        partitions=parts,
+    )

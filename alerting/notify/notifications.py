@@ -53,7 +53,7 @@ class Told:
     firing: Mapping[str, Severity]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
     """One notice about a group of alerts.
 
@@ -173,14 +173,14 @@ def _notice(
     ids = ",".join(sorted(alert.id for alert in (*firing, *ended)))
     key = hashlib.sha256(f"{group}|{kind}|{number}|{ids}".encode()).hexdigest()[:32]
     return Notice(
-        key,
-        group,
-        kind,
-        now,
-        worst(alert.severity for alert in (firing or ended)),
-        tuple(firing),
-        tuple(ended),
-        tuple(symptoms(alerts.values(), {alert.fingerprint for alert in firing})),
+        key=key,
+        group=group,
+        kind=kind,
+        at=now,
+        severity=worst(alert.severity for alert in (firing or ended)),
+        firing=tuple(firing),
+        resolved=tuple(ended),
+        held_back=tuple(symptoms(alerts.values(), {alert.fingerprint for alert in firing})),
     )
 
 

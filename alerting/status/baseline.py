@@ -54,7 +54,7 @@ class Pauses:
     seen: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
     """Messages that wait now, and what was committed before.
 
@@ -167,15 +167,15 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
         resumed_at = comebacks[0]
     pauses = Pauses(usual if seen else None, seen)
     return Waiting(
-        trail.since,
-        trail.seconds + (trail.away_seconds if _is_crashing(trail.returns) else 0.0),
-        last_advance,
-        trail.was_away,
-        trail.was_rebalancing,
-        pauses,
-        resumed_at,
-        trail.returns,
-        len(comebacks),
+        since=trail.since,
+        seconds=trail.seconds + (trail.away_seconds if _is_crashing(trail.returns) else 0.0),
+        last_advance_at=last_advance,
+        was_away=trail.was_away,
+        was_rebalancing=trail.was_rebalancing,
+        pauses=pauses,
+        resumed_at=resumed_at,
+        returns=trail.returns,
+        comebacks=len(comebacks),
     )
 
 
@@ -219,7 +219,7 @@ REBALANCING = frozenset({"preparingrebalance", "completingrebalance", "assigning
 """States between two assignments, as ``plain_state`` writes them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Absence:
     """The group has no members now.
 
@@ -337,7 +337,15 @@ def absence_of(
     if since is None:
         return None
     commits_alone = not had_members and _are_close(commits)
-    return Absence(since, is_job or runs > 0, longest, commits_alone, runs, newest.at, advances)
+    return Absence(
+        since=since,
+        is_between_runs=is_job or runs > 0,
+        longest_seconds=longest,
+        commits_alone=commits_alone,
+        runs=runs,
+        seen_at=newest.at,
+        advances=advances,
+    )
 
 
 def _was_read(samples: Sequence[Sample]) -> bool:

@@ -47,13 +47,13 @@ def judge(
     if found is None:
         reason = window.unknown_reason or "there is no sample in the window"
         return PartitionStatus(
-            window.topic,
-            window.partition,
-            Status.UNKNOWN,
-            f"Unknown: {reason}.",
-            None,
-            False,
-            LagNumbers(),
+            topic=window.topic,
+            partition=window.partition,
+            status=Status.UNKNOWN,
+            reason=f"Unknown: {reason}.",
+            since=None,
+            began_before_window=False,
+            numbers=LagNumbers(),
         )
     verdict = (
         unreadable(window, found, now, rules)
@@ -65,13 +65,13 @@ def judge(
         or _moving(found, peers, rules)
     )
     return PartitionStatus(
-        window.topic,
-        window.partition,
-        verdict.status,
-        verdict.reason,
-        verdict.since,
-        verdict.since is not None and verdict.since == found.first_at,
-        numbers_of(found),
+        topic=window.topic,
+        partition=window.partition,
+        status=verdict.status,
+        reason=verdict.reason,
+        since=verdict.since,
+        began_before_window=verdict.since is not None and verdict.since == found.first_at,
+        numbers=numbers_of(found),
         decides=verdict.decides,
         is_lasting=verdict.is_lasting,
     )

@@ -79,14 +79,14 @@ def group_status(
     """
     if not partitions:
         return GroupStatus(
-            Status.UNKNOWN,
-            "No committed offset of this group is known.",
-            None,
-            False,
-            LagNumbers(),
-            None,
-            0,
-            (),
+            status=Status.UNKNOWN,
+            reason="No committed offset of this group is known.",
+            since=None,
+            began_before_window=False,
+            numbers=LagNumbers(),
+            worst=None,
+            unknown_partitions=0,
+            partitions=(),
         )
     measured = [measure(window, rules) for window in partitions]
     subscribed = _subscribed_topics(measured)
@@ -107,15 +107,15 @@ def group_status(
     numbers = _totals(verdicts, worst)
     unknown = sum(1 for v in verdicts if v.subscribed and v.numbers.lag is None)
     return GroupStatus(
-        worst.status,
-        _group_sentence(worst, alike, deciding, numbers, unknown),
-        first.since if first else None,
-        first.began_before_window if first else False,
-        numbers,
-        (worst.topic, worst.partition),
-        unknown,
-        verdicts,
-        _is_lasting(alike, rules),
+        status=worst.status,
+        reason=_group_sentence(worst, alike, deciding, numbers, unknown),
+        since=first.since if first else None,
+        began_before_window=first.began_before_window if first else False,
+        numbers=numbers,
+        worst=(worst.topic, worst.partition),
+        unknown_partitions=unknown,
+        partitions=verdicts,
+        is_lasting=_is_lasting(alike, rules),
     )
 
 
@@ -140,13 +140,13 @@ def _subscribed_topics(measured: Sequence[Measurement | None]) -> set[str] | Non
 
 def _unsubscribed(window: PartitionWindow, found: Measurement | None) -> PartitionStatus:
     return PartitionStatus(
-        window.topic,
-        window.partition,
-        Status.OK if found is not None and found.newest.lag is not None else Status.UNKNOWN,
-        "No longer subscribed: the group reads other topics, no member holds this one.",
-        None,
-        False,
-        numbers_of(found) if found is not None else LagNumbers(),
+        topic=window.topic,
+        partition=window.partition,
+        status=Status.OK if found is not None and found.newest.lag is not None else Status.UNKNOWN,
+        reason="No longer subscribed: the group reads other topics, no member holds this one.",
+        since=None,
+        began_before_window=False,
+        numbers=numbers_of(found) if found is not None else LagNumbers(),
         subscribed=False,
     )
 

@@ -189,7 +189,7 @@ class LagNumbers:
     samples: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionStatus:
     """What one partition of a group is doing.
 
@@ -214,7 +214,7 @@ class PartitionStatus:
     is_lasting: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStatus:
     """What a group is doing: its worst partition, in words about the group.
 

@@ -199,7 +199,14 @@ def sample(cluster: str, now: float) -> Notice:
         step="Nothing is to be done.",
     )
     key = f"test-{int(now * 1000)}"
-    return Notice(key, f"{cluster}/HeadroomTest", Kind.TEST, now, Severity.INFO, (alert,))
+    return Notice(
+        key=key,
+        group=f"{cluster}/HeadroomTest",
+        kind=Kind.TEST,
+        at=now,
+        severity=Severity.INFO,
+        firing=(alert,),
+    )
 
 
 def test_command(path: Path) -> bool:

@@ -30,7 +30,7 @@ _KINDS = {
 PLAIN = "plain"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """A task of a connector.
 
@@ -217,7 +217,7 @@ def _tasks(
     for entry in _objects(info.get("tasks")):
         number = _number(entry.get("task"), _LARGEST_INT)
         if number is not None:
-            found[number] = Task(number, None)
+            found[number] = Task(number=number, state=None)
     for entry in _objects(status.get("tasks")):
         number = _number(entry.get("id"), _LARGEST_INT)
         if number is None:
@@ -225,12 +225,12 @@ def _tasks(
         trace = _trace(entry, config)
         error_class, cause_class = _exceptions(trace)
         found[number] = Task(
-            number,
-            _upper(entry.get("state")),
-            _text(entry.get("worker_id")),
-            error_class,
-            cause_class,
-            _first_line(trace),
+            number=number,
+            state=_upper(entry.get("state")),
+            worker=_text(entry.get("worker_id")),
+            error_class=error_class,
+            cause_class=cause_class,
+            error=_first_line(trace),
         )
     return tuple(found[number] for number in sorted(found))
 

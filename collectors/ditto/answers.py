@@ -29,7 +29,7 @@ _CREDENTIALS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
     """What a connection was configured to do.
 
@@ -72,15 +72,15 @@ def connection(value: Any) -> Connection | None:
     group = _text(specific.get("groupId")) if isinstance(specific, Mapping) else None
     reads_kafka = type_ in _KAFKA_TYPES and bool(addresses)
     return Connection(
-        value["id"],
-        _text(value.get("name")),
-        type_,
-        _text(value.get("connectionStatus")),
-        clients,
-        clients * per_client,
-        (group or value["id"]) if reads_kafka else None,
-        tuple(sorted(set(addresses))) if type_ == "kafka" and addresses else None,
-        min(levels) if levels else None,
+        connection_id=value["id"],
+        name=_text(value.get("name")),
+        type=type_,
+        desired_status=_text(value.get("connectionStatus")),
+        clients=clients,
+        consumers=clients * per_client,
+        group=(group or value["id"]) if reads_kafka else None,
+        topics=tuple(sorted(set(addresses))) if type_ == "kafka" and addresses else None,
+        qos=min(levels) if levels else None,
     )
 
 

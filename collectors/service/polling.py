@@ -153,7 +153,11 @@ class Service:
         except FAULTS as error:  # one of ours in one source must not end its polling
             log.exception("cluster=%s source=%s poll failed", source.cluster, source.name)
             failed = SectionResult(
-                POLL, stamp.observed_at, 0.0, "failed", f"{type(error).__name__}: {error}"
+                section=POLL,
+                started_at=stamp.observed_at,
+                duration_seconds=0.0,
+                status="failed",
+                error=f"{type(error).__name__}: {error}",
             )
             self._take(source, failed, stamp)
         self._writer.flush()
@@ -171,7 +175,9 @@ class Service:
     def _skip(self, source: Source, due_at: datetime, took_seconds: float) -> None:
         error = f"the poll before took {took_seconds:.1f} s of {source.interval_seconds:g} s"
         log.warning("cluster=%s source=%s skipped: %s", source.cluster, source.name, error)
-        skipped = SectionResult(POLL, due_at, 0.0, "skipped", error)
+        skipped = SectionResult(
+            section=POLL, started_at=due_at, duration_seconds=0.0, status="skipped", error=error
+        )
         stamp = Stamp.new(source.name, source.cluster, due_at)
         self._take(source, skipped, stamp)
 

@@ -258,7 +258,9 @@ class LakeWriter:
         """Record what could not be written, as soon as something can be written again."""
         now = datetime.now(UTC)
         error = f"{loss.rows} rows were not written: {loss.because}"
-        result = SectionResult(LAKE, now, 0.0, "failed", error)
+        result = SectionResult(
+            section=LAKE, started_at=now, duration_seconds=0.0, status="failed", error=error
+        )
         try:
             for table, rows in rows_of(result, Stamp.new(source, cluster, now), None):
                 self._lake.append(table, rows)

@@ -17,7 +17,7 @@ import polars as pl
 Status = Literal["ok", "partial", "failed", "skipped"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SectionResult:
     """What one section of a poll yielded.
 

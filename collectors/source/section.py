@@ -55,4 +55,11 @@ def run_collector(
     else:
         if client.problems:
             status, error = "partial", "; ".join(dict.fromkeys(client.problems))
-    return SectionResult(name, started_at, time.monotonic() - start, status, error, frames)
+    return SectionResult(
+        section=name,
+        started_at=started_at,
+        duration_seconds=time.monotonic() - start,
+        status=status,
+        error=error,
+        frames=frames,
+    )

@@ -75,12 +75,12 @@ def from_row(row: Mapping[str, Any]) -> Recommendation:
     """Return the recommendation that a row was made of."""
     keda = row["keda"]
     return Recommendation(
-        Kind(row["kind"]),
-        row["cluster"],
-        row["subject"],
-        Severity(row["severity"]),
-        Confidence(row["confidence"]),
-        row["reason"],
+        kind=Kind(row["kind"]),
+        cluster=row["cluster"],
+        subject=row["subject"],
+        severity=Severity(row["severity"]),
+        confidence=Confidence(row["confidence"]),
+        reason=row["reason"],
         quantity=row["quantity"],
         current=row["current"],
         proposed=row["proposed"],

@@ -124,7 +124,7 @@ class KedaAnswer:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendation:
     """One piece of advice.
 

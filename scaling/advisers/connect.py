@@ -41,7 +41,7 @@ _WORKERS_PROTOCOLS = ("default", "compatible", "sessioned")
 """In which workers share out connectors (Kafka's ConnectProtocolCompatibility)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorFacts:
     """What is known of a connector.
 
@@ -75,14 +75,14 @@ def connector_facts(
     )
     return [
         ConnectorFacts(
-            row["cluster"],
-            row["connector"],
-            row["type"],
-            row["class_name"],
-            row["tasks_expected"],
-            row["tasks"],
-            _partitions(groups.get(GroupKey(row["cluster"], row["group"] or ""))),
-            advice.get(GroupKey(row["cluster"], row["group"] or "")),
+            cluster=row["cluster"],
+            connector=row["connector"],
+            type=row["type"],
+            class_name=row["class_name"],
+            tasks_expected=row["tasks_expected"],
+            tasks=row["tasks"],
+            partitions=_partitions(groups.get(GroupKey(row["cluster"], row["group"] or ""))),
+            group_advice=advice.get(GroupKey(row["cluster"], row["group"] or "")),
         )
         for row in newest.iter_rows(named=True)
     ]
@@ -148,12 +148,12 @@ def _advice(
     binding: str | None = None,
 ) -> Recommendation:
     return Recommendation(
-        Kind.TASKS,
-        facts.cluster,
-        facts.connector,
-        severity,
-        Confidence.MEDIUM,
-        reason,
+        kind=Kind.TASKS,
+        cluster=facts.cluster,
+        subject=facts.connector,
+        severity=severity,
+        confidence=Confidence.MEDIUM,
+        reason=reason,
         quantity="tasks",
         current=facts.tasks_expected,
         proposed=proposed,
@@ -184,13 +184,13 @@ def workers_advice(facts: GroupFacts) -> Recommendation | None:
     if facts.kind != "connect" or facts.assignor not in _WORKERS_PROTOCOLS or facts.partitions:
         return None
     return Recommendation(
-        Kind.KEEP,
-        facts.cluster,
-        facts.group,
-        Severity.INFO,
-        Confidence.HIGH,
-        "Its members are workers of Kafka Connect, which share connectors and read no partition: "
-        "there is no lag to judge. Each sink has a group of its own.",
+        kind=Kind.KEEP,
+        cluster=facts.cluster,
+        subject=facts.group,
+        severity=Severity.INFO,
+        confidence=Confidence.HIGH,
+        reason="Its members are workers of Kafka Connect, which share connectors and read no "
+        "partition: there is no lag to judge. Each sink has a group of its own.",
         quantity="workers",
         current=facts.members,
         proposed=facts.members,

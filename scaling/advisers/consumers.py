@@ -312,7 +312,15 @@ def _advice(
     """Return advice on the group's consumers, or on the quantity that the details name."""
     details.setdefault("quantity", "consumers")
     details.setdefault("current", facts.members)
-    return Recommendation(kind, facts.cluster, facts.group, severity, confidence, reason, **details)
+    return Recommendation(
+        kind=kind,
+        cluster=facts.cluster,
+        subject=facts.group,
+        severity=severity,
+        confidence=confidence,
+        reason=reason,
+        **details,
+    )
 
 
 def _behind(facts: GroupFacts) -> list[PartitionFacts]:

@@ -90,12 +90,12 @@ def connection_advice(
     if new_clients * new_each == consumers:
         return None
     return Recommendation(
-        Kind.CLIENTS,
-        facts.cluster,
-        connection,
-        severity,
-        Confidence.MEDIUM,
-        f"{reason} clientCount {new_clients} and consumerCount {new_each} make "
+        kind=Kind.CLIENTS,
+        cluster=facts.cluster,
+        subject=connection,
+        severity=severity,
+        confidence=Confidence.MEDIUM,
+        reason=f"{reason} clientCount {new_clients} and consumerCount {new_each} make "
         f"{new_clients * new_each}.",
         quantity="connection consumers",
         current=consumers,

@@ -257,12 +257,12 @@ def _advice(
         Evidence("its oldest unread message", facts.slowest_age_seconds, "s"),
     )
     return Recommendation(
-        kind,
-        facts.cluster,
-        facts.topic,
-        severity,
-        confidence,
-        reason,
+        kind=kind,
+        cluster=facts.cluster,
+        subject=facts.topic,
+        severity=severity,
+        confidence=confidence,
+        reason=reason,
         subject_kind=Subject.TOPIC,
         **details,
     )

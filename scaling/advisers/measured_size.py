@@ -326,12 +326,12 @@ def _advice(
 ) -> Recommendation:
     certain = asked.capacity.status is CapacityStatus.IDENTIFIED and asked.peak is not None
     return Recommendation(
-        kind,
-        facts.cluster,
-        facts.group,
-        severity,
-        Confidence.HIGH if certain else Confidence.MEDIUM,
-        reason,
+        kind=kind,
+        cluster=facts.cluster,
+        subject=facts.group,
+        severity=severity,
+        confidence=Confidence.HIGH if certain else Confidence.MEDIUM,
+        reason=reason,
         quantity="consumers",
         current=asked.consumers,
         proposed=proposed,

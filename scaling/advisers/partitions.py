@@ -199,12 +199,12 @@ def _advice(
         Evidence("replicas on the fullest broker", facts.broker_replicas),
     )
     return Recommendation(
-        kind,
-        facts.cluster,
-        facts.topic,
-        severity,
-        confidence,
-        reason,
+        kind=kind,
+        cluster=facts.cluster,
+        subject=facts.topic,
+        severity=severity,
+        confidence=confidence,
+        reason=reason,
         subject_kind=Subject.TOPIC,
         **details,
     )

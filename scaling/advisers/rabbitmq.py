@@ -240,12 +240,12 @@ def _advice(
         Evidence("redelivered", facts.redeliver_per_second, "messages/s"),
     )
     return Recommendation(
-        kind,
-        facts.cluster,
-        facts.queue,
-        severity,
-        Confidence.MEDIUM,
-        reason,
+        kind=kind,
+        cluster=facts.cluster,
+        subject=facts.queue,
+        severity=severity,
+        confidence=Confidence.MEDIUM,
+        reason=reason,
         subject_kind=Subject.QUEUE,
         **details,
     )

@@ -91,13 +91,13 @@ def _skewed(facts: GroupFacts) -> list[Recommendation]:
     """Mention hot partitions that do no harm yet: they bind the group first when load grows."""
     return [
         Recommendation(
-            Kind.HOT_PARTITION,
-            facts.cluster,
-            facts.group,
-            Severity.INFO,
-            Confidence.MEDIUM,
-            f"{topic}-{one.busiest} gets {one.busiest_ratio or 0.0:.0%} of the topic's messages, "
-            f"{one.even_ratio or 0.0:.0%} if all were alike: its consumer is the first that "
+            kind=Kind.HOT_PARTITION,
+            cluster=facts.cluster,
+            subject=facts.group,
+            severity=Severity.INFO,
+            confidence=Confidence.MEDIUM,
+            reason=f"{topic}-{one.busiest} gets {one.busiest_ratio or 0.0:.0%} of the topic's "
+            f"messages, {one.even_ratio or 0.0:.0%} if all were alike: its consumer is the first that "
             "will not keep up, however many there are.",
             unknown_reason="whether one key makes it hot: keys are not read",
             evidence=(

@@ -102,13 +102,13 @@ def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
     total = sum(part.status.numbers.lost_messages or 0 for part in lost)
     topics = sorted({part.status.topic for part in lost})
     return Recommendation(
-        Kind.DATA_LOST,
-        facts.cluster,
-        facts.group,
-        Severity.ACT_NOW,
-        Confidence.HIGH,
-        f"Retention deleted {messages(total)} of {', '.join(topics)} that this group had not "
-        f"committed, on {plural(len(lost), 'partition')}. What it had not fetched either is gone, "
+        kind=Kind.DATA_LOST,
+        cluster=facts.cluster,
+        subject=facts.group,
+        severity=Severity.ACT_NOW,
+        confidence=Confidence.HIGH,
+        reason=f"Retention deleted {messages(total)} of {', '.join(topics)} that this group had "
+        f"not committed, on {plural(len(lost), 'partition')}. What it had not fetched either is gone, "
         "and what waits now is next.",
         evidence=(
             Evidence("lost", total, "messages"),
@@ -128,12 +128,12 @@ def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Reco
         p.status.numbers.lag or 0 for p in facts.partitions if p.status.topic == part.status.topic
     )
     return Recommendation(
-        Kind.RETENTION_DEADLINE,
-        facts.cluster,
-        facts.group,
-        Severity.ACT_NOW if near else Severity.WATCH,
-        Confidence.MEDIUM,
-        f"Retention reaches the oldest unread message of {where} in {duration(left)} at the "
+        kind=Kind.RETENTION_DEADLINE,
+        cluster=facts.cluster,
+        subject=facts.group,
+        severity=Severity.ACT_NOW if near else Severity.WATCH,
+        confidence=Confidence.MEDIUM,
+        reason=f"Retention reaches the oldest unread message of {where} in {duration(left)} at the "
         f"present rates: {deadline.reason}. Raise the retention until the group has caught up."
         if left > 0
         else f"The oldest unread message of {where} is past the retention and goes with the next "
@@ -176,12 +176,12 @@ def _used(facts: GroupFacts, part: PartitionFacts, ratio: float) -> Recommendati
     kept = facts.topics[part.status.topic].retention.seconds or 0.0
     where = f"{part.status.topic}-{part.status.partition}"
     return Recommendation(
-        Kind.RETENTION_DEADLINE,
-        facts.cluster,
-        facts.group,
-        Severity.ACT_NOW if ratio >= ACT_RATIO else Severity.WATCH,
-        Confidence.MEDIUM,
-        f"The oldest unread message of {where} is {duration(age)} old and the topic keeps "
+        kind=Kind.RETENTION_DEADLINE,
+        cluster=facts.cluster,
+        subject=facts.group,
+        severity=Severity.ACT_NOW if ratio >= ACT_RATIO else Severity.WATCH,
+        confidence=Confidence.MEDIUM,
+        reason=f"The oldest unread message of {where} is {duration(age)} old and the topic keeps "
         f"{duration(kept)}: {ratio:.0%} of the retention is used. The group does not fall further "
         "behind now, but a pause of the difference loses data.",
         unknown_reason="no deadline: consumption keeps up with arrival at present",

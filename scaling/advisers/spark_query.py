@@ -43,7 +43,7 @@ _CORES = Caveat(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryFacts:
     """What is known of a query.
 
@@ -78,13 +78,13 @@ def query_facts(
         is_known = None not in of_topics and len(known) == len(rates)
         found.append(
             QueryFacts(
-                query.cluster,
-                query.name,
-                len(rates),
-                sum(known) if is_known else None,
-                query.task_per_second,
-                query.cores,
-                query.min_partitions,
+                cluster=query.cluster,
+                query=query.name,
+                partitions=len(rates),
+                arrival_per_second=sum(known) if is_known else None,
+                task_per_second=query.task_per_second,
+                cores=query.cores,
+                min_partitions=query.min_partitions,
             )
         )
     return found
@@ -104,12 +104,12 @@ def min_partitions_advice(facts: QueryFacts) -> Recommendation | None:
     proposed = ceil(needed / facts.cores) * facts.cores if facts.cores else needed
     bound = facts.cores is not None and needed > facts.cores
     return Recommendation(
-        Kind.MIN_PARTITIONS,
-        facts.cluster,
-        facts.query,
-        Severity.WATCH,
-        Confidence.MEDIUM,
-        f"{rate(facts.arrival_per_second)} arrive and a task processes "
+        kind=Kind.MIN_PARTITIONS,
+        cluster=facts.cluster,
+        subject=facts.query,
+        severity=Severity.WATCH,
+        confidence=Confidence.MEDIUM,
+        reason=f"{rate(facts.arrival_per_second)} arrive and a task processes "
         f"{rate(facts.task_per_second)}: {plural(needed, 'task')} are needed at "
         f"{UTILISATION:.0%}, and {plural(facts.partitions, 'partition')} give {tasks}. Spark can "
         "split partitions, so that the topic needs no more of them."

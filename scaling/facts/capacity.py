@@ -72,7 +72,7 @@ class Estimate:
         return (self.high - self.low) / (2 * self.per_second) if self.per_second else float("inf")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capacity:
     """What one member of a group can process, messages per second.
 
@@ -187,17 +187,17 @@ def _capacity(
     by_members: Mapping[int, Estimate],
 ) -> Capacity:
     if found is None:
-        return Capacity(status, reason, members=members, by_members=by_members)
+        return Capacity(status=status, reason=reason, members=members, by_members=by_members)
     return Capacity(
-        status,
-        reason,
-        found.per_second,
-        found.low,
-        found.high,
-        found.samples,
-        found.episodes,
-        members,
-        by_members,
+        status=status,
+        reason=reason,
+        per_second=found.per_second,
+        low=found.low,
+        high=found.high,
+        samples=found.samples,
+        episodes=found.episodes,
+        members=members,
+        by_members=by_members,
     )
 
 
@@ -219,14 +219,14 @@ def _not_identified(intervals: Intervals, found: Estimate | None, rules: Capacit
     best = _best_sustained(intervals, rules)
     if best is None:
         return Capacity(
-            CapacityStatus.UNKNOWN,
-            f"Nothing was consumed over ten minutes with one assignment: {missing}.",
+            status=CapacityStatus.UNKNOWN,
+            reason=f"Nothing was consumed over ten minutes with one assignment: {missing}.",
             samples=samples,
             episodes=episodes,
         )
     return Capacity(
-        CapacityStatus.LOWER_BOUND,
-        f"At least the best sustained rate: {missing}.",
+        status=CapacityStatus.LOWER_BOUND,
+        reason=f"At least the best sustained rate: {missing}.",
         low=best,
         samples=samples,
         episodes=episodes,

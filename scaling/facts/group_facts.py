@@ -336,8 +336,8 @@ def _capacities(rows: pl.DataFrame) -> dict[GroupKey, Capacity]:
     """Return what a member of each group can do, from the rows of whole groups."""
     return {
         GroupKey(row["cluster"], row["group"]): Capacity(
-            CapacityStatus(row["status"]),
-            row["reason"] or "",
+            status=CapacityStatus(row["status"]),
+            reason=row["reason"] or "",
             per_second=row["per_second"],
             low=row["low"],
             high=row["high"],

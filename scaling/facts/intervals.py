@@ -64,7 +64,7 @@ QUICK = 1.25
 """How much faster than usual a member may be over the minutes of a run."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Intervals:
     """What the members of one group did, one entry per member and interval, in columns.
 
@@ -128,15 +128,15 @@ class Intervals:
     def where(self, mask: Booleans) -> Intervals:
         """Return the entries that a mask picks."""
         return Intervals(
-            self.member[mask],
-            self.members[mask],
-            self.started_at[mask],
-            self.seconds[mask],
-            self.consumed[mask],
-            self.arrived[mask],
-            self.lag_start[mask],
-            self.lag_end[mask],
-            self.throttled[mask],
+            member=self.member[mask],
+            members=self.members[mask],
+            started_at=self.started_at[mask],
+            seconds=self.seconds[mask],
+            consumed=self.consumed[mask],
+            arrived=self.arrived[mask],
+            lag_start=self.lag_start[mask],
+            lag_end=self.lag_end[mask],
+            throttled=self.throttled[mask],
         )
 
 

@@ -20,7 +20,7 @@ from scaling.facts.group_facts import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
     """A group that reads a topic.
 
@@ -143,12 +143,12 @@ def topic_readers(
             ]
             found.setdefault((key.cluster, topic), []).append(
                 Reader(
-                    key.group,
-                    max(ages, default=None),
-                    facts.kind,
-                    facts.members,
-                    capacity.low if usable and capacity is not None else None,
-                    max(1.0, peak / now) if peak is not None and now else None,
+                    group=key.group,
+                    age_seconds=max(ages, default=None),
+                    kind=facts.kind,
+                    members=facts.members,
+                    capacity_per_second=capacity.low if usable and capacity is not None else None,
+                    growth_ratio=max(1.0, peak / now) if peak is not None and now else None,
                 )
             )
     return {key: tuple(readers) for key, readers in found.items()}

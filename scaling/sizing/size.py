@@ -107,7 +107,7 @@ class Need:
     consumers: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sizing:
     """How many consumers a group needs.
 
@@ -341,17 +341,17 @@ class _Sizer:
         is_too_late: bool = False,
     ) -> Sizing:
         return Sizing(
-            verdict,
-            consumers,
-            binding,
-            needs,
-            self._utilisation(consumers, self.arrival) if self.rate else None,
-            self.allowed,
-            late,
-            is_too_late,
-            tuple(int(number) for number in np.flatnonzero(self.hopeless)),
-            _REASONS[verdict],
-            self.utilisations,
+            verdict=verdict,
+            consumers=consumers,
+            binding=binding,
+            needs=needs,
+            utilisation=self._utilisation(consumers, self.arrival) if self.rate else None,
+            allowed_utilisation=self.allowed,
+            is_late=late,
+            is_too_late=is_too_late,
+            hopeless=tuple(int(number) for number in np.flatnonzero(self.hopeless)),
+            reason=_REASONS[verdict],
+            utilisations=self.utilisations,
         )
 
 

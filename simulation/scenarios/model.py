@@ -23,7 +23,7 @@ class ScenarioError(ValueError):
     """A scenario is not of the format; the text names the key."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioSample:
     """What one poll saw of one partition of the group; None is unknown, or never committed.
 
@@ -157,13 +157,13 @@ def _sample(document: object, where: str) -> ScenarioSample:
     found = _mapping(document, where)
     assigned, state = found.get("assigned"), found.get("state")
     return ScenarioSample(
-        _number(found, "t", where),
-        _count(found, "log_start", where),
-        _count(found, "log_end", where),
-        _count(found, "committed", where),
-        _count(found, "members", where),
-        None if assigned is None else bool(assigned),
-        None if state is None else str(state),
+        t=_number(found, "t", where),
+        log_start=_count(found, "log_start", where),
+        log_end=_count(found, "log_end", where),
+        committed=_count(found, "committed", where),
+        members=_count(found, "members", where),
+        assigned=None if assigned is None else bool(assigned),
+        state=None if state is None else str(state),
     )
 
 

@@ -40,7 +40,7 @@ class Draw:
         return usual if self.seed == 0 else options[index]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """What every scenario has: a healthy group of which something may become of.
 
@@ -139,14 +139,14 @@ def setting(name: str, variant: int, *, slowest: float = 8.0, poll: float | None
         commit_seconds=draw.one_of(5.0, 1.0, 10.0, 20.0),
     )
     return Setting(
-        draw,
-        f"{name} {variant}" if variant else name,
-        poll_seconds,
-        partitions,
-        members,
-        arrival,
-        consumers,
-        draw.one_of(0.2, 0.0, 0.5),
+        draw=draw,
+        name=f"{name} {variant}" if variant else name,
+        poll_seconds=poll_seconds,
+        partitions=partitions,
+        members=members,
+        arrival=arrival,
+        consumers=consumers,
+        burstiness=draw.one_of(0.2, 0.0, 0.5),
     )
 
 

@@ -111,12 +111,12 @@ def _forecast(group: str, now: datetime, hour: int) -> dict[str, object]:
 
 def _advice(group: str, current: int, proposed: int) -> Recommendation:
     return Recommendation(
-        Kind.ADD_CONSUMERS,
-        CLUSTER,
-        group,
-        Severity.WATCH,
-        Confidence.HIGH,
-        "More arrived than was consumed.",
+        kind=Kind.ADD_CONSUMERS,
+        cluster=CLUSTER,
+        subject=group,
+        severity=Severity.WATCH,
+        confidence=Confidence.HIGH,
+        reason="More arrived than was consumed.",
         quantity="consumers",
         current=current,
         proposed=proposed,

@@ -139,12 +139,23 @@ def _fired(rule: str, verdicts: Iterator[tuple[float, str | None]], wait: float)
     for at, verdict in verdicts:
         if verdict is None:
             if firing is not None:
-                fired.append(Fired(firing[0], at, rule, firing[1], "warning"))
+                fired.append(
+                    Fired(begin=firing[0], end=at, rule=rule, status=firing[1], severity="warning")
+                )
             holds_since = firing = None
             continue
         holds_since = at if holds_since is None else holds_since
         if firing is None and at - holds_since >= wait:
             firing = (at, verdict)
     if firing is not None:
-        fired.append(Fired(firing[0], at, rule, firing[1], "warning", resolved=False))
+        fired.append(
+            Fired(
+                begin=firing[0],
+                end=at,
+                rule=rule,
+                status=firing[1],
+                severity="warning",
+                resolved=False,
+            )
+        )
     return fired

@@ -87,10 +87,10 @@ def _sample(seen: ScenarioSample) -> Sample:
 def _fired(alert: Alert, last: float) -> Fired:
     resolved = alert.state is State.RESOLVED and alert.resolved_at is not None
     return Fired(
-        alert.fired_at or 0.0,
-        alert.resolved_at if resolved and alert.resolved_at is not None else last,
-        alert.rule,
-        alert.status or "",
-        alert.severity.value,
-        resolved,
+        begin=alert.fired_at or 0.0,
+        end=alert.resolved_at if resolved and alert.resolved_at is not None else last,
+        rule=alert.rule,
+        status=alert.status or "",
+        severity=alert.severity.value,
+        resolved=resolved,
     )

@@ -26,7 +26,7 @@ class Judged:
     scores: Mapping[str, Score]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
     """One evaluator over all scenarios.
 
@@ -55,12 +55,12 @@ def total_of(judged: Iterable[Judged], evaluator: str) -> Total:
     scores = [one.scores[evaluator] for one in judged]
     delays = [delay for found in scores for delay in found.delays]
     return Total(
-        sum(1 for found in scores if found.is_right),
-        sum(found.missed for found in scores),
-        sum(found.false_alerts for found in scores),
-        sum(found.flaps for found in scores),
-        sum(found.sent for found in scores),
-        median(delays) if delays else None,
+        right=sum(1 for found in scores if found.is_right),
+        missed=sum(found.missed for found in scores),
+        false_alerts=sum(found.false_alerts for found in scores),
+        flaps=sum(found.flaps for found in scores),
+        sent=sum(found.sent for found in scores),
+        median_delay=median(delays) if delays else None,
     )
 
 

@@ -12,7 +12,7 @@ _TELLS_NOTHING = "UNKNOWN"
 _LATE_POLLS = 2.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fired:
     """One alert of one evaluator.
 
@@ -40,7 +40,7 @@ class Fired:
         return self.pages and self.status != _TELLS_NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
     """How right an evaluator was on one scenario.
 
@@ -100,12 +100,12 @@ def score(scenario: Scenario, fired: Sequence[Fired]) -> Score:
         if not any(one.begin <= alert.begin <= one.end + grace for one in incidents)
     )
     return Score(
-        len(incidents),
-        tuple(delays),
-        len(incidents) - len(delays),
-        false,
-        flaps,
-        len(paging) + sum(1 for alert in paging if alert.resolved),
+        incidents=len(incidents),
+        delays=tuple(delays),
+        missed=len(incidents) - len(delays),
+        false_alerts=false,
+        flaps=flaps,
+        sent=len(paging) + sum(1 for alert in paging if alert.resolved),
     )
 
 

@@ -43,7 +43,7 @@ REASSIGNMENTS_SCHEMA = pl.Schema(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirectory:
     """One of a broker's log directories.
 
@@ -101,7 +101,7 @@ class LogDirectories:
         ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumNode:
     """A replica of the cluster's metadata.
 
@@ -226,12 +226,12 @@ def _quorum_node(replica: Any, role: str, leader_end: int) -> QuorumNode:
     end = replica.log_end_offset
     known = end >= 0 and leader_end >= 0
     return QuorumNode(
-        int(replica.replica_id),
-        role,
-        end if end >= 0 else None,
-        max(0, leader_end - end) if known else None,
-        _time(getattr(replica, "last_fetch_timestamp", None)),
-        _time(getattr(replica, "last_caught_up_timestamp", None)),
+        node_id=int(replica.replica_id),
+        role=role,
+        log_end=end if end >= 0 else None,
+        lag=max(0, leader_end - end) if known else None,
+        last_fetch_at=_time(getattr(replica, "last_fetch_timestamp", None)),
+        last_caught_up_at=_time(getattr(replica, "last_caught_up_timestamp", None)),
     )
 
 
@@ -259,13 +259,13 @@ def _log_directory(
     code = result.error_code
     total, free = (getattr(result, name, None) for name in ("total_bytes", "usable_bytes"))
     return LogDirectory(
-        result.log_dir,
-        None if code else sizes,
-        None if code else count,
-        None if total is None or total < 0 else total,
-        None if free is None or free < 0 else free,
-        bool(result.is_cordoned) if version >= 5 else None,
-        None if not code else OFFLINE if code == _STORAGE_ERROR else reason(code),
+        path=result.log_dir,
+        log_bytes=None if code else sizes,
+        replicas=None if code else count,
+        total_bytes=None if total is None or total < 0 else total,
+        free_bytes=None if free is None or free < 0 else free,
+        is_cordoned=bool(result.is_cordoned) if version >= 5 else None,
+        error=None if not code else OFFLINE if code == _STORAGE_ERROR else reason(code),
     )
 
 

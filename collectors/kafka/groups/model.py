@@ -71,7 +71,7 @@ class GroupRef:
     protocol_type: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Groups:
     """What the coordinators said.
 

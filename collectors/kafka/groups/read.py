@@ -74,14 +74,14 @@ def read_groups(
         told = "; ".join(sorted(set(filter(None, reasons))))
         problems.append(f"{len(reasons)} of {len(refs)} groups are unknown: {told}")
     return Groups(
-        pl.DataFrame(list(described.groups.values()), schema=GROUPS_SCHEMA).sort("group"),
-        pl.DataFrame(described.members, schema=MEMBERS_SCHEMA).sort("group", "member_id"),
-        pl.DataFrame(described.owners, schema=OWNERS_SCHEMA),
-        pl.DataFrame(described.subscriptions, schema=SUBSCRIPTIONS_SCHEMA),
-        commits.rows,
-        {**described.unknown, **commits.unknown},
-        refs,
-        problems,
+        groups=pl.DataFrame(list(described.groups.values()), schema=GROUPS_SCHEMA).sort("group"),
+        members=pl.DataFrame(described.members, schema=MEMBERS_SCHEMA).sort("group", "member_id"),
+        owners=pl.DataFrame(described.owners, schema=OWNERS_SCHEMA),
+        subscriptions=pl.DataFrame(described.subscriptions, schema=SUBSCRIPTIONS_SCHEMA),
+        committed=commits.rows,
+        offsets_unknown={**described.unknown, **commits.unknown},
+        refs=refs,
+        problems=problems,
     )
 
 

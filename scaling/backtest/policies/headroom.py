@@ -74,7 +74,7 @@ class _Evidence:
         self._recent: list[Intervals] = []
         self._estimated_at = float("-inf")
         self._is_new = True
-        self.capacity = Capacity(CapacityStatus.UNKNOWN, "Nothing was seen yet.")
+        self.capacity = Capacity(status=CapacityStatus.UNKNOWN, reason="Nothing was seen yet.")
 
     def add(self, seen: Observation, blocked: Booleans) -> None:
         before = self._anchor

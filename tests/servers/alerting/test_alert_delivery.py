@@ -100,14 +100,14 @@ def notice(*alerts: Alert, kind: Kind = Kind.FIRING, key: str = "key-1") -> Noti
     firing = tuple(one for one in alerts if one.state is State.FIRING)
     resolved = tuple(one for one in alerts if one.state is State.RESOLVED)
     return Notice(
-        key,
-        "production/GroupStalled",
-        kind,
-        time.time(),
-        Severity.CRITICAL,
-        firing,
-        resolved,
-        (alert("held"),),
+        key=key,
+        group="production/GroupStalled",
+        kind=kind,
+        at=time.time(),
+        severity=Severity.CRITICAL,
+        firing=firing,
+        resolved=resolved,
+        held_back=(alert("held"),),
     )
 
 

@@ -158,7 +158,14 @@ def test_an_alert_of_a_stopped_group_says_who_starts_it(kind: str, expected: str
     now = NOW.timestamp()
     worst = ("orders", 0)
     status = GroupStatus(
-        Status.STOPPED, "Nobody consumes.", now - 300, False, LagNumbers(lag=5), worst, 0, ()
+        status=Status.STOPPED,
+        reason="Nobody consumes.",
+        since=now - 300,
+        began_before_window=False,
+        numbers=LagNumbers(lag=5),
+        worst=worst,
+        unknown_partitions=0,
+        partitions=(),
     )
 
     frame = rows(GROUPS, {"group": "connect-export", "members": 0, "kind": kind})

@@ -58,7 +58,10 @@ VARIANTS = range(1, 5)
 def of_lags(lags: list[int | None], poll: float = 15.0) -> Scenario:
     samples = tuple(
         ScenarioSample(
-            index * poll, 0, 10_000 + index, None if lag is None else 10_000 + index - lag
+            t=index * poll,
+            log_start=0,
+            log_end=10_000 + index,
+            committed=None if lag is None else 10_000 + index - lag,
         )
         for index, lag in enumerate(lags)
     )
@@ -69,7 +72,7 @@ INCIDENT = replace(of_lags([0] * 41), truth=(Truth(100.0, 300.0, "STALLED", True
 
 
 def fired(begin: float, end: float, severity: str = "critical", status: str = "STALLED") -> Fired:
-    return Fired(begin, end, "GroupStalled", status, severity)
+    return Fired(begin=begin, end=end, rule="GroupStalled", status=status, severity=severity)
 
 
 @pytest.mark.parametrize(

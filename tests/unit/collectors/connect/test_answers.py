@@ -55,12 +55,13 @@ def test_a_sink_with_everything() -> None:
     assert found.unknown_reason is None
     assert found.tasks is not None
     assert found.tasks[1] == Task(
-        1,
-        "FAILED",
-        "10.0.0.1:8083",
-        "org.apache.kafka.connect.errors.ConnectException",
-        "com.fasterxml.jackson.core.JsonParseException",
-        "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler",
+        number=1,
+        state="FAILED",
+        worker="10.0.0.1:8083",
+        error_class="org.apache.kafka.connect.errors.ConnectException",
+        cause_class="com.fasterxml.jackson.core.JsonParseException",
+        error="org.apache.kafka.connect.errors.ConnectException: "
+        "Tolerance exceeded in error handler",
     )
 
 

@@ -50,7 +50,14 @@ def frame(table: str, *rows: Mapping[str, object]) -> pl.DataFrame:
 
 def result(section: str, status: Status = "ok", /, **frames: pl.DataFrame) -> SectionResult:
     error = None if status == "ok" else f"{section} went wrong"
-    return SectionResult(section, NOW, 0.25, status, error, frames)
+    return SectionResult(
+        section=section,
+        started_at=NOW,
+        duration_seconds=0.25,
+        status=status,
+        error=error,
+        frames=frames,
+    )
 
 
 def samples(text: str) -> dict[str, dict[Labels, float]]:

@@ -35,7 +35,14 @@ def frame(table: str, *rows: dict[str, object]) -> pl.DataFrame:
 
 def section(name: str, status: Status = "ok", **frames: pl.DataFrame) -> SectionResult:
     error = None if status == "ok" else f"{name} went wrong"
-    return SectionResult(name, NOW, 0.25, status, error, frames)
+    return SectionResult(
+        section=name,
+        started_at=NOW,
+        duration_seconds=0.25,
+        status=status,
+        error=error,
+        frames=frames,
+    )
 
 
 def partition(number: int, leader: int | None, in_sync: list[int], least: int | None = 2) -> dict:  # type: ignore[type-arg]

@@ -63,8 +63,21 @@ class Script:
         if self._durations:
             self.goes_on.wait(self._durations.pop(0))
         frame = pl.DataFrame({"broker_id": [1, 2], "is_alive": [True, False]})
-        yield SectionResult("brokers", now, 0.01, "ok", None, {"brokers": frame})
-        yield SectionResult("groups", now, 0.02, "failed", "no broker answered")
+        yield SectionResult(
+            section="brokers",
+            started_at=now,
+            duration_seconds=0.01,
+            status="ok",
+            error=None,
+            frames={"brokers": frame},
+        )
+        yield SectionResult(
+            section="groups",
+            started_at=now,
+            duration_seconds=0.02,
+            status="failed",
+            error="no broker answered",
+        )
 
     def check(self) -> Sequence[Check]:
         return []

@@ -95,7 +95,14 @@ def test_sources_do_not_touch_each_other() -> None:
 def topic_rows(name: str, policy: str, seconds: float = 0.0) -> SectionResult:
     rows = frame("topics", {"topic": name, "cleanup_policy": policy})
     at = NOW + timedelta(seconds=seconds)
-    return SectionResult("topics", at, 0.1, "ok", None, {"topics": rows})
+    return SectionResult(
+        section="topics",
+        started_at=at,
+        duration_seconds=0.1,
+        status="ok",
+        error=None,
+        frames={"topics": rows},
+    )
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,14 @@ def writer(lake: Moody) -> Iterator[LakeWriter]:
 def put(writer: LakeWriter, source: str = "kafka", rows: int = 2, cluster: str = "shop") -> None:
     frame = pl.DataFrame({"broker_id": range(rows)}, schema={"broker_id": pl.Int32})
     now = datetime.now(UTC)
-    result = SectionResult("brokers", now, 0.1, "ok", None, {"brokers": frame})
+    result = SectionResult(
+        section="brokers",
+        started_at=now,
+        duration_seconds=0.1,
+        status="ok",
+        error=None,
+        frames={"brokers": frame},
+    )
     writer.put(result, Stamp.new(source, cluster, now), 15.0)
 
 

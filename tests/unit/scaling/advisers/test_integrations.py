@@ -22,14 +22,22 @@ from scaling.advisers.rabbitmq import QueueFacts, queue_advice
 from scaling.advisers.spark_query import QueryFacts, min_partitions_advice, query_facts
 from tests.unit.scaling.advisers.test_recommend import facts, six
 
-SINK = ConnectorFacts("demo", "to-db", "sink", "x.Sink", 2, 2, 6)
+SINK = ConnectorFacts(
+    cluster="demo",
+    connector="to-db",
+    type="sink",
+    class_name="x.Sink",
+    tasks_expected=2,
+    tasks=2,
+    partitions=6,
+)
 MORE = Recommendation(
-    Kind.ADD_CONSUMERS,
-    "demo",
-    "connect-to-db",
-    Severity.WATCH,
-    Confidence.HIGH,
-    "More is needed.",
+    kind=Kind.ADD_CONSUMERS,
+    cluster="demo",
+    subject="connect-to-db",
+    severity=Severity.WATCH,
+    confidence=Confidence.HIGH,
+    reason="More is needed.",
     quantity="consumers",
     current=2,
     proposed=4,
@@ -53,7 +61,14 @@ def test_advice_on_a_sinks_group_is_advice_on_its_tasks() -> None:
 
 
 def test_a_source_with_one_log_has_one_task() -> None:
-    source = ConnectorFacts("demo", "cdc", "source", "io.debezium.connector.mysql.X", 4, 1)
+    source = ConnectorFacts(
+        cluster="demo",
+        connector="cdc",
+        type="source",
+        class_name="io.debezium.connector.mysql.X",
+        tasks_expected=4,
+        tasks=1,
+    )
     advice = connector_advice(source)
     assert advice is not None and advice.proposed == 1
     assert connector_advice(replace(source, class_name="x.Other")) is None
@@ -157,7 +172,14 @@ def test_a_requeue_loop_gets_a_policy_not_consumers() -> None:
 
 
 def test_spark_splits_partitions_to_whole_waves() -> None:
-    query = QueryFacts("demo", "query", 4, 1000.0, 100.0, cores=6)
+    query = QueryFacts(
+        cluster="demo",
+        query="query",
+        partitions=4,
+        arrival_per_second=1000.0,
+        task_per_second=100.0,
+        cores=6,
+    )
     advice = min_partitions_advice(query)
     assert advice is not None and advice.proposed == 18  # 1000 / 70 = 14.3 -> 15 -> 3 waves of 6
     assert min_partitions_advice(replace(query, min_partitions=15)) is None
@@ -232,7 +254,15 @@ def test_rows_of_the_lake_become_advice() -> None:
         queues=rows(
             QUEUES, {**queue, "observed_at": now - timedelta(seconds=30), "ready": 4}, queue
         ),
-        streaming=[QueryFacts("demo", "enrich", 4, 1000.0, 100.0)],
+        streaming=[
+            QueryFacts(
+                cluster="demo",
+                query="enrich",
+                partitions=4,
+                arrival_per_second=1000.0,
+                task_per_second=100.0,
+            )
+        ],
     )
     assert [(one.kind, one.subject, one.proposed) for one in found] == [
         (Kind.TASKS, "to-db", 6),

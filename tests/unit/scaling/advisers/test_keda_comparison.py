@@ -26,12 +26,12 @@ def with_lag(each: int, *, members: int = 3) -> GroupFacts:
 
 def advice(proposed: int | None, kind: Kind = Kind.ADD_CONSUMERS) -> Recommendation:
     return Recommendation(
-        kind,
-        "demo",
-        "billing",
-        Severity.WATCH,
-        Confidence.HIGH,
-        "",
+        kind=kind,
+        cluster="demo",
+        subject="billing",
+        severity=Severity.WATCH,
+        confidence=Confidence.HIGH,
+        reason="",
         quantity="consumers",
         current=3,
         proposed=proposed,

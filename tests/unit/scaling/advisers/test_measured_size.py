@@ -26,8 +26,8 @@ NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 def measured(low: float, **more: object) -> Capacity:
     return Capacity(
-        CapacityStatus.IDENTIFIED,
-        "40 intervals",
+        status=CapacityStatus.IDENTIFIED,
+        reason="40 intervals",
         **{  # type: ignore[arg-type]
             "per_second": low * 1.1,
             "low": low,
@@ -129,7 +129,7 @@ def test_a_poison_partition_never_gets_more_consumers(low: float) -> None:
 def test_nothing_is_sized_from_what_is_unknown() -> None:
     group = of(3, 100.0, 60.0, 250.0)
     assert situation(replace(group, capacity=None)) is None
-    bound = Capacity(CapacityStatus.LOWER_BOUND, "never saturated", low=100.0)
+    bound = Capacity(status=CapacityStatus.LOWER_BOUND, reason="never saturated", low=100.0)
     assert situation(replace(group, capacity=bound)) is None
     assert situation(replace(group, members=None)) is None
     assert situation(replace(group, partitions=group.partitions[1:])) is None

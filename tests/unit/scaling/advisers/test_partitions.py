@@ -24,7 +24,15 @@ def topic(per_partition: float = 100.0, partitions: int = 6, **more: object) -> 
             "kind": "application",
             "rates": {number: per_partition for number in range(partitions)},
             "span_seconds": 600.0,
-            "readers": (Reader("billing", 1.0, "plain", 3, 500.0),),
+            "readers": (
+                Reader(
+                    group="billing",
+                    age_seconds=1.0,
+                    kind="plain",
+                    members=3,
+                    capacity_per_second=500.0,
+                ),
+            ),
             "broker_replicas": 40,
             **more,
         },
@@ -49,19 +57,29 @@ def test_too_few_partitions_grow_to_a_multiple_for_peak_and_growth() -> None:
 
 
 def test_the_expected_peak_counts_beyond_the_usual_room() -> None:
-    peak = Reader("billing", 1.0, "plain", 3, 500.0, growth_ratio=4.0)
+    peak = Reader(
+        group="billing",
+        age_seconds=1.0,
+        kind="plain",
+        members=3,
+        capacity_per_second=500.0,
+        growth_ratio=4.0,
+    )
     advice = partition_advice(topic(400.0, readers=(peak,)))
     assert advice is not None and advice.proposed == 30  # 2400 x 4 / 350 = 27.4
 
 
 def test_the_slowest_reader_decides() -> None:
-    readers = (Reader("fast", None, "plain", 3, 5000.0), Reader("slow", None, "plain", 3, 300.0))
+    readers = (
+        Reader(group="fast", age_seconds=None, kind="plain", members=3, capacity_per_second=5000.0),
+        Reader(group="slow", age_seconds=None, kind="plain", members=3, capacity_per_second=300.0),
+    )
     advice = partition_advice(topic(250.0, readers=readers))
     assert advice is not None and "slow" in advice.reason
 
 
 def test_unknown_capacity_or_rates_give_no_number() -> None:
-    assert partition_advice(topic(400.0, readers=(Reader("billing"),))) is None
+    assert partition_advice(topic(400.0, readers=(Reader(group="billing"),))) is None
     assert partition_advice(topic(400.0, rates={0: 400.0, 1: None})) is None
 
 
@@ -101,7 +119,9 @@ def test_late_whatever_the_consumers_is_watched() -> None:
 
 
 def test_streams_and_compaction_are_caveats() -> None:
-    readers = (Reader("app", None, "streams", 3, 500.0),)
+    readers = (
+        Reader(group="app", age_seconds=None, kind="streams", members=3, capacity_per_second=500.0),
+    )
     advice = partition_advice(topic(400.0, readers=readers, is_compacted=True))
     assert advice is not None
     assert any("Streams" in one.text for one in advice.blockers)

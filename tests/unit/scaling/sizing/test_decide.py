@@ -62,7 +62,13 @@ def facts(work: Workload, seen: Sequence[Observation], consumers: int | None = N
         consumers=seen[-1].replicas if consumers is None else consumers,
         is_rebalancing=seen[-1].rebalancing,
         capacity=Capacity(
-            CapacityStatus.IDENTIFIED, "measured", rate, 0.95 * rate, 1.05 * rate, 40, 4
+            status=CapacityStatus.IDENTIFIED,
+            reason="measured",
+            per_second=rate,
+            low=0.95 * rate,
+            high=1.05 * rate,
+            samples=40,
+            episodes=4,
         ),
         objective_seconds=work.objective_seconds,
         expected_peak=lambda now: now,

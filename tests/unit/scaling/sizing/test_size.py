@@ -22,7 +22,14 @@ MU = 100.0
 
 def capacity(low: float = MU, **more: Any) -> Capacity:
     return replace(
-        Capacity(CapacityStatus.IDENTIFIED, "", low, low, low, variability_seconds=0.0),
+        Capacity(
+            status=CapacityStatus.IDENTIFIED,
+            reason="",
+            per_second=low,
+            low=low,
+            high=low,
+            variability_seconds=0.0,
+        ),
         **more,
     )
 
@@ -204,7 +211,7 @@ def test_shared_limit_keeps_the_number_at_what_helps() -> None:
 
 
 def test_unknown_capacity_gives_no_number_but_one_step_where_the_group_is_late() -> None:
-    unknown = Capacity(CapacityStatus.UNKNOWN, "nothing was seen")
+    unknown = Capacity(status=CapacityStatus.UNKNOWN, reason="nothing was seen")
     quiet = size(situation(8, capacity=unknown))
     late = size(situation(8, capacity=unknown, lag=1e5, time_lag_seconds=100.0))
 

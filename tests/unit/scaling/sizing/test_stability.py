@@ -22,7 +22,16 @@ RULES = Rules(
 
 def sizing(consumers: int, **more: Any) -> Sizing:
     base = Sizing(
-        Verdict.SIZED, consumers, Binding.STEADY, (), 0.5, 0.9, False, False, (), "because"
+        verdict=Verdict.SIZED,
+        consumers=consumers,
+        binding=Binding.STEADY,
+        needs=(),
+        utilisation=0.5,
+        allowed_utilisation=0.9,
+        is_late=False,
+        is_too_late=False,
+        hopeless=(),
+        reason="because",
     )
     return replace(base, **more)
 

@@ -12,20 +12,38 @@ from scaling.whatif.inputs import situation_of
 from scaling.whatif.queue_model import SimulationError
 from simulation.assignors import Assignor
 
-MEASURED = Capacity(CapacityStatus.IDENTIFIED, "", per_second=90.0, low=85.0, high=95.0)
+MEASURED = Capacity(
+    status=CapacityStatus.IDENTIFIED, reason="", per_second=90.0, low=85.0, high=95.0
+)
 
 
 def _part(
     topic: str, number: int, numbers: LagNumbers, *, subscribed: bool = True
 ) -> PartitionFacts:
     return PartitionFacts(
-        PartitionStatus(topic, number, Status.OK, "", None, False, numbers, subscribed)
+        PartitionStatus(
+            topic=topic,
+            partition=number,
+            status=Status.OK,
+            reason="",
+            since=None,
+            began_before_window=False,
+            numbers=numbers,
+            subscribed=subscribed,
+        )
     )
 
 
 def _facts(*parts: PartitionFacts, capacity: Capacity | None = MEASURED) -> GroupFacts:
     status = GroupStatus(
-        Status.OK, "", None, False, LagNumbers(), None, 0, tuple(part.status for part in parts)
+        status=Status.OK,
+        reason="",
+        since=None,
+        began_before_window=False,
+        numbers=LagNumbers(),
+        worst=None,
+        unknown_partitions=0,
+        partitions=tuple(part.status for part in parts),
     )
     return GroupFacts(
         "demo",
@@ -66,14 +84,16 @@ def test_what_is_given_goes_before_what_was_measured() -> None:
 
 
 def test_a_lower_bound_is_used_and_said() -> None:
-    bound = Capacity(CapacityStatus.LOWER_BOUND, "never saturated", low=60.0)
+    bound = Capacity(status=CapacityStatus.LOWER_BOUND, reason="never saturated", low=60.0)
     found = situation_of(_facts(_part("a", 0, _numbers()), capacity=bound))
     assert found.capacity_per_second == 60.0
     assert any("at least 60" in note for note in found.notes)
 
 
 def test_a_limit_behind_the_consumers_is_kept() -> None:
-    conflict = Capacity(CapacityStatus.CONFLICT, "", per_second=50.0, limit_per_second=150.0)
+    conflict = Capacity(
+        status=CapacityStatus.CONFLICT, reason="", per_second=50.0, limit_per_second=150.0
+    )
     found = situation_of(_facts(_part("a", 0, _numbers()), capacity=conflict))
     assert found.shared_limit_per_second == 150.0
 
@@ -102,7 +122,7 @@ def test_an_unknown_lag_is_taken_for_none_and_said() -> None:
         pytest.param(
             _facts(
                 _part("a", 0, _numbers()),
-                capacity=Capacity(CapacityStatus.UNKNOWN, "too few samples"),
+                capacity=Capacity(status=CapacityStatus.UNKNOWN, reason="too few samples"),
             ),
             "too few samples",
             id="capacity unknown",
