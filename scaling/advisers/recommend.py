@@ -97,8 +97,8 @@ def _skewed(facts: GroupFacts) -> list[Recommendation]:
             severity=Severity.INFO,
             confidence=Confidence.MEDIUM,
             reason=f"{topic}-{one.busiest} gets {one.busiest_ratio or 0.0:.0%} of the topic's "
-            f"messages, {one.even_ratio or 0.0:.0%} if all were alike: its consumer is the first that "
-            "will not keep up, however many there are.",
+            f"messages, {one.even_ratio or 0.0:.0%} if all were alike: its consumer is the first "
+            "that will not keep up, however many there are.",
             unknown_reason="whether one key makes it hot: keys are not read",
             evidence=(
                 Evidence(

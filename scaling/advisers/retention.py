@@ -108,8 +108,8 @@ def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
         severity=Severity.ACT_NOW,
         confidence=Confidence.HIGH,
         reason=f"Retention deleted {messages(total)} of {', '.join(topics)} that this group had "
-        f"not committed, on {plural(len(lost), 'partition')}. What it had not fetched either is gone, "
-        "and what waits now is next.",
+        f"not committed, on {plural(len(lost), 'partition')}. What it had not fetched either is "
+        "gone, and what waits now is next.",
         evidence=(
             Evidence("lost", total, "messages"),
             Evidence("partitions", len(lost)),
