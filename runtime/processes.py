@@ -35,11 +35,7 @@ _FRAME = re.compile(r"\s+(at [\w.$/<>@-]+\(|\.\.\. \d+ more)")
 
 @dataclass(slots=True)
 class Child:
-    """A child process and its process group.
-
-    Attributes:
-        log: File that receives its standard output and standard error.
-    """
+    """A child process and its process group."""
 
     name: str
     log: Path

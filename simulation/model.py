@@ -101,7 +101,6 @@ class Workload:
         burstiness: Standard deviation of the logarithm of the arrival rate over ten seconds, beside
             the Poisson noise.
         starts_at: When simulated time begins, in seconds. Unix time, where the season counts.
-        retention_seconds: How long messages are kept; None: for ever.
         backlog: What waits at the start; None: nothing.
     """
 
@@ -193,7 +192,6 @@ class Steps:
     Arrays over time and partitions, the latter in the order of ``Workload.keys``.
 
     Attributes:
-        times: Ends of the steps, seconds.
         age_seconds: Age of the oldest unread message of each partition at its end; 0: none.
     """
 
@@ -218,7 +216,6 @@ class Truth:
             skipped by a reset.
         violation_seconds: Time in which the oldest unread message was older than the objective.
         worst_time_lag_seconds: The highest age of an unread message at any time.
-        time_lag_seconds: The age of the oldest unread message now.
     """
 
     seconds: float = 0.0

@@ -31,7 +31,6 @@ class Retentions:
     Attributes:
         by_topic: What each keeps; a topic that is missing is unknown.
         bytes_per_message: Mean size of a message on disk, by topic, where known.
-        shortest_seconds: The shortest of all; None: no topic deletes by age.
     """
 
     by_topic: Mapping[str, Retention]

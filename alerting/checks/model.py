@@ -35,7 +35,6 @@ class Observation:
             not untrue.
         what: The thing and its state in a few words: ``payments stalled``.
         since: Since when in Unix seconds, where known.
-        cause: What is most likely behind it.
         page: Page of the dashboard that shows it; its parameters are among the labels.
         related: Further labels that tell causes from symptoms; no part of its identity.
     """

@@ -32,7 +32,6 @@ class Deadline:
     Attributes:
         seconds: Time left, never negative; None unless one is coming.
         limit: Which limit comes first; None unless one is coming.
-        reason: Why, with numbers; why there is none or why it cannot be told.
     """
 
     state: DeadlineState
@@ -47,7 +46,7 @@ class Backlog:
     """What one partition holds for a group, and how it moves; None is unknown.
 
     Attributes:
-        age_seconds: Age of the oldest of them.
+        age_seconds: Age of the oldest waiting message.
         lost_messages: Messages that retention deleted before they were read.
     """
 
@@ -67,7 +66,6 @@ class Retention:
         seconds: By age; None: no limit.
         bytes_per_partition: By size; None: no limit.
         deletes: Whether its cleanup policy deletes at all; compaction alone does not.
-        unknown_reason: Why the limits are not known; None where they are.
     """
 
     seconds: float | None = None

@@ -25,7 +25,6 @@ class Frames:
     Attributes:
         now: The moment, in Unix seconds.
         tables: Rows by table; a table that lacks has none.
-        errors: Tables that could not be read, with the reason.
         watched_since: Since when somebody evaluates, in Unix seconds: older data is not called
             late before there was time for new.
     """

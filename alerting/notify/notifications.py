@@ -60,11 +60,6 @@ class Notice:
     Attributes:
         key: Idempotency key: the same notice has the same key, however often it is sent.
         group: Which group of alerts: cluster and rule of the cause.
-        at: When it was decided, in Unix seconds.
-        severity: The worst of its alerts.
-        firing: Alerts that fire, the worst first.
-        resolved: Alerts that were told to fire and are resolved now.
-        held_back: Alerts that follow from these and are not told on their own.
     """
 
     key: str

@@ -25,11 +25,7 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A message to one target.
-
-    Attributes:
-        queued_at: Since when it waits, in Unix seconds.
-    """
+    """A message to one target."""
 
     number: int
     target: str
@@ -40,12 +36,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class TargetHealth:
-    """How delivery to one target goes; times are in Unix seconds.
-
-    Attributes:
-        last_sent_at: When it took the newest.
-        waiting_since: Since when the oldest waits.
-    """
+    """How delivery to one target goes; times are in Unix seconds."""
 
     target: str
     sent: int

@@ -43,10 +43,8 @@ class Alert:
         started_at: First sight: with the fingerprint, its identity.
         fired_at: When it began to fire; None while it is pending.
         no_data_since: Since when nothing is known of the thing; None: it is seen.
-        flaps: How often it came back soon after a resolution.
         held_by: Fingerprint of the cause that it is held back under; None: it stands for itself.
         held_until: Until when it is held back although its cause is gone.
-        cause: What is most likely behind it.
     """
 
     fingerprint: str

@@ -97,7 +97,6 @@ class Maintenance:
     """A weekly window in which nobody is told of what it matches.
 
     Attributes:
-        match: Label: regular expression that its whole value must match; all must.
         days: On which days it begins; Monday is 0.
         from_minute: When it begins, in minutes of the day, UTC.
         to_minute: When it ends; on the next day where that is earlier.
@@ -126,11 +125,7 @@ class Maintenance:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """Somebody looks after an alert.
-
-    Attributes:
-        at: When, in Unix seconds.
-    """
+    """Somebody looks after an alert."""
 
     alert: str
     author: str

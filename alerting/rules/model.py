@@ -35,11 +35,7 @@ def worst(severities: Iterable[Severity]) -> Severity:
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What a rule is for some of the things it looks at; None leaves the rule's own value.
-
-    Attributes:
-        match: Label: regular expression that its whole value must match; all must.
-    """
+    """What a rule is for some of the things it looks at; None leaves the rule's own value."""
 
     match: Mapping[str, str]
     enabled: bool | None = None
@@ -58,15 +54,9 @@ class Rule:
     Attributes:
         name: Its name: ``alertname`` where Prometheus or Alertmanager name it.
         check: What it looks at; see ``alerting.checks.registry``.
-        severity: How bad it is.
         threshold: In the unit of the check; None: only where an override sets one.
-        for_seconds: How long it must be true before it fires.
-        keep_firing_for_seconds: How long it must be untrue before it is resolved.
-        labels: Further labels of its alerts.
-        runbook: Address of a page that says what to do.
         match: Label: regular expression; things that do not match are not looked at.
         overrides: The first that matches applies.
-        enabled: False turns it off.
     """
 
     name: str

@@ -46,15 +46,11 @@ class Measurement:
         waiting: Messages that wait and the pauses between commits, over all samples.
         end_moved_while_frozen: Whether the log end grew since messages wait without a commit.
         largest_commit: Most messages that were committed from one sample to the next.
-        overtaken: Where the log start passed the committed offset in this window.
         absence: Since when the group has no members; None: it has, or it is unknown.
         end_lag: A lag up to this is none: markers of transactions.
-        reads_at_once: Whether it was seen to commit what arrived within one poll.
         members: Members in the newest sample; 0 also where only the state says so.
         is_rebalancing: Whether the newest sample is from the middle of a rebalance.
-        recent: Trend over the window's newer half; None with too few samples.
         full: Trend over the whole window, where the newer half leaves anything open.
-        growth: How the lag has risen over all samples; None where it has not.
         resumed_at: When it last began again, after it was away or stood still.
         shrinks_since: Since when the lag shrinks, if slowly; see ``growth.shrinks_since``.
         age_seconds: Time since the log end passed the committed offset; None where no sample is

@@ -44,7 +44,6 @@ class Sample(NamedTuple):
     A tuple, of which millions are made in a fifth of the time of a frozen dataclass.
 
     Attributes:
-        at: When it was read, in Unix seconds.
         committed: Committed offset; None also where nothing was ever committed.
         lag: Messages that wait: ``log_end - committed``, never negative.
         state: State of the group, for example ``stable``, ``empty``, ``preparing_rebalance``.
@@ -81,41 +80,40 @@ class StatusRules:
     """The thresholds of the evaluation.
 
     Attributes:
-        marker_messages: A lag this small that never reaches zero is taken for the markers that
-            transactions leave at the end of a log, which no consumer ever commits.
+        marker_messages: A lag up to this that never reaches zero is taken for the markers of
+            transactions at the end of a log, which no consumer ever commits.
         minimum_messages: Fewer waiting messages are never a trend.
         material_seconds: A shorter delay is never a trend.
         steady_seconds: A backlog of this age that neither grows nor shrinks is not normal.
         trend_seconds: How long a direction must be visible before it is called one.
-        window_seconds: Older samples teach what is usual; the newer ones are judged.
-        lasting_seconds: A lag that has grown evenly for so long, with the arrivals of before,
-            will go on growing;
-        slower_seconds: so soon already where the group reads less than it did before,
-        slower_behind_seconds: and is so late that it matters;
-        lasting_peak_seconds: one with more arrivals than before only after this time;
-        long_seconds: one that has grown for so long will in any case,
-        late_seconds: and one that grows and is so old is too late to wait for,
-        late_swing_seconds: or so old, where arrivals swing and will swing back,
-        late_overload_seconds: but so old where the group reads far less than arrives.
-        freeze_polls: Commits are frozen only after this many polls without one,
-        freeze_seconds: after this time,
-        freeze_periods: and after this many of the partition's own commit periods,
-        few_freeze_periods: or this many, before four of them were seen.
-        batch_freeze: So many times longer, while about as much waits as was committed at once,
-        batch_freeze_seconds: but no longer than this.
-        unlearnt_freeze_seconds: The same, where no commit was seen from which to learn a period,
-        unlearnt_age_seconds: and what waits, or the sight of it, is as old as this.
-        idle_freeze_seconds: The same, where nothing arrives and no other partition advances.
-        beyond_freeze_seconds: The same, where the committed offset lies beyond the log end.
-        rebalance_freeze_seconds: The same, in the middle of a rebalance.
-        away_freeze_seconds: The same, where members have just come back.
-        stop_seconds: A group without members is stopped after this time, and not before.
-        job_seconds: So long the next run of a job is waited for that comes, reads all and leaves;
-        job_absences: or so many times its longest absence.
-        many_runs: Of a job with so many runs
-        often_job_seconds: not longer than this, however often it runs,
-        often_absences: or so many times its longest absence.
-        first_job_seconds: The same, of a group that was never seen to run.
+        window_seconds: Newer samples are classified; older ones are the baseline.
+        lasting_seconds: A steady growth of the lag with unchanged arrivals is lasting after this.
+        slower_seconds: It is lasting after this where the group reads less than it did before,
+        slower_behind_seconds: and is this late.
+        lasting_peak_seconds: It is lasting after this where more arrives than before.
+        long_seconds: Any growth is lasting after this.
+        late_seconds: Growth is lasting with a time lag of this,
+        late_swing_seconds: or of this, where arrivals swing,
+        late_overload_seconds: or of this, where the group reads far less than arrives.
+        freeze_polls: The stall timeout is at least this many polls without a commit,
+        freeze_seconds: at least this long,
+        freeze_periods: and at least this many of the partition's usual commit periods.
+        few_freeze_periods: Periods instead of ``freeze_periods`` before four were seen.
+        batch_freeze: The timeout is this many times longer while about one commit's worth waits,
+        batch_freeze_seconds: but at most this long.
+        unlearnt_freeze_seconds: Stall timeout where no commit period is known yet,
+        unlearnt_age_seconds: and the messages, or the first sight of them, are this old.
+        idle_freeze_seconds: Stall timeout where nothing arrives and no other partition advances.
+        beyond_freeze_seconds: Stall timeout where the committed offset is beyond the log end.
+        rebalance_freeze_seconds: Stall timeout during a rebalance.
+        away_freeze_seconds: Stall timeout where members have just come back.
+        stop_seconds: A group without members is stopped after this.
+        job_seconds: A job, which comes, reads all and leaves, is stopped after an absence of this
+        job_absences: or of this many times its longest absence.
+        many_runs: A job with this many runs
+        often_job_seconds: is stopped after an absence of at least this
+        often_absences: and of this many times its longest absence.
+        first_job_seconds: Longest absence of a job that was never seen to run.
         stale_polls: A newest sample that is older than this many polls says nothing about now.
     """
 
@@ -222,9 +220,7 @@ class GroupStatus:
         since: When it began, in Unix seconds; None where that cannot be told.
         began_before_window: Whether it was so already at ``since``, the first sample.
         numbers: Sums over partitions, and the worst partition's delay.
-        worst: Topic and partition that decided; None where there is none.
         unknown_partitions: Partitions whose lag is unknown: ``numbers.lag`` lacks them.
-        partitions: Every partition's verdict, in the order given.
         is_lasting: Of a group that falls behind: whether it is no passing peak. Nobody need be
             woken for one that the group recovers from within minutes.
     """

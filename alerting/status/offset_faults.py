@@ -15,7 +15,6 @@ class Rewind:
     """The committed offset went backwards.
 
     Attributes:
-        at: When, in Unix seconds.
         was_meant: Whether the group had no members then: offsets are reset by hand only so.
     """
 

@@ -19,7 +19,6 @@ class Tried:
     """What a rule would have done.
 
     Attributes:
-        alerts: Alerts that would have fired, in order of time.
         points: Time (Unix seconds), thing and value of what the rule looks at; None where it could
             not be told.
     """

@@ -18,11 +18,7 @@ _KEY = "_view"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The frame that a page is drawn in.
-
-    Attributes:
-        now: The moment at which the page began to be drawn, in UTC.
-    """
+    """The frame that a page is drawn in."""
 
     settings: Settings
     lake: Lake

@@ -47,6 +47,7 @@ _SMALL_PARTITIONS = 3000
 """Beyond so many partitions of groups and topics, charts end in history and the present point."""
 
 
+_DAY = timedelta(hours=24)
 _LOOK_BACK = (timedelta(minutes=15), timedelta(hours=26), timedelta(days=8))
 
 
@@ -86,32 +87,7 @@ def recent(view: View, table: Table, length: timedelta = SAMPLES_LENGTH) -> pl.D
     Raises:
         LakeError: The table cannot be read.
     """
-    return _recent(view.lake_uri, table.name, view.cluster, length, view.lake, view.now)
-
-
-@st.cache_data(ttl=4, max_entries=64, show_spinner=False)
-def _recent(
-    uri: str, table: str, cluster: str, length: timedelta, _lake: Lake, _now: datetime
-) -> pl.DataFrame:
-    return _lake.read(TABLES[table], since=_now - length, cluster=cluster)
-
-
-def topic_settings(view: View, topic: str) -> pl.DataFrame:
-    """Return the newest row of ``topics`` of a topic: collectors write it on change and hourly.
-
-    Raises:
-        LakeError: The table cannot be read.
-    """
-    return _topic_settings(view.lake_uri, view.cluster, topic, view.lake, view.now)
-
-
-@st.cache_data(ttl=10, max_entries=16, show_spinner=False)
-def _topic_settings(
-    uri: str, cluster: str, topic: str, _lake: Lake, _now: datetime
-) -> pl.DataFrame:
-    since = _now - timedelta(hours=26)
-    rows = _lake.read(TOPICS, pl.col("topic") == topic, since=since, cluster=cluster)
-    return rows.sort("observed_at").tail(1)
+    return _read(view.lake_uri, table.name, view.cluster, length, None, view)
 
 
 def recent_of(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
@@ -120,15 +96,32 @@ def recent_of(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
     Raises:
         LakeError: The table cannot be read.
     """
-    return _recent_of(view.lake_uri, table.name, view.cluster, key, name, view.lake, view.now)
+    return _read(view.lake_uri, table.name, view.cluster, SAMPLES_LENGTH, (key, name), view)
 
 
-@st.cache_data(ttl=4, max_entries=64, show_spinner=False)
-def _recent_of(
-    uri: str, table: str, cluster: str, key: str, name: str, _lake: Lake, _now: datetime
+@st.cache_data(ttl=4, max_entries=128, show_spinner=False)
+def _read(
+    uri: str,
+    table: str,
+    cluster: str | None,
+    length: timedelta,
+    only: tuple[str, str] | None,
+    _view: View,
 ) -> pl.DataFrame:
-    since = _now - SAMPLES_LENGTH
-    return _lake.read(TABLES[table], pl.col(key) == name, since=since, cluster=cluster)
+    predicates = [] if only is None else [pl.col(only[0]) == only[1]]
+    since = _view.now - length
+    return _view.lake.read(TABLES[table], *predicates, since=since, cluster=cluster)
+
+
+def topic_settings(view: View, topic: str) -> pl.DataFrame:
+    """Return the newest row of ``topics`` of a topic: collectors write it on change and hourly.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    length = timedelta(hours=26)
+    rows = _read(view.lake_uri, TOPICS.name, view.cluster, length, ("topic", topic), view)
+    return rows.sort("observed_at").tail(1)
 
 
 def history(
@@ -340,12 +333,7 @@ def collections(view: View) -> pl.DataFrame:
     Raises:
         LakeError: The table cannot be read.
     """
-    return _collections(view.lake_uri, view.cluster, view.lake, view.now)
-
-
-@st.cache_data(ttl=4, max_entries=16, show_spinner=False)
-def _collections(uri: str, cluster: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
-    return _named(_lake.read(COLLECTIONS, since=_now - timedelta(hours=24), cluster=cluster))
+    return _named(recent(view, COLLECTIONS, _DAY))
 
 
 def derived(view: View, table: Table, **values: str) -> pl.DataFrame:
@@ -388,12 +376,7 @@ def jobs(view: View) -> pl.DataFrame:
     Raises:
         LakeError: The table cannot be read.
     """
-    return _jobs(view.lake_uri, view.lake, view.now)
-
-
-@st.cache_data(ttl=10, max_entries=8, show_spinner=False)
-def _jobs(uri: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
-    return _lake.read(JOBS, since=_now - timedelta(hours=24))
+    return _read(view.lake_uri, JOBS.name, None, _DAY, None, view)
 
 
 def lake_state(view: View) -> pl.DataFrame:

@@ -13,7 +13,6 @@ class Palette:
     """What a figure needs to know of the theme that it is drawn on.
 
     Attributes:
-        series: Colours of series, in order.
         quiet: Colour of ticks, grids' labels and event marks that are no alarm.
         ground: What lies behind a label that would else touch a line.
         heat: Scale of a heatmap from nothing to most; its lower end is neutral.

@@ -36,6 +36,17 @@ def guarded() -> Iterator[None]:
         show_broken(error)
 
 
+@contextmanager
+def required(headline_without: str) -> Iterator[None]:
+    """Read what the page cannot do without; a table that cannot be read ends the page."""
+    try:
+        yield
+    except LakeError as error:
+        headline(headline_without)
+        show_broken(error)
+        st.stop()
+
+
 def show_broken(error: LakeError) -> None:
     """Say once a page which table cannot be read, and mark each further part that needs it."""
     table, _, reason = str(error).partition(": ")

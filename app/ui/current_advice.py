@@ -34,8 +34,6 @@ class CurrentAdvice:
         rows: Rows of ``recommendations``, the most urgent first.
         as_of: Of which moment it is; None: there is none yet.
         given_at: When the history service advised last; None: never.
-        is_pending: Whether it is being evaluated for the first time.
-        is_left_out: Whether the cluster is too large to be evaluated here.
     """
 
     rows: pl.DataFrame

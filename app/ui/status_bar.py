@@ -20,7 +20,6 @@ class Collected:
 
     Attributes:
         at: When it began; None where there never was one.
-        failing: Sections that failed or were incomplete, with what was said.
     """
 
     at: datetime | None

@@ -37,7 +37,7 @@ class _Text:
 
     Attributes:
         key: Of which tables, in which versions, it was written.
-        packed: The same as the beginning of a gzip stream, and what continues that stream, to be
+        packed: The text as the beginning of a gzip stream, and what continues that stream, to be
             copied for each use; None until somebody wants it.
     """
 

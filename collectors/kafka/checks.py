@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import polars as pl
 
@@ -14,6 +14,9 @@ from collectors.kafka.poll.reads import View
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
 from collectors.kafka.protocol.records import fetch
 from collectors.source.model import Check
+
+_Found = tuple[bool | None, str]
+"""Whether a feature works (None: it could not be tried), and what was seen."""
 
 
 def run_checks(view: View) -> Sequence[Check]:
@@ -42,41 +45,28 @@ def run_checks(view: View) -> Sequence[Check]:
             else "none is visible: needs DESCRIBE on the topics, or the selection fits none",
         )
     )
-    checks += [
-        _groups(view),
-        _offsets(view),
-        _configs(view),
-        _share_groups(view),
-        _commit_log(view),
-        _disks(view),
-        _quorum(view),
-        _reassignments(view),
-        _dead_letters(view),
-    ]
+    for feature, required, try_it in _FEATURES:
+        try:
+            works, detail = try_it(view)
+        except CollectorError as error:
+            works, detail = False, str(error)
+        checks.append(Check(feature, works, required, detail))
     if silent:
         checks.insert(1, Check("every broker answers", False, False, "; ".join(silent)))
     return checks
 
 
-def _groups(view: View) -> Check:
-    feature = "groups and committed offsets"
-    try:
-        found = view.groups
-    except CollectorError as error:
-        return Check(feature, False, True, str(error))
+def _groups(view: View) -> _Found:
+    found = view.groups
     detail = f"{found.groups.height} groups, {found.committed.height} committed offsets"
     if not found.groups.height:
         detail += "; if there are groups, DESCRIBE on the groups is missing"
     wrong = [*found.problems, *sorted(set(found.offsets_unknown.values()))]
-    return Check(feature, not wrong, True, "; ".join([detail, *wrong]))
+    return not wrong, "; ".join([detail, *wrong])
 
 
-def _offsets(view: View) -> Check:
-    feature = "log start and end offsets"
-    try:
-        offsets = view.offsets
-    except CollectorError as error:
-        return Check(feature, False, True, str(error))
+def _offsets(view: View) -> _Found:
+    offsets = view.offsets
     refused = offsets.filter(
         pl.col("offsets_unknown").is_in([reason(code) for code in NOT_PERMITTED])
     )
@@ -85,100 +75,76 @@ def _offsets(view: View) -> Check:
     if unknown.len():
         detail += f": {', '.join(sorted(set(unknown)))}"
     # A partition without a leader is the cluster's trouble, not a missing right.
-    return Check(feature, refused.is_empty(), True, detail)
+    return refused.is_empty(), detail
 
 
-def _configs(view: View) -> Check:
-    feature = "topic configuration (retention, min.insync.replicas)"
-    try:
-        configs = view.configs
-    except CollectorError as error:
-        return Check(feature, False, False, str(error))
+def _configs(view: View) -> _Found:
+    configs = view.configs
     wrong = sorted({config for config in configs.values() if isinstance(config, str)})
-    return Check(feature, not wrong, False, "; ".join(wrong) or f"{len(configs)} topics")
+    return not wrong, "; ".join(wrong) or f"{len(configs)} topics"
 
 
-def _disks(view: View) -> Check:
-    feature = "log directories: sizes, disk space, offline disks"
-    try:
-        disks, _ = view.log_directories
-    except CollectorError as error:
-        return Check(feature, False, False, str(error))
+def _disks(view: View) -> _Found:
+    disks, _ = view.log_directories
     wrong = sorted({disk for disk in disks.values() if isinstance(disk, str)})
-    return Check(feature, not wrong, False, "; ".join(wrong) or f"{len(disks)} brokers")
+    return not wrong, "; ".join(wrong) or f"{len(disks)} brokers"
 
 
-def _quorum(view: View) -> Check:
-    feature = "controller and quorum"
+def _quorum(view: View) -> _Found:
     try:
         found = view.quorum
     except UnsupportedError:
-        return Check(feature, None, False, "the cluster works with ZooKeeper and has no quorum")
-    except CollectorError as error:
-        return Check(feature, False, False, str(error))
+        return None, "the cluster works with ZooKeeper and has no quorum"
     leader = "no leader" if found.leader is None else f"leader {found.leader}"
-    return Check(feature, found.leader is not None, False, f"{leader}, {len(found.nodes)} nodes")
+    return found.leader is not None, f"{leader}, {len(found.nodes)} nodes"
 
 
-def _reassignments(view: View) -> Check:
-    feature = "reassignments in progress"
-    try:
-        moving = view.reassignments
-    except CollectorError as error:
-        return Check(feature, False, False, str(error))
-    return Check(feature, True, False, f"{moving.height} partitions are being moved")
+def _reassignments(view: View) -> _Found:
+    moving = view.reassignments
+    return True, f"{moving.height} partitions are being moved"
 
 
-def _share_groups(view: View) -> Check:
-    feature = "lag of share groups"
-    try:
-        found = view.groups
-    except CollectorError as error:
-        return Check(feature, False, False, str(error))
+def _share_groups(view: View) -> _Found:
+    found = view.groups
     shares = found.groups.filter(pl.col("type") == "share")["group"].to_list()
     if not shares:
-        return Check(feature, None, False, "there is no share group")
+        return None, "there is no share group"
     wrong = [found.offsets_unknown[group] for group in shares if group in found.offsets_unknown]
     detail = "; ".join([f"{len(shares)} share groups", *sorted(set(wrong))])
-    return Check(feature, not wrong, False, detail)
+    return not wrong, detail
 
 
-def _commit_log(view: View) -> Check:
-    feature = f"times and rates of commits ({COMMIT_LOG})"
+def _commit_log(view: View) -> _Found:
     if not view.settings.commit_log:
-        return Check(feature, None, False, "switched off: commit_log")
+        return None, "switched off: commit_log"
     internal = view.metadata.partitions.filter(pl.col("topic") == COMMIT_LOG)
     if internal.is_empty():
         detail = f"{COMMIT_LOG} is not visible: it needs DESCRIBE and READ, or no group exists yet"
-        return Check(feature, None, False, detail)
+        return None, detail
     led = internal.drop_nulls("leader")
     if led.is_empty():
-        return Check(feature, False, False, f"no partition of {COMMIT_LOG} has a leader")
+        return False, f"no partition of {COMMIT_LOG} has a leader"
     partition, leader = led.select("partition", "leader").row(0)
     request = fetch(COMMIT_LOG, {partition: 0})
     answers = view.wire.each({leader: [request]}, view.deadline)[leader]
     if isinstance(answers, CollectorError):
-        return Check(feature, False, False, str(answers))
+        return False, str(answers)
     code = answers[0].responses[0].partitions[0].error_code
     if code in NOT_PERMITTED:
-        return Check(feature, False, False, NEEDS)
+        return False, NEEDS
     # A log that does not begin at 0 any more may be read as well.
-    return Check(feature, True, False, f"{led.height} partitions can be read")
+    return True, f"{led.height} partitions can be read"
 
 
-def _dead_letters(view: View) -> Check:
-    feature = "headers of dead letters"
-    try:
-        topics, offsets = view.dead_letters, view.offsets
-    except CollectorError as error:
-        return Check(feature, False, False, str(error))
+def _dead_letters(view: View) -> _Found:
+    topics, offsets = view.dead_letters, view.offsets
     if not topics:
-        return Check(feature, None, False, "no dead-letter topic was found")
+        return None, "no dead-letter topic was found"
     filled = offsets.filter(
         pl.col("topic").is_in(list(topics)) & (pl.col("log_end") > pl.col("log_start"))
     ).sort("topic")
     if filled.is_empty():
-        return Check(feature, None, False, f"{len(topics)} dead-letter topics, all empty")
+        return None, f"{len(topics)} dead-letter topics, all empty"
     wrong, records = [], 0
     for topic in filled["topic"].unique(maintain_order=True):
         rows = filled.filter(pl.col("topic") == topic)
@@ -190,4 +156,18 @@ def _dead_letters(view: View) -> Check:
         except CollectorError as error:
             wrong.append(str(error))
     detail = f"{len(topics)} dead-letter topics; read {records} records"
-    return Check(feature, not wrong, False, "; ".join([detail, *wrong]))
+    return not wrong, "; ".join([detail, *wrong])
+
+
+_FEATURES: tuple[tuple[str, bool, Callable[[View], _Found]], ...] = (
+    ("groups and committed offsets", True, _groups),
+    ("log start and end offsets", True, _offsets),
+    ("topic configuration (retention, min.insync.replicas)", False, _configs),
+    ("lag of share groups", False, _share_groups),
+    (f"times and rates of commits ({COMMIT_LOG})", False, _commit_log),
+    ("log directories: sizes, disk space, offline disks", False, _disks),
+    ("controller and quorum", False, _quorum),
+    ("reassignments in progress", False, _reassignments),
+    ("headers of dead letters", False, _dead_letters),
+)
+"""Name, whether Headroom is of no use without it, and how it is tried."""

@@ -27,14 +27,13 @@ from collectors.errors import (
     SettingsError,
     UnreachableError,
 )
-from collectors.source.http_client import tls_context
+from collectors.source.http_client import NotNowError, WithinPoll, tls_context
 from config.integrations import HttpSettings
 
 LARGEST_BYTES = 24 * 1024 * 1024
 """Of an answer: about a million points, which take ten times as much in memory."""
 
 _PART_BYTES = 64 * 1024
-_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})
 _SHOWN_CHARACTERS = 200
 # TLS alerts by which a server refuses a client's certificate.
@@ -63,12 +62,11 @@ class Answer(requests.Response):
         return self.parsed
 
 
-class BoundedSession(requests.Session):
+class BoundedSession(WithinPoll, requests.Session):
     """Asks one server. For one thread.
 
-    A request is tried again, with growing pauses, while there is time: after a lost connection and
-    after the statuses that mean "not now". Redirects are not followed, since credentials would go
-    with them.
+    A request is tried again after a lost connection and after the statuses that mean "not now".
+    Redirects are not followed, since credentials would go with them.
 
     Attributes:
         warnings: What the server said beside its answers since ``begin_poll``.
@@ -83,7 +81,6 @@ class BoundedSession(requests.Session):
         super().__init__()
         self._settings = settings
         self.warnings: list[str] = []
-        self.requests_sent = 0
         # Of the environment, only proxies: neither ~/.netrc nor another CA bundle gets into it.
         self.trust_env = False
         self.proxies.update(get_environ_proxies(settings.url))
@@ -94,7 +91,7 @@ class BoundedSession(requests.Session):
             pair = f"{settings.username}:{settings.password.get_secret_value()}"
             self.headers["authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
         self._adapter = _TlsAdapter(tls_context(settings))
-        self._ends = time.monotonic() + settings.request_timeout_seconds
+        self.begin_poll(settings.request_timeout_seconds)
 
     def take_over(self) -> None:
         """Replace the adapter, and with it the retries, that the library puts in."""
@@ -102,14 +99,9 @@ class BoundedSession(requests.Session):
 
     def begin_poll(self, seconds: float) -> None:
         """Let the requests that follow take so many seconds together."""
-        self._ends = time.monotonic() + seconds
+        super().begin_poll(seconds)
         self.warnings = []
         self.requests_sent = 0
-
-    @property
-    def seconds_left(self) -> float:
-        """What is left of the poll's time."""
-        return self._ends - time.monotonic()
 
     def request(  # type: ignore[override]  # the library gives no more than these
         self, method: str, url: str, **options: Any
@@ -119,16 +111,7 @@ class BoundedSession(requests.Session):
         Raises:
             CollectorError: No answer in time, refused, or an answer that is not Prometheus's.
         """
-        pause = _FIRST_PAUSE_SECONDS
-        while True:
-            try:
-                return self._try(method, url, options)
-            except _NotNowError as error:
-                failure = error.failure
-            if self.seconds_left < pause + _FIRST_PAUSE_SECONDS:
-                raise failure
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+        return self.retried(lambda: self._try(method, url, options))
 
     def _try(self, method: str, url: str, options: dict[str, Any]) -> Answer:
         where = self._settings.url
@@ -184,14 +167,6 @@ class _TlsAdapter(HTTPAdapter):
         """Add nothing: the context knows whom to trust, and our own certificate."""
 
 
-class _NotNowError(Exception):
-    """A request that may be tried again; carries the error for when it may not."""
-
-    def __init__(self, failure: CollectorError) -> None:
-        super().__init__(str(failure))
-        self.failure = failure
-
-
 def _read(response: requests.Response, ends: float, where: str) -> bytes:
     """Read a body that may neither trickle for ever nor fill the memory."""
     body = bytearray()
@@ -231,10 +206,10 @@ def _transport(where: str, error: Exception) -> Exception:
     if isinstance(error, requests.exceptions.InvalidHeader):
         return SettingsError(f"{where}: token cannot be sent in a header: is it one line?")
     if "refused" in text:
-        return _NotNowError(UnreachableError(f"{where} cannot be reached: connection refused"))
+        return NotNowError(UnreachableError(f"{where} cannot be reached: connection refused"))
     if isinstance(error, requests.ConnectionError) and "NewConnectionError" in text:
-        return _NotNowError(UnreachableError(f"{where} cannot be reached"))
-    return _NotNowError(UnreachableError(f"{where} cut the connection"))
+        return NotNowError(UnreachableError(f"{where} cannot be reached"))
+    return NotNowError(UnreachableError(f"{where} cut the connection"))
 
 
 def _refusal(where: str, status: int, parsed: Any, body: bytes) -> Exception:
@@ -255,7 +230,7 @@ def _refusal(where: str, status: int, parsed: Any, body: bytes) -> Exception:
     if kind == "timeout" or is_limit:
         return TooMuchError(f"{where} finds a query too large ({status}): {shown}")
     failure = CollectorError(f"{where} answered {status}: {shown}")
-    return _NotNowError(failure) if status in _BUSY else failure
+    return NotNowError(failure) if status in _BUSY else failure
 
 
 def _short(text: str) -> str:

@@ -77,10 +77,7 @@ def _print_cluster(console: Console, report: PollReport) -> None:
         parts = group["partitions"]
         _add(
             groups,
-            group["group"],
-            group["state"],
-            group["type"],
-            group["members"],
+            *_values(group, "group", "state", "type", "members"),
             len(parts),
             _sum(part["lag"] for part in parts),
             _most(part["time_lag_seconds"] for part in parts),
@@ -102,9 +99,7 @@ def _connectors(rows: pl.DataFrame) -> Table:
     for row in rows.to_dicts():
         _add(
             table,
-            row["connector"],
-            row["type"],
-            row["state"],
+            *_values(row, "connector", "type", "state"),
             f"{_shown(row['tasks_running'])} of {_shown(row['tasks'])}",
             row["tasks_failed"],
             row["dead_letter_topic"] or "",
@@ -129,12 +124,7 @@ def _queues(rows: pl.DataFrame) -> Table:
             target = "their target is missing"
         _add(
             table,
-            row["queue"],
-            row["vhost"],
-            row["kind"],
-            row["ready"],
-            row["unacknowledged"],
-            row["consumers"],
+            *_values(row, "queue", "vhost", "kind", "ready", "unacknowledged", "consumers"),
             target,
         )
     return table
@@ -146,11 +136,7 @@ def _connections(rows: pl.DataFrame) -> Table:
         _add(
             table,
             row["name"] or row["connection"],
-            row["type"],
-            row["desired_status"],
-            row["live_status"],
-            row["clients"],
-            row["consumers"],
+            *_values(row, "type", "desired_status", "live_status", "clients", "consumers"),
             row["unknown_reason"] or row["status_details"] or "",
         )
     return table
@@ -187,6 +173,10 @@ def _table(*columns: str) -> Table:
 def _add(table: Table, *cells: object) -> None:
     # As Text: a name with square brackets is no markup.
     table.add_row(*(cell if isinstance(cell, Text) else Text(_shown(cell)) for cell in cells))
+
+
+def _values(row: Mapping[str, object], *names: str) -> list[object]:
+    return [row[name] for name in names]
 
 
 def _shown(value: object) -> str:

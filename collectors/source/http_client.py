@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import ssl
 import time
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar
 
 import httpx
 
@@ -25,6 +25,8 @@ _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
 _BUSY = frozenset({429, 502, 503, 504})
 _SHOWN_CHARACTERS = 200
 
+_Found = TypeVar("_Found")
+
 
 class NotFoundError(CollectorError):
     """The server has no such thing (404)."""
@@ -34,12 +36,58 @@ class NotPermittedError(SecurityError):
     """The server knows the user and does not permit this to it."""
 
 
-class HttpClient:
+class NotNowError(Exception):
+    """A request that may be tried again; carries the error for when it may not."""
+
+    def __init__(self, failure: CollectorError, status: int | None = None) -> None:
+        super().__init__(str(failure))
+        self.status = status
+        self.failure = failure
+
+
+class WithinPoll:
+    """Tries requests again, with growing pauses, while the poll has time."""
+
+    _ends = 0.0
+
+    def begin_poll(self, seconds: float) -> None:
+        """Let the requests that follow take so many seconds together."""
+        self._ends = time.monotonic() + seconds
+
+    @property
+    def seconds_left(self) -> float:
+        """What is left of the poll's time."""
+        return self._ends - time.monotonic()
+
+    def retried(self, attempt: Callable[[], _Found], busy: Collection[int] = ()) -> _Found:
+        """Return what an attempt returns.
+
+        Args:
+            attempt: Sends the request; raises NotNowError where it may be sent again.
+            busy: The statuses after which it is.
+
+        Raises:
+            CollectorError: The time is over, or the status is another one.
+        """
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return attempt()
+            except NotNowError as error:
+                status, failure = error.status, error.failure
+            if status is not None and status not in busy:
+                raise failure
+            if self.seconds_left < pause + _FIRST_PAUSE_SECONDS:
+                raise failure
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+
+class HttpClient(WithinPoll):
     """Asks one server; keeps its connections from poll to poll. For one thread.
 
-    A request is tried again, with growing pauses, while there is time: after a lost connection and
-    after the statuses that mean "not now". Redirects are not followed, since credentials would go
-    with them.
+    A request is tried again after a lost connection and after the statuses that mean "not now".
+    Redirects are not followed, since credentials would go with them.
 
     Attributes:
         problems: What stayed unknown so far in the section that is being collected.
@@ -67,16 +115,7 @@ class HttpClient:
             timeout=settings.request_timeout_seconds,
             limits=httpx.Limits(max_connections=4, max_keepalive_connections=2),
         )
-        self._ends = time.monotonic() + settings.request_timeout_seconds
-
-    def begin_poll(self, seconds: float) -> None:
-        """Let the requests that follow take so many seconds together."""
-        self._ends = time.monotonic() + seconds
-
-    @property
-    def seconds_left(self) -> float:
-        """What is left of the poll's time."""
-        return self._ends - time.monotonic()
+        self.begin_poll(settings.request_timeout_seconds)
 
     def get(
         self,
@@ -97,18 +136,7 @@ class HttpClient:
             NotPermittedError: The credentials are right, the user's rights are not enough.
             CollectorError: No answer in time, refused, or an answer that is not JSON.
         """
-        pause = _FIRST_PAUSE_SECONDS
-        while True:
-            try:
-                return self._try(path, params)
-            except _NotNowError as error:
-                status, failure = error.status, error.failure
-            if status is not None and status not in _BUSY and status not in retry:
-                raise failure
-            if self.seconds_left < pause + _FIRST_PAUSE_SECONDS:
-                raise failure
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+        return self.retried(lambda: self._try(path, params), {*_BUSY, *retry})
 
     def close(self) -> None:
         """Give up all connections."""
@@ -138,15 +166,6 @@ class HttpClient:
         if status == 401 and not challenged and b"not_authorised" in body:
             status = 403  # RabbitMQ's word for it: it knows the user, and asks for no other
         raise _refusal(where, path, status, body)
-
-
-class _NotNowError(Exception):
-    """A request that may be tried again; carries the error for when it may not."""
-
-    def __init__(self, status: int | None, failure: CollectorError) -> None:
-        super().__init__(str(failure))
-        self.status = status
-        self.failure = failure
 
 
 def tls_context(settings: HttpSettings) -> ssl.SSLContext:
@@ -190,8 +209,8 @@ def _transport(where: str, error: httpx.TransportError) -> Exception:
     if "Name or service not known" in text or "name resolution" in text or "No address" in text:
         return UnreachableError(f"{where}: its host name is unknown; check url, and the DNS")
     if isinstance(error, httpx.ConnectError):
-        return _NotNowError(None, UnreachableError(f"{where} cannot be reached: {text}"))
-    return _NotNowError(None, UnreachableError(f"{where} cut the connection: {text}"))
+        return NotNowError(UnreachableError(f"{where} cannot be reached: {text}"))
+    return NotNowError(UnreachableError(f"{where} cut the connection: {text}"))
 
 
 def _refusal(where: str, path: str, status: int, body: bytes) -> Exception:
@@ -204,4 +223,4 @@ def _refusal(where: str, path: str, status: int, body: bytes) -> Exception:
         return NotFoundError(f"{where}{path} does not exist (404): is this the right URL?")
     if 300 <= status < 400:
         return SettingsError(f"{where} redirects ({status}): write the final URL into url")
-    return _NotNowError(status, CollectorError(f"{where}{path} answered {status}: {said}"))
+    return NotNowError(CollectorError(f"{where}{path} answered {status}: {said}"), status)

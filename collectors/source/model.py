@@ -50,7 +50,6 @@ class Check:
         feature: What it is, in the operator's words.
         works: Whether it was read just now; None where it could not be tried.
         required: Whether Headroom is of no use without it.
-        detail: What was seen, or what is missing: the ACL by name.
     """
 
     feature: str
@@ -64,7 +63,6 @@ class Recall:
     """What of a table a source takes over after a restart.
 
     Attributes:
-        polls: How many of its newest polls.
         columns: Which columns; every one if empty.
     """
 

@@ -17,11 +17,7 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Ports of one broker.
-
-    Attributes:
-        controller: Where the controllers of the quorum talk to each other.
-    """
+    """Ports of one broker."""
 
     client: int
     controller: int

@@ -43,35 +43,20 @@ class Allowance:
         self._left -= count
 
 
-class Member:
-    """One consumer of a group, in a thread of its own."""
+class GroupMember:
+    """A member of a group, in a thread of its own.
 
-    def __init__(
-        self,
-        bootstrap_servers: str,
-        group: Group,
-        number: int,
-        partitions: int,
-        producer: Producer,
-        paused: threading.Event,
-    ) -> None:
+    Attributes:
+        quiet: Set while it consumes, produces and commits nothing.
+        committed: Set once it has committed.
+    """
+
+    def __init__(self, group: Group, number: int) -> None:
         self.group = group
         self.quiet = threading.Event()
         self.committed = threading.Event()
-        self._bootstrap_servers = bootstrap_servers
         self._name = f"{group.name}-{number}"
-        self._partitions = partitions
-        self._producer = producer
-        self._paused = paused
         self._ended = threading.Event()
-        self._allowance = Allowance(group.capacity_per_second)
-        self._processed_to: dict[int, int] = {}
-        self._dirty = False
-        self._stuck: set[int] = set()
-        self._held: deque[Message] = deque()
-        self._processed = 0
-        self._failed = 0
-        self._holding = False
         self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
 
     @property
@@ -91,6 +76,36 @@ class Member:
         """Wait until it has left; True when it has."""
         self._thread.join(timeout_seconds)
         return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        raise NotImplementedError
+
+
+class Member(GroupMember):
+    """One consumer of a group."""
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        group: Group,
+        number: int,
+        partitions: int,
+        producer: Producer,
+        paused: threading.Event,
+    ) -> None:
+        super().__init__(group, number)
+        self._bootstrap_servers = bootstrap_servers
+        self._partitions = partitions
+        self._producer = producer
+        self._paused = paused
+        self._allowance = Allowance(group.capacity_per_second)
+        self._processed_to: dict[int, int] = {}
+        self._dirty = False
+        self._stuck: set[int] = set()
+        self._held: deque[Message] = deque()
+        self._processed = 0
+        self._failed = 0
+        self._holding = False
 
     def _run(self) -> None:
         settings = consumer_settings(self._bootstrap_servers, self._name, self.group)

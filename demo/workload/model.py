@@ -11,11 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic that the demo creates.
-
-    Attributes:
-        config: Further topic configuration.
-    """
+    """A topic that the demo creates."""
 
     name: str
     partitions: int
@@ -32,7 +28,6 @@ class Rate:
     """Messages per second over time: a level, with or without a "day" as a sine wave.
 
     Attributes:
-        mean: Mean messages per second.
         swing: How far the rate goes above and below the mean.
         start_of_day: Where in the day the workload starts, as a share of it; 0 is the mean on
             the way up, 0.25 the peak.
@@ -99,7 +94,6 @@ class Group:
 
     Attributes:
         protocol: ``classic``, or ``consumer`` for KIP-848.
-        read_committed: Whether records of open transactions are held back.
         stuck_on_poison: A poison record is tried for ever; its partition stands still.
         leaves_after: Processes that many records, commits and never comes back.
         transactional: Records and offsets go through one transaction.

@@ -8,7 +8,7 @@ import time
 from confluent_kafka import Consumer, KafkaException, Producer
 
 from demo.workload.clients import LOG, consumer_settings, producer_settings
-from demo.workload.members import Allowance
+from demo.workload.members import Allowance, GroupMember
 from demo.workload.model import Group
 
 _TRANSACTION_SECONDS = 1.0
@@ -17,7 +17,7 @@ _STILL_SECONDS = 45.0
 """A transaction whose calls all take as long as they may is done before that."""
 
 
-class Pipeline:
+class Pipeline(GroupMember):
     """One member of a group that forwards records exactly once."""
 
     def __init__(
@@ -25,36 +25,13 @@ class Pipeline:
     ) -> None:
         if not group.forwards_to:
             raise ValueError(f"{group.name} forwards nowhere")
-        self.group = group
-        self.quiet = threading.Event()
+        super().__init__(group, number)
         self.quiet.set()
-        self.committed = threading.Event()
         self._target = group.forwards_to
         self._bootstrap_servers = bootstrap_servers
-        self._name = f"{group.name}-{number}"
         self._paused = paused
-        self._ended = threading.Event()
         self._session_number = 0
         self._moved_at = time.monotonic()
-        self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-
-    @property
-    def alive(self) -> bool:
-        """Whether it is still a member, or will be in a moment."""
-        return self._thread.is_alive()
-
-    def start(self) -> None:
-        """Join the group."""
-        self._thread.start()
-
-    def end(self) -> None:
-        """Ask it to leave the group; :meth:`join` waits for it."""
-        self._ended.set()
-
-    def join(self, timeout_seconds: float) -> bool:
-        """Wait until it has left; True when it has."""
-        self._thread.join(timeout_seconds)
-        return not self._thread.is_alive()
 
     def _run(self) -> None:
         """Have sessions, one after the other, until asked to end.

@@ -19,7 +19,6 @@ class _Run:
     """What a stream of polls has written.
 
     Attributes:
-        at: The newest poll.
         last: Each series that is there: ``_series``, ``_values``, ``_lasting``, ``_written_at``
             (when it was last written whole).
         names: Their columns, and ``_series``. Apart, and from when they were first seen: most of

@@ -78,7 +78,6 @@ class Evidence:
     """One figure behind a recommendation.
 
     Attributes:
-        value: The figure; None is unknown.
         unit: Its unit; empty for a count.
     """
 
@@ -132,15 +131,12 @@ class Recommendation:
         subject: The group, topic, connector, connection or queue.
         quantity: What ``current`` and ``proposed`` count: ``consumers``, ``partitions``, ``tasks``,
             ``replication factor`` and so on; empty where nothing is counted.
-        current: Its present value; None is unknown.
         proposed: The advised value; None where there is none or where it cannot be told.
-        caveats: What may go wrong, worst first.
         artefacts: The change, ready to apply; withheld by whoever shows it until a blocker among
             the caveats was acknowledged.
         subject_kind: What ``subject`` is.
         binding: The need that asks for ``proposed``: steady, catch-up, forecast, retention; None
             where no need was computed.
-        consequence: What happens if nothing is done; None where that is nothing.
         keda: What KEDA would do; None where the advice is not about a group's consumers.
     """
 

@@ -43,15 +43,12 @@ _WORKERS_PROTOCOLS = ("default", "compatible", "sessioned")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorFacts:
-    """What is known of a connector.
+    """What is known of a connector; None is unknown.
 
     Attributes:
         type: ``source`` or ``sink``.
-        class_name: Its class; None is unknown.
         tasks_expected: tasks.max; None is unknown.
-        tasks: Tasks that it made; None is unknown.
         partitions: Partitions that a sink reads; None is unknown.
-        group_advice: The advice on a sink's group; None where there is none.
     """
 
     cluster: str

@@ -56,7 +56,7 @@ class QueueFacts:
     Attributes:
         kind: ``plain``, ``dead letter``, ``retry`` or ``stream``.
         type: ``classic``, ``quorum`` or ``stream``.
-        growth_per_second: By how much they grow a second, over the time looked at.
+        growth_per_second: By how much ``ready`` grew, messages per second.
         consumer_capacity: Share of time in which it could deliver at once.
         delivery_limit: Deliveries after which a quorum queue gives up on a message.
     """

@@ -45,12 +45,10 @@ _CORES = Caveat(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryFacts:
-    """What is known of a query.
+    """What is known of a query; None is unknown.
 
     Attributes:
-        arrival_per_second: Messages per second; None is unknown.
         task_per_second: What one task can process, messages per second; None is unknown.
-        cores: Cores that it may use; None is unknown.
         min_partitions: minPartitions, as set; None: not set.
     """
 

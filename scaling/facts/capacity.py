@@ -17,6 +17,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,8 +82,6 @@ class Capacity:
             conflict, there at the largest number of members).
         low: Lower end of the 90 % interval; with a lower bound the best sustained rate.
         high: Upper end; None where there is none.
-        samples: Saturated intervals.
-        episodes: Episodes of saturation.
         members: The same for each member with enough samples of its own.
         by_members: The estimate at each number of members with enough samples.
         limit_per_second: In a conflict what the group as a whole gets through.
@@ -128,8 +127,8 @@ def _verdict(
     intervals: Intervals, full: Intervals, blocked: Collection[str], rules: CapacityRules
 ) -> Capacity:
     found = _pooled(full, rules)
-    by_members = _by_number(full, rules)
-    members = _by_member(full, rules)
+    by_members = _by(full.members, full, rules)
+    members = _by(full.member, full, rules)
     if blocked:
         names = ", ".join(sorted(blocked)[:3]) + (" …" if len(blocked) > 3 else "")
         return _capacity(
@@ -310,21 +309,13 @@ def _variance(full: Intervals, rate: float, cluster: Integers) -> tuple[float, i
     return squares * clusters / max(1, clusters - 1), clusters - 1
 
 
-def _by_number(full: Intervals, rules: CapacityRules) -> dict[int, Estimate]:
+def _by(of: NDArray[Any], full: Intervals, rules: CapacityRules) -> dict[Any, Estimate]:
+    """Return the estimate for each value of a column with enough samples."""
     found = {}
-    for number in np.unique(full.members):
-        one = _pooled(full.where(full.members == number), rules)
+    for value in np.unique(of):
+        one = _pooled(full.where(of == value), rules)
         if one is not None and one.samples >= rules.minimum_samples and np.isfinite(one.high):
-            found[int(number)] = one
-    return found
-
-
-def _by_member(full: Intervals, rules: CapacityRules) -> dict[str, Estimate]:
-    found = {}
-    for name in np.unique(full.member):
-        one = _pooled(full.where(full.member == name), rules)
-        if one is not None and one.samples >= rules.minimum_samples and np.isfinite(one.high):
-            found[str(name)] = one
+            found[value.item()] = one
     return found
 
 

@@ -38,7 +38,6 @@ class PartitionFacts:
 
     Attributes:
         member_id: The member that holds it; None where nobody does, or it is unknown.
-        bytes_per_message: Mean size on the broker's disk, of one replica.
         is_transactional: Whether a transaction was open on it, so that its writers use them.
     """
 
@@ -110,15 +109,13 @@ Statuses = Mapping[GroupKey, KnownStatus]
 
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """What is known of a consumer group.
+    """What is known of a consumer group; None is unknown.
 
     Attributes:
         partitions: Its partitions, in the order of ``status.partitions``.
         kind: ``plain``, ``connect``, ``streams``, ``ksqldb``, ``ditto`` and so on.
         type: ``classic``, ``consumer`` (KIP-848) or ``share``.
         assignor: Its protocol, for example ``range``; None is unknown.
-        members: Its members; None is unknown.
-        idle_members: Members that hold no partition; None is unknown.
         static_members: Members with a group.instance.id; None is unknown.
         capacity: What one of its members can process; None where it was not estimated.
         at_most_once: Whether it is known to commit before it handles.

@@ -40,7 +40,6 @@ class CapacityRules:
         minimum_commits: Commit intervals that an interval lasts at least.
         minimum_samples: Saturated intervals below which there is no figure.
         minimum_episodes: Episodes below which there is no figure.
-        episode_seconds: The longest episode; a longer one counts as several.
         gap_seconds: A pause in saturation that ends an episode.
         widest_half_width: Half the interval's width, as a share of the figure, at most.
         sustained_seconds: Time over which the best rate of a member that waits is taken.

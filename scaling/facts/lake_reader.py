@@ -52,10 +52,7 @@ class Read:
     """Rows of one table about groups.
 
     Attributes:
-        table: The table.
         back: How far back.
-        named: The column that names the group.
-        wanted: Which rows; None: all of them.
     """
 
     table: Table

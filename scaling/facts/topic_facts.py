@@ -22,12 +22,11 @@ from scaling.facts.group_facts import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """A group that reads a topic.
+    """A group that reads a topic; None is unknown.
 
     Attributes:
         age_seconds: Age of its oldest unread message on the topic; None is unknown.
         kind: ``plain``, ``streams`` and so on.
-        members: Its members; None is unknown.
         capacity_per_second: What one of its members can surely process (lower end of a measured
             interval); None is unknown.
         growth_ratio: Expected peak of what arrives, over what arrives now; None is unknown.
@@ -43,11 +42,9 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """What is known of a topic.
+    """What is known of a topic; None is unknown.
 
     Attributes:
-        brokers: Brokers of the cluster that are up; None is unknown.
-        replication_factor: Copies of each partition; None is unknown.
         min_in_sync_replicas: Copies that must confirm a write with acks=all; None is unknown.
         kind: ``application``, ``dead letter`` and so on; None is unknown.
         slowest_group: The group furthest behind; None where none reads it or none is known.

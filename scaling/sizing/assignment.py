@@ -18,7 +18,6 @@ class Shape:
     Attributes:
         partitions: Topics, by name in ascending order, with their partitions. Every array of
             partitions is in this order.
-        assignor: How they are shared out.
     """
 
     partitions: tuple[tuple[str, int], ...]

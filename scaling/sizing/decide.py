@@ -45,10 +45,8 @@ class SizingFacts:
         member: The member, from 0, that holds each partition; negative: nobody.
         assignment: A text that changes when partitions change hands.
         changed_at: The last time at which there was another number; None: not in these polls.
-        is_rebalancing: Whether partitions are just being shared out.
         stalled: Partitions whose status says that they are blocked; None: none.
         pause_seconds: How long a rebalance stops those whom it touches.
-        commit_seconds: The group's commit interval.
         deadline_seconds: Time until retention reaches an unread message; None: none is coming.
     """
 

@@ -20,7 +20,6 @@ class Polls:
 
     Attributes:
         at: When each was made, Unix seconds.
-        time_lag_seconds: Age of the oldest unread message.
     """
 
     at: Floats

@@ -71,7 +71,6 @@ class Situation:
         is_on_trial: Whether consumers were just taken away, so that a growing backlog is a bad
             sign early.
         pause_seconds: How long a rebalance stops those whom it touches.
-        commit_seconds: The group's commit interval.
         deadline_seconds: Time until retention reaches an unread message; None: none is coming.
     """
 

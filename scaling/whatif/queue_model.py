@@ -40,10 +40,9 @@ class Situation:
 
     Attributes:
         arrival_per_second: Messages per second.
-        time_lag_seconds: Age of the oldest of them.
+        time_lag_seconds: Age of the oldest unread message.
         capacity_per_second: Messages per second of one consumer that never waits.
         assignor: How partitions are shared out.
-        retention_seconds: How long messages are kept; None: for ever.
         shared_limit_per_second: What the group as a whole gets through at most; None: no limit.
     """
 
@@ -82,11 +81,8 @@ class Change:
     """What would be different.
 
     Attributes:
-        consumers: Their new number; None: as now.
         partitions: The new number of the only topic's; None: as now.
         capacity_per_second: Of one consumer; None: as now.
-        campaign: More arrives for a while; None: no.
-        lost: A consumer is away for a while; None: no.
     """
 
     consumers: int | None = None

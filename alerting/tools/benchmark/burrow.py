@@ -73,7 +73,6 @@ class BurrowGroupStatus:
 
     Attributes:
         status: Its worst partition's, capped at ERR; NOTFOUND without partitions.
-        partitions: Each partition's, in the order given.
         complete: Share of the partitions whose window of commits is full.
     """
 

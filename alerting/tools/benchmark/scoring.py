@@ -17,7 +17,6 @@ class Fired:
     """One alert of one evaluator.
 
     Attributes:
-        begin: When it fired, in seconds from the scenario's beginning.
         end: When it was resolved; the last poll's time where it never was.
         severity: How loud it is; ``info`` does not page.
     """
@@ -45,7 +44,6 @@ class Score:
     """How right an evaluator was on one scenario.
 
     Attributes:
-        delays: Seconds from the beginning of each that was told until it was.
         sent: Messages: one for each alert, one for each that was resolved.
     """
 

@@ -16,11 +16,7 @@ _HEIGHT = 220
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the busiest consumer gets with a number of consumers.
-
-    Attributes:
-        per_second: Messages per second of the busiest one.
-    """
+    """What the busiest consumer gets with a number of consumers."""
 
     consumers: int
     per_second: float

@@ -12,19 +12,14 @@ from app.ui.broker_events import broker_events
 from app.ui.tables import Column
 from app.ui.time_axis import page_axis
 from app.views.brokers import view_model
-from lake.errors import LakeError
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK
 
 LISTED = 500
 
 view = current()
-try:
+with components.required("The brokers cannot be shown"):
     cluster = present.rows(view, CLUSTER_STATUS)
     brokers = view_model.with_names(present.rows(view, BROKER_STATUS))
-except LakeError as error:
-    components.headline("The brokers cannot be shown")
-    components.show_broken(error)
-    st.stop()
 components.headline(*map(escape, view_model.sentence(cluster)))
 
 with components.guarded():

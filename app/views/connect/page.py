@@ -29,15 +29,11 @@ if not workers:
     st.code(view_model.HOW_TO_CONFIGURE.format(cluster=view.cluster), language="yaml")
     st.stop()
 
-try:
+with components.required("The connectors cannot be shown"):
     attempts = queries.collections(view).filter(
         pl.col("source").is_in([f"connect/{name}" for name in workers])
     )
     connectors = view_model.present(queries.recent(view, CONNECTORS), attempts, "connectors")
-except LakeError as error:
-    components.headline("The connectors cannot be shown")
-    components.show_broken(error)
-    st.stop()
 
 connectors = view_model.with_status(connectors)
 tasks, mirrors = queries.no_rows(CONNECTOR_TASKS), queries.no_rows(MIRROR_OFFSETS)

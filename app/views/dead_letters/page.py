@@ -11,17 +11,12 @@ from app.ui import components, routes, tables
 from app.ui.tables import Column
 from app.ui.time_axis import broker_marks, page_axis
 from app.views.dead_letters import view_model
-from lake.errors import LakeError
 from lake.schemas.current import TOPIC_STATUS
 from scaling.advisers.retention import ACT_WITHIN_SECONDS
 
 view = current()
-try:
+with components.required("The dead letters cannot be shown"):
     rows = queries.dead_letters(view)
-except LakeError as error:
-    components.headline("The dead letters cannot be shown")
-    components.show_broken(error)
-    st.stop()
 if rows.is_empty():
     components.headline("No dead-letter topic is known")
     components.nothing(

@@ -18,7 +18,6 @@ from app.ui.group_badges import LATE, LOOKS
 from app.ui.tables import NEVER, NONE, Column
 from app.ui.time_axis import broker_marks, page_axis
 from app.views.group import view_model
-from lake.errors import LakeError
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
 from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS, GROUPS
 from scaling.advice.model import Subject
@@ -30,12 +29,8 @@ DELAYS_LACK = (
 )
 
 view = current()
-try:
+with components.required("The group cannot be shown"):
     known = present.rows(view, GROUP_STATUS)
-except LakeError as error:
-    components.headline("The group cannot be shown")
-    components.show_broken(error)
-    st.stop()
 
 group, heading = components.chosen(
     "group",

@@ -8,19 +8,14 @@ from app.style.format import count, escape
 from app.ui import components, group_list, routes, tables
 from app.ui.group_badges import LOOKS
 from app.ui.tables import Column
-from lake.errors import LakeError
 from lake.schemas.current import GROUP_STATUS
 
 SHOWN = 200
 
 view = current()
-try:
+with components.required("What the groups do now cannot be told"):
     known = present.rows(view, GROUP_STATUS)
     unreadable = present.unreadable(view)
-except LakeError as error:
-    components.headline("What the groups do now cannot be told")
-    components.show_broken(error)
-    st.stop()
 if known.is_empty() and unreadable:
     components.headline("What the groups do now cannot be told")
     for broken in unreadable:

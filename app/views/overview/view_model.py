@@ -23,7 +23,6 @@ class Cause:
 
     Attributes:
         alert: Its row of ``open_alerts``.
-        symptoms: Sentences about the alerts that are held under it.
     """
 
     alert: Mapping[str, Any]

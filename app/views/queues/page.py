@@ -12,7 +12,6 @@ from app.style.format import age, count, escape, exact, rate
 from app.ui import components, tables
 from app.ui.tables import Column
 from app.views.queues import view_model
-from lake.errors import LakeError
 from lake.schemas.tables import QUEUES
 
 view = current()
@@ -32,12 +31,8 @@ if more:
     name = st.selectbox("RabbitMQ", list(servers), key="rabbitmq", bind="query-params", width=260)
 here = replace(view, cluster=name)
 interval = view.settings.poll_interval_seconds(servers[name])
-try:
+with components.required("The queues cannot be shown"):
     rows = queries.newest(here, QUEUES)
-except LakeError as error:
-    components.headline("The queues cannot be shown")
-    components.show_broken(error)
-    st.stop()
 
 with components.guarded():
     attempts = queries.collections(here).filter(pl.col("source") == f"rabbitmq/{name}")

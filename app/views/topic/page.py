@@ -13,18 +13,13 @@ from app.ui import components, current_advice, forecast, routes, tables, topic_l
 from app.ui.group_badges import LOOKS
 from app.ui.tables import NEVER, Column
 from app.ui.time_axis import broker_marks, page_axis
-from lake.errors import LakeError
 from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
 from lake.schemas.tables import PARTITIONS
 from scaling.advice.model import Subject
 
 view = current()
-try:
+with components.required("The topic cannot be shown"):
     known = topic_list.rows(present.rows(view, TOPIC_STATUS))
-except LakeError as error:
-    components.headline("The topic cannot be shown")
-    components.show_broken(error)
-    st.stop()
 
 topic, heading = components.chosen(
     "topic",

@@ -10,7 +10,6 @@ from app.style.format import count, escape, rate, share
 from app.ui import components, routes, tables, topic_list
 from app.ui.tables import DASH, Column
 from app.ui.time_axis import broker_marks, page_axis
-from lake.errors import LakeError
 from lake.schemas.current import TOPIC_STATUS
 
 INTERNAL = ("internal", "changelog", "repartition", "connect", "debezium", "ksqldb")
@@ -18,12 +17,8 @@ INTERNAL = ("internal", "changelog", "repartition", "connect", "debezium", "ksql
 SHOWN = 200
 
 view = current()
-try:
+with components.required("The topics cannot be shown"):
     known = present.rows(view, TOPIC_STATUS)
-except LakeError as error:
-    components.headline("The topics cannot be shown")
-    components.show_broken(error)
-    st.stop()
 if known.is_empty():
     components.headline("No topic is known")
     components.nothing(

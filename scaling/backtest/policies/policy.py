@@ -16,11 +16,7 @@ class Limits:
     """The bounds within which a policy may scale, and what it is meant to hold.
 
     Attributes:
-        assignor: How the group shares them out.
-        maximum: The highest number of consumers that can be asked for.
         pause_seconds: How long a rebalance stops those whom it touches.
-        commit_seconds: The group's commit interval.
-        retention_seconds: How long messages are kept; None: for ever.
     """
 
     topics: Mapping[str, int]
