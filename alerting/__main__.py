@@ -67,7 +67,7 @@ def run(config: ConfigOption) -> None:
 
 @app.command()
 def status(config: ConfigOption, as_json: JsonOption = False) -> None:
-    """Print what fires, what is pending, what is held back, and how delivery goes.
+    """Print what fires, what is pending, what is inhibited, and how delivery goes.
 
     Exit status: 0 nothing fires, 3 something does, 1 the store cannot be read, 2 the
     configuration is wrong.
@@ -97,7 +97,7 @@ def silence(
     list_all: Annotated[bool, typer.Option("--list", help="List the silences.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a silence, list silences, or end one: nobody is told of what it matches."""
+    """Make a silence, list silences, or end one: nobody is notified of what it matches."""
     settings = _settings(config)
     now = time.time()
     with _one_line(), _store(settings) as store:
@@ -151,7 +151,7 @@ def ack(
     author: Annotated[str, typer.Option("--author", help="Who looks after it.")] = "",
     comment: Annotated[str, typer.Option("--comment", help="What they say.")] = "",
 ) -> None:
-    """Acknowledge an alert: it is not repeated, and its end is told."""
+    """Acknowledge an alert: it is not repeated, and its end is notified."""
     settings = _settings(config)
     with _one_line(), _store(settings) as store:
         known = [one for one in store.alerts().values() if one.state.value == "firing"]

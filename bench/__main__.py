@@ -66,7 +66,7 @@ def group_status(
     polls: PollsOption = 10,
     as_json: JsonOption = False,
 ) -> None:
-    """Time the judging of every group at a poll; no broker is needed."""
+    """Time the classification of every group at a poll; no broker is needed."""
     _show(_status(groups, polls), as_json)
 
 
@@ -128,14 +128,14 @@ def forecast_quality(
     _show(_forecasts(traces), as_json)
 
 
-@app.command("upkeep")
-def upkeep_of_a_month(
+@app.command("maintenance")
+def maintenance_of_a_month(
     days: Annotated[int, typer.Option(min=1, help="Days of simulated time.")] = 30,
     polls: Annotated[int, typer.Option(min=1, help="Polls a half hour; 120: every 15 s.")] = 12,
     as_json: JsonOption = False,
 ) -> None:
-    """Count files and log entries over a month of polls with upkeep between; some minutes."""
-    _show(_upkeep(days, polls), as_json)
+    """Count files and log entries over a month of polls with maintenance between; some minutes."""
+    _show(_maintenance(days, polls), as_json)
 
 
 @app.command("workers")
@@ -174,7 +174,7 @@ def everything(as_json: JsonOption = False) -> None:
             *_commits(),
             *_forecasts(None),
             *_history(_LARGE, 24),
-            *_upkeep(30, 3),
+            *_maintenance(30, 3),
             *_workers(6_000_000, _LARGE),
         ],
         as_json,
@@ -204,13 +204,13 @@ def _forecasts(traces: Path | None) -> list[Figure]:
     return found
 
 
-def _upkeep(days: int, polls: int) -> list[Figure]:
+def _maintenance(days: int, polls: int) -> list[Figure]:
     with Console(stderr=True).status("Appending") as status:
         return maintenance.measure(days, polls, status.update)
 
 
 def _status(groups: int, polls: int) -> list[Figure]:
-    with Console(stderr=True).status(f"Judging {groups:,} groups, poll after poll"):
+    with Console(stderr=True).status(f"Classifying {groups:,} groups, poll after poll"):
         return status.measure(groups, polls, _STATUS_SECONDS if groups == _LARGE else None)
 
 

@@ -35,7 +35,7 @@ class TargetSettings(Section):
     token: Secret | None = Field(default=None, description="sent as a bearer token")
     ca_file: Path | None = Field(default=None, description="certificates to trust (PEM)")
     severities: list[SeverityName] = Field(
-        default=["critical", "warning"], description="what it is told of"
+        default=["critical", "warning"], description="what it is notified of"
     )
     max_per_minute: int = Field(default=20, ge=1, le=10_000, description="messages, at most")
     timeout_seconds: float = Field(default=10.0, ge=0.1, le=120)
@@ -90,7 +90,7 @@ class AlertingSettings(Section):
         default=60.0, ge=0, description="least time between two messages about one kind of alert"
     )
     repeat_interval_seconds: float = Field(
-        default=4 * 3600.0, ge=60, description="what still fires is told again after this time"
+        default=4 * 3600.0, ge=60, description="what still fires is notified again after this time"
     )
     keep_days: float = Field(default=90.0, gt=0, description="how long history is kept")
     targets: list[TargetSettings] = Field(default=[])

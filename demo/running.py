@@ -147,7 +147,7 @@ class RunningDemo:
         self._past = self._processes.start(
             "generated history",
             (*command, "--until", until),
-            log=self._folder.logs / "past.log",
+            log=self._folder.logs / "generated-history.log",
             environment={"PYTHONPATH": _ROOT},
         )
 
@@ -157,7 +157,7 @@ class RunningDemo:
         if past is None:
             return
         if not past.wait(timeout_seconds) or past.returncode:
-            self._notice(f"{past.obituary()}\nthe demo goes on without a generated past")
+            self._notice(f"{past.obituary()}\nthe demo goes on without a generated history")
         self._processes.stop(past)
 
     def start_workload(self) -> None:

@@ -69,7 +69,7 @@ def dead_letter_new_reason(given: CheckInput) -> Iterable[Observation]:
             what=f"{row['name']} has a new reason: {classes}",
             detail=f"{plural(len(found), 'exception class', 'exception classes')} not seen in the "
             "day before.",
-            cause="A deploy, or a message of a new shape.",
+            cause="A deploy, or a message in a new format.",
             step="Look at the newest dead letters, and at what was deployed.",
             page="dead_letters",
             related=_related(row),

@@ -27,7 +27,7 @@ def collection_failed(given: CheckInput) -> Iterable[Observation]:
             detail=_detail(given, row),
             since=unix(row["last_success_at"]),
             cause=row["error"] or "",
-            step="See Collection health; figures of this section are old or missing.",
+            step="See Monitoring health; figures of this section are old or missing.",
             page="health",
         )
 

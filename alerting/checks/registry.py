@@ -29,7 +29,7 @@ _STATUS_MEANINGS = {
     "stalled": f"{_STATUS} STALLED",
     "falling_behind": f"{_STATUS} FALLING_BEHIND",
     "rewound": f"{_STATUS} REWOUND",
-    "unknown": "1 while the group's status cannot be told",
+    "unknown": "1 while the group's status is not known",
 }
 
 CHECKS: dict[str, Check] = {

@@ -113,5 +113,5 @@ class GroupMemory:
                     )
                 rows += offsets[0].height
         except LakeError as error:
-            _log.warning("%s: the past cannot be read: %s", frames.cluster, error)
+            _log.warning("%s: the history of statuses cannot be read: %s", frames.cluster, error)
         return offsets, groups[-len(offsets) :] if offsets else []

@@ -59,7 +59,7 @@ def body(notice: Notice, dashboard_url: str) -> str:
         lines = [f"- {alert.what}: {alert.detail}" for alert in notice.held_back[:_SHOWN]]
         if len(notice.held_back) > _SHOWN:
             lines.append(f"- … and {len(notice.held_back) - _SHOWN} more")
-        parts.append("\n".join(["Follows from this, and is not told on its own:", *lines]))
+        parts.append("\n".join(["Follows from this, and is not notified on its own:", *lines]))
     return "\n\n".join(parts)
 
 

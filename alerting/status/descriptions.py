@@ -45,7 +45,7 @@ _WORDS: dict[Status, GroupWords] = {
     Status.UNKNOWN: GroupWords(
         "is unknown",
         "Its offsets or its topics' log ends could not be read.",
-        "See Collection health for what is missing.",
+        "See Monitoring health for what is missing.",
     ),
 }
 _OF_SINKS: dict[Status, GroupWords] = {

@@ -30,7 +30,7 @@ def unreadable(
         elif newest.log_end is None:
             why = "the log end could not be read"
         else:
-            why = "the lag could not be told"
+            why = "the lag is not known"
         return Verdict(Status.UNKNOWN, f"Unknown: {why}.", since, decides=not _untouched(window))
     if newest.committed is None:
         return Verdict(Status.UNKNOWN, "Unknown: no committed offset was found.")

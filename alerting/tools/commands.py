@@ -101,7 +101,7 @@ def replay_command(
     for column in ("from", "to", "lasted", "severity", "rule", "cluster", "what"):
         table.add_column(column, overflow="fold")
     for one in rows:
-        held = " (held back)" if one["held_by"] else ""
+        held = " (inhibited)" if one["held_by"] else ""
         cells = (
             moment(one["from"]),
             "still" if one["to"] is None else moment(one["to"]),

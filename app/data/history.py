@@ -162,8 +162,8 @@ def _generated_note(gold: pl.DataFrame) -> str | None:
     if not isinstance(newest, datetime):
         return None
     return (
-        f"Generated, not measured, up to {newest:%d %b %H:%M} UTC: the demo's simulated past, for "
-        "seasons and comparisons."
+        f"Generated, not measured, up to {newest:%d %b %H:%M} UTC: the demo's generated history, "
+        "for seasons and comparisons."
     )
 
 

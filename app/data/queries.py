@@ -371,7 +371,7 @@ def no_rows(table: Table) -> pl.DataFrame:
 
 
 def jobs(view: View) -> pl.DataFrame:
-    """Return the rounds of the background jobs of the last day, of all clusters.
+    """Return the runs of the background jobs of the last day, of all clusters.
 
     Raises:
         LakeError: The table cannot be read.

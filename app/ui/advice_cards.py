@@ -99,7 +99,7 @@ def summary(rows: pl.DataFrame) -> str:
         ]
         title += f": {', '.join(parts)}" if parts else ""
     if unknown:
-        title += f", {unknown} cannot be judged"
+        title += f", {unknown} cannot be evaluated"
     return title
 
 
@@ -157,10 +157,12 @@ def _needs(advice: Recommendation, key: str) -> None:
     most = max([advice.current or 0, *(int(value) for _, value in needs if _is_number(value))])
     table = pl.DataFrame(
         {
-            "need": [f"{name} (binds)" if name == advice.binding else name for name, _ in needs],
+            "limiting factor": [
+                f"{name} (limits)" if name == advice.binding else name for name, _ in needs
+            ],
             "consumers": [int(value) if _is_number(value) else None for _, value in needs],
         },
-        schema={"need": pl.String(), "consumers": pl.Int64()},
+        schema={"limiting factor": pl.String(), "consumers": pl.Int64()},
     )
     st.dataframe(
         table,
@@ -168,13 +170,13 @@ def _needs(advice: Recommendation, key: str) -> None:
         hide_index=True,
         height="content",
         column_config={
-            "need": st.column_config.TextColumn("need", width="small"),
+            "limiting factor": st.column_config.TextColumn("factor", width="small"),
             "consumers": st.column_config.ProgressColumn(
                 "consumers that it asks for",
                 format="%d",
                 min_value=0,
                 max_value=max(1, most),
-                help="The smallest number that meets the need; empty: no number does.",
+                help="The smallest number of consumers that is enough; empty: no number is.",
             ),
         },
     )

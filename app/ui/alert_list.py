@@ -72,7 +72,7 @@ def sentence(
     if len(open_now) == 1:
         title = title.replace("alert fire", "alert fires").replace(", 1 of them critical", "")
         title = title.replace(", none of them critical", "")
-    parts = [f"{pending} pending", f"{held} held back under a cause", f"{silenced} silenced"]
+    parts = [f"{pending} pending", f"{held} inhibited under a cause", f"{silenced} silenced"]
     if service is not None:
         seconds = float(str(service.get("interval_seconds", 0)))
         parts.append(f"{service.get('rules')} rules every {duration(seconds)}")

@@ -26,7 +26,7 @@ def sentence(groups: pl.DataFrame) -> tuple[str, str]:
         is_or_are = "is" if late.height == 1 else "are"
         title = f"{late.height} of {count(total, 'group')} {is_or_are} late"
     elif unknown:
-        title = f"No group is known to be late, {len(unknown)} cannot be judged"
+        title = f"No group is known to be late, {len(unknown)} cannot be evaluated"
     else:
         title = f"No group is late: all {total} keep up" if total > 1 else "The group keeps up"
     lag = groups["lag"].drop_nulls()

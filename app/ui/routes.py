@@ -73,21 +73,21 @@ def all_pages() -> dict[str, list[st.Page]]:
                 "What waits in RabbitMQ, and where do its dead letters go?",
             ),
         ],
-        "Be told": [
-            _page(ALERTS, "Alerts", "notifications", "What fires, what did, what is held back?"),
+        "Alerts": [
+            _page(ALERTS, "Alerts", "notifications", "What fires, what did, what is inhibited?"),
             _page(
                 SILENCES,
                 "Silences",
                 "notifications_paused",
-                "Of what is nobody told, and who said so?",
+                "Who is not notified of what, and who said so?",
             ),
             _page(RULES, "Rules", "rule", "What is an alert, and what would a rule have done?"),
         ],
-        "Act": [
+        "Scaling": [
             _page(SCALING, "Scaling", "tune", "What should I change, and what if I do not?"),
         ],
-        "Trust": [
-            _page(HEALTH, "Collection health", "fact_check", "Can I believe these pages?"),
+        "Monitoring health": [
+            _page(HEALTH, "Monitoring health", "fact_check", "Can I believe these pages?"),
         ],
     }
 

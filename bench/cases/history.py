@@ -167,7 +167,7 @@ def follow(spark: SparkSession, folder: Path, groups: int, minutes: int) -> list
     return [
         Figure("keeping up, share of two cores", share, "of 1", most=0.35),
         Figure(
-            "keeping up, slowest round: delay after a minute's end",
+            "keeping up, slowest micro-batch: delay after a minute's end",
             max(cost.seconds for cost in costs),
             "s",
             most=60.0,

@@ -66,7 +66,7 @@ def measure(days: int, polls: int, notice: Callable[[str], None]) -> list[Figure
             Figure("most log entries at once", log, "files", most=_MOST_LOG),
             Figure("dates left", left["date"].n_unique(), "dates", most=8),
             Figure("an append", 1000 * appending / (rounds * polls), "ms of processor"),
-            Figure("an upkeep", 1000 * keeping / rounds, "ms of processor"),
+            Figure("one maintenance run", 1000 * keeping / rounds, "ms of processor"),
         ]
 
 

@@ -55,8 +55,8 @@ def measure(groups: int, goal_groups: int, progress: Callable[[int], None]) -> l
             progress(done)
     goal = _GOAL_SECONDS if groups == goal_groups else None
     return [
-        Figure(f"sizing of {groups:,} groups, CPU over two cores", sum(needed) / _CORES, "s", goal),
-        Figure("sizing of one group, median CPU", float(np.median(needed)) * 1000, "ms"),
+        Figure(f"sizes of {groups:,} groups, CPU over two cores", sum(needed) / _CORES, "s", goal),
+        Figure("size of one group, median CPU", float(np.median(needed)) * 1000, "ms"),
     ]
 
 

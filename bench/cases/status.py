@@ -22,7 +22,7 @@ _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def measure(groups: int, polls: int, goal_seconds: float | None) -> list[Figure]:
-    """Let polls of so many groups come in, and time the judging of each.
+    """Let polls of so many groups come in, and time the classifying of each.
 
     Of five partitions one is idle, and two groups in a thousand stand still.
     """
@@ -40,7 +40,7 @@ def measure(groups: int, polls: int, goal_seconds: float | None) -> list[Figure]
     rates = np.where(numbers % 5 == 0, 0, rng.integers(1, 400, count))
     stuck = (numbers // PARTITIONS_A_GROUP) % round(1 / _TROUBLED) == 0
     watch = LagWatch("bench")
-    adding, judging = [], []
+    adding, classifying = [], []
     stalled = 0
     for poll in range(_WARM_POLLS + polls):
         offsets, members = _rows(keys, names, poll, rates, stuck, rng)
@@ -51,17 +51,17 @@ def measure(groups: int, polls: int, goal_seconds: float | None) -> list[Figure]
         ended = process_time()
         if poll >= _WARM_POLLS:
             adding.append(added - begin)
-            judging.append(ended - added)
+            classifying.append(ended - added)
             stalled = sum(1 for one in found.values() if one.status is Status.STALLED)
-    both = [add + judge for add, judge in zip(adding, judging, strict=True)]
+    both = [add + classify for add, classify in zip(adding, classifying, strict=True)]
     name = f"{count:,} group partitions"
     return [
         Figure(
-            f"{name}: a poll taken over and judged, median", median(both), "CPU s", goal_seconds
+            f"{name}: a poll taken over and classified, median", median(both), "CPU s", goal_seconds
         ),
         Figure(f"{name}: the slowest poll", max(both), "CPU s"),
         Figure(f"{name}: of it taken over, median", median(adding), "CPU s"),
-        Figure(f"{name}: of it judged, median", median(judging), "CPU s"),
+        Figure(f"{name}: of it classified, median", median(classifying), "CPU s"),
         Figure("groups found to be stalled", stalled, "groups"),
     ]
 

@@ -12,7 +12,7 @@ from collectors.connect.answers import Position
 BEYOND_END = "copied beyond the end: the source topic was recreated or truncated"
 NO_PARTITION = "the source cluster has no such partition any more, or it is not watched"
 NO_END = "the end of its log is unknown"
-NO_POSITION = "Connect told no offset"
+NO_POSITION = "Connect gave no offset"
 
 Place = tuple[str, int]
 """Topic and partition."""

@@ -143,7 +143,7 @@ def _all_grains(table: Table, samples: pl.DataFrame) -> pl.DataFrame:
 
 def main(
     config: Annotated[Path, typer.Option("--config", help="The demo's configuration.")],
-    until: Annotated[datetime, typer.Option(help="The end of the past, UTC.")],
+    until: Annotated[datetime, typer.Option(help="The end of the generated history, UTC.")],
 ) -> None:
     """Write the demo's generated past into a lake that has no history yet."""
     os.nice(10)  # brokers and clients start meanwhile

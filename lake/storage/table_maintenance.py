@@ -141,7 +141,7 @@ def keep_up(
     except TableNotFoundError:
         return None
     except (DeltaError, OSError, ValueError) as error:
-        raise LakeError(f"{table.name}: upkeep failed: {one_line(error)}") from error
+        raise LakeError(f"{table.name}: maintenance failed: {one_line(error)}") from error
     return Upkept(table.name, expired, compacted, len(deleted))
 
 

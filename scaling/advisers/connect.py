@@ -187,7 +187,7 @@ def workers_advice(facts: GroupFacts) -> Recommendation | None:
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
         reason="Its members are workers of Kafka Connect, which share connectors and read no "
-        "partition: there is no lag to judge. Each sink has a group of its own.",
+        "partition: there is no lag to evaluate. Each sink has a group of its own.",
         quantity="workers",
         current=facts.members,
         proposed=facts.members,

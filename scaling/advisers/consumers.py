@@ -258,7 +258,7 @@ def _more(facts: GroupFacts) -> Recommendation | None:
         Severity.WATCH,
         Confidence.LOW,
         f"{_what_falls_behind(facts)}: {_rates(facts)}. How many more consumers that takes "
-        f"cannot be told yet; the numbers that make a difference are {steps}.",
+        f"is not known yet; the numbers that make a difference are {steps}.",
         current=facts.members or None,
         unknown_reason=NO_CAPACITY if facts.members else UNCOUNTED,
         evidence=(

@@ -96,7 +96,7 @@ def _durability(facts: TopicFacts) -> Recommendation | None:
             facts,
             Kind.UNKNOWN,
             Severity.UNKNOWN,
-            "How many brokers may fail cannot be told.",
+            "How many brokers may fail is not known.",
             confidence=Confidence.LOW,
             unknown_reason=facts.unknown_reason or "its min.insync.replicas could not be read",
         )

@@ -161,7 +161,7 @@ def test_a_page_whose_samples_are_broken_still_shows_the_past(
 ) -> None:
     test = open_page(broken(GROUP_OFFSETS), "groups")
     calm(test)
-    assert test.title[0].value == "No group is known to be late, 10 cannot be judged"
+    assert test.title[0].value == "No group is known to be late, 10 cannot be evaluated"
     assert [one.value for one in test.error if r"group\_offsets cannot be read" in one.value]
     listed = test.dataframe[0].value
     assert listed["lag"].isna().all()

@@ -38,8 +38,8 @@ def test_a_measured_group_gets_a_number_its_needs_and_keda_beside_it(
     assert "payments: 4 → " in said and "consumers" in said
     assert "KEDA would run" in said
     assert "If nothing is done:" in said
-    needs = [one.value for one in test.dataframe if "need" in one.value.columns]
-    assert any("(binds)" in name for table in needs for name in table["need"])
+    needs = [one.value for one in test.dataframe if "limiting factor" in one.value.columns]
+    assert any("(limits)" in name for table in needs for name in table["limiting factor"])
 
 
 def test_a_group_with_room_saves_consumers_one_step_at_a_time(

@@ -25,7 +25,7 @@ MENU = {
     "Silences": "No silence is on",
     "Rules": "34 rules",
     "Scaling": "changes advised",
-    "Collection health": "not collected in full",
+    "Monitoring health": "not collected in full",
 }
 DETAILS = {
     "/group?group=payments": "payments",

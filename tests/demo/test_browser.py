@@ -37,7 +37,7 @@ MENU = (
     "Silences",
     "Rules",
     "Scaling",
-    "Collection health",
+    "Monitoring health",
 )
 
 

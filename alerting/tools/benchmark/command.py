@@ -51,7 +51,7 @@ def benchmark(
         int,
         typer.Option(
             min=0,
-            help="Judge variants 1 to N of the built-in scenarios by our rules alone, and list "
+            help="Evaluate variants 1 to N of the built-in scenarios by our rules alone, and list "
             "what is not right. Exit status 3 where there is any.",
         ),
     ] = 0,
@@ -59,11 +59,12 @@ def benchmark(
         str, typer.Option(help="With --variants: scenarios whose file has this in its name.")
     ] = "",
     write: Annotated[
-        Path | None, typer.Option(help="Write the scenarios into this folder, and judge nothing.")
+        Path | None,
+        typer.Option(help="Write the scenarios into this folder, and evaluate nothing."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Judge scenarios by our rules, Burrow's, Strimzi's and Grafana's, and compare."""
+    """Evaluate scenarios by our rules, Burrow's, Strimzi's and Grafana's, and compare."""
     console = Console(stderr=True)
     if variants:
         raise typer.Exit(3 if _sweep(variants, only, console) else 0)
@@ -106,7 +107,7 @@ def _sweep(variants: int, only: str, console: Console) -> int:
     for name, delays in told.items():
         if delays:
             usual, longest = duration(median(delays)), duration(max(delays))
-            print(f"{name}: told after {usual} (median), {longest} at most")
+            print(f"{name}: notified after {usual} (median), {longest} at most")
     print(f"{len(made) - wrong} of {len(made)} right")
     return wrong
 

@@ -1,4 +1,4 @@
-"""What fires, what did, what is held back?"""
+"""What fires, what did, what is inhibited?"""
 
 import time
 
@@ -50,7 +50,7 @@ look = components.age_look(evaluated, interval)
 st.caption(f"Evaluated :{look}[{age(evaluated)}]")
 if evaluated is None or evaluated > 4 * interval:
     st.error(
-        "The alerting service does not run: nobody is told of anything. "
+        "The alerting service does not run: nobody is notified. "
         "python -m alerting run --config headroom.yaml starts it.",
         icon=":material/notifications_off:",
     )
@@ -74,15 +74,15 @@ columns = {
 lists = (
     ("Firing", "firing", [alert for alert in firing if not alert.is_held], "Nothing fires."),
     (
-        "Held back",
-        "held",
+        "Inhibited",
+        "inhibited",
         [alert for alert in firing if alert.is_held],
-        "Nothing is held back: no alert explains another.",
+        "Nothing is inhibited: no alert explains another.",
     ),
     ("Pending", "pending", pending, "Nothing waits for its time."),
 )
 helps = {
-    "held": "They follow from another alert, and are told under it.",
+    "inhibited": "They follow from another alert, and are named in its notification.",
     "pending": "True, but not for as long as the rule wants.",
 }
 for title, key, rows, nothing in lists:
@@ -104,7 +104,7 @@ for title, key, rows, nothing in lists:
 open_alerts = [alert for alert in firing if not alert.is_held and alert.id not in acknowledged]
 if open_alerts:
     with (
-        st.expander("Acknowledge an alert: it is not repeated, and its end is told"),
+        st.expander("Acknowledge an alert: it is not repeated, and its end is notified"),
         st.form("acknowledge", border=False, clear_on_submit=True),
     ):
         chosen = st.selectbox(
@@ -149,12 +149,12 @@ with components.section("History", help_text="What fired in the chosen range."):
             noun="alerts",
         )
 
-with components.section("Delivery", help_text="Whether those who are to be told are told."):
+with components.section("Delivery", help_text="Whether notifications arrive."):
     targets = [target.name for target in view.settings.alerting.targets]
     if not targets and not health:
         components.nothing(
-            "Nobody is told: no target is configured. config/example.yaml shows alerting.targets, "
-            "docs/alerts.md explains them.",
+            "Nobody is notified: no target is configured. config/example.yaml shows "
+            "alerting.targets, docs/alerts.md explains them.",
             icon=":material/notifications_off:",
         )
     else:

@@ -24,7 +24,7 @@ components.headline(*map(escape, view_model.sentence(cluster)))
 
 with components.guarded():
     if brokers.is_empty():
-        components.nothing("No poll has read the brokers yet; Collection health shows why.")
+        components.nothing("No poll has read the brokers yet; Monitoring health shows why.")
     else:
         with st.grid(4, min_column_width=220, gap="small"):
             for row in brokers.head(24).iter_rows(named=True):
@@ -127,7 +127,7 @@ with components.section("Partitions, the worst first"):
     at_risk = view_model.with_labels(present.rows(view, PARTITIONS_AT_RISK))
     partitions = cluster["partitions"].to_list()
     if partitions in ([], [None]):
-        components.nothing("No poll has read the partitions yet; Collection health shows why.")
+        components.nothing("No poll has read the partitions yet; Monitoring health shows why.")
     elif at_risk.is_empty():
         components.nothing(
             f"All {exact(partitions[0])} partitions are in sync.", icon=":material/check:"

@@ -58,7 +58,7 @@ if not connectors.is_empty():
     components.headline(*map(escape, view_model.sentence(connectors, lag, unknown)))
 elif newest.is_empty():
     components.headline("Kafka Connect was not read yet")
-    components.nothing("No poll has reached it; Collection health shows why.")
+    components.nothing("No poll has reached it; Monitoring health shows why.")
 elif newest.filter(pl.col("status") == "failed").height:
     components.headline("What the connectors do is unknown")
 else:

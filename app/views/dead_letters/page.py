@@ -22,7 +22,7 @@ if rows.is_empty():
     components.nothing(
         "A topic counts as one by the configuration (dead_letters.topics), by a connector's "
         "setting, or by its name: dlq, dlt, dead-letter, error. None was found, or the newest "
-        "poll could not look: Collection health shows which.",
+        "poll could not look: Monitoring health shows which.",
         icon=":material/mark_email_read:",
     )
     st.stop()
@@ -82,9 +82,9 @@ with st.grid(6, min_column_width=124, gap="small"):
         exact(row["unprocessed"]),
         delta="no redrive group" if not row["redrive_group"] else "for its group",
         colour="violet" if row["unprocessed"] is None else "off",
-        help_text="Against the declared redrive group; without one it cannot be told."
+        help_text="Against the declared redrive group; without one it is not known."
         if row["unprocessed"] is not None
-        else thin(row["unknown_reason"] or "It cannot be told."),
+        else thin(row["unknown_reason"] or "It is not known."),
     )
     components.tile(
         "Retained",

@@ -114,7 +114,7 @@ def what_to_do(row: dict[str, Any]) -> str:
         )
     return (
         "Nobody reads this topic. Look at the reasons, then name a redrive group in "
-        "dead_letters.redrive_groups of the configuration, so that its depth can be told."
+        "dead_letters.redrive_groups of the configuration, so that its depth is known."
     )
 
 

@@ -13,11 +13,11 @@ from lake.schemas.current import GROUP_STATUS
 SHOWN = 200
 
 view = current()
-with components.required("What the groups do now cannot be told"):
+with components.required("What the groups do now is not known"):
     known = present.rows(view, GROUP_STATUS)
     unreadable = present.unreadable(view)
 if known.is_empty() and unreadable:
-    components.headline("What the groups do now cannot be told")
+    components.headline("What the groups do now is not known")
     for broken in unreadable:
         components.show_broken(broken)
     st.stop()
@@ -25,7 +25,7 @@ if known.is_empty():
     components.headline("No consumer group is known")
     components.nothing(
         "The newest poll found no group with committed offsets. Groups appear here by themselves "
-        "once they commit; Collection health shows whether they could be read."
+        "once they commit; Monitoring health shows whether they could be read."
     )
     st.stop()
 

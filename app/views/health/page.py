@@ -26,7 +26,7 @@ collections: pl.DataFrame | None = None
 try:
     collections = queries.collections(view)
 except LakeError as error:
-    components.headline("Whether collecting works cannot be told")
+    components.headline("Whether collecting works is not known")
     components.show_broken(error)
 
 if collections is not None and collections.is_empty():
@@ -123,7 +123,7 @@ with components.section(
     jobs = queries.jobs(view)
     if jobs.is_empty():
         components.nothing(
-            "No round of the history jobs was recorded in the last day: until there is one, the "
+            "No run of the history jobs was recorded in the last day: until there is one, the "
             "charts show the samples of the last minutes. python -m spark_metrics run starts them.",
             icon=":material/hourglass:",
         )
@@ -138,7 +138,7 @@ with components.section(
                     looks=[*view_model.LOOKS.values(), view_model.WAITING],
                     width=110,
                 ),
-                "started_at": Column("last round", "time"),
+                "started_at": Column("last run", "time"),
                 "took_seconds": Column("took", "duration"),
                 "delay_seconds": Column(
                     "behind",
@@ -148,13 +148,13 @@ with components.section(
                 ),
                 "rows_read": Column("samples read", "count"),
                 "late_rows": Column("too late", "count", help="They wait for a backfill."),
-                "rounds": Column("rounds, 24 h", "count"),
+                "runs": Column("runs, 24 h", "count"),
                 "failures": Column("failed, 24 h", "count"),
                 "error": Column("what was said", unknown="", width="large"),
             },
             view=view,
             key="health-jobs",
-            alt="Background jobs with state, last round and delay",
+            alt="Background jobs with state, last run and delay",
             noun="jobs",
         )
 

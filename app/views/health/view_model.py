@@ -1,4 +1,4 @@
-"""Collection health, shaped for its page: pure functions."""
+"""Monitoring health, shaped for its page: pure functions."""
 
 from __future__ import annotations
 
@@ -131,13 +131,13 @@ def _thinned(rows: pl.DataFrame, value: str, by: tuple[str, ...], most: int = 30
 
 
 def job_rows(jobs: pl.DataFrame) -> pl.DataFrame:
-    """Return the newest round of each background job and what its rounds of the day came to."""
+    """Return the newest run of each background job and what its runs of the day came to."""
     rows = (
         jobs.sort("started_at")
         .group_by("job", maintain_order=True)
         .agg(
             pl.all().last(),
-            pl.len().alias("rounds"),
+            pl.len().alias("runs"),
             (pl.col("status") == "failed").sum().alias("failures"),
         )
     )

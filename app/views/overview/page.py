@@ -28,14 +28,14 @@ with components.guarded():
     cluster = present.rows(view, CLUSTER_STATUS)
     alerts = present.rows(view, OPEN_ALERTS)
 if groups is None or cluster is None or alerts is None:
-    components.headline("What needs you cannot be told")
+    components.headline("What needs you is not known")
     st.stop()
 
 found = view_model.causes(alerts)
 title, detail = view_model.headline(found, groups, cluster)
 unreadable = present.unreadable(view)
 if unreadable and not found:
-    title = "What needs you cannot be told"
+    title = "What needs you is not known"
 components.headline(
     title, "Some tables cannot be read: there may be more." if unreadable else escape(thin(detail))
 )

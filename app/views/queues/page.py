@@ -20,7 +20,7 @@ if not servers:
     components.headline("No RabbitMQ is watched")
     components.nothing(
         "Name one in the configuration by its management address, then start the collectors "
-        "again. docs/sources.md tells which rights its user needs."
+        "again. docs/sources.md says which rights its user needs."
     )
     st.code(view_model.HOW_TO_CONFIGURE, language="yaml")
     st.stop()
@@ -46,7 +46,7 @@ with components.guarded():
             )
 if rows.is_empty():
     components.headline("No queue is known yet")
-    components.nothing("No poll has read a queue; Collection health shows why.")
+    components.nothing("No poll has read a queue; Monitoring health shows why.")
     st.stop()
 
 components.headline(*map(escape, view_model.sentence(rows)))
@@ -84,7 +84,7 @@ with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
         "Targets missing",
         exact(dropping),
-        delta="letters lost" if dropping else "none is lost",
+        delta="dead letters lost" if dropping else "none is lost",
         colour="red" if dropping else "off",
     )
 

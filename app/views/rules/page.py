@@ -70,7 +70,7 @@ tables.show(
 
 with components.section(
     "Try a rule",
-    help_text="Evaluated over the lake's history, alone: causes hold nothing back, nobody is told.",
+    help_text="Evaluated alone over the lake's history: nothing is inhibited, nobody is notified.",
 ):
     first_row = st.columns([3, 2, 2, 2], vertical_alignment="bottom")
     names = [rule.name for rule in rules.rules]

@@ -75,7 +75,7 @@ elif not errors and not given.is_pending and not given.is_left_out:
         icon=":material/hourglass:",
     )
 if not unknown.is_empty():
-    st.subheader("Cannot be judged", anchor=False)
+    st.subheader("Cannot be evaluated", anchor=False)
     draw(unknown, "unknown")
 if not kept.is_empty():
     with st.expander(f"{count(kept.height, 'subject')} to keep as they are"):

@@ -115,7 +115,7 @@ with components.section(
 ):
     if not windows:
         components.nothing(
-            "None is configured: docs/operations.md tells how to write one into the file of rules."
+            "None is configured: docs/operations.md says how to write one into the file of rules."
         )
     for window in windows:
         state = "on now" if window.is_on(now) else "off now"

@@ -22,7 +22,7 @@ with components.required("The topics cannot be shown"):
 if known.is_empty():
     components.headline("No topic is known")
     components.nothing(
-        "No poll has read topics yet. Collection health shows whether they could be read."
+        "No poll has read topics yet. Monitoring health shows whether they could be read."
     )
     st.stop()
 rows = topic_list.rows(known)

@@ -20,7 +20,7 @@ from lake.schemas.tables import DEAD_LETTERS
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 _SOURCE = "kafka"
-NO_REDRIVE_GROUP = "no redrive group is declared: what is unprocessed cannot be told"
+NO_REDRIVE_GROUP = "no redrive group is declared: what is unprocessed is not known"
 
 
 def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:

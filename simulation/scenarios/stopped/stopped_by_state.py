@@ -9,7 +9,7 @@ from simulation.scenarios.record import HOUR, setting
 
 def scenario(variant: int) -> Scenario:
     """Return the scenario; nobody consumes."""
-    group = setting("stopped, told by the state alone", variant)
+    group = setting("stopped, seen by the state alone", variant)
     at = group.begins()
     end = at + HOUR
 

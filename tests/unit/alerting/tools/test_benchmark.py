@@ -78,10 +78,10 @@ def fired(begin: float, end: float, severity: str = "critical", status: str = "S
 @pytest.mark.parametrize(
     ("alerts", "verdict", "delays"),
     [
-        pytest.param([fired(130, 310)], "right", (30.0,), id="told while it lasts"),
+        pytest.param([fired(130, 310)], "right", (30.0,), id="notified while it lasts"),
         pytest.param([], "missed", (), id="nothing told"),
-        pytest.param([fired(50, 60)], "missed, false alarm", (), id="told before"),
-        pytest.param([fired(400, 420)], "missed, false alarm", (), id="told after"),
+        pytest.param([fired(50, 60)], "missed, false alarm", (), id="notified before"),
+        pytest.param([fired(400, 420)], "missed, false alarm", (), id="notified after"),
         pytest.param([fired(320, 330)], "missed", (), id="too late, but nobody knew of the end"),
         pytest.param([fired(130, 310, "info")], "missed", (), id="info tells nobody"),
         pytest.param([fired(50, 60, "info")], "missed", (), id="info is no false alarm either"),
@@ -210,5 +210,5 @@ def test_variants_are_counted_and_what_is_told_is_timed() -> None:
     result = CliRunner().invoke(app, ["benchmark", "--variants", "1", "--only", "hung_unseen"])
 
     assert result.exit_code == 0, result.output
-    assert "hung_unseen: told after" in result.stdout
+    assert "hung_unseen: notified after" in result.stdout
     assert "1 of 1 right" in result.stdout

@@ -105,7 +105,7 @@ def test_the_sentence_of_groups_never_hides_what_is_unknown() -> None:
     assert "without 1 group that could not be read in full" in detail
     assert "furthest behind is a by 2 min" in detail
     title, _ = group_list.sentence(statuses(unsure))
-    assert title == "No group is known to be late, 1 cannot be judged"
+    assert title == "No group is known to be late, 1 cannot be evaluated"
 
 
 def test_filters_and_quiet_groups() -> None:

@@ -83,7 +83,7 @@ def test_while_another_process_maintains_it_is_skipped_and_said(
 
 def test_a_failure_is_written_down(lake: Lake, settings: LakeSettings) -> None:
     (Path(lake.uri(BROKERS)) / "_delta_log" / f"{0:020}.json").write_text("{broken\n")
-    with pytest.raises(LakeError, match="brokers: upkeep failed"):
+    with pytest.raises(LakeError, match="brokers: maintenance failed"):
         once(settings)
     ((job, status, error),) = rounds(lake)
     assert (job, status) == ("maintenance", "failed")

@@ -108,7 +108,7 @@ def test_a_table_that_fails_stops_no_other(lake: Lake, settings: LakeSettings) -
     lake.append(COLLECTIONS, pl.DataFrame(row))
     (Path(lake.uri(BROKERS)) / "_delta_log" / f"{0:020}.json").write_text("{broken\n")
     old = settings.model_copy(update={"retention": RetentionSettings(raw_days=1)})
-    with pytest.raises(LakeError, match="brokers: upkeep failed"):
+    with pytest.raises(LakeError, match="brokers: maintenance failed"):
         maintain(lake, old)
     assert lake.read(COLLECTIONS).is_empty()
 

@@ -159,7 +159,7 @@ def test_a_table_that_another_engine_writes_is_left_alone(lake: Lake) -> None:
 def test_what_cannot_be_read_is_said_in_one_line(lake: Lake) -> None:
     append(lake, NOW)
     (Path(lake.uri(BROKERS)) / "_delta_log" / f"{0:020}.json").write_text("{broken\n")
-    with pytest.raises(LakeError, match="brokers: upkeep failed") as caught:
+    with pytest.raises(LakeError, match="brokers: maintenance failed") as caught:
         upkeep(lake)
     assert "\n" not in str(caught.value)
 
