@@ -32,7 +32,7 @@ class Deadline:
     Attributes:
         seconds: Time left, never negative; None unless one is coming.
         limit: Which limit comes first; None unless one is coming.
-        reason: Why, with numbers; why there is none or why it cannot be told.
+        reason: Why, with numbers; why there is none or why it is not known.
     """
 
     state: DeadlineState

@@ -19,7 +19,7 @@ class Skew:
     """How traffic falls on partitions.
 
     Attributes:
-        busiest: The busiest partition; None where nothing can be told.
+        busiest: The busiest partition; None where nothing is known.
         busiest_ratio: Its share of all traffic, 0 to 1.
         even_ratio: The share of each partition if all were alike.
         hot: Partitions that get far more than the others, busiest first.

@@ -87,7 +87,7 @@ class StatusRules:
         material_seconds: A shorter delay is never a trend.
         steady_seconds: A backlog of this age that neither grows nor shrinks is not normal.
         trend_seconds: How long a direction must be visible before it is called one.
-        window_seconds: Older samples teach what is usual; the newer ones are judged.
+        window_seconds: Older samples teach what is usual; the newer ones are classified.
         lasting_seconds: A lag that has grown evenly for so long, with the arrivals of before,
             will go on growing;
         slower_seconds: so soon already where the group reads less than it did before,
@@ -97,18 +97,18 @@ class StatusRules:
         late_seconds: and one that grows and is so old is too late to wait for,
         late_swing_seconds: or so old, where arrivals swing and will swing back,
         late_overload_seconds: but so old where the group reads far less than arrives.
-        freeze_polls: Commits are frozen only after this many polls without one,
-        freeze_seconds: after this time,
-        freeze_periods: and after this many of the partition's own commit periods,
-        few_freeze_periods: or this many, before four of them were seen.
-        batch_freeze: So many times longer, while about as much waits as was committed at once,
-        batch_freeze_seconds: but no longer than this.
-        unlearnt_freeze_seconds: The same, where no commit was seen from which to learn a period,
-        unlearnt_age_seconds: and what waits, or the sight of it, is as old as this.
-        idle_freeze_seconds: The same, where nothing arrives and no other partition advances.
-        beyond_freeze_seconds: The same, where the committed offset lies beyond the log end.
-        rebalance_freeze_seconds: The same, in the middle of a rebalance.
-        away_freeze_seconds: The same, where members have just come back.
+        stall_polls: A partition is stalled only after this many polls without one,
+        stall_seconds: after this time,
+        stall_periods: and after this many of the partition's own commit periods,
+        few_stall_periods: or this many, before four of them were seen.
+        batch_stall_factor: This factor longer, while about as much waits as one commit takes,
+        batch_stall_seconds: but no longer than this.
+        no_baseline_stall_seconds: The same, where no commit was seen that gives a period,
+        no_baseline_age_seconds: and what waits, or the sight of it, is as old as this.
+        idle_stall_seconds: The same, where nothing arrives and no other partition advances.
+        beyond_stall_seconds: The same, where the committed offset lies beyond the log end.
+        rebalance_stall_seconds: The same, in the middle of a rebalance.
+        away_stall_seconds: The same, where members have just come back.
         stop_seconds: A group without members is stopped after this time, and not before.
         job_seconds: So long the next run of a job is waited for that comes, reads all and leaves;
         job_absences: or so many times its longest absence.
@@ -133,18 +133,18 @@ class StatusRules:
     late_seconds: float = 900.0
     late_swing_seconds: float = 3600.0
     late_overload_seconds: float = 1800.0
-    freeze_polls: int = 3
-    freeze_seconds: float = 45.0
-    freeze_periods: float = 2.5
-    few_freeze_periods: float = 4.0
-    batch_freeze: float = 6.0
-    batch_freeze_seconds: float = 600.0
-    unlearnt_freeze_seconds: float = 600.0
-    unlearnt_age_seconds: float = 1800.0
-    idle_freeze_seconds: float = 300.0
-    beyond_freeze_seconds: float = 600.0
-    rebalance_freeze_seconds: float = 150.0
-    away_freeze_seconds: float = 120.0
+    stall_polls: int = 3
+    stall_seconds: float = 45.0
+    stall_periods: float = 2.5
+    few_stall_periods: float = 4.0
+    batch_stall_factor: float = 6.0
+    batch_stall_seconds: float = 600.0
+    no_baseline_stall_seconds: float = 600.0
+    no_baseline_age_seconds: float = 1800.0
+    idle_stall_seconds: float = 300.0
+    beyond_stall_seconds: float = 600.0
+    rebalance_stall_seconds: float = 150.0
+    away_stall_seconds: float = 120.0
     stop_seconds: float = 30.0
     job_seconds: float = 26 * 3600.0
     job_absences: float = 1.5
@@ -182,7 +182,7 @@ class LagNumbers:
     growth_per_second: float | None = None
     drain_seconds: float | None = None
     lost_messages: int | None = None
-    frozen_seconds: float | None = None
+    without_commit_seconds: float | None = None
     commit_period_seconds: float | None = None
     members: int | None = None
     span_seconds: float = 0.0
@@ -194,7 +194,7 @@ class PartitionStatus:
     """What one partition of a group is doing.
 
     Attributes:
-        since: When it began, in Unix seconds; None where that cannot be told.
+        since: When it began, in Unix seconds; None where that is not known.
         began_before_window: Whether it was so already at ``since``, the first sample.
         subscribed: False where the group reads other topics but no longer this one.
         decides: False where an unknown value says nothing about the group: a partition that was
@@ -219,12 +219,12 @@ class GroupStatus:
     """What a group is doing: its worst partition, in words about the group.
 
     Attributes:
-        since: When it began, in Unix seconds; None where that cannot be told.
+        since: When it began, in Unix seconds; None where that is not known.
         began_before_window: Whether it was so already at ``since``, the first sample.
         numbers: Sums over partitions, and the worst partition's delay.
         worst: Topic and partition that decided; None where there is none.
         unknown_partitions: Partitions whose lag is unknown: ``numbers.lag`` lacks them.
-        partitions: Every partition's verdict, in the order given.
+        partitions: Every partition's decision, in the order given.
         is_lasting: Of a group that falls behind: whether it is no passing peak. Nobody need be
             woken for one that the group recovers from within minutes.
     """

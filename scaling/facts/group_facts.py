@@ -27,7 +27,9 @@ OBJECTIVE_SECONDS = 300.0
 HORIZON_SECONDS = 86400.0
 """How far ahead the next peak is looked for."""
 
-_OF_TEN_MINUTES = replace(DEFAULT_RULES, unlearnt_age_seconds=DEFAULT_RULES.unlearnt_freeze_seconds)
+_OF_TEN_MINUTES = replace(
+    DEFAULT_RULES, no_baseline_age_seconds=DEFAULT_RULES.no_baseline_stall_seconds
+)
 """More than ten minutes are not looked at: what has not committed in them is told, as an alert
 would be that remembers when it last did."""
 

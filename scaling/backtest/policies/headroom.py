@@ -179,7 +179,7 @@ class Headroom:
             self._hours[float(start)] = [float(rate)]
 
     def begin(self, at: float) -> None:
-        """Begin to decide, with what was learnt."""
+        """Begin to decide, with what is known."""
         self._evidence.estimate(at)
 
     def decide(self, seen: Observation, busy_ratio: Floats) -> int:
