@@ -155,7 +155,7 @@ class StatusRules:
     stale_polls: float = 4.0
 
 
-DEFAULT_RULES = StatusRules()
+DEFAULT_STATUS_RULES = StatusRules()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from collectors.errors import CollectorError, UnsupportedError
 from collectors.kafka.commit_log.follower import NEEDS
 from collectors.kafka.commit_log.follower import TOPIC as COMMIT_LOG
 from collectors.kafka.dead_letters.header_samples import Span, sample
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
 from collectors.kafka.protocol.records import fetch
 from collectors.source.model import Check
 
 
-def run_checks(view: View) -> Sequence[Check]:
+def run_checks(view: PollView) -> Sequence[Check]:
     """Try each feature once with the reads that the polls use."""
     try:
         metadata = view.metadata
@@ -58,7 +58,7 @@ def run_checks(view: View) -> Sequence[Check]:
     return checks
 
 
-def _groups(view: View) -> Check:
+def _groups(view: PollView) -> Check:
     feature = "groups and committed offsets"
     try:
         found = view.groups
@@ -71,7 +71,7 @@ def _groups(view: View) -> Check:
     return Check(feature, not wrong, True, "; ".join([detail, *wrong]))
 
 
-def _offsets(view: View) -> Check:
+def _offsets(view: PollView) -> Check:
     feature = "log start and end offsets"
     try:
         offsets = view.offsets
@@ -88,7 +88,7 @@ def _offsets(view: View) -> Check:
     return Check(feature, refused.is_empty(), True, detail)
 
 
-def _configs(view: View) -> Check:
+def _configs(view: PollView) -> Check:
     feature = "topic configuration (retention, min.insync.replicas)"
     try:
         configs = view.configs
@@ -98,7 +98,7 @@ def _configs(view: View) -> Check:
     return Check(feature, not wrong, False, "; ".join(wrong) or f"{len(configs)} topics")
 
 
-def _disks(view: View) -> Check:
+def _disks(view: PollView) -> Check:
     feature = "log directories: sizes, disk space, offline disks"
     try:
         disks, _ = view.log_directories
@@ -108,7 +108,7 @@ def _disks(view: View) -> Check:
     return Check(feature, not wrong, False, "; ".join(wrong) or f"{len(disks)} brokers")
 
 
-def _quorum(view: View) -> Check:
+def _quorum(view: PollView) -> Check:
     feature = "controller and quorum"
     try:
         found = view.quorum
@@ -120,7 +120,7 @@ def _quorum(view: View) -> Check:
     return Check(feature, found.leader is not None, False, f"{leader}, {len(found.nodes)} nodes")
 
 
-def _reassignments(view: View) -> Check:
+def _reassignments(view: PollView) -> Check:
     feature = "reassignments in progress"
     try:
         moving = view.reassignments
@@ -129,7 +129,7 @@ def _reassignments(view: View) -> Check:
     return Check(feature, True, False, f"{moving.height} partitions are being moved")
 
 
-def _share_groups(view: View) -> Check:
+def _share_groups(view: PollView) -> Check:
     feature = "lag of share groups"
     try:
         found = view.groups
@@ -143,7 +143,7 @@ def _share_groups(view: View) -> Check:
     return Check(feature, not wrong, False, detail)
 
 
-def _commit_log(view: View) -> Check:
+def _commit_log(view: PollView) -> Check:
     feature = f"times and rates of commits ({COMMIT_LOG})"
     if not view.settings.commit_log:
         return Check(feature, None, False, "switched off: commit_log")
@@ -166,7 +166,7 @@ def _commit_log(view: View) -> Check:
     return Check(feature, True, False, f"{led.height} partitions can be read")
 
 
-def _dead_letters(view: View) -> Check:
+def _dead_letters(view: PollView) -> Check:
     feature = "headers of dead letters"
     try:
         topics, offsets = view.dead_letters, view.offsets

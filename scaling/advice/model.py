@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypedDict
 
 
-class Kind(StrEnum):
+class AdviceKind(StrEnum):
     """What is advised, or why nothing is."""
 
     DATA_LOST = "data_lost"
@@ -36,7 +36,7 @@ class Kind(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Severity(StrEnum):
+class AdviceSeverity(StrEnum):
     """How urgent it is, whatever its kind."""
 
     ACT_NOW = "ACT_NOW"
@@ -144,10 +144,10 @@ class Recommendation:
         keda: What KEDA would do; None where the advice is not about a group's consumers.
     """
 
-    kind: Kind
+    kind: AdviceKind
     cluster: str
     subject: str
-    severity: Severity
+    severity: AdviceSeverity
     confidence: Confidence
     reason: str
     quantity: str = ""
@@ -189,7 +189,7 @@ class Details(TypedDict, total=False):
     consequence: str | None
 
 
-_SEVERITIES = tuple(Severity)
+_SEVERITIES = tuple(AdviceSeverity)
 
 
 def by_urgency(advice: Recommendation) -> tuple[int, int, str, str]:
