@@ -38,7 +38,7 @@ class AdviceOutcome:
 
     Attributes:
         at: When; None where it was not.
-        worked: Whether the objective was held afterwards; None where that cannot be told.
+        worked: Whether the objective was held afterwards; None where that is not known.
         after_seconds: The highest time lag once the change had settled.
     """
 

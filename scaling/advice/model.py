@@ -133,7 +133,7 @@ class Recommendation:
         quantity: What ``current`` and ``proposed`` count: ``consumers``, ``partitions``, ``tasks``,
             ``replication factor`` and so on; empty where nothing is counted.
         current: Its present value; None is unknown.
-        proposed: The advised value; None where there is none or where it cannot be told.
+        proposed: The advised value; None where there is none or where it is not known.
         caveats: What may go wrong, worst first.
         artefacts: The change, ready to apply; withheld by whoever shows it until a blocker among
             the caveats was acknowledged.

@@ -253,7 +253,7 @@ def _bound(facts: GroupFacts) -> Recommendation | None:
 
 
 def _more(facts: GroupFacts) -> Recommendation | None:
-    """Say that more consumers seem needed; how many cannot be told without a capacity."""
+    """Say that more consumers seem needed; how many is not known without a capacity."""
     if not _behind(facts):
         return None
     members = facts.members or 0

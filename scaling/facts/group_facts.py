@@ -98,7 +98,7 @@ class KnownStatus:
     """What a group is doing, by somebody who has watched it for longer than these ten minutes.
 
     Attributes:
-        since: When it began, Unix seconds; None where that cannot be told.
+        since: When it began, Unix seconds; None where that is not known.
     """
 
     status: Status
