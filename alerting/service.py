@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EvaluationOutcome:
     """One evaluation of one cluster."""
 
     alerts: dict[str, Alert]
@@ -57,7 +57,7 @@ def evaluate_once(
     store: AlertStore,
     intervals: NotificationIntervals,
     targets: Sequence[TargetSettings],
-) -> Outcome:
+) -> EvaluationOutcome:
     """Write the alerts of one evaluation, and the messages that follow from it, into the store.
 
     Raises:
@@ -79,7 +79,7 @@ def evaluate_once(
     sent_now = [n for n in notifications if n.kind != "repeat" or not store.has_open(n.group)]
     addressed = [(notification, addressees(notification, targets)) for notification in sent_now]
     store.save(cluster, alerts, notified, addressed, now)
-    return Outcome(alerts, tuple(sent_now), found.seen.has_no_data)
+    return EvaluationOutcome(alerts, tuple(sent_now), found.seen.has_no_data)
 
 
 def is_quiet(
@@ -154,7 +154,7 @@ class AlertingService:
             return settings.alerting.evaluate_seconds
         return min(
             *(settings.poll_interval_seconds(cluster) for cluster in settings.clusters),
-            *(settings.poll_interval_seconds(source) for source in settings.neighbours),
+            *(settings.poll_interval_seconds(source) for source in settings.integrations),
             settings.collectors.poll_interval_seconds,
         )
 

@@ -265,7 +265,7 @@ class Settings(BaseSettings):
         return env_settings, init_settings
 
     @property
-    def neighbours(self) -> Sequence[HttpSettings]:
+    def integrations(self) -> Sequence[HttpSettings]:
         """Every source that is not a Kafka cluster."""
         return [*self.connect, *self.rabbitmq, *self.prometheus, *self.ditto]
 
@@ -275,8 +275,8 @@ class Settings(BaseSettings):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"clusters: two clusters have the name {name}")
-        taken = [(type(source).__name__, source.name) for source in self.neighbours]
-        for source in self.neighbours:
+        taken = [(type(source).__name__, source.name) for source in self.integrations]
+        for source in self.integrations:
             if taken.count((type(source).__name__, source.name)) > 1:
                 raise ValueError(f"{source.name}: two sources of one kind have this name")
             if not isinstance(source, BesideKafkaSettings):

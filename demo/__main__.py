@@ -109,7 +109,7 @@ def _run(folder: DataFolder, options: Options) -> None:
         with _step(f"{options.brokers} Kafka brokers"):
             demo.start_brokers()
         demo.write_config()
-        demo.start_past()
+        demo.start_generated_history()
         with _step("topics, producers, consumers"):
             demo.start_workload()
             demo.start_services("collectors", "dashboard")
@@ -123,7 +123,7 @@ def _run(folder: DataFolder, options: Options) -> None:
             lag = demo.wait_for_first_lag()
         _out.print(f"first lag in the lake after {watch.seconds:.0f} s: {lag} messages")
         with _step("generated history"):
-            demo.wait_for_past()
+            demo.wait_for_generated_history()
         demo.start_services("spark")
         _out.print(f"Kafka: {demo.cluster.bootstrap_servers}")
         _out.print(demo.start_connect())

@@ -98,7 +98,7 @@ class RunningDemo:
         self.connect = ConnectPart(folder.connect, java)
         rabbitmq = find_rabbitmq()
         self.rabbit = None if rabbitmq is None else RabbitPart(folder.rabbitmq, rabbitmq)
-        self._past: Child | None = None
+        self._history: Child | None = None
         self._wanted = Wanted()
         self._mourned: set[int] = set()
         self._started_at = datetime.now(UTC)
@@ -131,8 +131,8 @@ class RunningDemo:
         rules.write_text(yaml.safe_dump({"rules": _RULES}, sort_keys=False), encoding="utf-8")
         return self._folder.config
 
-    def start_past(self) -> None:
-        """Begin to write the generated past, where the lake has no history yet.
+    def start_generated_history(self) -> None:
+        """Begin to write the generated history, where the lake has no history yet.
 
         The configuration must have been written.
         """
@@ -144,21 +144,21 @@ class RunningDemo:
             str(self._folder.config),
         )
         until = f"{self._started_at:%Y-%m-%dT%H:%M:%S}"
-        self._past = self._processes.start(
+        self._history = self._processes.start(
             "generated history",
             (*command, "--until", until),
             log=self._folder.logs / "generated-history.log",
             environment={"PYTHONPATH": _ROOT},
         )
 
-    def wait_for_past(self, timeout_seconds: float = 60.0) -> None:
+    def wait_for_generated_history(self, timeout_seconds: float = 60.0) -> None:
         """Wait until it is written: Spark must not write history at the same time."""
-        past, self._past = self._past, None
-        if past is None:
+        history, self._history = self._history, None
+        if history is None:
             return
-        if not past.wait(timeout_seconds) or past.returncode:
-            self._notice(f"{past.obituary()}\nthe demo goes on without a generated history")
-        self._processes.stop(past)
+        if not history.wait(timeout_seconds) or history.returncode:
+            self._notice(f"{history.exit_report()}\nthe demo goes on without a generated history")
+        self._processes.stop(history)
 
     def start_workload(self) -> None:
         """Start producers and consumers; :meth:`wait_for_workload` waits for them."""
@@ -264,7 +264,7 @@ class RunningDemo:
             if child.pid not in self._mourned:
                 self._mourned.add(child.pid)
                 self._notice(
-                    f"{child.obituary()}\nbroker {number} died; python -m demo fault restore "
+                    f"{child.exit_report()}\nbroker {number} died; python -m demo fault restore "
                     "starts it again"
                 )
 

@@ -49,7 +49,7 @@ class Answer:
 
 
 class DataFolder:
-    """The folder of a demo: its data, its lock, its letterbox."""
+    """The folder of a demo: its data, its lock, its control channel."""
 
     def __init__(self, path: Path) -> None:
         """Name the folder; nothing is touched yet."""
@@ -83,7 +83,7 @@ class DataFolder:
 
     @property
     def control(self) -> Path:
-        """Folder of the letterbox."""
+        """Folder of the control channel."""
         return self.path / "control"
 
     @property
@@ -159,7 +159,7 @@ class DataFolder:
         self.control.mkdir()
 
     def ask(self, request: Request, timeout_seconds: float = 90.0) -> Answer:
-        """Put a request into the letterbox and wait for the answer.
+        """Put a request into the control channel and wait for the answer.
 
         Raises:
             NotRunningError: No demo runs in this folder, or it ended meanwhile.
@@ -185,7 +185,7 @@ class DataFolder:
         return Answer(**content)
 
     def requests(self) -> list[tuple[str, Request]]:
-        """Take the requests out of the letterbox, oldest first, each with its name."""
+        """Take the requests out of the control channel, oldest first, each with its name."""
         found = []
         letters = sorted(self.control.glob("*.request"), key=lambda path: path.stat().st_mtime)
         for letter in letters:

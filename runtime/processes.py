@@ -74,7 +74,7 @@ class Child:
         """Return the last lines that it wrote, or a word on why there are none."""
         return tail(self.log, lines, start=self._log_start)
 
-    def obituary(self) -> str:
+    def exit_report(self) -> str:
         """Say in one message how the process ended and what it said last."""
         code = self.returncode
         if code is None:
@@ -166,7 +166,7 @@ class ProcessGroup:
                     gate.write(b"go\n")
                     gate.close()
                 except BrokenPipeError:
-                    raise ProcessError(child.obituary()) from None
+                    raise ProcessError(child.exit_report()) from None
         return child
 
     def stop(self, *children: Child, grace_seconds: float | None = None) -> None:
@@ -273,7 +273,7 @@ def wait_until(
     while not ready():
         for child in watched:
             if not child.alive:
-                raise ProcessError(child.obituary())
+                raise ProcessError(child.exit_report())
         if time.monotonic() > deadline:
             last = "".join(f"\n{child.name} ({child.log}):\n{child.tail(4)}" for child in watched)
             raise ProcessError(f"no {waiting_for} after {timeout_seconds:.0f} s{last}")

@@ -149,9 +149,9 @@ class Supervisor:
         elif not watched.child.alive:
             if now - watched.started_at >= _HEALTHY_AFTER_SECONDS:
                 watched.deaths = 0
-            obituary = watched.child.obituary()
+            exit_report = watched.child.exit_report()
             self._processes.stop(watched.child, grace_seconds=0)  # what it may have left behind
-            self._start_later(watched, now, obituary)
+            self._start_later(watched, now, exit_report)
 
     def _start_later(self, watched: _Watched, now: float, why: str) -> None:
         watched.deaths += 1

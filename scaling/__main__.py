@@ -20,7 +20,7 @@ from config.settings import Settings
 from lake.errors import LakeError
 from lake.storage.store import Lake
 from scaling.advice.advice_table import from_row
-from scaling.advice.model import Kind, Recommendation, Severity, Subject, by_urgency
+from scaling.advice.model import AdviceKind, AdviceSeverity, Recommendation, Subject, by_urgency
 from scaling.advice.stored_advice import standing
 from scaling.backtest.command import run_backtest
 from scaling.evaluate import evaluate
@@ -29,10 +29,10 @@ from scaling.whatif.command import simulate
 BAD_CONFIGURATION = 2
 
 _STYLES = {
-    Severity.ACT_NOW: "bold red",
-    Severity.WATCH: "yellow",
-    Severity.UNKNOWN: "magenta",
-    Severity.INFO: "dim",
+    AdviceSeverity.ACT_NOW: "bold red",
+    AdviceSeverity.WATCH: "yellow",
+    AdviceSeverity.UNKNOWN: "magenta",
+    AdviceSeverity.INFO: "dim",
 }
 
 app = typer.Typer(
@@ -146,7 +146,7 @@ def _clusters(settings: Settings, cluster: str | None) -> list[str]:
 def _print_table(console: Console, found: list[Recommendation]) -> None:
     grid = Grid("", "advice", show_lines=True)
     for one in found:
-        if one.kind is Kind.KEEP:
+        if one.kind is AdviceKind.KEEP:
             continue
         value = ""
         if one.quantity:
@@ -160,7 +160,7 @@ def _print_table(console: Console, found: list[Recommendation]) -> None:
         )
     if grid.row_count:
         console.print(grid)
-    kept = [one.subject for one in found if one.kind is Kind.KEEP]
+    kept = [one.subject for one in found if one.kind is AdviceKind.KEEP]
     if kept:
         console.print(f"No reason to change {len(kept)} more: {', '.join(kept)}")
 

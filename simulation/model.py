@@ -65,7 +65,7 @@ class Consumers:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class SimulatedEvent:
     """Something that happens to the simulation.
 
     Attributes:
@@ -116,7 +116,7 @@ class Workload:
     retention_seconds: float | None = None
     retention_check_seconds: float = 300.0
     backlog: Backlog | None = None
-    events: tuple[Event, ...] = ()
+    events: tuple[SimulatedEvent, ...] = ()
 
     @property
     def partitions(self) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simulation.model import Consumers, Event, Floats, Rate, Workload
+from simulation.model import Consumers, Floats, Rate, SimulatedEvent, Workload
 from simulation.rates import (
     WEEK,
     between,
@@ -134,8 +134,8 @@ def _slow_member(name: str, seed: int) -> Workload:
     at, slot = draw.time_of_day(3, 9), int(draw.between(0, 6))
     factor, until = draw.between(0.4, 0.6), at + draw.between(4, 8) * 3600.0
     events = (
-        Event(at, lambda simulation: simulation.set_member_capacity(slot, factor)),
-        Event(until, lambda simulation: simulation.set_member_capacity(slot, 1.0)),
+        SimulatedEvent(at, lambda simulation: simulation.set_member_capacity(slot, factor)),
+        SimulatedEvent(until, lambda simulation: simulation.set_member_capacity(slot, 1.0)),
     )
     return replace(_workload(name, draw, constant(draw.mean)), events=events)
 
@@ -146,8 +146,8 @@ def _poison_partition(name: str, seed: int) -> Workload:
     at, partition = draw.time_of_day(3, 9), int(draw.between(0, 24))
     until = at + draw.between(3, 6) * 3600.0
     events = (
-        Event(at, lambda simulation: simulation.freeze(partition)),
-        Event(until, lambda simulation: simulation.thaw(partition)),
+        SimulatedEvent(at, lambda simulation: simulation.freeze(partition)),
+        SimulatedEvent(until, lambda simulation: simulation.thaw(partition)),
     )
     return replace(_workload(name, draw, constant(draw.mean * 0.8)), events=events)
 
@@ -175,8 +175,8 @@ def _retention_race(name: str, seed: int) -> Workload:
     until = at + draw.between(2, 4) * 3600.0
     factor = draw.between(0.3, 0.45)
     events = (
-        Event(at, lambda simulation: simulation.set_capacity(factor)),
-        Event(until, lambda simulation: simulation.set_capacity(1.0)),
+        SimulatedEvent(at, lambda simulation: simulation.set_capacity(factor)),
+        SimulatedEvent(until, lambda simulation: simulation.set_capacity(1.0)),
     )
     return replace(
         _workload(name, draw, constant(draw.mean)), events=events, retention_seconds=3600.0

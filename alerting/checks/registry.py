@@ -5,8 +5,7 @@ A new check is a function in a module beside this one and an entry here.
 
 from __future__ import annotations
 
-from alerting.checks import cluster, groups, monitor
-from alerting.checks import integrations as neighbours
+from alerting.checks import cluster, groups, integrations, monitor
 from alerting.checks.model import Check
 from lake.schemas.tables import (
     BROKERS,
@@ -156,7 +155,7 @@ CHECKS: dict[str, Check] = {
             meaning="messages that fail, of those that arrive in the main topic",
             labels=("source", "name"),
             sources=(DEAD_LETTERS,),
-            evaluate=neighbours.dead_letter_ratio,
+            evaluate=integrations.dead_letter_ratio,
         ),
         Check(
             name="dead_letter_age",
@@ -164,7 +163,7 @@ CHECKS: dict[str, Check] = {
             meaning="age of the oldest dead letter that its redrive group has not read",
             labels=("source", "name"),
             sources=(DEAD_LETTERS,),
-            evaluate=neighbours.dead_letter_age,
+            evaluate=integrations.dead_letter_age,
         ),
         Check(
             name="dead_letter_new_reason",
@@ -172,7 +171,7 @@ CHECKS: dict[str, Check] = {
             meaning="exception classes not seen in the day before",
             labels=("source", "name"),
             sources=(DEAD_LETTERS,),
-            evaluate=neighbours.dead_letter_new_reason,
+            evaluate=integrations.dead_letter_new_reason,
         ),
         Check(
             name="redrive_stopped",
@@ -180,7 +179,7 @@ CHECKS: dict[str, Check] = {
             meaning="dead letters that wait while their redrive group does not work",
             labels=("source", "name"),
             sources=(DEAD_LETTERS, GROUPS, GROUP_OFFSETS),
-            evaluate=neighbours.redrive_stopped,
+            evaluate=integrations.redrive_stopped,
         ),
         Check(
             name="dead_letter_retention",
@@ -189,7 +188,7 @@ CHECKS: dict[str, Check] = {
             labels=("source", "name"),
             bad="below",
             sources=(DEAD_LETTERS, TOPICS),
-            evaluate=neighbours.dead_letter_retention,
+            evaluate=integrations.dead_letter_retention,
         ),
         Check(
             name="connector_failed",
@@ -197,7 +196,7 @@ CHECKS: dict[str, Check] = {
             meaning="1 while a connector has failed",
             labels=("connect", "connector"),
             sources=(CONNECTORS, CONNECTOR_TASKS),
-            evaluate=neighbours.connector_failed,
+            evaluate=integrations.connector_failed,
         ),
         Check(
             name="tasks_failed",
@@ -205,7 +204,7 @@ CHECKS: dict[str, Check] = {
             meaning="failed tasks of a connector",
             labels=("connect", "connector"),
             sources=(CONNECTORS, CONNECTOR_TASKS),
-            evaluate=neighbours.tasks_failed,
+            evaluate=integrations.tasks_failed,
         ),
         Check(
             name="queue_backlog",
@@ -213,7 +212,7 @@ CHECKS: dict[str, Check] = {
             meaning="messages ready in a queue",
             labels=("vhost", "queue"),
             sources=(QUEUES,),
-            evaluate=neighbours.queue_backlog,
+            evaluate=integrations.queue_backlog,
         ),
         Check(
             name="queue_no_consumers",
@@ -221,7 +220,7 @@ CHECKS: dict[str, Check] = {
             meaning="messages that wait in a queue without a consumer",
             labels=("vhost", "queue"),
             sources=(QUEUES,),
-            evaluate=neighbours.queue_no_consumers,
+            evaluate=integrations.queue_no_consumers,
         ),
         Check(
             name="queue_target_missing",
@@ -229,7 +228,7 @@ CHECKS: dict[str, Check] = {
             meaning="1 while a queue's dead letters go nowhere and are lost",
             labels=("vhost", "queue"),
             sources=(QUEUES,),
-            evaluate=neighbours.queue_target_missing,
+            evaluate=integrations.queue_target_missing,
         ),
         Check(
             name="collection_failed",

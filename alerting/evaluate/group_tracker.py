@@ -34,7 +34,7 @@ from alerting.inputs.windows import GroupKey, kept_of, polls_of, unread_since
 from alerting.status.baseline import is_empty
 from alerting.status.group_status import group_status
 from alerting.status.model import (
-    DEFAULT_RULES,
+    DEFAULT_STATUS_RULES,
     GroupStatus,
     LagNumbers,
     PartitionStatus,
@@ -53,7 +53,7 @@ _MOST_POLLS = 40
 class LagWatch:
     """The groups of one cluster; its memory grows with their partitions, not with time."""
 
-    def __init__(self, cluster: str, rules: StatusRules = DEFAULT_RULES) -> None:
+    def __init__(self, cluster: str, rules: StatusRules = DEFAULT_STATUS_RULES) -> None:
         self._cluster = cluster
         self._rules = rules
         self._keys = pl.DataFrame(

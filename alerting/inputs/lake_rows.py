@@ -49,7 +49,7 @@ LOOK_BACK: tuple[tuple[Table, timedelta], ...] = (
 def clusters_of(settings: Settings) -> list[str]:
     """Return the names that samples carry: Kafka clusters, and sources beside them."""
     names = [cluster.name for cluster in settings.clusters]
-    for source in settings.neighbours:
+    for source in settings.integrations:
         if settings.cluster_of(source) not in names:
             names.append(settings.cluster_of(source))
     return names

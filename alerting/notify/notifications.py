@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from alerting.rules.lifecycle import Alert, Alerts, State, active
-from alerting.rules.model import SEVERITIES, Severity, worst
+from alerting.rules.model import SEVERITIES, AlertSeverity, worst
 
 
 class NotificationKind(StrEnum):
@@ -50,7 +50,7 @@ class Notified:
 
     at: float
     number: int
-    firing: Mapping[str, Severity]
+    firing: Mapping[str, AlertSeverity]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Notification:
     group: str
     kind: NotificationKind
     at: float
-    severity: Severity
+    severity: AlertSeverity
     firing: tuple[Alert, ...]
     resolved: tuple[Alert, ...] = ()
     inhibited: tuple[Alert, ...] = ()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from alerting.rules.model import Rule, Severity
+from alerting.rules.model import AlertSeverity, Rule
 
-_CRITICAL, _WARNING, _INFO = Severity.CRITICAL, Severity.WARNING, Severity.INFO
+_CRITICAL, _WARNING, _INFO = AlertSeverity.CRITICAL, AlertSeverity.WARNING, AlertSeverity.INFO
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 
 
 def _rule(
     name: str,
     check: str,
-    severity: Severity,
+    severity: AlertSeverity,
     threshold: float | None = 0.0,
     *,
     lasts: float = 0.0,
@@ -20,7 +20,7 @@ def _rule(
     return Rule(name, check, severity, threshold, for_seconds=lasts, keep_firing_for_seconds=keep)
 
 
-DEFAULT_RULES: tuple[Rule, ...] = (
+DEFAULT_ALERT_RULES: tuple[Rule, ...] = (
     # Groups. The status waits by itself until it is sure; "for" adds the minute that a deploy
     # takes, and the time until others take over from a consumer that crashed. That nothing is known
     # is said by the rules on collection. An objective is one's own: lag and time lag have none.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from alerting.rules.model import Finding, Severity
+from alerting.rules.model import AlertSeverity, Finding
 
 OUTAGE_SECONDS = 300.0
 """A group that gets into trouble this soon after brokers did is taken for their symptom."""
@@ -126,7 +126,10 @@ def explains(cause: Finding, symptom: Finding) -> bool:
                 return False
             if what.check == "data_loss_deadline":
                 # A deadline that is near is notified beside the trouble that leads to it.
-                return why.check == "losing_data" or symptom.rule.severity is not Severity.CRITICAL
+                return (
+                    why.check == "losing_data"
+                    or symptom.rule.severity is not AlertSeverity.CRITICAL
+                )
             return what.check in {"time_lag", "lag", "idle_consumers", "falling_behind"}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from alerting.rules.model import Evaluation, Finding, Severity
+from alerting.rules.model import AlertSeverity, Evaluation, Finding
 
 FLAP_SECONDS = 3600.0
 """An alert that fires again this soon after its resolution flaps; resolved ones are kept for it."""
@@ -50,7 +50,7 @@ class Alert:
     fingerprint: str
     rule: str
     check: str
-    severity: Severity
+    severity: AlertSeverity
     labels: Mapping[str, str]
     state: State
     started_at: float
@@ -214,6 +214,6 @@ def _with_cause(alert: Alert, cause: str | None, alerts: Alerts, now: float) -> 
 
 def active(alerts: Iterable[Alert]) -> list[Alert]:
     """Return the alerts that fire, the worst and oldest first."""
-    order = tuple(Severity)
+    order = tuple(AlertSeverity)
     firing = [alert for alert in alerts if alert.state is State.FIRING]
     return sorted(firing, key=lambda a: (order.index(a.severity), a.began_at, a.fingerprint))

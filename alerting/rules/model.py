@@ -17,7 +17,7 @@ from alerting.checks.registry import CHECKS
 from config.patterns import matches_whole
 
 
-class Severity(StrEnum):
+class AlertSeverity(StrEnum):
     """How bad an alert is, the worst first; ``info`` pages nobody."""
 
     CRITICAL = "critical"
@@ -25,10 +25,10 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-SEVERITIES: tuple[Severity, ...] = tuple(Severity)
+SEVERITIES: tuple[AlertSeverity, ...] = tuple(AlertSeverity)
 
 
-def worst(severities: Iterable[Severity]) -> Severity:
+def worst(severities: Iterable[AlertSeverity]) -> AlertSeverity:
     """Return the worst of some severities."""
     return min(severities, key=SEVERITIES.index)
 
@@ -42,7 +42,7 @@ class Override:
     threshold: float | None = None
     for_seconds: float | None = None
     keep_firing_for_seconds: float | None = None
-    severity: Severity | None = None
+    severity: AlertSeverity | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     runbook: str | None = None
 
@@ -61,7 +61,7 @@ class Rule:
 
     name: str
     check: str
-    severity: Severity
+    severity: AlertSeverity
     threshold: float | None = None
     for_seconds: float = 0.0
     keep_firing_for_seconds: float = 0.0

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from alerting.checks.registry import CHECKS
-from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.matchers import Maintenance
-from alerting.rules.model import Override, Rule, Severity
+from alerting.rules.model import AlertSeverity, Override, Rule
 from config.errors import ConfigError
 from config.load import problem_lines, read_yaml
 from config.parts import Pattern, Section
@@ -58,7 +58,7 @@ class _Settable(Section):
     threshold: Threshold | None = None
     for_: Duration | None = Field(default=None, alias="for")
     keep_firing_for: Duration | None = None
-    severity: Severity | None = None
+    severity: AlertSeverity | None = None
     labels: dict[LabelName, str] = Field(default={})
     runbook: str | None = None
 
@@ -160,7 +160,7 @@ class RuleSet:
         problems: What of the file could not be used and was left out, a line each.
     """
 
-    rules: tuple[Rule, ...] = DEFAULT_RULES
+    rules: tuple[Rule, ...] = DEFAULT_ALERT_RULES
     maintenance: tuple[Maintenance, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -207,7 +207,7 @@ def _usable(content: Any, path: Path) -> RuleSet:
     except ValidationError as error:
         problems += problem_lines(path, error)
         model = _FileModel.model_validate(_without(content, error))
-    known = {rule.name for rule in DEFAULT_RULES}
+    known = {rule.name for rule in DEFAULT_ALERT_RULES}
     own = []
     for name, one in model.rules.items():
         if name in known:
@@ -219,7 +219,7 @@ def _usable(content: Any, path: Path) -> RuleSet:
         own.append(one.applied_to(Rule(name, one.check, one.severity, 0.0)))
     changed = [
         model.rules[rule.name].applied_to(rule) if rule.name in model.rules else rule
-        for rule in DEFAULT_RULES
+        for rule in DEFAULT_ALERT_RULES
     ]
     return RuleSet(
         (*changed, *own),

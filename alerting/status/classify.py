@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from alerting.status.decision import Decision
+from alerting.status.decision import StatusDecision
 from alerting.status.features import Measurement
 from alerting.status.model import LagNumbers, PartitionStatus, PartitionWindow, Status, StatusRules
 from alerting.status.no_data import unreadable
@@ -77,7 +77,7 @@ def classify(
     )
 
 
-def _lost(found: Measurement) -> Decision | None:
+def _lost(found: Measurement) -> StatusDecision | None:
     lost, overtaken = found.lost_messages, found.overtaken
     if not lost:
         return None
@@ -85,33 +85,33 @@ def _lost(found: Measurement) -> Decision | None:
     if overtaken is not None and overtaken.times > 1:
         text += f", the most of {overtaken.times} times in the last {duration(found.span_seconds)}"
     before_window = overtaken is None or overtaken.messages < lost
-    return Decision(
+    return StatusDecision(
         Status.LOSING_DATA,
         f"{text}.",
         found.first_at if overtaken is None or before_window else overtaken.since,
     )
 
 
-def _at_end(found: Measurement) -> Decision | None:
+def _at_end(found: Measurement) -> StatusDecision | None:
     if not found.at_end:
         return None
     lag = found.newest.lag or 0
     arrival = found.recent.arrival_per_second if found.recent else None
     flow = "" if arrival is None else f", {rate(arrival)} arrive" if arrival > 0 else ", idle"
     if lag == 0:
-        return Decision(Status.OK, f"Everything is read{flow}.")
-    return Decision(
+        return StatusDecision(Status.OK, f"Everything is read{flow}.")
+    return StatusDecision(
         Status.OK,
         f"At the end: a lag of {lag} that never reaches zero is what transaction markers "
         f"leave{flow}.",
     )
 
 
-def _rewound(found: Measurement) -> Decision | None:
+def _rewound(found: Measurement) -> StatusDecision | None:
     rewind = found.rewind
     if rewind is None or rewind.was_meant:
         return None
-    return Decision(
+    return StatusDecision(
         Status.REWOUND,
         f"Rewound by {messages(rewind.before - rewind.after)}, from offset {count(rewind.before)} "
         f"to {count(rewind.after)}; {messages(found.newest.lag or 0)} wait.",
@@ -119,7 +119,7 @@ def _rewound(found: Measurement) -> Decision | None:
     )
 
 
-def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> Decision | None:
+def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecision | None:
     """Classify a group without members; one that still commits assigns its partitions itself."""
     absence = found.absence
     if found.members or absence is None:
@@ -138,13 +138,13 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> Decision | 
     lag = found.newest.lag or 0
     if absent < max(rules.stop_seconds, found.poll_seconds or 0.0):
         if found.span_seconds < rules.trend_seconds and found.last_advance_at is None:
-            return Decision(
+            return StatusDecision(
                 Status.UNKNOWN,
                 f"Unknown: first seen {duration(absent)} ago, without members; "
                 f"{messages(lag)} wait.",
                 absence.since,
             )
-        return Decision(
+        return StatusDecision(
             Status.OK, f"Just away: no members for {duration(absent)}; {messages(lag)} wait."
         )
     patience = rules.first_job_seconds
@@ -154,7 +154,7 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> Decision | 
         often = max(rules.often_job_seconds, rules.often_absences * absence.longest_seconds)
         patience = min(patience, often)
     if absence.is_between_runs and absent < patience:
-        return Decision(
+        return StatusDecision(
             Status.OK,
             f"Between runs: everything was read when it left {duration(absent)} ago; "
             f"{messages(lag)} wait for the next.",
@@ -162,14 +162,14 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> Decision | 
         )
     arrival = found.recent.arrival_per_second if found.recent else None
     flow = f" and {rate(arrival)} more arrive" if arrival else ""
-    return Decision(
+    return StatusDecision(
         Status.STOPPED,
         f"Stopped: nobody consumes, {messages(lag)} wait{flow}.",
         absence.since,
     )
 
 
-def _stalled(found: Measurement, peers: Peers, rules: StatusRules) -> Decision | None:
+def _stalled(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecision | None:
     since, waiting = found.waiting.since, found.waiting.seconds
     if since is None:
         return None
@@ -194,14 +194,14 @@ def _stalled(found: Measurement, peers: Peers, rules: StatusRules) -> Decision |
         while_ = "messages keep arriving"
     else:
         while_ = "nothing arrives"
-    return Decision(
+    return StatusDecision(
         Status.STALLED,
         f"Stalled: no commit for {duration(waiting)} with {lag} waiting, while {while_}.",
         since,
     )
 
 
-def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Decision:
+def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecision:
     lag = found.newest.lag or 0
     behind = found.behind_seconds
     material = max(rules.material_seconds, 2 * (found.commit_period_seconds or 0.0))
@@ -209,23 +209,23 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Decision:
     waiting = found.waiting
     is_back = not waiting.is_crashing and not waiting.keeps_coming_back
     if waiting.was_away and waiting.since is not None and is_back:
-        return Decision(
+        return StatusDecision(
             Status.CATCHING_UP,
             f"Members are back, no commit yet: {messages(lag)} wait.",
             waiting.since,
         )
     is_small = lag <= rules.minimum_messages or (behind is not None and behind < material)
     if is_small and (found.last_advance_at is not None or trend is not None):
-        return Decision(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
+        return StatusDecision(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
     if trend is None and found.resumed_at is not None:
-        return Decision(
+        return StatusDecision(
             Status.CATCHING_UP,
             f"Consuming again for {duration(found.newest.at - found.resumed_at)}: "
             f"{messages(lag)} wait.",
             found.resumed_at,
         )
     if trend is None:
-        return Decision(
+        return StatusDecision(
             Status.UNKNOWN,
             f"Unknown: seen for {duration(found.span_seconds)} only, {messages(lag)} wait; "
             f"a direction takes {duration(rules.trend_seconds)}.",
@@ -233,7 +233,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Decision:
         )
     direction = trend.direction or (found.full.direction if found.full else 0)
     if found.commit_period_seconds is None and found.resumed_at is None and direction >= 0:
-        return Decision(
+        return StatusDecision(
             Status.UNKNOWN,
             f"Unknown: no two commits were seen while messages waited; {messages(lag)} wait.",
             waiting.since,
@@ -258,7 +258,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Decision:
             and at_highest
             and found.newest.at - found.working_since >= rules.steady_seconds
         )
-        return Decision(
+        return StatusDecision(
             Status.FALLING_BEHIND,
             f"Falling behind: {_flow(trend)}{_waits(lag, behind)}.",
             growth.since if growth is not None else found.lowest_at,
@@ -267,20 +267,20 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Decision:
     if direction < 0:
         drain = _drain_seconds(lag, trend)
         left = "" if drain is None else f", drained in {duration(drain)}"
-        return Decision(
+        return StatusDecision(
             Status.CATCHING_UP,
             f"Catching up: {_flow(trend)}{_waits(lag, behind)}{left}.",
             found.highest_at,
         )
     if found.shrinks_since is not None:
-        return Decision(
+        return StatusDecision(
             Status.CATCHING_UP,
             f"Catching up slowly: {_flow(trend)}{_waits(lag, behind)}, less than before for "
             f"{duration(found.newest.at - found.shrinks_since)}.",
             found.shrinks_since,
         )
     if growth is not None and is_lasting:
-        return Decision(
+        return StatusDecision(
             Status.FALLING_BEHIND,
             f"Falling behind slowly, by {messages(growth.messages)} in "
             f"{duration(growth.seconds)}: {_flow(trend)}{_waits(lag, behind)}.",
@@ -289,14 +289,14 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Decision:
         )
     steady = max(rules.steady_seconds, 3 * (found.commit_period_seconds or 0.0))
     if behind is not None and behind >= steady and direction == 0:
-        return Decision(
+        return StatusDecision(
             Status.FALLING_BEHIND,
             f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
             found.first_at,
             is_lasting=found.newest.at - found.working_since >= rules.lasting_seconds
             and (growth is None or not growth.is_swinging or behind >= too_late),
         )
-    return Decision(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
+    return StatusDecision(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
 
 
 def _flow(trend: Trend | None) -> str:

@@ -8,7 +8,7 @@ from alerting.status.model import Status
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StatusDecision:
     """What the first check that applies says.
 
     Attributes:

@@ -13,7 +13,7 @@ from statistics import median
 from alerting.status.classify import Peers, classify, numbers_of
 from alerting.status.features import Measurement, measure
 from alerting.status.model import (
-    DEFAULT_RULES,
+    DEFAULT_STATUS_RULES,
     WORST_FIRST,
     GroupStatus,
     LagNumbers,
@@ -26,7 +26,7 @@ from alerting.status.model import (
 from alerting.status.phrases import duration, messages, plural, rate
 
 __all__ = [
-    "DEFAULT_RULES",
+    "DEFAULT_STATUS_RULES",
     "GroupStatus",
     "LagNumbers",
     "PartitionStatus",
@@ -48,7 +48,7 @@ def partition_status(
     *,
     peers: Peers = _NO_PEERS,
     now: float | None = None,
-    rules: StatusRules = DEFAULT_RULES,
+    rules: StatusRules = DEFAULT_STATUS_RULES,
 ) -> PartitionStatus:
     """Decide what one partition of a group is doing.
 
@@ -65,7 +65,7 @@ def group_status(
     partitions: Sequence[PartitionWindow],
     *,
     now: float | None = None,
-    rules: StatusRules = DEFAULT_RULES,
+    rules: StatusRules = DEFAULT_STATUS_RULES,
 ) -> GroupStatus:
     """Decide what a group is doing: its worst partition, in words about the group.
 

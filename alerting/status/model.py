@@ -153,7 +153,7 @@ class StatusRules:
     stale_polls: float = 4.0
 
 
-DEFAULT_RULES = StatusRules()
+DEFAULT_STATUS_RULES = StatusRules()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from alerting.notify.notifications import Notification, NotificationIntervals, N
 from alerting.notify.targets.registry import make_target
 from alerting.notify.wording import moment
 from alerting.rules.lifecycle import Alert, State
-from alerting.rules.model import Severity
+from alerting.rules.model import AlertSeverity
 from alerting.rules.rule_file import RuleSet
 from alerting.service import dashboard_url
 from alerting.status.phrases import duration, plural
@@ -189,7 +189,7 @@ def sample(cluster: str, now: float) -> Notification:
         fingerprint=f"test-{int(now * 1000)}",
         rule="HeadroomTest",
         check="lag",
-        severity=Severity.INFO,
+        severity=AlertSeverity.INFO,
         labels={"cluster": cluster, "group": "headroom-test"},
         state=State.FIRING,
         started_at=now,
@@ -206,7 +206,7 @@ def sample(cluster: str, now: float) -> Notification:
         group=f"{cluster}/HeadroomTest",
         kind=NotificationKind.TEST,
         at=now,
-        severity=Severity.INFO,
+        severity=AlertSeverity.INFO,
         firing=(alert,),
     )
 

@@ -21,7 +21,7 @@ from alerting.evaluate.observations import group_observations
 from alerting.inputs.windows import GroupKey, thinned
 from alerting.notify.notifications import NotificationIntervals
 from alerting.rules.lifecycle import Alert, State
-from alerting.rules.model import Rule, Severity, evaluate
+from alerting.rules.model import AlertSeverity, Rule, evaluate
 from alerting.rules.rule_file import Duration, load_rules
 from alerting.status.group_status import group_status
 from alerting.status.model import PartitionWindow, Sample
@@ -86,7 +86,7 @@ class _Expected(Section):
     at: Duration
     rule: str
     state: State = State.FIRING
-    severity: Severity | None = None
+    severity: AlertSeverity | None = None
     labels: dict[str, str] = Field(default={})
     inhibited_by: str | None = None
 
@@ -151,7 +151,7 @@ def _run(case: _Case, rules: tuple[Rule, ...]) -> RuleTestResult:
 
 
 def _pages(alert: Alert) -> bool:
-    return alert.severity is not Severity.INFO
+    return alert.severity is not AlertSeverity.INFO
 
 
 def _state_at(states: list[tuple[float, tuple[Alert, ...]]], moment: float) -> tuple[Alert, ...]:

@@ -6,15 +6,17 @@ from datetime import datetime
 
 import polars as pl
 
-from app.style.theme import Look
+from app.style.theme import BadgeStyle
 from lake.errors import LakeError
 from lake.schemas.tables import TABLES
 from lake.storage.store import Lake
 
-TABLE_LOOKS: dict[str, Look] = {
-    "broken": Look("unreadable", "✖", ":material/error:", "red", "It cannot be read."),
-    "there": Look("readable", "✓", ":material/check:", "gray", "It can be read."),
-    "missing": Look("not written yet", "?", ":material/help:", "violet", "It does not exist yet."),
+TABLE_BADGE_STYLES: dict[str, BadgeStyle] = {
+    "broken": BadgeStyle("unreadable", "✖", ":material/error:", "red", "It cannot be read."),
+    "there": BadgeStyle("readable", "✓", ":material/check:", "gray", "It can be read."),
+    "missing": BadgeStyle(
+        "not written yet", "?", ":material/help:", "violet", "It does not exist yet."
+    ),
 }
 """How the states of tables look, in the order in which they are listed."""
 
@@ -35,7 +37,7 @@ def lake_rows(lake: Lake, now: datetime) -> pl.DataFrame:
             {
                 "table": name,
                 "layer": table.layer,
-                "label": [TABLE_LOOKS[state].label],
+                "label": [TABLE_BADGE_STYLES[state].label],
                 "state": state,
                 "age_seconds": max(0.0, (now - written).total_seconds()) if written else None,
                 "files": statistics.files if statistics else None,
@@ -43,7 +45,7 @@ def lake_rows(lake: Lake, now: datetime) -> pl.DataFrame:
                 "error": error,
             }
         )
-    order = list(TABLE_LOOKS)
+    order = list(TABLE_BADGE_STYLES)
     return pl.DataFrame(
         found,
         schema={

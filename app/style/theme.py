@@ -65,7 +65,7 @@ def palette(theme: str | None) -> Palette:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class BadgeStyle:
     """How a status is written: never by its colour alone."""
 
     word: str
@@ -80,10 +80,10 @@ class Look:
         return f"{self.symbol} {self.word}"
 
 
-OK = Look("OK", "✓", ":material/check:", "gray", "Nothing to do.")
-WATCH = Look("watch", "▲", ":material/visibility:", "orange", "It may become a problem.")
-ACT = Look("act now", "●", ":material/error:", "red", "It hurts now, or soon will.")
-UNSURE = Look(
+OK = BadgeStyle("OK", "✓", ":material/check:", "gray", "Nothing to do.")
+WATCH = BadgeStyle("watch", "▲", ":material/visibility:", "orange", "It may become a problem.")
+ACT = BadgeStyle("act now", "●", ":material/error:", "red", "It hurts now, or soon will.")
+UNSURE = BadgeStyle(
     "unknown",
     "?",
     ":material/help:",

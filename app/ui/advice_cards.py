@@ -10,43 +10,52 @@ import streamlit as st
 
 from app.style import theme
 from app.style.format import count, duration, escape, exact, rate, share, thin
-from app.style.theme import Look
+from app.style.theme import BadgeStyle
 from app.ui import components, routes
-from scaling.advice.model import Caveat, CaveatLevel, Evidence, Kind, Recommendation, Severity
+from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
+    Caveat,
+    CaveatLevel,
+    Evidence,
+    Recommendation,
+)
 
-LOOKS: dict[Severity, Look] = {
-    Severity.ACT_NOW: theme.ACT,
-    Severity.WATCH: theme.WATCH,
-    Severity.UNKNOWN: theme.UNSURE,
-    Severity.INFO: Look("note", "i", ":material/info:", "blue", "Worth knowing; it can wait."),
+BADGE_STYLES: dict[AdviceSeverity, BadgeStyle] = {
+    AdviceSeverity.ACT_NOW: theme.ACT,
+    AdviceSeverity.WATCH: theme.WATCH,
+    AdviceSeverity.UNKNOWN: theme.UNSURE,
+    AdviceSeverity.INFO: BadgeStyle(
+        "note", "i", ":material/info:", "blue", "Worth knowing; it can wait."
+    ),
 }
 """How the severities of recommendations look."""
 
-WORDS: dict[Kind, str] = {
-    Kind.DATA_LOST: "data is lost",
-    Kind.RETENTION_DEADLINE: "retention is close",
-    Kind.START_CONSUMERS: "start its consumers",
-    Kind.BLOCKED_PARTITION: "a partition is blocked",
-    Kind.BLOCKED_GROUP: "the group is blocked",
-    Kind.HOT_PARTITION: "a hot partition",
-    Kind.PARTITION_BOUND: "bound by its partitions",
-    Kind.ADD_CONSUMERS: "add consumers",
-    Kind.REMOVE_IDLE_CONSUMERS: "remove idle consumers",
-    Kind.REMOVE_CONSUMERS: "fewer consumers would do",
-    Kind.DOWNSTREAM: "a bottleneck downstream",
-    Kind.ADD_PARTITIONS: "add partitions",
-    Kind.HOT_KEY: "a hot key",
-    Kind.BROKER_CEILING: "the brokers hold enough",
-    Kind.OVER_PARTITIONED: "far too many partitions",
-    Kind.DURABILITY: "durability",
-    Kind.DEFAULTS: "made with the broker's defaults",
-    Kind.TASKS: "change its tasks",
-    Kind.CLIENTS: "change its clients",
-    Kind.QUEUE_CONSUMERS: "its consumers",
-    Kind.PREFETCH: "change the prefetch",
-    Kind.MIN_PARTITIONS: "split its partitions",
-    Kind.KEEP: "keep as it is",
-    Kind.UNKNOWN: "nothing can be advised",
+WORDS: dict[AdviceKind, str] = {
+    AdviceKind.DATA_LOST: "data is lost",
+    AdviceKind.RETENTION_DEADLINE: "retention is close",
+    AdviceKind.START_CONSUMERS: "start its consumers",
+    AdviceKind.BLOCKED_PARTITION: "a partition is blocked",
+    AdviceKind.BLOCKED_GROUP: "the group is blocked",
+    AdviceKind.HOT_PARTITION: "a hot partition",
+    AdviceKind.PARTITION_BOUND: "bound by its partitions",
+    AdviceKind.ADD_CONSUMERS: "add consumers",
+    AdviceKind.REMOVE_IDLE_CONSUMERS: "remove idle consumers",
+    AdviceKind.REMOVE_CONSUMERS: "fewer consumers would do",
+    AdviceKind.DOWNSTREAM: "a bottleneck downstream",
+    AdviceKind.ADD_PARTITIONS: "add partitions",
+    AdviceKind.HOT_KEY: "a hot key",
+    AdviceKind.BROKER_CEILING: "the brokers hold enough",
+    AdviceKind.OVER_PARTITIONED: "far too many partitions",
+    AdviceKind.DURABILITY: "durability",
+    AdviceKind.DEFAULTS: "made with the broker's defaults",
+    AdviceKind.TASKS: "change its tasks",
+    AdviceKind.CLIENTS: "change its clients",
+    AdviceKind.QUEUE_CONSUMERS: "its consumers",
+    AdviceKind.PREFETCH: "change the prefetch",
+    AdviceKind.MIN_PARTITIONS: "split its partitions",
+    AdviceKind.KEEP: "keep as it is",
+    AdviceKind.UNKNOWN: "nothing can be advised",
 }
 """Each kind of advice in a few words."""
 
@@ -63,14 +72,14 @@ _CAVEATS: dict[CaveatLevel, tuple[str, str]] = {
 
 def headline(advice: Recommendation) -> str:
     """Return the advice in a line: ``payments: 4 → 6 consumers``."""
-    if advice.kind is not Kind.KEEP and advice.proposed is not None and advice.quantity:
+    if advice.kind is not AdviceKind.KEEP and advice.proposed is not None and advice.quantity:
         before = "?" if advice.current is None else exact(advice.current)
         return f"{advice.subject}: {before} → {exact(advice.proposed)} {advice.quantity}"
     return f"{advice.subject}: {WORDS[advice.kind]}"
 
 
-IS_CHANGE = ~pl.col("kind").is_in([Kind.KEEP.value, Kind.UNKNOWN.value]) & (
-    pl.col("severity") != Severity.UNKNOWN
+IS_CHANGE = ~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]) & (
+    pl.col("severity") != AdviceSeverity.UNKNOWN
 )
 """Whether following the advice of a row of ``recommendations`` changes something."""
 
@@ -82,12 +91,12 @@ def summary(rows: pl.DataFrame) -> str:
         rows: Rows of ``recommendations``.
     """
     changes = rows.filter(IS_CHANGE)
-    urgent = changes.filter(pl.col("severity") == Severity.ACT_NOW).height
+    urgent = changes.filter(pl.col("severity") == AdviceSeverity.ACT_NOW).height
     ahead = changes.filter(
-        pl.col("binding") == "forecast", pl.col("severity") == Severity.WATCH
+        pl.col("binding") == "forecast", pl.col("severity") == AdviceSeverity.WATCH
     ).height
     saved = int(changes["saving"].sum())
-    unknown = rows.filter(pl.col("kind") == Kind.UNKNOWN).height
+    unknown = rows.filter(pl.col("kind") == AdviceKind.UNKNOWN).height
     if changes.is_empty():
         title = "No change is advised"
     else:
@@ -118,7 +127,7 @@ def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
                         {link: advice.subject},
                         help_text=f"The page of {escape(advice.subject)}",
                     )
-                components.badge(LOOKS[advice.severity])
+                components.badge(BADGE_STYLES[advice.severity])
         st.markdown(escape(thin(advice.reason)))
         if advice.consequence:
             st.markdown(f":gray[If nothing is done:] {escape(thin(advice.consequence))}")

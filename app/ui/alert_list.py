@@ -1,4 +1,4 @@
-"""Alerts, silences and rules, shaped for their pages: pure functions."""
+"""Alerts, silences and rules, prepared for their pages: pure functions."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from alerting.checks.registry import CHECKS
 from alerting.notify.outbox import TargetHealth
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement, Silence
-from alerting.rules.model import Rule, Severity
+from alerting.rules.model import AlertSeverity, Rule
 from alerting.tools.rule_trial import Tried, thing
 from app.style import theme
 from app.style.format import count, duration
-from app.style.theme import Look
+from app.style.theme import BadgeStyle
 from app.ui.tables import NEVER
 
-CRITICAL = Look("critical", "●", ":material/error:", "red", "Somebody is needed now.")
-WARNING = Look("warning", "▲", ":material/warning:", "orange", "Somebody should look soon.")
-INFO = Look("info", "i", ":material/info:", "blue", "Good to know; it pages nobody.")
-SEVERITY_LOOKS: Mapping[Severity, Look] = {
-    Severity.CRITICAL: CRITICAL,
-    Severity.WARNING: WARNING,
-    Severity.INFO: INFO,
+CRITICAL = BadgeStyle("critical", "●", ":material/error:", "red", "Somebody is needed now.")
+WARNING = BadgeStyle("warning", "▲", ":material/warning:", "orange", "Somebody should look soon.")
+INFO = BadgeStyle("info", "i", ":material/info:", "blue", "Good to know; it pages nobody.")
+SEVERITY_BADGE_STYLES: Mapping[AlertSeverity, BadgeStyle] = {
+    AlertSeverity.CRITICAL: CRITICAL,
+    AlertSeverity.WARNING: WARNING,
+    AlertSeverity.INFO: INFO,
 }
 DELIVERS, WAITS, FAILS = (
     theme.OK,
-    Look("waits", "▲", ":material/schedule_send:", "orange", "Messages wait for it."),
-    Look("fails", "✖", ":material/error:", "red", "It does not take messages."),
+    BadgeStyle("waits", "▲", ":material/schedule_send:", "orange", "Messages wait for it."),
+    BadgeStyle("fails", "✖", ":material/error:", "red", "It does not take messages."),
 )
-HEALTH_LOOKS = (DELIVERS, WAITS, FAILS)
+HEALTH_BADGE_STYLES = (DELIVERS, WAITS, FAILS)
 
 _TIME = pl.Datetime("us", "UTC")
 _ALERT_SCHEMA = pl.Schema(
@@ -61,7 +61,7 @@ def sentence(
 ) -> tuple[str, str]:
     """Return the page's headline and the sentence below it."""
     open_now = [alert for alert in firing if not alert.is_inhibited]
-    critical = sum(1 for alert in open_now if alert.severity is Severity.CRITICAL)
+    critical = sum(1 for alert in open_now if alert.severity is AlertSeverity.CRITICAL)
     held = len(firing) - len(open_now)
     if not open_now:
         title = "Nothing fires"
@@ -115,7 +115,7 @@ def alert_rows(
         lasts = (end or now.timestamp()) - alert.began_at
         rows.append(
             {
-                "severity": [SEVERITY_LOOKS[alert.severity].label],
+                "severity": [SEVERITY_BADGE_STYLES[alert.severity].label],
                 "what": alert.what,
                 "cluster": alert.labels.get("cluster", ""),
                 "lasts_seconds": max(0.0, lasts),
@@ -140,13 +140,13 @@ def health_rows(
     for name in dict.fromkeys([*names, *known]):
         one = known.get(name)
         waits = None if one is None or one.waiting_since is None else one.waiting_since
-        look = DELIVERS
+        badge_style = DELIVERS
         if one is not None and one.waiting:
-            look = FAILS if one.attempts else WAITS
+            badge_style = FAILS if one.attempts else WAITS
         rows.append(
             {
                 "target": name,
-                "label": [look.label],
+                "label": [badge_style.label],
                 "sent": one.sent if one else 0,
                 "waiting": one.waiting if one else 0,
                 "given_up": one.failed if one else 0,
@@ -213,7 +213,7 @@ def rule_rows(rules: Sequence[Rule], firing: Sequence[Alert]) -> pl.DataFrame:
         [
             {
                 "rule": rule.name,
-                "severity": [SEVERITY_LOOKS[rule.severity].label],
+                "severity": [SEVERITY_BADGE_STYLES[rule.severity].label],
                 "meaning": CHECKS[rule.check].meaning,
                 "condition": condition(rule),
                 "for_seconds": rule.for_seconds,

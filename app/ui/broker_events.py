@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from app.data.history import TIME
-from app.style.charts.base import Event
+from app.style.charts.base import ChartEvent
 
 
-def broker_events(cluster: pl.DataFrame) -> tuple[Event, ...]:
+def broker_events(cluster: pl.DataFrame) -> tuple[ChartEvent, ...]:
     """Return the moments at which brokers went and came back, as marks for charts."""
     alive = pl.col("brokers_alive")
     steps = (
@@ -19,6 +19,6 @@ def broker_events(cluster: pl.DataFrame) -> tuple[Event, ...]:
         .select(TIME, "before", alive)
     )
     return tuple(
-        Event(at, "broker lost", "act") if after < before else Event(at, "broker back")
+        ChartEvent(at, "broker lost", "act") if after < before else ChartEvent(at, "broker back")
         for at, before, after in steps.iter_rows()
     )

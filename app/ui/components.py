@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app.data.context import View
 from app.style.charts.base import CONFIG
 from app.style.format import duration, escape
-from app.style.theme import Badge, Look
+from app.style.theme import Badge, BadgeStyle
 from app.ui import routes
 from lake.errors import LakeError
 
@@ -100,9 +100,11 @@ def headline(sentence: str, detail: str | None = None) -> None:
         st.markdown(detail)
 
 
-def badge(look: Look) -> None:
+def badge(badge_style: BadgeStyle) -> None:
     """Show a status: word, symbol and colour, its meaning on hover."""
-    st.badge(look.word, icon=look.icon, color=look.colour, help=look.meaning)
+    st.badge(
+        badge_style.word, icon=badge_style.icon, color=badge_style.colour, help=badge_style.meaning
+    )
 
 
 def nothing(text: str, *, icon: str = ":material/inbox:") -> None:
@@ -165,7 +167,7 @@ def tile(
     )
 
 
-def age_look(seconds: float | None, interval_seconds: float) -> Badge:
+def age_colour(seconds: float | None, interval_seconds: float) -> Badge:
     """Return the colour of an age: amber beyond two polls, red beyond four."""
     if seconds is None or seconds > 4 * interval_seconds:
         return "red"

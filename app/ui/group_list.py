@@ -1,4 +1,4 @@
-"""The list of consumer groups, shaped for its page: pure functions."""
+"""The list of consumer groups, prepared for its page: pure functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import polars as pl
 from alerting.status.model import Status
 from app.data.history import TIME
 from app.style.format import count, duration, exact, listing
-from app.ui.group_badges import LATE, LOOKS
+from app.ui.group_badges import BADGE_STYLES, LATE
 from app.ui.tables import NEVER, NONE
 
 _TREND_POINTS = 40
@@ -53,8 +53,8 @@ def rows(groups: pl.DataFrame) -> pl.DataFrame:
     Args:
         groups: Rows of ``group_status``.
     """
-    order = [status.value for status in LOOKS]
-    labels = [look.label for look in LOOKS.values()]
+    order = [status.value for status in BADGE_STYLES]
+    labels = [badge_style.label for badge_style in BADGE_STYLES.values()]
     keys = ["order", "time_lag_seconds", "group"]
     return (
         groups.with_columns(

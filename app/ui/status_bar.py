@@ -1,4 +1,4 @@
-"""The strip at the top of each page: what is shown, how old it is, what could not be collected."""
+"""The status bar of each page: what is shown, how old it is, what could not be collected."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def collected(rows: pl.DataFrame) -> Collected:
 
 
 def draw(view: View) -> Collected | None:
-    """Draw the strip.
+    """Draw the status bar.
 
     Returns:
         What the newest poll brought; None where that cannot be read.
@@ -63,7 +63,7 @@ def _row(view: View, found: Collected) -> None:
     ]
     if found.at is not None:
         seconds = (view.now - found.at).total_seconds()
-        colour = components.age_look(seconds, view.interval_seconds)
+        colour = components.age_colour(seconds, view.interval_seconds)
         if colour == "gray":
             parts.append(f":gray[:material/update: {age(seconds)}]")
         else:

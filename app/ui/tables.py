@@ -15,7 +15,7 @@ import streamlit as st
 
 from app.data.context import View
 from app.style.format import UNKNOWN, clock, duration, exact, rate, share, size
-from app.style.theme import Look
+from app.style.theme import BadgeStyle
 from app.ui import routes
 
 Kind = Literal["text", "count", "rate", "duration", "size", "share", "time", "status", "trend"]
@@ -53,7 +53,7 @@ class Column:
     kind: Kind = "text"
     help: str | None = None
     width: int | Literal["small", "medium", "large"] | None = None
-    looks: Sequence[Look] = ()
+    badge_styles: Sequence[BadgeStyle] = ()
     never: str = "never"
     unknown: str = UNKNOWN
     opens: tuple[str, str] | None = None
@@ -167,8 +167,8 @@ def _config(column: Column, key: str) -> Any:
     if column.kind == "status":
         return st.column_config.MultiselectColumn(
             **common,
-            options=[look.label for look in column.looks],
-            color=[look.colour for look in column.looks],
+            options=[badge_style.label for badge_style in column.badge_styles],
+            color=[badge_style.colour for badge_style in column.badge_styles],
         )
     if column.kind == "trend":
         return st.column_config.LineChartColumn(**common, y_min=0)

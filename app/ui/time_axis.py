@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from app.data import queries
 from app.data.context import View
-from app.style.charts.base import Axis, Event
+from app.style.charts.base import Axis, ChartEvent
 from app.ui import components
 from app.ui.broker_events import broker_events
 
@@ -14,7 +14,11 @@ SHORTEST = timedelta(minutes=2)
 
 
 def page_axis(
-    view: View, first: datetime | None, events: tuple[Event, ...] = (), *, step_seconds: float = 60
+    view: View,
+    first: datetime | None,
+    events: tuple[ChartEvent, ...] = (),
+    *,
+    step_seconds: float = 60,
 ) -> Axis:
     """Return the axis of the chosen range, begun later where there is nothing to show before.
 
@@ -33,7 +37,7 @@ def page_axis(
     return Axis(start, end, view.zone, events)
 
 
-def broker_marks(view: View) -> tuple[Event, ...]:
+def broker_marks(view: View) -> tuple[ChartEvent, ...]:
     """Return when brokers went and came back; no marks where that cannot be read."""
     with components.guarded():
         return broker_events(queries.cluster_history(view).frame)

@@ -1,4 +1,4 @@
-"""The list of topics and one topic in detail, shaped for their pages: pure functions."""
+"""The list of topics and one topic in detail, prepared for their pages: pure functions."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ import polars as pl
 
 from alerting.current.topics import replication
 from app.data.history import TIME
-from app.style.theme import Look
-from app.ui.group_badges import LOOKS
+from app.style.theme import BadgeStyle
+from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER
 from lake.replication import with_replication
 
-REPLICATION: dict[str, Look] = {
-    "offline": Look("offline", "✖", ":material/cloud_off:", "red", "A partition has no leader."),
-    "under min ISR": Look(
+REPLICATION: dict[str, BadgeStyle] = {
+    "offline": BadgeStyle(
+        "offline", "✖", ":material/cloud_off:", "red", "A partition has no leader."
+    ),
+    "under min ISR": BadgeStyle(
         "under min ISR",
         "●",
         ":material/error:",
         "red",
         "Fewer in-sync replicas than min.insync.replicas: producers with acks=all are refused.",
     ),
-    "under-replicated": Look(
+    "under-replicated": BadgeStyle(
         "under-replicated",
         "▲",
         ":material/warning:",
         "orange",
         "Fewer in-sync replicas than replicas.",
     ),
-    "unknown": Look("unknown", "?", ":material/help:", "violet", "It could not be read."),
-    "in sync": Look("in sync", "✓", ":material/check:", "gray", "All replicas are in sync."),
+    "unknown": BadgeStyle("unknown", "?", ":material/help:", "violet", "It could not be read."),
+    "in sync": BadgeStyle("in sync", "✓", ":material/check:", "gray", "All replicas are in sync."),
 }
 """What can be wrong with a partition's replicas, worst first."""
 
@@ -41,7 +43,7 @@ def rows(topics: pl.DataFrame) -> pl.DataFrame:
     Args:
         topics: Rows of ``topic_status``.
     """
-    labels = {state: look.label for state, look in REPLICATION.items()}
+    labels = {state: badge_style.label for state, badge_style in REPLICATION.items()}
     replication = pl.col("replication").fill_null("unknown")
     return topics.with_columns(
         pl.concat_list(replication.replace_strict(labels, default="unknown")).alias("label"),
@@ -122,7 +124,7 @@ def _joined(column: str) -> pl.Expr:
 
 def reader_rows(readers: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     """Return one row a group that reads a topic, with its lag there; the slowest first."""
-    labels = {status.value: look.label for status, look in LOOKS.items()}
+    labels = {status.value: badge_style.label for status, badge_style in BADGE_STYLES.items()}
     return (
         readers.join(groups.select("group", "status", "members"), on="group", how="left")
         .with_columns(

@@ -27,7 +27,7 @@ much to chance."""
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class ForecastScore:
     """How one series was forecast.
 
     Attributes:
@@ -79,7 +79,7 @@ def generated() -> dict[str, Floats]:
     }
 
 
-def score(values: Floats, origins: int = _ORIGINS) -> Score | str:
+def score(values: Floats, origins: int = _ORIGINS) -> ForecastScore | str:
     """Forecast a series at many origins; return why not where it is too short.
 
     A series of less than three weeks is scored with a season of a day, since no week is left over
@@ -112,7 +112,7 @@ def score(values: Floats, origins: int = _ORIGINS) -> Score | str:
         return "nothing that was forecast is known"
     truth, mine, naive = truth[known], mine[known], naive[known]
     near = 1e-9 * np.abs(truth)
-    return Score(
+    return ForecastScore(
         mae_ratio=_ratio(np.abs(truth - mine[:, 2]).mean(), np.abs(truth - naive[:, 2]).mean()),
         pinball_ratio=_ratio(_pinball(truth, mine), _pinball(truth, naive)),
         coverage=tuple(
@@ -125,7 +125,7 @@ def score(values: Floats, origins: int = _ORIGINS) -> Score | str:
     )
 
 
-def figures_of(name: str, found: Score) -> Iterator[Figure]:
+def figures_of(name: str, found: ForecastScore) -> Iterator[Figure]:
     """Return one series' figures."""
     season = "" if found.season == WEEK else " (season: a day)"
     yield Figure(f"{name}{season}: MAE ÷ seasonal-naive's", found.mae_ratio, "", most=1.0)

@@ -1,4 +1,4 @@
-"""Whether files and log stay bounded: a month of polls in compressed time, with upkeep between.
+"""Whether files and log stay bounded: a month of polls in compressed time, with maintenance.
 
 Every poll is a real commit of the size of the smallest table's. Maintenance is given a simulated
 time. Nothing is kept for readers, so that the counts are those of the newest versions and of half
@@ -26,9 +26,9 @@ POLLS_A_HALF_HOUR = 120
 START = datetime(2026, 1, 1, tzinfo=UTC)
 _STEP = timedelta(minutes=30)
 _NOTHING = Kept(files=timedelta(0), log=timedelta(0))
-# Upkeep of each half hour leaves a file of the running date, and one of each whole date before.
+# Each half hour leaves a file of the running date, and one of each whole date before.
 _MOST_FILES = POLLS_A_HALF_HOUR + 2 + 7
-# Half an hour of commits and what upkeep commits itself, beside checkpoints.
+# Half an hour of commits and what maintenance commits itself, beside checkpoints.
 _MOST_LOG = POLLS_A_HALF_HOUR + 30
 
 

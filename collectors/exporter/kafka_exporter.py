@@ -14,8 +14,8 @@ import polars as pl
 from collectors.exporter.rules import (
     COMMITTED_UNKNOWN,
     LAG_UNKNOWN,
+    MetricView,
     Rule,
-    View,
     column,
     of_columns,
     rule,
@@ -35,7 +35,7 @@ _OF_BROKER = (
 )
 
 
-def _brokers(view: View) -> Iterable[Samples]:
+def _brokers(view: MetricView) -> Iterable[Samples]:
     alive = view.tables["brokers"].filter("is_alive")
     yield from of_columns(alive.select(pl.len().alias("brokers")), _OF_BROKERS)
     address = pl.concat_str("host", pl.lit(":"), "port").alias("address")
@@ -75,7 +75,7 @@ _OF_PARTITION = (
 )
 
 
-def _partitions(view: View) -> Iterable[Samples]:
+def _partitions(view: MetricView) -> Iterable[Samples]:
     rows = view.tables["partitions"]
     topics = rows.group_by("topic", maintain_order=True).agg(pl.len().alias("partitions"))
     yield from of_columns(topics, _OF_TOPIC)
@@ -100,7 +100,7 @@ _OF_GROUP_PARTITION = (
 )
 
 
-def _group_offsets(view: View) -> Iterable[Samples]:
+def _group_offsets(view: MetricView) -> Iterable[Samples]:
     rows = view.tables["group_offsets"].rename({"group": "consumergroup"})
     totals = rows.group_by(_GROUP_TOPIC, maintain_order=True).agg(
         whole_sum("committed", COMMITTED_UNKNOWN), whole_sum("lag", LAG_UNKNOWN)
@@ -115,7 +115,7 @@ _OF_GROUP = (
 )
 
 
-def _groups(view: View) -> Iterable[Samples]:
+def _groups(view: MetricView) -> Iterable[Samples]:
     return of_columns(view.tables["groups"].rename({"group": "consumergroup"}), _OF_GROUP)
 
 

@@ -15,8 +15,8 @@ import polars as pl
 from collectors.exporter.rules import (
     COMMITTED_UNKNOWN,
     LAG_UNKNOWN,
+    MetricView,
     Rule,
-    View,
     column,
     of_columns,
     rule,
@@ -57,7 +57,7 @@ _OF_DISK = (
 )
 
 
-def _brokers(view: View) -> Iterable[Samples]:
+def _brokers(view: MetricView) -> Iterable[Samples]:
     rows = view.tables["brokers"].filter("is_alive")
     controller = rows.filter("is_controller")["broker_id"]
     cluster = pl.DataFrame(
@@ -112,7 +112,7 @@ _OF_PARTITION = (
 )
 
 
-def _partitions(view: View) -> Iterable[Samples]:
+def _partitions(view: MetricView) -> Iterable[Samples]:
     rows = view.tables["partitions"].rename({"topic": "topic_name", "partition": "partition_id"})
     topics = rows.group_by("topic_name", maintain_order=True).agg(
         pl.len().alias("partition_count"),
@@ -153,7 +153,7 @@ _OF_EMPTY = (
 )
 
 
-def _groups(view: View) -> Iterable[Samples]:
+def _groups(view: MetricView) -> Iterable[Samples]:
     # A group whose coordinator cannot be asked is left out.
     rows = view.tables["groups"].filter(pl.col("state") != "unknown")
     kind = pl.col("kind").fill_null("")
@@ -224,7 +224,7 @@ _OF_GROUP_PARTITION = (
 )
 
 
-def _group_offsets(view: View) -> Iterable[Samples]:
+def _group_offsets(view: MetricView) -> Iterable[Samples]:
     rows = view.tables["group_offsets"].rename(
         {"group": "group_id", "topic": "topic_name", "partition": "partition_id"}
     )

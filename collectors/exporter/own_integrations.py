@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import polars as pl
 
 from collectors.exporter.rules import (
+    MetricView,
     Rule,
-    View,
     of_columns,
     own,
     present,
@@ -66,7 +66,7 @@ _OF_REASONS = (
 )
 
 
-def _dead_letters(view: View) -> Iterable[Samples]:
+def _dead_letters(view: MetricView) -> Iterable[Samples]:
     rows = view.tables["dead_letters"]
     yield from of_columns(rows, _OF_DEAD_LETTERS)
     reasons = (
@@ -101,7 +101,7 @@ _OF_CONNECTORS = (
 )
 
 
-def _connectors(view: View) -> Iterable[Samples]:
+def _connectors(view: MetricView) -> Iterable[Samples]:
     rows = view.tables["connectors"].with_columns(
         (pl.col("state").str.to_uppercase() == "RUNNING").alias("running")
     )
@@ -127,7 +127,7 @@ _OF_TASKS = (
 )
 
 
-def _tasks(view: View) -> Iterable[Samples]:
+def _tasks(view: MetricView) -> Iterable[Samples]:
     rows = view.tables["connector_tasks"]
     totals = rows.group_by("connect", "state", maintain_order=True).agg(pl.len().alias("number"))
     yield from of_columns(totals, _OF_TASKS)
@@ -143,7 +143,7 @@ _OF_MIRROR = (
 )
 
 
-def _mirrors(view: View) -> Iterable[Samples]:
+def _mirrors(view: MetricView) -> Iterable[Samples]:
     keys = [*_CONNECTOR, "source_cluster", "topic"]
     rows = view.tables["mirror_offsets"].group_by(keys, maintain_order=True)
     return of_columns(rows.agg(whole_sum("lag").alias("mirror_lag")), _OF_MIRROR)
@@ -179,7 +179,7 @@ _OF_QUEUE = (
 )
 
 
-def _queues(view: View) -> Iterable[Samples]:
+def _queues(view: MetricView) -> Iterable[Samples]:
     return of_columns(view.tables["queues"], _OF_QUEUE)
 
 
@@ -228,7 +228,7 @@ _OF_DITTO = (
 )
 
 
-def _ditto(view: View) -> Iterable[Samples]:
+def _ditto(view: MetricView) -> Iterable[Samples]:
     rows = view.tables["ditto_connections"].rename(
         {"desired_status": "desired", "live_status": "live"}
     )

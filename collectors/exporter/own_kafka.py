@@ -9,8 +9,8 @@ import polars as pl
 from collectors.exporter.rules import (
     COMMITTED_UNKNOWN,
     LAG_UNKNOWN,
+    MetricView,
     Rule,
-    View,
     of_columns,
     own,
     present,
@@ -100,7 +100,7 @@ _OF_GROUP_PARTITION = (
 _RATE_UNKNOWN = pl.col("committed").is_not_null() & pl.col("commits_per_second").is_null()
 
 
-def _group_offsets(view: View) -> Iterable[Samples]:
+def _group_offsets(view: MetricView) -> Iterable[Samples]:
     rows = view.tables["group_offsets"].filter(IN_TOTALS)
     late = pl.col("time_lag_seconds")
     # A time lag is unknown where the lag is, and where it is the only thing unknown.
@@ -138,7 +138,7 @@ _OF_GROUP = (
 )
 
 
-def _groups(view: View) -> Iterable[Samples]:
+def _groups(view: MetricView) -> Iterable[Samples]:
     return of_columns(view.tables["groups"], _OF_GROUP)
 
 
@@ -224,7 +224,7 @@ _OF_PARTITION = (
 )
 
 
-def _partitions(view: View) -> Iterable[Samples]:
+def _partitions(view: MetricView) -> Iterable[Samples]:
     rows = view.tables["partitions"].with_columns(
         (pl.col("log_end") - pl.col("last_stable")).alias("open")
     )
@@ -286,7 +286,7 @@ _OF_BROKERS = (
 )
 
 
-def _brokers(view: View) -> Iterable[Samples]:
+def _brokers(view: MetricView) -> Iterable[Samples]:
     rows = view.tables["brokers"].rename({"broker_id": "broker"})
     totals = rows.select(
         pl.len().alias("brokers"),
@@ -310,7 +310,7 @@ _OF_LOG_DIRECTORY = (
 )
 
 
-def _log_directories(view: View) -> Iterable[Samples]:
+def _log_directories(view: MetricView) -> Iterable[Samples]:
     rows = view.tables["log_directories"].rename({"broker_id": "broker"})
     # A broker that could not be asked has a row without a path.
     return of_columns(rows.filter(pl.col("path").is_not_null()), _OF_LOG_DIRECTORY)
@@ -326,7 +326,7 @@ _OF_QUORUM = (
 )
 
 
-def _quorum(view: View) -> Iterable[Samples]:
+def _quorum(view: MetricView) -> Iterable[Samples]:
     return of_columns(view.tables["quorum"].rename({"node_id": "node"}), _OF_QUORUM)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from prometheus_client import CollectorRegistry, generate_latest
 
 from collectors.exporter import kafka_exporter, kminion, own_integrations, own_kafka
-from collectors.exporter.rules import Rule, View
+from collectors.exporter.rules import MetricView, Rule
 from collectors.exporter.text import Metric, sample_lines
 from collectors.service.snapshot import Snapshots, SourceState, TableState
 from config.settings import ExporterSettings, MetricNames
@@ -123,7 +123,7 @@ class Page:
                 # Other exporters know one cluster only; their series have no label for it.
                 labelled = names == "headroom" or several
                 constant = {"cluster": state.cluster} if labelled else {}
-                view = View(
+                view = MetricView(
                     {name: table.rows for name, table in used.items()},
                     state.cluster_id,
                     per_partition,

@@ -12,7 +12,7 @@ from collectors.kafka.sections.group_offsets import FACTS, NEVER_COMMITTED
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class MetricView:
     """What a rule makes series of.
 
     Attributes:
@@ -36,12 +36,12 @@ class Rule:
     """
 
     tables: tuple[str, ...]
-    make: Callable[[View], Iterable[Samples]]
+    make: Callable[[MetricView], Iterable[Samples]]
     metrics: tuple[Metric, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class MetricColumn:
     """A metric that is a column, or an expression, of a frame.
 
     Attributes:
@@ -58,28 +58,28 @@ class Column:
         return Samples(self.metric, frame.select(*labels, self.value.alias(VALUE)))
 
 
-def of_columns(frame: pl.DataFrame, columns: Iterable[Column]) -> list[Samples]:
+def of_columns(frame: pl.DataFrame, columns: Iterable[MetricColumn]) -> list[Samples]:
     """Return the samples of several metrics of one frame."""
     return [column.of(frame) for column in columns]
 
 
-def column(name: str, help_: str, labels: tuple[str, ...], value: str | pl.Expr) -> Column:
+def column(name: str, help_: str, labels: tuple[str, ...], value: str | pl.Expr) -> MetricColumn:
     """Return a metric by its name, meaning, labels and value: a column's name, or an expression."""
     metric = Metric(name, help_, labels)
-    return Column(metric, pl.col(value) if isinstance(value, str) else value)
+    return MetricColumn(metric, pl.col(value) if isinstance(value, str) else value)
 
 
 def own(
     name: str, help_: str, labels: tuple[str, ...], value: str | pl.Expr | None = None
-) -> Column:
+) -> MetricColumn:
     """Return a metric of Headroom's own: ``headroom_`` and its name, which is its column's, too."""
     return column(f"headroom_{name}", help_, labels, name if value is None else value)
 
 
 def rule(
     tables: str | tuple[str, ...],
-    make: Callable[[View], Iterable[Samples]],
-    *columns: tuple[Column, ...],
+    make: Callable[[MetricView], Iterable[Samples]],
+    *columns: tuple[MetricColumn, ...],
 ) -> Rule:
     """Return the rule that makes these metrics."""
     metrics = tuple(column.metric for each in columns for column in each)

@@ -10,7 +10,7 @@ from collectors.errors import CollectorError, UnsupportedError
 from collectors.kafka.commit_log.follower import NEEDS
 from collectors.kafka.commit_log.follower import TOPIC as COMMIT_LOG
 from collectors.kafka.dead_letters.header_samples import Span, sample
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
 from collectors.kafka.protocol.records import fetch
 from collectors.source.model import Check
@@ -19,7 +19,7 @@ _Found = tuple[bool | None, str]
 """Whether a feature works (None: it could not be tried), and what was seen."""
 
 
-def run_checks(view: View) -> Sequence[Check]:
+def run_checks(view: PollView) -> Sequence[Check]:
     """Try each feature once with the reads that the polls use."""
     try:
         metadata = view.metadata
@@ -56,7 +56,7 @@ def run_checks(view: View) -> Sequence[Check]:
     return checks
 
 
-def _groups(view: View) -> _Found:
+def _groups(view: PollView) -> _Found:
     found = view.groups
     detail = f"{found.groups.height} groups, {found.committed.height} committed offsets"
     if not found.groups.height:
@@ -65,7 +65,7 @@ def _groups(view: View) -> _Found:
     return not wrong, "; ".join([detail, *wrong])
 
 
-def _offsets(view: View) -> _Found:
+def _offsets(view: PollView) -> _Found:
     offsets = view.offsets
     refused = offsets.filter(
         pl.col("offsets_unknown").is_in([reason(code) for code in NOT_PERMITTED])
@@ -78,19 +78,19 @@ def _offsets(view: View) -> _Found:
     return refused.is_empty(), detail
 
 
-def _configs(view: View) -> _Found:
+def _configs(view: PollView) -> _Found:
     configs = view.configs
     wrong = sorted({config for config in configs.values() if isinstance(config, str)})
     return not wrong, "; ".join(wrong) or f"{len(configs)} topics"
 
 
-def _disks(view: View) -> _Found:
+def _disks(view: PollView) -> _Found:
     disks, _ = view.log_directories
     wrong = sorted({disk for disk in disks.values() if isinstance(disk, str)})
     return not wrong, "; ".join(wrong) or f"{len(disks)} brokers"
 
 
-def _quorum(view: View) -> _Found:
+def _quorum(view: PollView) -> _Found:
     try:
         found = view.quorum
     except UnsupportedError:
@@ -99,12 +99,12 @@ def _quorum(view: View) -> _Found:
     return found.leader is not None, f"{leader}, {len(found.nodes)} nodes"
 
 
-def _reassignments(view: View) -> _Found:
+def _reassignments(view: PollView) -> _Found:
     moving = view.reassignments
     return True, f"{moving.height} partitions are being moved"
 
 
-def _share_groups(view: View) -> _Found:
+def _share_groups(view: PollView) -> _Found:
     found = view.groups
     shares = found.groups.filter(pl.col("type") == "share")["group"].to_list()
     if not shares:
@@ -114,7 +114,7 @@ def _share_groups(view: View) -> _Found:
     return not wrong, detail
 
 
-def _commit_log(view: View) -> _Found:
+def _commit_log(view: PollView) -> _Found:
     if not view.settings.commit_log:
         return None, "switched off: commit_log"
     internal = view.metadata.partitions.filter(pl.col("topic") == COMMIT_LOG)
@@ -136,7 +136,7 @@ def _commit_log(view: View) -> _Found:
     return True, f"{led.height} partitions can be read"
 
 
-def _dead_letters(view: View) -> _Found:
+def _dead_letters(view: PollView) -> _Found:
     topics, offsets = view.dead_letters, view.offsets
     if not topics:
         return None, "no dead-letter topic was found"
@@ -159,7 +159,7 @@ def _dead_letters(view: View) -> _Found:
     return not wrong, "; ".join([detail, *wrong])
 
 
-_FEATURES: tuple[tuple[str, bool, Callable[[View], _Found]], ...] = (
+_FEATURES: tuple[tuple[str, bool, Callable[[PollView], _Found]], ...] = (
     ("groups and committed offsets", True, _groups),
     ("log start and end offsets", True, _offsets),
     ("topic configuration (retention, min.insync.replicas)", False, _configs),

@@ -11,7 +11,7 @@ from collectors.kafka.checks import run_checks
 from collectors.kafka.cluster.changes import Seen
 from collectors.kafka.commit_log.follower import CommitLog
 from collectors.kafka.groups.model import GroupRef
-from collectors.kafka.poll.reads import Chooser, View
+from collectors.kafka.poll.reads import Chooser, PollView
 from collectors.kafka.poll.state import Memory
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
@@ -124,14 +124,14 @@ class KafkaSource:
         for name, section in SECTIONS.items():
             yield run_collector(name, section, view, self._settings, now)
 
-    def view(self, now: datetime) -> View:
+    def view(self, now: datetime) -> PollView:
         """Begin a poll without collecting any section."""
         self._wire.begin_poll()
         deadline = Deadline(
             self._interval_seconds * _POLL_SHARE,
             min(self._settings.request_timeout_seconds, self._interval_seconds * _REQUEST_SHARE),
         )
-        return View(
+        return PollView(
             self._wire,
             self._settings,
             self._choosers,

@@ -25,7 +25,7 @@ class Queue:
 
     Attributes:
         is_consumed: Whether anybody consumes from it, or did since its statistics began; None
-            where that cannot be told.
+            where that is not known.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Targets:
     Attributes:
         queues: The queues that receive them, or may; sorted.
         is_missing: Whether no queue can receive any of them: they are dropped. None where that
-            cannot be told.
+            is not known.
     """
 
     queues: tuple[str, ...]

@@ -112,7 +112,7 @@ class ConnectPart:
         self._ask_again_at = now + _ASK_SECONDS
         reason = None
         if not self._child.alive:
-            reason = self._child.obituary()
+            reason = self._child.exit_report()
         elif not self._works:
             try:
                 self._works = self._create(self._worker)

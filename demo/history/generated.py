@@ -1,11 +1,11 @@
-"""The demo's generated past: what its groups did in the days before it was started.
+"""The demo's generated history: what its groups did in the days before it was started.
 
 Seasons, forecasts and comparisons need weeks of history, which a demo of some minutes does not
 have. So each group is simulated over the days before, with a daily and a weekly season that is at
 its highest, the group's real rate, when the demo starts. Its consumers can do what arrives: the
-troubles that the demo shows begin with the demo. Two things happened in that past, for the tables
-of changes to find: a deploy made one group's consumers slower for three days, and payments have
-been growing.
+troubles that the demo shows begin with the demo. Two things happened in that history, for the
+tables of changes to find: a deploy made one group's consumers slower for three days, and payments
+have been growing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import polars as pl
 
 from demo.workload.model import Catalogue, Group
 from simulation.assignors import Assignor
-from simulation.model import Consumers, Event, Rate, Steps, Workload
+from simulation.model import Consumers, Rate, SimulatedEvent, Steps, Workload
 from simulation.rates import DAY, constant, day_season, growing, times_factors, week_season
 from simulation.simulator import Simulation
 
@@ -35,7 +35,7 @@ _ENOUGH = 1.25
 _SATURDAY = 5
 
 
-def simulate_past(catalogue: Catalogue, until: datetime, *, days: float = DAYS) -> pl.DataFrame:
+def simulate_history(catalogue: Catalogue, until: datetime, *, days: float = DAYS) -> pl.DataFrame:
     """Simulate what the groups did in the days before a time.
 
     Returns:
@@ -110,13 +110,13 @@ def _workload(group: Group, catalogue: Catalogue, until: datetime, days: float) 
     rate = _rate(group.topic, mean, until)
     busiest = -(-topic.partitions // min(group.members, topic.partitions)) / topic.partitions
     capacity = max(group.capacity_per_second, _ENOUGH * mean * busiest)
-    events: tuple[Event, ...] = ()
+    events: tuple[SimulatedEvent, ...] = ()
     if group.name == _SLOWER_GROUP:
         peak = float(rate(np.arange(end - _SLOWER_FROM, end - _SLOWER_TO, 600.0)).max())
         slower = _TOO_LITTLE * peak * busiest / capacity
         events = (
-            Event(end - _SLOWER_FROM, lambda simulation: simulation.set_capacity(slower)),
-            Event(end - _SLOWER_TO, lambda simulation: simulation.set_capacity(1.0)),
+            SimulatedEvent(end - _SLOWER_FROM, lambda simulation: simulation.set_capacity(slower)),
+            SimulatedEvent(end - _SLOWER_TO, lambda simulation: simulation.set_capacity(1.0)),
         )
     return Workload(
         name=group.name,

@@ -1,4 +1,4 @@
-"""The generated past as rows of the history tables, and its command.
+"""The generated history as rows of the history tables, and its command.
 
     python -m demo.history.tables --config demo.yaml --until 2026-01-05T12:34:00+00:00
 
@@ -19,7 +19,7 @@ import typer
 from deltalake import write_deltalake
 
 from config.load import load
-from demo.history.generated import simulate_past
+from demo.history.generated import simulate_history
 from demo.workload.catalogue import CATALOGUE
 from lake.schemas.grain import PARTITIONED_BY, Grain
 from lake.schemas.model import Table
@@ -72,7 +72,7 @@ def history_rows(
     return {table.name: _all_grains(table, rows) for table, rows in samples.items()}
 
 
-def write_past(lake: Lake, rows: dict[str, pl.DataFrame]) -> int:
+def write_history(lake: Lake, rows: dict[str, pl.DataFrame]) -> int:
     """Write the rows into tables that do not exist yet; return how many rows were written."""
     written = 0
     for table in _TABLES:
@@ -145,7 +145,7 @@ def main(
     config: Annotated[Path, typer.Option("--config", help="The demo's configuration.")],
     until: Annotated[datetime, typer.Option(help="The end of the generated history, UTC.")],
 ) -> None:
-    """Write the demo's generated past into a lake that has no history yet."""
+    """Write the demo's generated history into a lake that has no history yet."""
     os.nice(10)  # brokers and clients start meanwhile
     settings = load(config)
     lake = Lake(settings.lake)
@@ -154,11 +154,11 @@ def main(
     end = until.replace(tzinfo=UTC, second=0, microsecond=0)
     cluster = settings.clusters[0]
     rows = history_rows(
-        simulate_past(CATALOGUE, end),
+        simulate_history(CATALOGUE, end),
         cluster=cluster.name,
         poll_seconds=settings.poll_interval_seconds(cluster),
     )
-    typer.echo(f"{write_past(lake, rows)} rows of generated history until {end}")
+    typer.echo(f"{write_history(lake, rows)} rows of generated history until {end}")
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ class RabbitPart:
         try:
             ended = [child for child in self._children if not child.alive]
             if ended:
-                raise DemoError(ended[0].obituary())
+                raise DemoError(ended[0].exit_report())
             if not self._works and self._server.ready():
                 self._server.virtual_host(VIRTUAL_HOST).create()
                 self._server.user(USER, self._password, "monitoring", [VIRTUAL_HOST])

@@ -17,15 +17,15 @@ import polars as pl
 
 from lake.schemas.tables import RECOMMENDATIONS
 from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
     Artefact,
     Caveat,
     CaveatLevel,
     Confidence,
     Evidence,
     KedaAnswer,
-    Kind,
     Recommendation,
-    Severity,
     Subject,
 )
 
@@ -75,10 +75,10 @@ def from_row(row: Mapping[str, Any]) -> Recommendation:
     """Return the recommendation that a row was made of."""
     keda = row["keda"]
     return Recommendation(
-        kind=Kind(row["kind"]),
+        kind=AdviceKind(row["kind"]),
         cluster=row["cluster"],
         subject=row["subject"],
-        severity=Severity(row["severity"]),
+        severity=AdviceSeverity(row["severity"]),
         confidence=Confidence(row["confidence"]),
         reason=row["reason"],
         quantity=row["quantity"],

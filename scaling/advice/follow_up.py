@@ -33,12 +33,12 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AdviceOutcome:
     """What became of one piece of advice.
 
     Attributes:
         at: When; None where it was not.
-        worked: Whether the objective was held afterwards; None where that cannot be told.
+        worked: Whether the objective was held afterwards; None where that is not known.
         after_seconds: The highest time lag once the change had settled.
     """
 
@@ -58,7 +58,7 @@ def outcome(
     stands: bool,
     history: Sequence[Point],
     objective_seconds: float,
-) -> Outcome:
+) -> AdviceOutcome:
     """Return what became of advice that counts something.
 
     It was followed where the count reached the proposed number, from the side of the present one,
@@ -66,14 +66,14 @@ def outcome(
     objective, or at least half of what it was.
     """
     if proposed is None or current is None or proposed == current:
-        return Outcome(Followed.STANDS if stands else Followed.UNKNOWN)
+        return AdviceOutcome(Followed.STANDS if stands else Followed.UNKNOWN)
     since = [
         one
         for one in history
         if valid_from <= one.at <= confirmed_at + WATCHED and one.count is not None
     ]
     if not since:
-        return Outcome(Followed.STANDS if stands else Followed.UNKNOWN)
+        return AdviceOutcome(Followed.STANDS if stands else Followed.UNKNOWN)
     up = proposed > current
     reached = next(
         (
@@ -84,13 +84,13 @@ def outcome(
         None,
     )
     if reached is None:
-        return Outcome(Followed.STANDS if stands else Followed.NOT_FOLLOWED)
+        return AdviceOutcome(Followed.STANDS if stands else Followed.NOT_FOLLOWED)
     before = _highest(history, reached.at - WATCHED, reached.at)
     after = _highest(history, reached.at + SETTLES, reached.at + WATCHED)
     worked = None
     if after is not None:
         worked = after <= objective_seconds or (before is not None and after <= before / 2)
-    return Outcome(Followed.FOLLOWED, reached.at, worked, before, after)
+    return AdviceOutcome(Followed.FOLLOWED, reached.at, worked, before, after)
 
 
 def _highest(history: Sequence[Point], start: datetime, end: datetime) -> float | None:

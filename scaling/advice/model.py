@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypedDict
 
 
-class Kind(StrEnum):
+class AdviceKind(StrEnum):
     """What is advised, or why nothing is."""
 
     DATA_LOST = "data_lost"
@@ -36,7 +36,7 @@ class Kind(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Severity(StrEnum):
+class AdviceSeverity(StrEnum):
     """How urgent it is, whatever its kind."""
 
     ACT_NOW = "ACT_NOW"
@@ -131,7 +131,7 @@ class Recommendation:
         subject: The group, topic, connector, connection or queue.
         quantity: What ``current`` and ``proposed`` count: ``consumers``, ``partitions``, ``tasks``,
             ``replication factor`` and so on; empty where nothing is counted.
-        proposed: The advised value; None where there is none or where it cannot be told.
+        proposed: The advised value; None where there is none or where it is not known.
         artefacts: The change, ready to apply; withheld by whoever shows it until a blocker among
             the caveats was acknowledged.
         subject_kind: What ``subject`` is.
@@ -140,10 +140,10 @@ class Recommendation:
         keda: What KEDA would do; None where the advice is not about a group's consumers.
     """
 
-    kind: Kind
+    kind: AdviceKind
     cluster: str
     subject: str
-    severity: Severity
+    severity: AdviceSeverity
     confidence: Confidence
     reason: str
     quantity: str = ""
@@ -185,7 +185,7 @@ class Details(TypedDict, total=False):
     consequence: str | None
 
 
-_SEVERITIES = tuple(Severity)
+_SEVERITIES = tuple(AdviceSeverity)
 
 
 def by_urgency(advice: Recommendation) -> tuple[int, int, str, str]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from lake.schemas.tables import RECOMMENDATIONS
 from lake.storage.store import Lake
-from scaling.advice.model import Severity
+from scaling.advice.model import AdviceSeverity
 
 STANDS_FOR = timedelta(minutes=30)
 """The job advises every ten minutes; what was confirmed longer ago says nothing about now."""
@@ -50,5 +50,5 @@ def standing(lake: Lake, cluster: str, now: datetime) -> Standing:
 
 def most_urgent_first(rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows of ``recommendations`` in the order of ``scaling.advice.model.by_urgency``."""
-    severity = pl.col("severity").cast(pl.Enum([one.value for one in Severity]))
+    severity = pl.col("severity").cast(pl.Enum([one.value for one in AdviceSeverity]))
     return rows.sort(severity, -pl.col("saving"), "cluster", "subject", maintain_order=True)

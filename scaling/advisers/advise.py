@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from alerting.inputs.windows import GroupKey
-from scaling.advice.model import Caveat, CaveatLevel, Kind, Recommendation
+from scaling.advice.model import AdviceKind, Caveat, CaveatLevel, Recommendation
 from scaling.advisers.connect import connector_advice, connector_facts
 from scaling.advisers.ditto import connection_advice
 from scaling.advisers.rabbitmq import queue_advice, queue_facts
@@ -23,7 +23,7 @@ STATE_LOST = Caveat(
     CaveatLevel.LOW,
     "What was remembered of earlier advice on this group could not be read: votes begin anew.",
 )
-_ON_CONSUMERS = frozenset({Kind.ADD_CONSUMERS, Kind.REMOVE_CONSUMERS})
+_ON_CONSUMERS = frozenset({AdviceKind.ADD_CONSUMERS, AdviceKind.REMOVE_CONSUMERS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,13 +15,13 @@ from alerting.inputs.windows import GroupKey
 from alerting.status.phrases import plural
 from scaling.advice.config_snippets import connect_tasks
 from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
     Caveat,
     CaveatLevel,
     Confidence,
     Evidence,
-    Kind,
     Recommendation,
-    Severity,
     Subject,
 )
 from scaling.facts.group_facts import GroupFacts
@@ -95,7 +95,7 @@ def connector_advice(facts: ConnectorFacts) -> Recommendation | None:
             return _advice(
                 facts,
                 1,
-                Severity.INFO,
+                AdviceSeverity.INFO,
                 f"{facts.class_name} reads with one task whatever tasks.max says; {maximum} "
                 "promise what does not come.",
                 (_SINGLE,),
@@ -107,7 +107,7 @@ def connector_advice(facts: ConnectorFacts) -> Recommendation | None:
         return _advice(
             facts,
             facts.partitions,
-            Severity.INFO,
+            AdviceSeverity.INFO,
             f"{plural(maximum, 'task')} share {plural(facts.partitions, 'partition')}: "
             f"{maximum - facts.partitions} of them can never get any.",
             (_RESTART,),
@@ -118,7 +118,7 @@ def connector_advice(facts: ConnectorFacts) -> Recommendation | None:
 def _of_group(facts: ConnectorFacts, maximum: int, partitions: int) -> Recommendation | None:
     """Turn advice on the sink's group into advice on its tasks."""
     advice = facts.group_advice
-    if advice is None or advice.kind not in (Kind.ADD_CONSUMERS, Kind.REMOVE_CONSUMERS):
+    if advice is None or advice.kind not in (AdviceKind.ADD_CONSUMERS, AdviceKind.REMOVE_CONSUMERS):
         return None
     proposed = None if advice.proposed is None else min(advice.proposed, partitions)
     if proposed == maximum:
@@ -137,7 +137,7 @@ def _of_group(facts: ConnectorFacts, maximum: int, partitions: int) -> Recommend
 def _advice(
     facts: ConnectorFacts,
     proposed: int | None,
-    severity: Severity,
+    severity: AdviceSeverity,
     reason: str,
     caveats: tuple[Caveat, ...],
     *,
@@ -145,7 +145,7 @@ def _advice(
     limiting_factor: str | None = None,
 ) -> Recommendation:
     return Recommendation(
-        kind=Kind.TASKS,
+        kind=AdviceKind.TASKS,
         cluster=facts.cluster,
         subject=facts.connector,
         severity=severity,
@@ -181,10 +181,10 @@ def workers_advice(facts: GroupFacts) -> Recommendation | None:
     if facts.kind != "connect" or facts.assignor not in _WORKERS_PROTOCOLS or facts.partitions:
         return None
     return Recommendation(
-        kind=Kind.KEEP,
+        kind=AdviceKind.KEEP,
         cluster=facts.cluster,
         subject=facts.group,
-        severity=Severity.INFO,
+        severity=AdviceSeverity.INFO,
         confidence=Confidence.HIGH,
         reason="Its members are workers of Kafka Connect, which share connectors and read no "
         "partition: there is no lag to evaluate. Each sink has a group of its own.",

@@ -12,7 +12,14 @@ from alerting.current.skew import Skew, skew
 from alerting.status.group_status import PartitionStatus, Status
 from alerting.status.phrases import duration, messages, plural, rate
 from scaling.advice.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members
-from scaling.advice.model import Confidence, Details, Evidence, Kind, Recommendation, Severity
+from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
+    Confidence,
+    Details,
+    Evidence,
+    Recommendation,
+)
 from scaling.advisers.connect import workers_advice
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
 from simulation.assignors import Assignor, most_members, useful_group_counts, worst_partitions
@@ -53,8 +60,8 @@ def idle_advice(facts: GroupFacts) -> Recommendation | None:
         return None
     return _advice(
         facts,
-        Kind.REMOVE_IDLE_CONSUMERS,
-        Severity.INFO,
+        AdviceKind.REMOVE_IDLE_CONSUMERS,
+        AdviceSeverity.INFO,
         Confidence.HIGH,
         f"{facts.members} consumers share {plural(sum(partitions.values()), 'partition')}: a "
         f"partition goes to one consumer, so that {spare} can never get any.",
@@ -92,8 +99,8 @@ def _nothing_known(facts: GroupFacts) -> Recommendation | None:
     )
     return _advice(
         facts,
-        Kind.UNKNOWN,
-        Severity.UNKNOWN,
+        AdviceKind.UNKNOWN,
+        AdviceSeverity.UNKNOWN,
         Confidence.LOW,
         "Nothing can be advised.",
         unknown_reason=why,
@@ -115,8 +122,8 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         )
     return _advice(
         facts,
-        Kind.START_CONSUMERS,
-        Severity.ACT_NOW,
+        AdviceKind.START_CONSUMERS,
+        AdviceSeverity.ACT_NOW,
         Confidence.HIGH,
         f"Nobody consumes and {messages(lag)} wait. {step}",
         current=0,
@@ -150,8 +157,8 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
     if not advancing:
         return _advice(
             facts,
-            Kind.BLOCKED_GROUP,
-            Severity.ACT_NOW,
+            AdviceKind.BLOCKED_GROUP,
+            AdviceSeverity.ACT_NOW,
             Confidence.MEDIUM,
             f"No partition advances: {plural(facts.members or 0, 'member')} made no commit for "
             f"{duration(waited)} while {messages(lag)} wait. More consumers will not help: look "
@@ -165,8 +172,8 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
     others = "other partitions of the same member" if same_member else "the group's others"
     return _advice(
         facts,
-        Kind.BLOCKED_PARTITION,
-        Severity.ACT_NOW,
+        AdviceKind.BLOCKED_PARTITION,
+        AdviceSeverity.ACT_NOW,
         Confidence.HIGH if same_member else Confidence.MEDIUM,
         f"{where} made no commit for {duration(waited)} while {others} advance: the handler is "
         f"stuck on {'a message' if len(stalled) == 1 else 'messages'} there. More consumers will "
@@ -205,8 +212,8 @@ def _hot(facts: GroupFacts) -> Recommendation | None:
     )
     return _advice(
         facts,
-        Kind.HOT_PARTITION,
-        Severity.WATCH,
+        AdviceKind.HOT_PARTITION,
+        AdviceSeverity.WATCH,
         Confidence.HIGH if worst.member_id is not None else Confidence.MEDIUM,
         f"The group is late on {where} alone, which gets {one.busiest_ratio or 0.0:.0%} of the "
         f"topic's messages, {one.even_ratio or 0.0:.0%} if all were alike.{relief} Look at the "
@@ -231,8 +238,8 @@ def _bound(facts: GroupFacts) -> Recommendation | None:
         return None
     return _advice(
         facts,
-        Kind.PARTITION_BOUND,
-        Severity.WATCH,
+        AdviceKind.PARTITION_BOUND,
+        AdviceSeverity.WATCH,
         Confidence.HIGH,
         f"Every partition has its own consumer already, and the group still falls behind: "
         f"{_rates(facts)}. More consumers will not help: make the handler faster, or give the "
@@ -246,7 +253,7 @@ def _bound(facts: GroupFacts) -> Recommendation | None:
 
 
 def _more(facts: GroupFacts) -> Recommendation | None:
-    """Say that more consumers seem needed; how many cannot be told without a capacity."""
+    """Say that more consumers seem needed; how many is not known without a capacity."""
     if not _behind(facts):
         return None
     members = facts.members or 0
@@ -254,8 +261,8 @@ def _more(facts: GroupFacts) -> Recommendation | None:
     steps = ", ".join(str(n) for n in larger[:4]) + (" …" if len(larger) > 4 else "")
     return _advice(
         facts,
-        Kind.ADD_CONSUMERS,
-        Severity.WATCH,
+        AdviceKind.ADD_CONSUMERS,
+        AdviceSeverity.WATCH,
         Confidence.LOW,
         f"{_what_falls_behind(facts)}: {_rates(facts)}. How many more consumers that takes "
         f"is not known yet; the numbers that make a difference are {steps}.",
@@ -292,8 +299,8 @@ def _keep(facts: GroupFacts) -> Recommendation:
         text = "The group keeps up"
     return _advice(
         facts,
-        Kind.KEEP,
-        Severity.INFO,
+        AdviceKind.KEEP,
+        AdviceSeverity.INFO,
         Confidence.MEDIUM,
         f"{text}: no reason to change its consumers.{better}",
         proposed=facts.members,
@@ -303,8 +310,8 @@ def _keep(facts: GroupFacts) -> Recommendation:
 
 def _advice(
     facts: GroupFacts,
-    kind: Kind,
-    severity: Severity,
+    kind: AdviceKind,
+    severity: AdviceSeverity,
     confidence: Confidence,
     reason: str,
     **details: Unpack[Details],

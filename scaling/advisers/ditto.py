@@ -12,13 +12,13 @@ from math import ceil
 from alerting.status.phrases import plural
 from scaling.advice.config_snippets import ditto_counts
 from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
     Caveat,
     CaveatLevel,
     Confidence,
     Evidence,
-    Kind,
     Recommendation,
-    Severity,
     Subject,
 )
 from scaling.facts.group_facts import GroupFacts
@@ -71,7 +71,7 @@ def connection_advice(
         return None
     each = ceil(consumers / clients)
     if consumers > partitions:
-        wanted, severity = partitions, Severity.INFO
+        wanted, severity = partitions, AdviceSeverity.INFO
         reason = (
             f"{plural(clients, 'client')} with {each} consumers each share "
             f"{plural(partitions, 'partition')}: {consumers - partitions} can never get any."
@@ -79,7 +79,7 @@ def connection_advice(
         limiting_factor = None
     elif (
         advice is not None
-        and advice.kind in (Kind.ADD_CONSUMERS, Kind.REMOVE_CONSUMERS)
+        and advice.kind in (AdviceKind.ADD_CONSUMERS, AdviceKind.REMOVE_CONSUMERS)
         and advice.proposed is not None
     ):
         wanted, severity, reason = advice.proposed, advice.severity, advice.reason
@@ -90,7 +90,7 @@ def connection_advice(
     if new_clients * new_each == consumers:
         return None
     return Recommendation(
-        kind=Kind.CLIENTS,
+        kind=AdviceKind.CLIENTS,
         cluster=facts.cluster,
         subject=connection,
         severity=severity,

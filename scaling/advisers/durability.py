@@ -8,14 +8,14 @@ from alerting.status.phrases import duration, plural, rate
 from scaling.advice.caveats import DISK
 from scaling.advice.config_snippets import topic_setting
 from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
     Caveat,
     CaveatLevel,
     Confidence,
     Details,
     Evidence,
-    Kind,
     Recommendation,
-    Severity,
     Subject,
 )
 from scaling.advisers.retention import ACT_RATIO, WATCH_RATIO
@@ -53,8 +53,8 @@ def durability_advice(facts: TopicFacts) -> list[Recommendation]:
     return found or [
         _advice(
             facts,
-            Kind.KEEP,
-            Severity.INFO,
+            AdviceKind.KEEP,
+            AdviceSeverity.INFO,
             f"{_survives(facts)} No reason to change it.",
         )
     ]
@@ -81,8 +81,8 @@ def _durability(facts: TopicFacts) -> Recommendation | None:
     if copies is None:
         return _advice(
             facts,
-            Kind.UNKNOWN,
-            Severity.UNKNOWN,
+            AdviceKind.UNKNOWN,
+            AdviceSeverity.UNKNOWN,
             "Nothing can be said about its durability.",
             confidence=Confidence.LOW,
             unknown_reason=facts.unknown_reason or "its replication factor could not be read",
@@ -94,8 +94,8 @@ def _durability(facts: TopicFacts) -> Recommendation | None:
     if minimum is None:
         return _advice(
             facts,
-            Kind.UNKNOWN,
-            Severity.UNKNOWN,
+            AdviceKind.UNKNOWN,
+            AdviceSeverity.UNKNOWN,
             "How many brokers may fail is not known.",
             confidence=Confidence.LOW,
             unknown_reason=facts.unknown_reason or "its min.insync.replicas could not be read",
@@ -107,13 +107,13 @@ def _durability(facts: TopicFacts) -> Recommendation | None:
         )
         if copies == 2 and (brokers is None or brokers >= ADVISED_REPLICATION):
             return _more_copies(facts, text)
-        return _other_minimum(facts, copies - 1, text, Severity.WATCH)
+        return _other_minimum(facts, copies - 1, text, AdviceSeverity.WATCH)
     if copies == 2:
         return _more_copies(
             facts,
             "With two copies and min.insync.replicas = 1 a confirmed message may exist once only, "
             "and be lost with one broker.",
-            severity=Severity.INFO,
+            severity=AdviceSeverity.INFO,
         )
     if minimum == 1:
         return _other_minimum(
@@ -121,13 +121,13 @@ def _durability(facts: TopicFacts) -> Recommendation | None:
             ADVISED_MIN_ISR,
             "With min.insync.replicas = 1 a confirmed message may exist once only, and be lost "
             "with one broker in spite of its other replicas.",
-            Severity.INFO,
+            AdviceSeverity.INFO,
         )
     return None
 
 
 def _more_copies(
-    facts: TopicFacts, text: str, severity: Severity = Severity.WATCH
+    facts: TopicFacts, text: str, severity: AdviceSeverity = AdviceSeverity.WATCH
 ) -> Recommendation:
     brokers = facts.brokers
     possible = None if brokers is None else min(ADVISED_REPLICATION, brokers)
@@ -139,7 +139,7 @@ def _more_copies(
         unknown = None
     return _advice(
         facts,
-        Kind.DURABILITY,
+        AdviceKind.DURABILITY,
         severity,
         text,
         quantity="replication factor",
@@ -151,11 +151,11 @@ def _more_copies(
 
 
 def _other_minimum(
-    facts: TopicFacts, proposed: int, text: str, severity: Severity
+    facts: TopicFacts, proposed: int, text: str, severity: AdviceSeverity
 ) -> Recommendation:
     return _advice(
         facts,
-        Kind.DURABILITY,
+        AdviceKind.DURABILITY,
         severity,
         text,
         quantity="min.insync.replicas",
@@ -175,8 +175,8 @@ def _retention(facts: TopicFacts) -> Recommendation | None:
         return None
     return _advice(
         facts,
-        Kind.RETENTION_DEADLINE,
-        Severity.ACT_NOW if ratio >= ACT_RATIO else Severity.WATCH,
+        AdviceKind.RETENTION_DEADLINE,
+        AdviceSeverity.ACT_NOW if ratio >= ACT_RATIO else AdviceSeverity.WATCH,
         f"It keeps {duration(kept)}, and {facts.slowest_group} is {duration(age)} behind: "
         f"{ratio:.0%} of the retention is used.",
         confidence=Confidence.MEDIUM,
@@ -192,8 +192,8 @@ def _defaults(facts: TopicFacts) -> Recommendation | None:
         return None
     return _advice(
         facts,
-        Kind.DEFAULTS,
-        Severity.INFO,
+        AdviceKind.DEFAULTS,
+        AdviceSeverity.INFO,
         "One partition, one copy and no setting of its own: it looks as if a client's first "
         "message had created it with the broker's defaults. Create topics on purpose, and set "
         "auto.create.topics.enable=false on the brokers.",
@@ -213,8 +213,8 @@ def _too_many(facts: TopicFacts) -> Recommendation | None:
     replicas = facts.partitions * (facts.replication_factor or 1)
     return _advice(
         facts,
-        Kind.OVER_PARTITIONED,
-        Severity.INFO,
+        AdviceKind.OVER_PARTITIONED,
+        AdviceSeverity.INFO,
         f"{facts.partitions} partitions for {rate(sum(rates))} and at most "
         f"{plural(max(members, default=0), 'consumer')} a group: {replicas} replicas cost memory, "
         "files and time at each failover. Partitions cannot be taken away: a new topic with fewer "
@@ -234,8 +234,8 @@ def _survives(facts: TopicFacts) -> str:
 
 def _advice(
     facts: TopicFacts,
-    kind: Kind,
-    severity: Severity,
+    kind: AdviceKind,
+    severity: AdviceSeverity,
     reason: str,
     *,
     confidence: Confidence = Confidence.HIGH,

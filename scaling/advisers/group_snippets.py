@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from scaling.advice.config_snippets import pod_autoscaler, scaled_object
-from scaling.advice.model import Artefact, Kind, Recommendation
+from scaling.advice.model import AdviceKind, Artefact, Recommendation
 from scaling.advisers.keda_comparison import threshold_of
 from scaling.facts.group_facts import GroupFacts
 from scaling.sizing.size import LimitingFactor
 from simulation.assignors import Assignor, useful_group_counts
 
-_SCALING = frozenset({Kind.ADD_CONSUMERS, Kind.REMOVE_CONSUMERS, Kind.REMOVE_IDLE_CONSUMERS})
+_SCALING = frozenset(
+    {AdviceKind.ADD_CONSUMERS, AdviceKind.REMOVE_CONSUMERS, AdviceKind.REMOVE_IDLE_CONSUMERS}
+)
 
 
 def group_artefacts(facts: GroupFacts, advice: Recommendation) -> tuple[Artefact, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from alerting.status.phrases import duration, rate
-from scaling.advice.model import Kind, Recommendation
+from scaling.advice.model import AdviceKind, Recommendation
 from scaling.advisers.retention import WATCH_WITHIN_SECONDS, group_deadline
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
 from scaling.sizing.size import LimitingFactor
@@ -37,7 +37,7 @@ def objective_missed_in(facts: GroupFacts) -> float | None:
 
 def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
     """Return what happens if advice on a group is not followed; None where that is nothing."""
-    if advice.kind is Kind.KEEP or advice.kind is Kind.UNKNOWN:
+    if advice.kind is AdviceKind.KEEP or advice.kind is AdviceKind.UNKNOWN:
         return None
     if advice.saving:
         return f"{advice.saving * _MONTH_HOURS} consumer-hours a month are spent for nothing."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from scaling.advice.config_snippets import lag_threshold
-from scaling.advice.model import KedaAnswer, Kind, Recommendation
+from scaling.advice.model import AdviceKind, KedaAnswer, Recommendation
 from scaling.facts.group_facts import GroupFacts
 from scaling.keda.scalers import (
     NEVER_COMMITTED,
@@ -21,12 +21,12 @@ MAXIMUM = 100
 
 _DEFAULT_THRESHOLD = 10
 _USELESS = {
-    Kind.BLOCKED_PARTITION: "a message blocks a partition",
-    Kind.BLOCKED_GROUP: "no handler advances",
-    Kind.HOT_PARTITION: "a hot partition is one consumer's, however many there are",
-    Kind.HOT_KEY: "one key is one consumer's, however many there are",
-    Kind.PARTITION_BOUND: "every partition has its consumer already",
-    Kind.DOWNSTREAM: "the consumers share a limit downstream",
+    AdviceKind.BLOCKED_PARTITION: "a message blocks a partition",
+    AdviceKind.BLOCKED_GROUP: "no handler advances",
+    AdviceKind.HOT_PARTITION: "a hot partition is one consumer's, however many there are",
+    AdviceKind.HOT_KEY: "one key is one consumer's, however many there are",
+    AdviceKind.PARTITION_BOUND: "every partition has its consumer already",
+    AdviceKind.DOWNSTREAM: "the consumers share a limit downstream",
 }
 
 

@@ -18,13 +18,13 @@ from alerting.status.group_status import PartitionWindow, Status
 from alerting.status.phrases import plural, rate
 from scaling.advice.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members, worst_first
 from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
     Caveat,
     CaveatLevel,
     Confidence,
     Evidence,
-    Kind,
     Recommendation,
-    Severity,
 )
 from scaling.advisers.retention import group_deadline
 from scaling.facts.capacity import Capacity, CapacityStatus
@@ -169,8 +169,8 @@ def _dressed(facts: GroupFacts, found: Decision) -> Recommendation | None:
         facts,
         asked,
         group_size,
-        Kind.KEEP,
-        Severity.INFO,
+        AdviceKind.KEEP,
+        AdviceSeverity.INFO,
         f"The {group_size.limiting_factor.value} need asks for "
         f"{plural(asked.consumers, 'consumer')}: "
         f"{_load(asked, group_size, asked.consumers)}.",
@@ -186,8 +186,8 @@ def _waiting(
         facts,
         asked,
         group_size,
-        Kind.KEEP,
-        Severity.INFO,
+        AdviceKind.KEEP,
+        AdviceSeverity.INFO,
         f"{plural(group_size.consumers, 'consumer')} {what}, but keep {asked.consumers} for now: "
         f"{why}.",
         proposed=asked.consumers,
@@ -214,10 +214,10 @@ def _more(
         facts,
         asked,
         group_size,
-        Kind.ADD_CONSUMERS,
-        Severity.ACT_NOW
+        AdviceKind.ADD_CONSUMERS,
+        AdviceSeverity.ACT_NOW
         if group_size.is_late or group_size.limiting_factor is LimitingFactor.RETENTION
-        else Severity.WATCH,
+        else AdviceSeverity.WATCH,
         f"{opening}. One consumer processes {_capacity(asked.capacity)}.",
         proposed=proposed,
         caveats=(*of_other_members(facts), QUOTAS),
@@ -232,8 +232,8 @@ def _ahead(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> Recom
         facts,
         asked,
         group_size,
-        Kind.ADD_CONSUMERS,
-        Severity.WATCH,
+        AdviceKind.ADD_CONSUMERS,
+        AdviceSeverity.WATCH,
         f"{plural(asked.consumers, 'consumer')} do for {_arriving(asked)}, but the next peak"
         f"{when} may bring {rate(peak)}: have {group_size.consumers} by then. "
         f"One consumer processes {_capacity(asked.capacity)}.",
@@ -255,8 +255,8 @@ def _fewer(
         facts,
         asked,
         group_size,
-        Kind.REMOVE_CONSUMERS,
-        Severity.INFO,
+        AdviceKind.REMOVE_CONSUMERS,
+        AdviceSeverity.INFO,
         f"{plural(proposed, 'consumer')} would do for {_arriving(asked)}{peak}: "
         f"{_load(asked, group_size, proposed)}. "
         f"One consumer processes {_capacity(asked.capacity)}.",
@@ -281,7 +281,9 @@ def _bound(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> Recom
         else f"even {most} consumers, one a partition, do not meet the "
         f"{group_size.limiting_factor.value} need"
     )
-    kind = Kind.HOT_PARTITION if 0 < len(hopeless) < len(names) else Kind.PARTITION_BOUND
+    kind = (
+        AdviceKind.HOT_PARTITION if 0 < len(hopeless) < len(names) else AdviceKind.PARTITION_BOUND
+    )
     closest = not hopeless and most > asked.consumers
     help_ = f" {most} come closest." if closest else " More consumers will not help."
     return _advice(
@@ -289,12 +291,12 @@ def _bound(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> Recom
         asked,
         group_size,
         kind,
-        Severity.ACT_NOW if group_size.is_late else Severity.WATCH,
+        AdviceSeverity.ACT_NOW if group_size.is_late else AdviceSeverity.WATCH,
         f"Consumers cannot fix this: {where}.{help_} Look at the keys, make the handler faster, or "
         "give the topic more partitions.",
         proposed=most if closest else None,
         unknown_reason="whether one key makes it hot: keys are not read"
-        if kind is Kind.HOT_PARTITION
+        if kind is AdviceKind.HOT_PARTITION
         else None,
         caveats=of_more_partitions(facts),
     )
@@ -316,8 +318,8 @@ def _downstream(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> 
         facts,
         asked,
         group_size,
-        Kind.DOWNSTREAM,
-        Severity.WATCH if group_size.is_late else Severity.INFO,
+        AdviceKind.DOWNSTREAM,
+        AdviceSeverity.WATCH if group_size.is_late else AdviceSeverity.INFO,
         "The more consumers there are, the less each of them processes: they share a limit "
         f"downstream.{limit}{beyond} More consumers will not help: look at what the handlers call.",
         caveats=(QUOTAS,),
@@ -328,8 +330,8 @@ def _advice(
     facts: GroupFacts,
     asked: SizeInputs,
     group_size: GroupSize,
-    kind: Kind,
-    severity: Severity,
+    kind: AdviceKind,
+    severity: AdviceSeverity,
     reason: str,
     *,
     proposed: int | None = None,

@@ -17,12 +17,12 @@ from alerting.status.phrases import plural, rate
 from scaling.advice.caveats import of_topic_partitions
 from scaling.advice.config_snippets import add_partitions, kafka_topic, terraform_topic
 from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
     Confidence,
     Details,
     Evidence,
-    Kind,
     Recommendation,
-    Severity,
     Subject,
 )
 from scaling.facts.topic_facts import Reader, TopicFacts
@@ -100,8 +100,8 @@ def _more(
     if ceiling is not None:
         return _advice(
             facts,
-            Kind.BROKER_CEILING,
-            Severity.WATCH,
+            AdviceKind.BROKER_CEILING,
+            AdviceSeverity.WATCH,
             f"{why}, but {ceiling}. More partitions will not help before there are more brokers.",
             arrival,
             reader,
@@ -115,8 +115,8 @@ def _more(
     late = reader is not None and arrival > facts.partitions * (reader.capacity_per_second or 0.0)
     return _advice(
         facts,
-        Kind.ADD_PARTITIONS,
-        Severity.WATCH if late else Severity.INFO,
+        AdviceKind.ADD_PARTITIONS,
+        AdviceSeverity.WATCH if late else AdviceSeverity.INFO,
         f"{why}. {proposed} are the next multiple of {facts.partitions}.",
         arrival,
         reader,
@@ -134,8 +134,8 @@ def _more(
 def _hot_key(facts: TopicFacts, reader: Reader, key: float) -> Recommendation:
     return _advice(
         facts,
-        Kind.HOT_KEY,
-        Severity.WATCH,
+        AdviceKind.HOT_KEY,
+        AdviceSeverity.WATCH,
         f"One key gets {rate(key)}, more than {UTILISATION:.0%} of what a consumer of "
         f"{reader.group} surely processes ({rate(reader.capacity_per_second or 0.0)}). Neither "
         "partitions nor consumers help: split the key, batch, or make the handler faster.",
@@ -150,8 +150,8 @@ def _hot_partition(
     known = facts.busiest_key_per_second is not None
     return _advice(
         facts,
-        Kind.HOT_PARTITION,
-        Severity.WATCH,
+        AdviceKind.HOT_PARTITION,
+        AdviceSeverity.WATCH,
         f"{plural(facts.partitions, 'partition')} are enough for what arrives, but "
         f"{facts.topic}-{uneven.busiest} alone gets {rate(busiest)}, more than a consumer of "
         f"{reader.group} surely processes ({rate(reader.capacity_per_second or 0.0)}). "
@@ -171,8 +171,8 @@ def _hot_partition(
 
 def _advice(
     facts: TopicFacts,
-    kind: Kind,
-    severity: Severity,
+    kind: AdviceKind,
+    severity: AdviceSeverity,
     reason: str,
     arrival: float | None,
     reader: Reader | None,

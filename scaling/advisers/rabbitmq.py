@@ -17,14 +17,14 @@ import polars as pl
 from alerting.status.phrases import plural, rate
 from scaling.advice.config_snippets import queue_policy
 from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
     Caveat,
     CaveatLevel,
     Confidence,
     Details,
     Evidence,
-    Kind,
     Recommendation,
-    Severity,
     Subject,
 )
 
@@ -119,8 +119,8 @@ def _consumers(facts: QueueFacts) -> Recommendation | None:
     if facts.consumers == 0 and facts.ready:
         return _advice(
             facts,
-            Kind.QUEUE_CONSUMERS,
-            Severity.ACT_NOW,
+            AdviceKind.QUEUE_CONSUMERS,
+            AdviceSeverity.ACT_NOW,
             f"Nobody consumes and {facts.ready} messages wait.",
             quantity="queue consumers",
             current=0,
@@ -135,8 +135,8 @@ def _consumers(facts: QueueFacts) -> Recommendation | None:
         return None
     return _advice(
         facts,
-        Kind.QUEUE_CONSUMERS,
-        Severity.WATCH,
+        AdviceKind.QUEUE_CONSUMERS,
+        AdviceSeverity.WATCH,
         f"{rate(facts.publish_per_second)} come, and {plural(facts.consumers, 'busy consumer')} "
         f"get {rate(facts.ack_per_second or 0.0)} done, {rate(each)} each: {needed} are needed at "
         f"{UTILISATION:.0%} of that.",
@@ -157,8 +157,8 @@ def _prefetch(facts: QueueFacts) -> Recommendation | None:
     if held / each > _HOARDED_SECONDS and held > 2 * wanted:
         return _advice(
             facts,
-            Kind.PREFETCH,
-            Severity.INFO,
+            AdviceKind.PREFETCH,
+            AdviceSeverity.INFO,
             f"Each consumer holds {held:.0f} messages, the work of {held / each:.0f} s: others "
             "cannot take them, and all come again when it fails. A prefetch of "
             f"{_PREFETCH_SECONDS:.0f} s of work is enough.",
@@ -171,8 +171,8 @@ def _prefetch(facts: QueueFacts) -> Recommendation | None:
     if waits and held <= 1 and bool(facts.ready) and wanted > 1:
         return _advice(
             facts,
-            Kind.PREFETCH,
-            Severity.INFO,
+            AdviceKind.PREFETCH,
+            AdviceSeverity.INFO,
             f"Each consumer holds one message at most and does {rate(each)}, so that it waits for "
             "the network between messages: let it hold more.",
             quantity="prefetch",
@@ -200,8 +200,8 @@ def _loop(facts: QueueFacts) -> Recommendation | None:
         return None
     return _advice(
         facts,
-        Kind.QUEUE_CONSUMERS,
-        Severity.WATCH,
+        AdviceKind.QUEUE_CONSUMERS,
+        AdviceSeverity.WATCH,
         f"{rate(again)} come again after they failed, and nothing ever takes them out: more "
         "consumers only turn the loop faster. Let them go to a dead-letter queue.",
         artefacts=(queue_policy(facts.vhost, facts.queue, definition),),
@@ -225,8 +225,8 @@ def _rate_each(facts: QueueFacts) -> float | None:
 
 def _advice(
     facts: QueueFacts,
-    kind: Kind,
-    severity: Severity,
+    kind: AdviceKind,
+    severity: AdviceSeverity,
     reason: str,
     **details: Unpack[Details],
 ) -> Recommendation:

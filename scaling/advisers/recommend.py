@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scaling.advice.model import Confidence, Evidence, Kind, Recommendation, Severity, by_urgency
+from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
+    Confidence,
+    Evidence,
+    Recommendation,
+    by_urgency,
+)
 from scaling.advisers.consumers import hot_partitions, idle_advice, main_advice
 from scaling.advisers.durability import durability_advice
 from scaling.advisers.group_snippets import group_artefacts
@@ -22,8 +29,10 @@ from scaling.facts.group_facts import GroupFacts
 from scaling.facts.topic_facts import TopicFacts
 from scaling.sizing.decide import History
 
-_MAY_BE_SIZED = frozenset({Kind.ADD_CONSUMERS, Kind.PARTITION_BOUND, Kind.KEEP})
-_MAY_BE_URGENT = frozenset({Kind.ADD_CONSUMERS, Kind.PARTITION_BOUND, Kind.HOT_PARTITION})
+_MAY_BE_SIZED = frozenset({AdviceKind.ADD_CONSUMERS, AdviceKind.PARTITION_BOUND, AdviceKind.KEEP})
+_MAY_BE_URGENT = frozenset(
+    {AdviceKind.ADD_CONSUMERS, AdviceKind.PARTITION_BOUND, AdviceKind.HOT_PARTITION}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +60,14 @@ def recommend_group(facts: GroupFacts, history: History) -> GroupAdvice:
             main, evidence=(*main.evidence, Evidence("time until retention", round(left), "s"))
         )
         if main.kind in _MAY_BE_URGENT and left <= ACT_WITHIN_SECONDS:
-            main = replace(main, severity=Severity.ACT_NOW)
+            main = replace(main, severity=AdviceSeverity.ACT_NOW)
     found = list(retention_advice(facts))
     idle = idle_advice(facts)
-    if idle is not None and main.kind is not Kind.REMOVE_CONSUMERS:
+    if idle is not None and main.kind is not AdviceKind.REMOVE_CONSUMERS:
         found.append(idle)
-    if main.kind is not Kind.KEEP or not found:
+    if main.kind is not AdviceKind.KEEP or not found:
         found.append(main)
-    if main.kind is not Kind.HOT_PARTITION:
+    if main.kind is not AdviceKind.HOT_PARTITION:
         found.extend(_skewed(facts))
     advice = sorted((_completed(facts, one) for one in found), key=by_urgency)
     return GroupAdvice(advice=tuple(advice), history=history)
@@ -75,7 +84,7 @@ def _completed(facts: GroupFacts, advice: Recommendation) -> Recommendation:
 
 
 def _is_compared(advice: Recommendation) -> bool:
-    return advice.quantity == "consumers" and advice.kind is not Kind.UNKNOWN
+    return advice.quantity == "consumers" and advice.kind is not AdviceKind.UNKNOWN
 
 
 def recommend_topic(facts: TopicFacts) -> tuple[Recommendation, ...]:
@@ -83,7 +92,7 @@ def recommend_topic(facts: TopicFacts) -> tuple[Recommendation, ...]:
     found = durability_advice(facts)
     partitions = partition_advice(facts)
     if partitions is not None:
-        found = [partitions, *(one for one in found if one.kind is not Kind.KEEP)]
+        found = [partitions, *(one for one in found if one.kind is not AdviceKind.KEEP)]
     return tuple(sorted(found, key=by_urgency))
 
 
@@ -91,10 +100,10 @@ def _skewed(facts: GroupFacts) -> list[Recommendation]:
     """Mention hot partitions that do no harm yet: they bind the group first when load grows."""
     return [
         Recommendation(
-            kind=Kind.HOT_PARTITION,
+            kind=AdviceKind.HOT_PARTITION,
             cluster=facts.cluster,
             subject=facts.group,
-            severity=Severity.INFO,
+            severity=AdviceSeverity.INFO,
             confidence=Confidence.MEDIUM,
             reason=f"{topic}-{one.busiest} gets {one.busiest_ratio or 0.0:.0%} of the topic's "
             f"messages, {one.even_ratio or 0.0:.0%} if all were alike: its consumer is the first "

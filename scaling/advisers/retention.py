@@ -12,7 +12,14 @@ from alerting.status.group_status import Status
 from alerting.status.phrases import duration, messages, plural
 from scaling.advice.caveats import DISK, SEGMENTS
 from scaling.advice.config_snippets import topic_setting
-from scaling.advice.model import Artefact, Confidence, Evidence, Kind, Recommendation, Severity
+from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
+    Artefact,
+    Confidence,
+    Evidence,
+    Recommendation,
+)
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
 
 ACT_WITHIN_SECONDS = 4 * 3600.0
@@ -102,10 +109,10 @@ def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
     total = sum(part.status.numbers.lost_messages or 0 for part in lost)
     topics = sorted({part.status.topic for part in lost})
     return Recommendation(
-        kind=Kind.DATA_LOST,
+        kind=AdviceKind.DATA_LOST,
         cluster=facts.cluster,
         subject=facts.group,
-        severity=Severity.ACT_NOW,
+        severity=AdviceSeverity.ACT_NOW,
         confidence=Confidence.HIGH,
         reason=f"Retention deleted {messages(total)} of {', '.join(topics)} that this group had "
         f"not committed, on {plural(len(lost), 'partition')}. What it had not fetched either is "
@@ -128,10 +135,10 @@ def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Reco
         p.status.numbers.lag or 0 for p in facts.partitions if p.status.topic == part.status.topic
     )
     return Recommendation(
-        kind=Kind.RETENTION_DEADLINE,
+        kind=AdviceKind.RETENTION_DEADLINE,
         cluster=facts.cluster,
         subject=facts.group,
-        severity=Severity.ACT_NOW if near else Severity.WATCH,
+        severity=AdviceSeverity.ACT_NOW if near else AdviceSeverity.WATCH,
         confidence=Confidence.MEDIUM,
         reason=f"Retention reaches the oldest unread message of {where} in {duration(left)} at the "
         f"present rates: {deadline.reason}. Raise the retention until the group has caught up."
@@ -176,10 +183,10 @@ def _used(facts: GroupFacts, part: PartitionFacts, ratio: float) -> Recommendati
     kept = facts.topics[part.status.topic].retention.seconds or 0.0
     where = f"{part.status.topic}-{part.status.partition}"
     return Recommendation(
-        kind=Kind.RETENTION_DEADLINE,
+        kind=AdviceKind.RETENTION_DEADLINE,
         cluster=facts.cluster,
         subject=facts.group,
-        severity=Severity.ACT_NOW if ratio >= ACT_RATIO else Severity.WATCH,
+        severity=AdviceSeverity.ACT_NOW if ratio >= ACT_RATIO else AdviceSeverity.WATCH,
         confidence=Confidence.MEDIUM,
         reason=f"The oldest unread message of {where} is {duration(age)} old and the topic keeps "
         f"{duration(kept)}: {ratio:.0%} of the retention is used. The group does not fall further "

@@ -19,14 +19,14 @@ import polars as pl
 from alerting.status.phrases import plural, rate
 from config.scaling import SparkQuerySettings
 from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
     Artefact,
     Caveat,
     CaveatLevel,
     Confidence,
     Evidence,
-    Kind,
     Recommendation,
-    Severity,
     Subject,
 )
 from scaling.facts.topic_facts import arrival_rates
@@ -102,10 +102,10 @@ def min_partitions_advice(facts: QueryFacts) -> Recommendation | None:
     proposed = ceil(needed / facts.cores) * facts.cores if facts.cores else needed
     bound = facts.cores is not None and needed > facts.cores
     return Recommendation(
-        kind=Kind.MIN_PARTITIONS,
+        kind=AdviceKind.MIN_PARTITIONS,
         cluster=facts.cluster,
         subject=facts.query,
-        severity=Severity.WATCH,
+        severity=AdviceSeverity.WATCH,
         confidence=Confidence.MEDIUM,
         reason=f"{rate(facts.arrival_per_second)} arrive and a task processes "
         f"{rate(facts.task_per_second)}: {plural(needed, 'task')} are needed at "

@@ -17,7 +17,7 @@ from scaling.backtest.policies.headroom import Headroom
 from scaling.backtest.policies.kubernetes import HpaCpu, Keda
 from scaling.backtest.policies.oracle import Oracle
 from scaling.backtest.policies.policy import Limits, Policy
-from scaling.backtest.trial import Score, remember, run, run_static
+from scaling.backtest.trial import TrialScore, remember, run, run_static
 from scaling.backtest.workers import Workers
 from simulation.model import Workload
 from simulation.traces import Trace, trace_workload
@@ -149,7 +149,7 @@ def backtest(
     done = 0
     with Workers(processes) as workers:
 
-        def scores(tasks: Sequence[_Task]) -> list[Score]:
+        def scores(tasks: Sequence[_Task]) -> list[TrialScore]:
             nonlocal done
             found = []
             for score in workers.map(_score, tasks):
@@ -175,7 +175,7 @@ def backtest(
 
 
 def _best_divisor(
-    subject: Subject, tuning: Sequence[int], scores: Callable[[Sequence[_Task]], list[Score]]
+    subject: Subject, tuning: Sequence[int], scores: Callable[[Sequence[_Task]], list[TrialScore]]
 ) -> float:
     """Return what violates least on the tuning seeds and, of that, costs least."""
     tasks = [_Task(subject, seed, KEDA_BEST, by) for by in KEDA_DIVISORS for seed in tuning]
@@ -188,7 +188,7 @@ def _best_divisor(
     return min(KEDA_DIVISORS, key=cost)
 
 
-def _score(task: _Task) -> Score:
+def _score(task: _Task) -> TrialScore:
     """Run one policy; in a process of its own."""
     work = task.subject.make(task.seed)
     consumers, partitions = work.consumers, work.partitions
@@ -222,7 +222,7 @@ def _score(task: _Task) -> Score:
 
 
 def _result(
-    subject: Subject, seeds: int, scores: Mapping[str, Sequence[Score]], divisor: float
+    subject: Subject, seeds: int, scores: Mapping[str, Sequence[TrialScore]], divisor: float
 ) -> WorkloadResult:
     hours = {
         policy: sum(s.consumer_hours for s in of) / sum(s.days for s in of)

@@ -29,7 +29,7 @@ _COVERAGE_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class TrialScore:
     """What one policy did on one seed.
 
     Attributes:
@@ -49,7 +49,7 @@ class Score:
     covering: int = 0
 
 
-def run(workload: Workload, seed: int, policy: Policy, consumers: int) -> Score:
+def run(workload: Workload, seed: int, policy: Policy, consumers: int) -> TrialScore:
     """Let a policy scale a workload from its start to its end."""
     simulation = Simulation(workload, seed, consumers=consumers)
     end = workload.starts_at + workload.duration_seconds
@@ -72,7 +72,7 @@ def run(workload: Workload, seed: int, policy: Policy, consumers: int) -> Score:
                 asked += 1
                 covering += found.low <= workload.consumers.rate_per_second <= found.high
     truth = simulation.truth()
-    return Score(
+    return TrialScore(
         days=truth.seconds / DAY_SECONDS,
         violation_minutes=truth.violation_minutes,
         consumer_hours=truth.consumer_seconds / 3600,
@@ -84,12 +84,12 @@ def run(workload: Workload, seed: int, policy: Policy, consumers: int) -> Score:
     )
 
 
-def run_static(workload: Workload, seed: int, consumers: int) -> Score:
+def run_static(workload: Workload, seed: int, consumers: int) -> TrialScore:
     """Let a workload run with a fixed number of consumers."""
     simulation = Simulation(workload, seed, consumers=consumers)
     simulation.run_until(workload.starts_at + workload.duration_seconds)
     truth = simulation.truth()
-    return Score(
+    return TrialScore(
         days=truth.seconds / DAY_SECONDS,
         violation_minutes=truth.violation_minutes,
         consumer_hours=truth.consumer_seconds / 3600,

@@ -12,7 +12,7 @@ import polars as pl
 from alerting.checks.retention_deadline import Backlog, Retention, retention_of
 from alerting.inputs.windows import GroupKey, build_windows
 from alerting.status.group_status import (
-    DEFAULT_RULES,
+    DEFAULT_STATUS_RULES,
     GroupStatus,
     PartitionStatus,
     PartitionWindow,
@@ -28,7 +28,7 @@ HORIZON_SECONDS = 86400.0
 """How far ahead the next peak is looked for."""
 
 _OF_TEN_MINUTES = replace(
-    DEFAULT_RULES, no_baseline_age_seconds=DEFAULT_RULES.no_baseline_stall_seconds
+    DEFAULT_STATUS_RULES, no_baseline_age_seconds=DEFAULT_STATUS_RULES.no_baseline_stall_seconds
 )
 """More than ten minutes are not looked at: what has not committed in them is told, as an alert
 would be that remembers when it last did."""
@@ -97,7 +97,7 @@ class KnownStatus:
     """What a group is doing, by somebody who has watched it for longer than these ten minutes.
 
     Attributes:
-        since: When it began, Unix seconds; None where that cannot be told.
+        since: When it began, Unix seconds; None where that is not known.
     """
 
     status: Status

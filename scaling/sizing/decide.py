@@ -19,7 +19,7 @@ from scaling.sizing.demand import SHORT_SECONDS, demand
 from scaling.sizing.polls import Polls
 from scaling.sizing.size import LATE_ON_TRIAL, GroupSize, SizeInputs, hot_partitions, size
 from scaling.sizing.slow_members import SlowMembers, slowdown
-from scaling.sizing.stability import DEFAULT_RULES, Rules, Stability, move
+from scaling.sizing.stability import DEFAULT_STABILITY_RULES, Stability, StabilityRules, move
 
 BLOCKED_SECONDS = 240.0
 STANDING_STILL_SECONDS = 30.0
@@ -106,7 +106,9 @@ class Decision:
     group_size: GroupSize | None = None
 
 
-def decide(facts: SizeFacts, history: History, *, rules: Rules = DEFAULT_RULES) -> Decision:
+def decide(
+    facts: SizeFacts, history: History, *, rules: StabilityRules = DEFAULT_STABILITY_RULES
+) -> Decision:
     """Return how many consumers a group should have now.
 
     Who calls seldom does not lose what happened in between: the moments that can matter are
@@ -121,7 +123,7 @@ def decide(facts: SizeFacts, history: History, *, rules: Rules = DEFAULT_RULES) 
     return _evaluated(facts, history, rules) if moments else found
 
 
-def _without_gap(facts: SizeFacts, history: History, rules: Rules) -> History:
+def _without_gap(facts: SizeFacts, history: History, rules: StabilityRules) -> History:
     """Drop what cannot be trusted after a pause, or where time went backwards."""
     if history.at is None:
         return history
@@ -133,7 +135,9 @@ def _without_gap(facts: SizeFacts, history: History, rules: Rules) -> History:
     return replace(history, stability=stability, slow=SlowMembers())
 
 
-def _missed(facts: SizeFacts, history: History, found: Decision, rules: Rules) -> list[float]:
+def _missed(
+    facts: SizeFacts, history: History, found: Decision, rules: StabilityRules
+) -> list[float]:
     """Return the moments without an evaluation that matter to a decision, oldest first."""
     if found.group_size is None or found.inputs is None:
         return []
@@ -162,7 +166,7 @@ def _busiest(polls: Polls, moments: Floats) -> float:
     return float(moments[np.argmax(arrived)])
 
 
-def _evaluated(facts: SizeFacts, history: History, rules: Rules) -> Decision:
+def _evaluated(facts: SizeFacts, history: History, rules: StabilityRules) -> Decision:
     at, polls = facts.at, facts.polls
     history = _with_change(facts, history)
     if len(polls) < 2:
@@ -228,7 +232,7 @@ def _slow(facts: SizeFacts, slow: SlowMembers, blocked: Booleans) -> SlowMembers
 
 
 def _inputs(
-    facts: SizeFacts, history: History, blocked: Booleans, rules: Rules
+    facts: SizeFacts, history: History, blocked: Booleans, rules: StabilityRules
 ) -> tuple[SizeInputs, tuple[tuple[float, float], ...]]:
     """Return the question that the size answers, and the ages to remember."""
     at, polls, slow = facts.at, facts.polls, history.slow

@@ -24,7 +24,7 @@ Vote = tuple[float, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class StabilityRules:
     """How patient to be.
 
     Attributes:
@@ -55,7 +55,7 @@ class Rules:
     longest_gap_seconds: float = 3600.0
 
 
-DEFAULT_RULES = Rules()
+DEFAULT_STABILITY_RULES = StabilityRules()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class Stability:
         changes = (*self.changes, (at, step))
         return replace(self, changes=changes, since=at, tried=expected if step < 0 else self.tried)
 
-    def is_on_trial(self, at: float, rules: Rules) -> bool:
+    def is_on_trial(self, at: float, rules: StabilityRules) -> bool:
         """Tell whether consumers were taken away a short time ago."""
         last = self.changes[-1] if self.changes else None
         return last is not None and last[1] < 0 and at - last[0] < rules.trial_seconds
@@ -106,7 +106,7 @@ def move(
     *,
     at: float,
     current: int,
-    rules: Rules = DEFAULT_RULES,
+    rules: StabilityRules = DEFAULT_STABILITY_RULES,
 ) -> Move:
     """Return what to do about a size."""
     refuted = tuple(one for one in before.refuted if one[0] > at - DAY_SECONDS)
@@ -124,7 +124,9 @@ def move(
     return _down(group_size, now, at, current, rules)
 
 
-def _up(group_size: GroupSize, now: Stability, at: float, current: int, rules: Rules) -> Move:
+def _up(
+    group_size: GroupSize, now: Stability, at: float, current: int, rules: StabilityRules
+) -> Move:
     rested, went_down = _last_change(now, at)
     recent = now.votes[-rules.last_votes :]
     asking = [
@@ -144,7 +146,9 @@ def _up(group_size: GroupSize, now: Stability, at: float, current: int, rules: R
     return Move(consumers=target, stability=now, reason=group_size.reason)
 
 
-def _down(group_size: GroupSize, now: Stability, at: float, current: int, rules: Rules) -> Move:
+def _down(
+    group_size: GroupSize, now: Stability, at: float, current: int, rules: StabilityRules
+) -> Move:
     window = min(
         rules.down_window_seconds * 2 ** min(now.failures, _MOST_DOUBLINGS),
         max(rules.longest_window_seconds, rules.down_window_seconds),
@@ -177,7 +181,7 @@ def _last_change(now: Stability, at: float) -> tuple[float, bool]:
     return at - changed_at, step < 0
 
 
-def _judged(now: Stability, at: float, rules: Rules) -> Stability:
+def _judged(now: Stability, at: float, rules: StabilityRules) -> Stability:
     """Forget earlier failures once a step down has outlived its trial."""
     rested, went_down = _last_change(now, at)
     if went_down and rested > rules.trial_seconds:

@@ -16,7 +16,7 @@ import numpy as np
 
 from simulation.assignors import Assignor
 from simulation.interventions import Interventions
-from simulation.model import Backlog, Consumers, Event, Floats, Rate, Workload
+from simulation.model import Backlog, Consumers, Floats, Rate, SimulatedEvent, Workload
 from simulation.rates import between, constant, times_factors
 from simulation.simulator import Simulation
 
@@ -269,10 +269,12 @@ def _workload(inputs: WhatIfInputs, change: WhatIfChange, consumers: int) -> Wor
     if campaign is not None:
         end = campaign.start_seconds + campaign.seconds
         rate = times_factors(rate, between(campaign.start_seconds, end, campaign.factor))
-    events: tuple[Event, ...] = ()
+    events: tuple[SimulatedEvent, ...] = ()
     if lost is not None:
         away = lost.seconds
-        events = (Event(lost.start_seconds, lambda simulation: _lose_one(simulation, away)),)
+        events = (
+            SimulatedEvent(lost.start_seconds, lambda simulation: _lose_one(simulation, away)),
+        )
     return Workload(
         name="what-if",
         topics=inputs.topics,

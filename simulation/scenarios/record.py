@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from simulation.model import Consumers, Event, Observation, Rate, Workload
+from simulation.model import Consumers, Observation, Rate, SimulatedEvent, Workload
 from simulation.scenarios.model import Scenario, ScenarioPartition, ScenarioSample, Truth
 from simulation.simulator import Simulation
 
@@ -67,7 +67,7 @@ class Setting:
     def workload(
         self,
         rate: Rate | None = None,
-        events: Sequence[Event] = (),
+        events: Sequence[SimulatedEvent] = (),
         **changes: float,
     ) -> Workload:
         """Return the group's work: one topic, ``orders``.

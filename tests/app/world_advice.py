@@ -12,7 +12,7 @@ from lake.schemas.model import Table
 from lake.schemas.tables import ADVICE_STATE, CAPACITY, FORECASTS, RECOMMENDATIONS
 from lake.storage.store import Lake, conform
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
-from scaling.advice.model import Confidence, Kind, Recommendation, Severity
+from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
 from scaling.evaluate import evaluate
 from scaling.sizing.decide import History
 from scaling.sizing.decision_history import to_text
@@ -111,10 +111,10 @@ def _forecast(group: str, now: datetime, hour: int) -> dict[str, object]:
 
 def _advice(group: str, current: int, proposed: int) -> Recommendation:
     return Recommendation(
-        kind=Kind.ADD_CONSUMERS,
+        kind=AdviceKind.ADD_CONSUMERS,
         cluster=CLUSTER,
         subject=group,
-        severity=Severity.WATCH,
+        severity=AdviceSeverity.WATCH,
         confidence=Confidence.HIGH,
         reason="More arrived than was consumed.",
         quantity="consumers",

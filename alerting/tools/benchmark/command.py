@@ -25,7 +25,7 @@ from alerting.tools.benchmark.run import (
     fastest_of,
     total_of,
 )
-from alerting.tools.benchmark.scoring import Score, score
+from alerting.tools.benchmark.scoring import AlertScore, score
 from simulation.scenarios import families
 from simulation.scenarios.model import Scenario, ScenarioError, parse_scenario
 from simulation.scenarios.model import as_document as scenario_document
@@ -181,7 +181,7 @@ def _print(console: Console, evaluated: list[EvaluatedScenario]) -> None:
         )
 
 
-def _cell(found: Score) -> str:
+def _cell(found: AlertScore) -> str:
     text = found.result
     if found.delays:
         text += " after " + ", ".join(duration(delay) for delay in found.delays)

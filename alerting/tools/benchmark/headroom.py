@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from alerting.evaluate.observations import group_observations
 from alerting.inputs.windows import GroupKey, thinned
-from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.inhibition import inhibited
 from alerting.rules.lifecycle import Alert, State, advance
 from alerting.rules.model import evaluate
@@ -26,7 +26,7 @@ def ours(scenario: Scenario) -> list[Fired]:
     fired: dict[str, Alert] = {}
     for at, status in statuses(scenario):
         seen = group_observations({key: status}, now=at)
-        evaluation = evaluate(DEFAULT_RULES, seen)
+        evaluation = evaluate(DEFAULT_ALERT_RULES, seen)
         alerts = advance(alerts, evaluation, inhibited(evaluation.findings), at)
         fired |= {
             alert.id: alert

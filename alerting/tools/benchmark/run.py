@@ -9,7 +9,7 @@ from typing import Any
 
 from alerting.tools.benchmark.baselines import BASELINES
 from alerting.tools.benchmark.headroom import ours
-from alerting.tools.benchmark.scoring import Fired, Score, score
+from alerting.tools.benchmark.scoring import AlertScore, Fired, score
 from simulation.scenarios.model import Scenario
 
 OURS = "headroom"
@@ -23,7 +23,7 @@ class EvaluatedScenario:
 
     name: str
     fired: Mapping[str, Sequence[Fired]]
-    scores: Mapping[str, Score]
+    scores: Mapping[str, AlertScore]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ def _alert(alert: Fired) -> dict[str, Any]:
     }
 
 
-def _score(found: Score) -> dict[str, Any]:
+def _score(found: AlertScore) -> dict[str, Any]:
     return {
         "result": found.result,
         "incidents": found.incidents,

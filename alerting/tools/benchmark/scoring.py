@@ -40,7 +40,7 @@ class Fired:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class AlertScore:
     """How right an evaluator was on one scenario.
 
     Attributes:
@@ -69,7 +69,7 @@ class Score:
         return "false alarm" if self.false_alerts else "right"
 
 
-def score(scenario: Scenario, fired: Sequence[Fired]) -> Score:
+def score(scenario: Scenario, fired: Sequence[Fired]) -> AlertScore:
     """Score the alerts of one evaluator on one scenario.
 
     An incident is told by the first alert that holds while it lasts. An alert is false where it
@@ -97,7 +97,7 @@ def score(scenario: Scenario, fired: Sequence[Fired]) -> Score:
         for alert in paging
         if not any(one.begin <= alert.begin <= one.end + grace for one in incidents)
     )
-    return Score(
+    return AlertScore(
         incidents=len(incidents),
         delays=tuple(delays),
         missed=len(incidents) - len(delays),

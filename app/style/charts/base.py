@@ -21,7 +21,7 @@ GAP_STEPS = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ChartEvent:
     """Something that happened, drawn as a thin vertical mark.
 
     Attributes:
@@ -40,7 +40,7 @@ class Axis:
     start: datetime
     end: datetime
     zone: tzinfo
-    events: tuple[Event, ...] = ()
+    events: tuple[ChartEvent, ...] = ()
 
     def local(self, moment: datetime) -> datetime:
         """Return the moment as the viewer's clock shows it, without a zone."""

@@ -46,8 +46,8 @@ causes = {alert.fingerprint: alert.what for alert in alerts.values()}
 components.headline(*map(escape, alert_list.sentence(firing, len(pending), len(silenced), service)))
 evaluated = alert_list.service_age(service, view.now)
 interval = float(str(service["interval_seconds"])) if service else view.interval_seconds
-look = components.age_look(evaluated, interval)
-st.caption(f"Evaluated :{look}[{age(evaluated)}]")
+colour = components.age_colour(evaluated, interval)
+st.caption(f"Evaluated :{colour}[{age(evaluated)}]")
 if evaluated is None or evaluated > 4 * interval:
     st.error(
         "The alerting service does not run: nobody is notified. "
@@ -59,9 +59,9 @@ for cluster, failure in failures.items() if isinstance(failures, dict) else ():
     st.error(f"**{escape(cluster)}** could not be evaluated: {escape(failure)}")
 components.show_left_out(problems)
 
-severities = list(alert_list.SEVERITY_LOOKS.values())
+severities = list(alert_list.SEVERITY_BADGE_STYLES.values())
 columns = {
-    "severity": Column("severity", "status", looks=severities, width=100),
+    "severity": Column("severity", "status", badge_styles=severities, width=100),
     "what": Column("what", width=275),
     "lasts_seconds": Column("for", "duration", width=90),
     "detail": Column("how bad", width="large"),
@@ -162,7 +162,9 @@ with components.section("Delivery", help_text="Whether notifications arrive."):
             alert_list.health_rows(health, targets, view.now),
             {
                 "target": Column("target", width=150),
-                "label": Column("state", "status", looks=list(alert_list.HEALTH_LOOKS), width=110),
+                "label": Column(
+                    "state", "status", badge_styles=list(alert_list.HEALTH_BADGE_STYLES), width=110
+                ),
                 "sent": Column("sent", "count"),
                 "waiting": Column("waiting", "count"),
                 "waits_seconds": Column("waits for", "duration", unknown=tables.DASH),

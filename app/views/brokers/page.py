@@ -31,7 +31,7 @@ with components.guarded():
                 with st.container(border=True, height="stretch", gap="xsmall"):
                     with st.container(horizontal=True, horizontal_alignment="distribute"):
                         st.markdown(f"**{row['name']}**", width="content")
-                        components.badge(view_model.look(row["is_alive"]))
+                        components.badge(view_model.badge_style(row["is_alive"]))
                     lines = []
                     if row["is_controller"]:
                         lines.append("controller")
@@ -143,7 +143,7 @@ with components.section("Partitions, the worst first"):
                 "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic")),
                 "partition": Column("partition", "count"),
                 "label": Column(
-                    "state", "status", looks=list(topic_list.REPLICATION.values()), width=135
+                    "state", "status", badge_styles=list(topic_list.REPLICATION.values()), width=135
                 ),
                 "leader": Column("leader", "count", unknown="none"),
                 "preferred_leader": Column("preferred", "count"),

@@ -1,4 +1,4 @@
-"""Brokers and replication, shaped for their page: pure functions."""
+"""Brokers and replication, prepared for their page: pure functions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import polars as pl
 
 from app.style import theme
 from app.style.format import count, exact, listing
-from app.style.theme import Look
+from app.style.theme import BadgeStyle
 from app.ui.topic_list import REPLICATION
 from lake.schemas.current import CLUSTER_STATUS
 
-UP = Look("up", "✓", ":material/check:", "gray", "The broker answers.")
-MISSING = Look("missing", "✖", ":material/cloud_off:", "red", "The broker does not answer.")
+UP = BadgeStyle("up", "✓", ":material/check:", "gray", "The broker answers.")
+MISSING = BadgeStyle("missing", "✖", ":material/cloud_off:", "red", "The broker does not answer.")
 UNSURE = theme.UNSURE
 
 
@@ -48,14 +48,14 @@ def sentence(cluster: pl.DataFrame) -> tuple[str, str]:
     return title, f"{text[0].upper()}{text[1:]}."
 
 
-def look(is_alive: bool | None) -> Look:
+def badge_style(is_alive: bool | None) -> BadgeStyle:
     """Return how a broker looks."""
     return UNSURE if is_alive is None else UP if is_alive else MISSING
 
 
 def with_labels(partitions: pl.DataFrame) -> pl.DataFrame:
     """Add how each partition at risk looks, and which replicas lack."""
-    labels = {state: look.label for state, look in REPLICATION.items()}
+    labels = {state: badge_style.label for state, badge_style in REPLICATION.items()}
     return partitions.with_columns(
         pl.concat_list(pl.col("replication").replace_strict(labels, default="unknown")).alias(
             "label"

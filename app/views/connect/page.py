@@ -80,12 +80,14 @@ read_at = connectors["observed_at"].min()
 if isinstance(read_at, datetime):
     seconds = (view.now - read_at).total_seconds()
     slowest = max(view.settings.poll_interval_seconds(each) for each in workers.values())
-    look = components.age_look(seconds, slowest)
-    st.caption(f"Read :{look}[{age(seconds)}] from {escape(', '.join(workers))}")
+    colour = components.age_colour(seconds, slowest)
+    st.caption(f"Read :{colour}[{age(seconds)}] from {escape(', '.join(workers))}")
 
 failed = view_model.failed_tasks(tasks)
 sinks = connectors.filter(pl.col("type") == "sink")
-idle = connectors.filter(pl.col("rank") == view_model.LOOKS.index(view_model.NO_TASKS)).height
+idle = connectors.filter(
+    pl.col("rank") == view_model.BADGE_STYLES.index(view_model.NO_TASKS)
+).height
 silent = sinks.filter(
     pl.col("dead_letter_topic").is_null() & (pl.col("errors_tolerance") == "all")
 ).height
@@ -126,7 +128,7 @@ with st.grid(5, min_column_width=124, gap="small"):
 tables.show(
     view_model.table_rows(connectors, tasks),
     {
-        "status": Column("status", "status", looks=view_model.LOOKS, width=125),
+        "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=125),
         "connector": Column("connector", width=130, pinned=True),
         "running": Column(
             "tasks running",

@@ -1,4 +1,4 @@
-"""Kafka Connect's connectors and mirrors, shaped for their page: pure functions."""
+"""Kafka Connect's connectors and mirrors, prepared for their page: pure functions."""
 
 from __future__ import annotations
 
@@ -10,23 +10,27 @@ import polars as pl
 from alerting.inputs.facts import short_class
 from app.style import theme
 from app.style.format import UNKNOWN, count, exact, listing
-from app.style.theme import Look
+from app.style.theme import BadgeStyle
 
-FAILED = Look("failed", "✖", ":material/error:", "red", "It has failed, or all its tasks have.")
-NO_TASKS = Look(
+FAILED = BadgeStyle(
+    "failed", "✖", ":material/error:", "red", "It has failed, or all its tasks have."
+)
+NO_TASKS = BadgeStyle(
     "no tasks", "●", ":material/error:", "red", "It runs and has no task: nothing is moved."
 )
-PARTLY = Look("partly failed", "▲", ":material/error:", "orange", "Some of its tasks have failed.")
-WAITING = Look(
+PARTLY = BadgeStyle(
+    "partly failed", "▲", ":material/error:", "orange", "Some of its tasks have failed."
+)
+WAITING = BadgeStyle(
     "not running",
     "▲",
     ":material/hourglass_empty:",
     "orange",
     "It or one of its tasks waits for a worker or starts again.",
 )
-HALTED = Look("halted", "■", ":material/pause:", "gray", "Somebody paused or stopped it.")
+HALTED = BadgeStyle("halted", "■", ":material/pause:", "gray", "Somebody paused or stopped it.")
 UNSURE, OK = theme.UNSURE, theme.OK
-LOOKS = (FAILED, NO_TASKS, PARTLY, WAITING, UNSURE, HALTED, OK)
+BADGE_STYLES = (FAILED, NO_TASKS, PARTLY, WAITING, UNSURE, HALTED, OK)
 """Every status of a connector, the worst first."""
 FAILING = (FAILED, NO_TASKS, PARTLY)
 
@@ -66,11 +70,11 @@ def with_status(connectors: pl.DataFrame) -> pl.DataFrame:
     """Add each connector's status, the worst first.
 
     Returns:
-        Besides the rows: ``rank`` (the place in ``LOOKS``), ``status`` (its label in a list).
+        Besides the rows: ``rank`` (place in ``BADGE_STYLES``), ``status`` (its label in a list).
     """
     tasks, failed = pl.col("tasks"), pl.col("tasks_failed")
     state = pl.col("state")
-    order = {look: number for number, look in enumerate(LOOKS)}
+    order = {badge_style: number for number, badge_style in enumerate(BADGE_STYLES)}
     rank = (
         pl.when(state.is_in(["PAUSED", "STOPPED"]))
         .then(order[HALTED])
@@ -92,7 +96,9 @@ def with_status(connectors: pl.DataFrame) -> pl.DataFrame:
         connectors.with_columns(rank.alias("rank"))
         .with_columns(
             pl.col("rank")
-            .map_elements(lambda place: [LOOKS[place].label], return_dtype=pl.List(pl.String))
+            .map_elements(
+                lambda place: [BADGE_STYLES[place].label], return_dtype=pl.List(pl.String)
+            )
             .alias("status")
         )
         .sort("rank", *_CONNECTOR)
@@ -101,8 +107,10 @@ def with_status(connectors: pl.DataFrame) -> pl.DataFrame:
 
 def sentence(connectors: pl.DataFrame, lag: int | None, unknown: int) -> tuple[str, str]:
     """Return the page's headline and the sentence below it."""
-    failing = connectors.filter(pl.col("rank").is_in([LOOKS.index(look) for look in FAILING]))
-    unsure = connectors.filter(pl.col("rank") == LOOKS.index(UNSURE)).height
+    failing = connectors.filter(
+        pl.col("rank").is_in([BADGE_STYLES.index(badge_style) for badge_style in FAILING])
+    )
+    unsure = connectors.filter(pl.col("rank") == BADGE_STYLES.index(UNSURE)).height
     number = connectors.height
     if failing.height:
         names = listing(failing["connector"].to_list())
@@ -112,7 +120,7 @@ def sentence(connectors: pl.DataFrame, lag: int | None, unknown: int) -> tuple[s
         title = f"The state of {unsure} of {count(number, 'connector')} is unknown"
     else:
         title = "All connectors do their work" if number > 1 else "The connector does its work"
-        if connectors.filter(pl.col("rank") != LOOKS.index(OK)).height:
+        if connectors.filter(pl.col("rank") != BADGE_STYLES.index(OK)).height:
             title = "No connector has failed"
     parts = [f"{count(number, 'connector')} with {_tasks(connectors)}"]
     if lag is not None:

@@ -1,4 +1,4 @@
-"""Dead letters, shaped for their page: pure functions."""
+"""Dead letters, prepared for their page: pure functions."""
 
 from __future__ import annotations
 

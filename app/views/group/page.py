@@ -14,7 +14,7 @@ from app.style.charts.heatmaps import heatmap
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
 from app.ui import components, current_advice, forecast, group_list, routes, tables
-from app.ui.group_badges import LATE, LOOKS
+from app.ui.group_badges import BADGE_STYLES, LATE
 from app.ui.tables import NEVER, NONE, Column
 from app.ui.time_axis import broker_marks, page_axis
 from app.views.group import view_model
@@ -47,7 +47,7 @@ row = (
 status = Status(row["status"])
 with heading, st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(group), anchor=False, width="content")
-    components.badge(LOOKS[status])
+    components.badge(BADGE_STYLES[status])
 
 since = ""
 if row["since"] is not None and status is not Status.OK:
@@ -236,7 +236,7 @@ with components.section("Partitions"):
     columns = {
         "topic": Column("topic", pinned=True, opens=(routes.TOPIC, "topic")),
         "partition": Column("partition", "count"),
-        "label": Column("status", "status", looks=list(LOOKS.values()), width=125),
+        "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=125),
         "lag": Column("lag", "count"),
         "time_lag_seconds": Column("time lag", "duration"),
         "committed": Column("committed", "count"),

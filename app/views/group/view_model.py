@@ -1,4 +1,4 @@
-"""One consumer group in detail, shaped for its page: pure functions."""
+"""One consumer group in detail, prepared for its page: pure functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 from alerting.status.model import Status
 from app.data.history import TIME
 from app.style.format import listing
-from app.ui.group_badges import LOOKS
+from app.ui.group_badges import BADGE_STYLES
 from lake.schemas.bronze import IN_TOTALS
 
 HEATMAP_ROWS = 60
@@ -24,8 +24,8 @@ def partition_rows(status: pl.DataFrame, offsets: pl.DataFrame, now: datetime) -
         offsets: Its rows of ``group_offsets`` of the newest poll.
         now: The present.
     """
-    order = [one.value for one in LOOKS]
-    labels = [look.label for look in LOOKS.values()]
+    order = [one.value for one in BADGE_STYLES]
+    labels = [badge_style.label for badge_style in BADGE_STYLES.values()]
     read = offsets.filter(IN_TOTALS).select(
         "topic",
         "partition",

@@ -6,7 +6,7 @@ from app.data import present, queries
 from app.data.context import current
 from app.style.format import count, escape
 from app.ui import components, group_list, routes, tables
-from app.ui.group_badges import LOOKS
+from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import Column
 from lake.schemas.current import GROUP_STATUS
 
@@ -45,11 +45,11 @@ with search:
     )
 with status_filter:
     seen = set(rows["status"].to_list())
-    statuses = [status for status in LOOKS if status.value in seen]
+    statuses = [status for status in BADGE_STYLES if status.value in seen]
     chosen = st.multiselect(
         "Status",
         statuses,
-        format_func=lambda status: LOOKS[status].label,
+        format_func=lambda status: BADGE_STYLES[status].label,
         key="groups-status",
         placeholder="every status",
     )
@@ -68,7 +68,7 @@ shown = group_list.with_trends(shown, trend)
 
 columns = {
     "group": Column("group", width=170, opens=(routes.GROUP, "group"), pinned=True),
-    "label": Column("status", "status", looks=list(LOOKS.values()), width=125),
+    "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=125),
     "lag": Column("lag", "count", help="Messages that wait: log end minus committed offset."),
     "time_lag_seconds": Column(
         "time lag", "duration", help="How old the oldest message is that was not read yet."

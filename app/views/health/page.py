@@ -10,7 +10,7 @@ from alerting.errors import AlertingError
 from alerting.inputs import facts
 from app.data import alert_store, queries
 from app.data.context import current
-from app.data.lake_tables import TABLE_LOOKS
+from app.data.lake_tables import TABLE_BADGE_STYLES
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import escape
 from app.ui import components, tables
@@ -43,7 +43,9 @@ elif collections is not None:
         view_model.table_rows(sections, view.now, view.interval_seconds),
         {
             "section": Column("section", width=190),
-            "label": Column("state", "status", looks=list(view_model.LOOKS.values()), width=110),
+            "label": Column(
+                "state", "status", badge_styles=list(view_model.BADGE_STYLES.values()), width=110
+            ),
             "age_seconds": Column("last success", "duration", unknown="never", help="Its age."),
             "duration_seconds": Column("took", "duration"),
             "rows": Column("rows", "count"),
@@ -135,7 +137,7 @@ with components.section(
                 "label": Column(
                     "state",
                     "status",
-                    looks=[*view_model.LOOKS.values(), view_model.WAITING],
+                    badge_styles=[*view_model.BADGE_STYLES.values(), view_model.WAITING],
                     width=110,
                 ),
                 "started_at": Column("last run", "time"),
@@ -166,7 +168,9 @@ with components.section(
         {
             "table": Column("table", width=190),
             "layer": Column("layer"),
-            "label": Column("state", "status", looks=list(TABLE_LOOKS.values()), width=130),
+            "label": Column(
+                "state", "status", badge_styles=list(TABLE_BADGE_STYLES.values()), width=130
+            ),
             "age_seconds": Column("last written", "duration", unknown=DASH),
             "files": Column("files", "count", unknown=DASH),
             "size_bytes": Column("size", "size", unknown=DASH),

@@ -1,4 +1,4 @@
-"""Monitoring health, shaped for its page: pure functions."""
+"""Monitoring health, prepared for its page: pure functions."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ import polars as pl
 from app.data.history import TIME
 from app.style import theme
 from app.style.format import UNKNOWN, age, count, listing
-from app.style.theme import Look
+from app.style.theme import BadgeStyle
 
-LOOKS: dict[str, Look] = {
-    "failed": Look("failed", "✖", ":material/error:", "red", "Nothing of it was collected."),
-    "late": Look("late", "●", ":material/history:", "red", "Older than four polls."),
-    "partial": Look("partial", "▲", ":material/warning:", "orange", "A part is missing."),
-    "skipped": Look("skipped", "▲", ":material/skip_next:", "orange", "The poll came too late."),
+BADGE_STYLES: dict[str, BadgeStyle] = {
+    "failed": BadgeStyle("failed", "✖", ":material/error:", "red", "Nothing of it was collected."),
+    "late": BadgeStyle("late", "●", ":material/history:", "red", "Older than four polls."),
+    "partial": BadgeStyle("partial", "▲", ":material/warning:", "orange", "A part is missing."),
+    "skipped": BadgeStyle(
+        "skipped", "▲", ":material/skip_next:", "orange", "The poll came too late."
+    ),
     "unknown": theme.UNSURE,
-    "ok": Look("ok", "✓", ":material/check:", "gray", "Collected in full."),
+    "ok": BadgeStyle("ok", "✓", ":material/check:", "gray", "Collected in full."),
 }
 """How the states of sections look, worst first."""
 
-WAITING = Look("waiting", "·", ":material/hourglass:", "gray", "There was nothing to do.")
+WAITING = BadgeStyle("waiting", "·", ":material/hourglass:", "gray", "There was nothing to do.")
 """A job that found no new samples."""
 
 
@@ -54,17 +56,17 @@ def table_rows(sections: pl.DataFrame, now: datetime, interval_seconds: float) -
             & (pl.col("age_seconds").fill_null(1e9) > _LATE_POLLS * interval_seconds)
         )
         .then(pl.lit("late"))
-        .when(pl.col("status").is_in(list(LOOKS)))
+        .when(pl.col("status").is_in(list(BADGE_STYLES)))
         .then(pl.col("status"))
         .otherwise(pl.lit("unknown"))
     )
-    order = list(LOOKS)
+    order = list(BADGE_STYLES)
     return (
         sections.with_columns(age_seconds.clip(lower_bound=0).alias("age_seconds"))
         .with_columns(state.alias("state"))
         .with_columns(
             pl.col("state")
-            .map_elements(lambda name: [LOOKS[name].label], return_dtype=pl.List(pl.String))
+            .map_elements(lambda name: [BADGE_STYLES[name].label], return_dtype=pl.List(pl.String))
             .alias("label"),
             pl.col("state").replace_strict(order, list(range(len(order)))).alias("order"),
         )
@@ -141,14 +143,14 @@ def job_rows(jobs: pl.DataFrame) -> pl.DataFrame:
             (pl.col("status") == "failed").sum().alias("failures"),
         )
     )
-    looks = {**LOOKS, "waiting": WAITING}
+    badge_styles = {**BADGE_STYLES, "waiting": WAITING}
     return rows.with_columns(
         ((pl.col("finished_at") - pl.col("started_at")).dt.total_milliseconds() / 1000).alias(
             "took_seconds"
         ),
         pl.col("status")
         .map_elements(
-            lambda status: [looks.get(status, theme.UNSURE).label],
+            lambda status: [badge_styles.get(status, theme.UNSURE).label],
             return_dtype=pl.List(pl.String),
         )
         .alias("label"),

@@ -48,7 +48,7 @@ def draw_cause(cause: view_model.Cause) -> None:
     alert = cause.alert
     with st.container(gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            components.badge(cause.look)
+            components.badge(cause.badge_style)
             st.markdown(f"**{escape(alert['what'])}**", width="content")
             if alert["since"] is not None:
                 when = clock(alert["since"], view.zone, now=view.now)

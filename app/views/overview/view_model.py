@@ -1,4 +1,4 @@
-"""What the overview shows, shaped for it: pure functions."""
+"""What the overview shows, prepared for it: pure functions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 
-from alerting.rules.model import SEVERITIES, Severity
+from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.model import Status
 from app.data.history import TIME
 from app.style.format import count, duration, exact, short
-from app.style.theme import Look
-from app.ui.alert_list import SEVERITY_LOOKS
+from app.style.theme import BadgeStyle
+from app.ui.alert_list import SEVERITY_BADGE_STYLES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +29,9 @@ class Cause:
     symptoms: tuple[str, ...] = ()
 
     @property
-    def look(self) -> Look:
+    def badge_style(self) -> BadgeStyle:
         """How it looks."""
-        return SEVERITY_LOOKS[Severity(self.alert["severity"])]
+        return SEVERITY_BADGE_STYLES[AlertSeverity(self.alert["severity"])]
 
     @property
     def link(self) -> tuple[str, dict[str, str]]:
@@ -81,7 +81,7 @@ def headline(
 ) -> tuple[str, str]:
     """Return the sentence of the Overview, and the one below it."""
     severities = [cause.alert["severity"] for cause in found]
-    now, watch = severities.count(Severity.CRITICAL), severities.count(Severity.WARNING)
+    now, watch = severities.count(AlertSeverity.CRITICAL), severities.count(AlertSeverity.WARNING)
     needs = (
         f"{count(now, 'thing needs', 'things need')} you now"
         if now
@@ -182,8 +182,11 @@ def cluster_rows(
         alerts.filter(pl.col("inhibited_by").is_null())
         .group_by("cluster")
         .agg(
-            (pl.col("severity") == Severity.CRITICAL.value).sum().cast(pl.Int64).alias("act_now"),
-            (pl.col("severity") == Severity.WARNING.value).sum().cast(pl.Int64).alias("watch"),
+            (pl.col("severity") == AlertSeverity.CRITICAL.value)
+            .sum()
+            .cast(pl.Int64)
+            .alias("act_now"),
+            (pl.col("severity") == AlertSeverity.WARNING.value).sum().cast(pl.Int64).alias("watch"),
         )
     )
     is_complete = pl.col("incomplete_groups") == 0

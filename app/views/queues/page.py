@@ -52,8 +52,8 @@ if rows.is_empty():
 components.headline(*map(escape, view_model.sentence(rows)))
 read_at = rows["observed_at"].max()
 read_seconds = (view.now - read_at).total_seconds() if isinstance(read_at, datetime) else None
-look = components.age_look(read_seconds, interval)
-st.caption(f"Read :{look}[{age(read_seconds)}] from {escape(name)}")
+colour = components.age_colour(read_seconds, interval)
+st.caption(f"Read :{colour}[{age(read_seconds)}] from {escape(name)}")
 
 backlog = rows.filter(pl.col("kind") != "stream")
 dead = rows.filter(pl.col("kind") == "dead letter")
@@ -91,7 +91,7 @@ with st.grid(6, min_column_width=124, gap="small"):
 tables.show(
     view_model.table_rows(rows, view.now),
     {
-        "status": Column("status", "status", looks=view_model.LOOKS, width=145),
+        "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=145),
         "queue": Column("queue", width=140, pinned=True),
         "kind": Column(
             "kind",

@@ -1,4 +1,4 @@
-"""RabbitMQ's queues, shaped for their page: pure functions."""
+"""RabbitMQ's queues, prepared for their page: pure functions."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import polars as pl
 
 from app.style import theme
 from app.style.format import count, exact
-from app.style.theme import Look
+from app.style.theme import BadgeStyle
 from app.ui.tables import NONE
 
-DROPPED = Look(
+DROPPED = BadgeStyle(
     "dead letters dropped",
     "●",
     ":material/error:",
     "red",
     "Its dead-letter exchange leads to no queue: what dies is lost without a trace.",
 )
-WAITING = Look(
+WAITING = BadgeStyle(
     "dead letters wait",
     "▲",
     ":material/mark_email_unread:",
     "orange",
     "It holds messages that failed elsewhere.",
 )
-IDLE = Look(
+IDLE = BadgeStyle(
     "nobody consumes",
     "▲",
     ":material/visibility:",
@@ -33,7 +33,7 @@ IDLE = Look(
     "Messages wait, there is no consumer, and nothing is taken.",
 )
 UNSURE, OK = theme.UNSURE, theme.OK
-LOOKS = (DROPPED, WAITING, IDLE, UNSURE, OK)
+BADGE_STYLES = (DROPPED, WAITING, IDLE, UNSURE, OK)
 """Every status of a queue, the worst first."""
 
 HOW_TO_CONFIGURE = """rabbitmq:
@@ -134,7 +134,7 @@ def table_rows(rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
         .sort("rank", depth, "vhost", "queue", descending=[False, True, False, False])
         .with_columns(
             pl.col("rank")
-            .map_elements(lambda rank: [LOOKS[rank].label], return_dtype=pl.List(pl.String))
+            .map_elements(lambda rank: [BADGE_STYLES[rank].label], return_dtype=pl.List(pl.String))
             .alias("status")
         )
     )

@@ -53,7 +53,10 @@ tables.show(
     {
         "rule": Column("rule", width=190),
         "severity": Column(
-            "severity", "status", looks=list(alert_list.SEVERITY_LOOKS.values()), width=100
+            "severity",
+            "status",
+            badge_styles=list(alert_list.SEVERITY_BADGE_STYLES.values()),
+            width=100,
         ),
         "condition": Column("true when", width=190),
         "for_seconds": Column("for", "duration", help="How long it must be true."),

@@ -14,8 +14,8 @@ from app.ui.tables import DASH
 from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
-from scaling.advice.follow_up import Followed, Outcome, Point, outcome
-from scaling.advice.model import Kind, Subject
+from scaling.advice.follow_up import AdviceOutcome, Followed, Point, outcome
+from scaling.advice.model import AdviceKind, Subject
 
 DAYS = 14
 """How far back advice is shown."""
@@ -40,11 +40,11 @@ def given(view: View) -> pl.DataFrame:
         since=view.now - timedelta(days=90),
         cluster=view.cluster,
     )
-    changes = rows.filter(~pl.col("kind").is_in([Kind.KEEP.value, Kind.UNKNOWN.value]))
+    changes = rows.filter(~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]))
     return changes.sort("valid_from", descending=True)
 
 
-def outcomes(view: View, rows: pl.DataFrame) -> list[Outcome]:
+def outcomes(view: View, rows: pl.DataFrame) -> list[AdviceOutcome]:
     """Return what became of each row's advice.
 
     Raises:
@@ -100,7 +100,7 @@ def change(row: Mapping[str, Any]) -> str:
     return DASH if current is None else f"from {count(current, quantity.removesuffix('s'))}"
 
 
-def words(one: Outcome, view: View) -> str:
+def words(one: AdviceOutcome, view: View) -> str:
     """Say what became of advice."""
     if one.followed is not Followed.FOLLOWED:
         return one.followed.value

@@ -9,7 +9,7 @@ from app.ui import advice_cards, components, current_advice, routes
 from app.views.scaling import view_model, what_if
 from lake.errors import LakeError
 from scaling.advice.advice_table import from_row
-from scaling.advice.model import Kind, Severity, Subject
+from scaling.advice.model import AdviceKind, AdviceSeverity, Subject
 
 LINKS = {
     Subject.GROUP: routes.GROUP,
@@ -30,8 +30,8 @@ for one in given.errors:
 
 found = given.rows
 changes = found.filter(advice_cards.IS_CHANGE)
-unknown = found.filter(pl.col("severity") == Severity.UNKNOWN)
-kept = found.filter(pl.col("kind") == Kind.KEEP)
+unknown = found.filter(pl.col("severity") == AdviceSeverity.UNKNOWN)
+kept = found.filter(pl.col("kind") == AdviceKind.KEEP)
 components.headline(
     "Advice cannot be given"
     if found.is_empty() and (errors or given.is_left_out)
@@ -59,8 +59,8 @@ def draw(listed: pl.DataFrame, key: str) -> None:
 
 
 if not changes.is_empty():
-    urgent = changes.filter(pl.col("severity") != Severity.INFO)
-    gentle = changes.filter(pl.col("severity") == Severity.INFO)
+    urgent = changes.filter(pl.col("severity") != AdviceSeverity.INFO)
+    gentle = changes.filter(pl.col("severity") == AdviceSeverity.INFO)
     if not urgent.is_empty():
         st.subheader("Changes", anchor=False)
         draw(urgent, "changes")

@@ -17,7 +17,7 @@ from app.ui import components, forecast
 from app.ui.advice_cards import WORDS
 from app.ui.time_axis import page_axis
 from app.views.scaling import advice_history
-from scaling.advice.model import Kind, Subject
+from scaling.advice.model import AdviceKind, Subject
 from scaling.advisers.consumers import hot_partitions
 from scaling.advisers.measured_size import inputs
 from scaling.facts.group_facts import GroupFacts
@@ -144,7 +144,7 @@ def history(view: View) -> None:
         .alias("last given"),
         pl.col("subject"),
         pl.col("kind")
-        .map_elements(lambda kind: WORDS[Kind(kind)], return_dtype=pl.String())
+        .map_elements(lambda kind: WORDS[AdviceKind(kind)], return_dtype=pl.String())
         .alias("advice"),
         pl.struct("current", "proposed", "quantity")
         .map_elements(advice_history.change, return_dtype=pl.String())

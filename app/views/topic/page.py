@@ -10,7 +10,7 @@ from app.style.charts.heatmaps import bars
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import count, duration, escape, exact, rate, share, short, size, thin
 from app.ui import components, current_advice, forecast, routes, tables, topic_list
-from app.ui.group_badges import LOOKS
+from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, Column
 from app.ui.time_axis import broker_marks, page_axis
 from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
@@ -151,7 +151,9 @@ with components.section("Groups that read it"):
             readers,
             {
                 "group": Column("group", width=200, opens=(routes.GROUP, "group")),
-                "label": Column("status", "status", looks=list(LOOKS.values()), width=125),
+                "label": Column(
+                    "status", "status", badge_styles=list(BADGE_STYLES.values()), width=125
+                ),
                 "lag": Column("lag here", "count"),
                 "time_lag_seconds": Column("time lag", "duration"),
                 "unknown_partitions": Column(
@@ -174,7 +176,10 @@ with components.section("Partitions"):
         {
             "partition": Column("partition", "count"),
             "label": Column(
-                "replication", "status", looks=list(topic_list.REPLICATION.values()), width=135
+                "replication",
+                "status",
+                badge_styles=list(topic_list.REPLICATION.values()),
+                width=135,
             ),
             "arrival": Column("arriving", "rate"),
             "leader": Column("leader", "count", unknown="none"),

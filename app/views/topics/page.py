@@ -97,7 +97,10 @@ else:
                 help="Partitions that get far more than the others; unknown with few messages.",
             ),
             "label": Column(
-                "replication", "status", looks=list(topic_list.REPLICATION.values()), width=135
+                "replication",
+                "status",
+                badge_styles=list(topic_list.REPLICATION.values()),
+                width=135,
             ),
             "groups": Column("groups", "count"),
             "slowest_group": Column("slowest group", unknown=DASH),

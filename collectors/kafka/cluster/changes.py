@@ -31,7 +31,7 @@ LOG_TRUNCATED = "log truncated"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ClusterEvent:
     """Something that changed.
 
     Attributes:
@@ -75,7 +75,7 @@ class Seen:
     vanished: frozenset[str] = frozenset()
 
 
-def compare(before: Seen, now: Seen) -> tuple[list[Event], Seen]:
+def compare(before: Seen, now: Seen) -> tuple[list[ClusterEvent], Seen]:
     """Tell what changed between two polls, and what to compare the next one with.
 
     The first poll has no events, and an unknown controller is no change.
@@ -87,7 +87,7 @@ def compare(before: Seen, now: Seen) -> tuple[list[Event], Seen]:
         if topic in topics:
             continue
         if topic in before.vanished:
-            events.append(Event(TOPIC_DELETED, topic, _partitions(known)))
+            events.append(ClusterEvent(TOPIC_DELETED, topic, _partitions(known)))
         else:
             vanished.add(topic)
             topics[topic] = known
@@ -98,29 +98,33 @@ def compare(before: Seen, now: Seen) -> tuple[list[Event], Seen]:
     return events, Seen(controller, brokers, now.alive, topics, frozenset(vanished))
 
 
-def _controller(before: Seen, now: Seen) -> Iterator[Event]:
+def _controller(before: Seen, now: Seen) -> Iterator[ClusterEvent]:
     if None not in (before.controller, now.controller) and before.controller != now.controller:
-        yield Event(CONTROLLER_CHANGED, "controller", str(before.controller), str(now.controller))
+        yield ClusterEvent(
+            CONTROLLER_CHANGED, "controller", str(before.controller), str(now.controller)
+        )
 
 
-def _brokers(before: Seen, now: Seen) -> Iterator[Event]:
+def _brokers(before: Seen, now: Seen) -> Iterator[ClusterEvent]:
     if before.alive is None or now.alive is None:
         return
     known, places = before.brokers or {}, now.brokers or {}
     for broker in sorted(before.alive - now.alive):
-        yield Event(BROKER_MISSING, str(broker), known.get(broker))
+        yield ClusterEvent(BROKER_MISSING, str(broker), known.get(broker))
     for broker in sorted(now.alive - before.alive):
         kind = BROKER_BACK if broker in known else BROKER_ADDED
-        yield Event(kind, str(broker), None, places.get(broker))
+        yield ClusterEvent(kind, str(broker), None, places.get(broker))
 
 
-def _topics(before: Mapping[str, TopicSeen], now: Mapping[str, TopicSeen]) -> Iterator[Event]:
+def _topics(
+    before: Mapping[str, TopicSeen], now: Mapping[str, TopicSeen]
+) -> Iterator[ClusterEvent]:
     for topic, seen in now.items():
         known = before.get(topic)
         if known is None:
-            yield Event(TOPIC_CREATED, topic, None, _partitions(seen))
+            yield ClusterEvent(TOPIC_CREATED, topic, None, _partitions(seen))
         elif known.topic_id != seen.topic_id and None not in (known.topic_id, seen.topic_id):
-            yield Event(
+            yield ClusterEvent(
                 TOPIC_RECREATED,
                 topic,
                 known.topic_id,
@@ -128,7 +132,7 @@ def _topics(before: Mapping[str, TopicSeen], now: Mapping[str, TopicSeen]) -> It
                 "its records and the offsets that groups had committed on it are gone",
             )
         elif seen.partitions > known.partitions:
-            yield Event(PARTITIONS_ADDED, topic, _partitions(known), _partitions(seen))
+            yield ClusterEvent(PARTITIONS_ADDED, topic, _partitions(known), _partitions(seen))
 
 
 def _partitions(topic: TopicSeen) -> str:
@@ -177,7 +181,7 @@ def ends_to_keep(ends: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def backward_ends(ends: pl.DataFrame) -> list[Event]:
+def backward_ends(ends: pl.DataFrame) -> list[ClusterEvent]:
     """Return the partitions whose log ends before where it ended: records were lost.
 
     A broker tells no end that may still fall back after an orderly change of the leader, so an
@@ -197,7 +201,7 @@ def backward_ends(ends: pl.DataFrame) -> list[Event]:
             else f"leader {new} lost {count} records"
         )
         events.append(
-            Event(
+            ClusterEvent(
                 UNCLEAN_ELECTION if moved else LOG_TRUNCATED,
                 f"{row['topic']}-{row['partition']}",
                 str(row["known_end"]),

@@ -98,7 +98,7 @@ class PartitionCommits:
         Raises:
             CorruptBatchError: A batch is not understood. What was known before it is forgotten,
                 since it may be outdated. The position is behind it, or has not moved over it where
-                its end cannot be told.
+                its end is not known.
         """
         assert self.position is not None  # noqa: S101 (the caller has found the log's start)
         self._fed_at = at

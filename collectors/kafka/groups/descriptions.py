@@ -211,7 +211,7 @@ def _subscriptions(
     described: Any,
     sources: Mapping[str, Sequence[str]],
 ) -> None:
-    """Note what the group reads; nothing where one member's subscription cannot be told."""
+    """Note what the group reads; nothing where one member's subscription is not known."""
     topics: set[str] = set()
     patterns: set[str] = set()
     for member in described.members:

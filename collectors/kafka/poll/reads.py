@@ -58,7 +58,7 @@ class Chooser:
         return answer
 
 
-class View:
+class PollView:
     """What a section sees of the cluster in one poll.
 
     A read is done when a section first asks for it, and never twice. Where it fails, it fails with

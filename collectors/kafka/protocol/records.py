@@ -53,7 +53,7 @@ def read_records(answer: Any, first: int, end: int, where: str) -> tuple[list[Re
         The records from ``first`` to before ``end``, and the offset to go on from; that is
         ``first`` where there was nothing.
 
-    A batch that is not understood is stepped over; where even its end cannot be told, there is
+    A batch that is not understood is stepped over; where even its end is not known, there is
     nothing to be read behind it.
     """
     records: list[Record] = []

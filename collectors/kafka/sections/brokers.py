@@ -10,14 +10,14 @@ import polars as pl
 
 from collectors.errors import CollectorError
 from collectors.kafka.cluster.broker_reads import LogDirectories
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 from config.settings import ClusterSettings
 from lake.schemas.tables import BROKERS
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
-def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the table ``brokers``.
 
     A dead broker vanishes from the cluster's metadata. It is known nevertheless: from earlier
@@ -65,7 +65,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
     return {"brokers": pl.DataFrame(rows, schema=schema)}
 
 
-def _under_replicated(client: View) -> Mapping[int, int]:
+def _under_replicated(client: PollView) -> Mapping[int, int]:
     """Return for each broker the replicas that it should hold and that are not in sync.
 
     A replica that a reassignment is just adding is not expected to be in sync yet; where
@@ -93,7 +93,7 @@ def _under_replicated(client: View) -> Mapping[int, int]:
     return dict(lacking["broker_id"].value_counts().iter_rows())
 
 
-def _disks(client: View) -> Mapping[int, LogDirectories | str]:
+def _disks(client: PollView) -> Mapping[int, LogDirectories | str]:
     try:
         disks, _ = client.log_directories
     except CollectorError as error:

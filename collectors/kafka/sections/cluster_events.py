@@ -9,14 +9,14 @@ import polars as pl
 
 from collectors.errors import CollectorError
 from collectors.kafka.cluster.changes import Seen, TopicSeen, backward_ends, compare
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 from config.settings import ClusterSettings
 from lake.schemas.tables import CLUSTER_EVENTS
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
-def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the table ``cluster_events``: rows only where something changed.
 
     Before the first poll nothing is known but the brokers and the controller that the lake tells

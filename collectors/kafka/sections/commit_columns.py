@@ -7,10 +7,10 @@ from datetime import datetime
 import polars as pl
 
 from collectors.kafka.commit_log.estimate import LOG, estimate
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 
 
-def with_commits(client: View, rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
+def with_commits(client: PollView, rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
     """Add committed_at, commits_per_second and commit_source.
 
     Their source is the log of commits where that was read to its end lately (``log``), otherwise

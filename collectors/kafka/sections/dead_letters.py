@@ -12,7 +12,7 @@ from collectors.errors import CollectorError
 from collectors.kafka.cluster.changes import arrival_ratio, arrivals_by_topic
 from collectors.kafka.dead_letters.detection import origin_by_name
 from collectors.kafka.dead_letters.header_samples import Sample, Span, sample
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 from collectors.kafka.poll.state import Sampled
 from collectors.kafka.protocol.broker_requests import Deadline
 from config.settings import ClusterSettings
@@ -23,7 +23,7 @@ _SOURCE = "kafka"
 NO_REDRIVE_GROUP = "no redrive group is declared: what is unprocessed is not known"
 
 
-def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the table ``dead_letters``.
 
     retained = sum of log end - log start; unprocessed = sum of log end - max(committed, log start)
@@ -53,7 +53,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
     return {"dead_letters": pl.DataFrame(rows, schema=schema)}
 
 
-def _depths(client: View, topic: str, ends: pl.DataFrame) -> tuple[dict[str, Any], list[Span]]:
+def _depths(client: PollView, topic: str, ends: pl.DataFrame) -> tuple[dict[str, Any], list[Span]]:
     """Return a topic's depths, and what of each partition its sample is to be taken from."""
     group = client.settings.dead_letters.redrive_groups.get(topic)
     reasons: list[str] = sorted(set(ends["offsets_unknown"].drop_nulls()))
@@ -91,7 +91,7 @@ def _depths(client: View, topic: str, ends: pl.DataFrame) -> tuple[dict[str, Any
     }, spans
 
 
-def _committed(client: View, group: str, topic: str) -> dict[int, int]:
+def _committed(client: PollView, group: str, topic: str) -> dict[int, int]:
     """Return where the redrive group stands, by partition; what it never committed is missing.
 
     Raises:
@@ -110,7 +110,7 @@ def _committed(client: View, group: str, topic: str) -> dict[int, int]:
 
 
 def _samples(
-    client: View, spans: Mapping[str, list[Span]], incomplete: Collection[str]
+    client: PollView, spans: Mapping[str, list[Span]], incomplete: Collection[str]
 ) -> dict[str, Sampled]:
     """Sample the topics that moved, the longest unread ones first, while there is time."""
     if not client.settings.dead_letters.sample_records:
@@ -158,7 +158,7 @@ def _samples(
     return kept
 
 
-def _add_sample(client: View, row: dict[str, Any], sampled: Sampled | None) -> Sample | None:
+def _add_sample(client: PollView, row: dict[str, Any], sampled: Sampled | None) -> Sample | None:
     """Add what the sample says to a row, and return the sample where there is one."""
     topic = row["name"]
     outcome = sampled.outcome if sampled else None
@@ -183,7 +183,7 @@ def _entries(counts: Mapping[str, int]) -> list[dict[str, Any]]:
     return [{"key": name, "value": count} for name, count in counts.items()]
 
 
-def _origins(client: View, topic: str, outcome: Sample | None) -> list[str]:
+def _origins(client: PollView, topic: str, outcome: Sample | None) -> list[str]:
     """Return the topics whose failures a dead-letter topic holds, the most frequent first.
 
     They are declared, or told by the records' headers, or the one topic that the sink reads which
@@ -201,7 +201,7 @@ def _origins(client: View, topic: str, outcome: Sample | None) -> list[str]:
     return [] if named is None else [named]
 
 
-def _topics_of_sinks(client: View, topic: str) -> list[str]:
+def _topics_of_sinks(client: PollView, topic: str) -> list[str]:
     """Return what the sinks of Kafka Connect read that put their dead letters into a topic."""
     groups = {sink.group for sink in client.sinks if sink.dead_letter_topic == topic}
     if not groups:

@@ -11,7 +11,7 @@ from collectors.kafka.cluster.metadata import OFFSETS_SCHEMA
 from collectors.kafka.groups.committed_offsets import NOT_INITIALISED
 from collectors.kafka.groups.model import Groups
 from collectors.kafka.groups.subscriptions import with_subscriptions
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 from collectors.kafka.sections.commit_columns import with_commits
 from collectors.kafka.sections.time_lag import time_lags
 from config.settings import ClusterSettings
@@ -24,7 +24,7 @@ FACTS = (NEVER_COMMITTED, NO_TOPIC, NOT_INITIALISED)
 _KEY = ["group", "topic", "partition"]
 
 
-def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the table ``group_offsets``.
 
     lag = log end - committed, 0 at least; lost messages = log start - committed, 0 at least. Either
@@ -48,7 +48,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
     return {"group_offsets": rows}
 
 
-def _rows(client: View, found: Groups) -> pl.DataFrame:
+def _rows(client: PollView, found: Groups) -> pl.DataFrame:
     """Return one row a group and partition that is committed, assigned, or was so before."""
     rows = _joined(*found.take_offsets(client.groups_of_dead_letters))
     before = client.memory.group_partitions
@@ -71,7 +71,7 @@ def _joined(committed: pl.DataFrame, owners: pl.DataFrame) -> pl.DataFrame:
     return committed.join(owners, on=_KEY, how="full", coalesce=True)
 
 
-def _with_ends(client: View, found: Groups, rows: pl.DataFrame) -> pl.DataFrame:
+def _with_ends(client: PollView, found: Groups, rows: pl.DataFrame) -> pl.DataFrame:
     try:
         ends = client.offsets
         missing = NO_TOPIC

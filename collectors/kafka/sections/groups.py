@@ -7,11 +7,11 @@ from datetime import datetime
 import polars as pl
 
 from collectors.kafka.cluster.kinds import group_kind, streams_applications
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 from config.settings import ClusterSettings
 
 
-def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the tables ``groups`` and ``group_members``."""
     found = client.groups
     client.problems += found.problems
@@ -36,7 +36,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
     }
 
 
-def _with_state_since(client: View, rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
+def _with_state_since(client: PollView, rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
     """Add when the group's present state began.
 
     It is null where the state began before the group was watched, and while the state is unknown;

@@ -7,14 +7,14 @@ from typing import Any
 
 import polars as pl
 
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 from config.settings import ClusterSettings
 from lake.schemas.tables import LOG_DIRECTORIES
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
-def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the table ``log_directories``.
 
     Rows are written when the directories are read: once a minute, and not at every poll. A broker

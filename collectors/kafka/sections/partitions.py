@@ -7,13 +7,13 @@ from datetime import datetime
 import polars as pl
 
 from collectors.errors import CollectorError
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 from config.settings import ClusterSettings
 
 _KEY = ["topic", "partition"]
 
 
-def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the table ``partitions``."""
     rows = client.partitions.join(client.offsets, on=_KEY, how="left", maintain_order="left")
     unknown = rows.filter(pl.col("log_end").is_null())
@@ -46,7 +46,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
     }
 
 
-def _with_sizes(client: View, rows: pl.DataFrame) -> pl.DataFrame:
+def _with_sizes(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
     """Add the size of the leader's replica; null where log directories are not permitted."""
     try:
         _, sizes = client.log_directories
@@ -56,7 +56,7 @@ def _with_sizes(client: View, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.join(of_leader, on=["leader", *_KEY], how="left", maintain_order="left")
 
 
-def _with_reassignments(client: View, rows: pl.DataFrame) -> pl.DataFrame:
+def _with_reassignments(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
     """Add which replicas come and go: empty lists where nothing moves, null where unknown."""
     names = ("adding_replicas", "removing_replicas")
     none = pl.lit([], pl.List(pl.Int32()))
@@ -72,7 +72,7 @@ def _with_reassignments(client: View, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _least_in_sync(client: View) -> dict[str, int]:
+def _least_in_sync(client: PollView) -> dict[str, int]:
     try:
         configs = client.configs
     except CollectorError as error:

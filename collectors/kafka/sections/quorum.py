@@ -8,14 +8,14 @@ from datetime import datetime
 import polars as pl
 
 from collectors.errors import CollectorError, UnsupportedError
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 from config.settings import ClusterSettings
 from lake.schemas.tables import QUORUM
 
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
-def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the table ``quorum``; it has no rows where the cluster works with ZooKeeper."""
     _ = client.metadata  # where no broker answers, the section fails as all others do
     rows = []

@@ -5,7 +5,7 @@ A new section is a module with ``collect`` and a line here.
 
 from __future__ import annotations
 
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 from collectors.kafka.sections import (
     brokers,
     cluster_events,
@@ -20,7 +20,7 @@ from collectors.kafka.sections import (
 from collectors.source.section import Collector
 from config.settings import ClusterSettings
 
-SECTIONS: dict[str, Collector[View, ClusterSettings]] = {
+SECTIONS: dict[str, Collector[PollView, ClusterSettings]] = {
     "groups": groups.collect,
     "group_offsets": group_offsets.collect,
     "partitions": partitions.collect,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 from collectors.kafka.time_lag.partition_times import PartitionTimes
 from collectors.kafka.time_lag.timestamp_lookups import (
     NOT_PERMITTED,
@@ -43,7 +43,7 @@ _SEARCH_ROUNDS = 8
 _LOOKUP_SHARE = 0.25  # of what is left of the poll's time
 
 
-def time_lags(client: View, rows: pl.DataFrame) -> pl.DataFrame:
+def time_lags(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
     """Add ``time_lag_seconds``, ``time_lag_source`` and ``open_since``.
 
     Time lag is 0 where lag is 0. Where it is null, ``unknown_reason`` says why, unless it already
@@ -75,7 +75,7 @@ def time_lags(client: View, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.join(_open_since(times), on=["topic", "partition"], how="left")
 
 
-def _told(client: View, late: pl.DataFrame, now: float) -> pl.DataFrame:
+def _told(client: PollView, late: pl.DataFrame, now: float) -> pl.DataFrame:
     """Return the age of each next record to be read, and its source, or why it is unknown.
 
     Several groups may stand at the same record.
@@ -105,7 +105,7 @@ def _time_at(
     return known.time_at(record[2], now) if known else None
 
 
-def _record(client: View, rows: pl.DataFrame, now: float) -> None:
+def _record(client: PollView, rows: pl.DataFrame, now: float) -> None:
     """Take in the ends of the partitions that groups read; forget partitions that are gone."""
     columns = ("topic", "partition", "log_end", "last_stable")
     ends = rows.select(columns).unique(columns[:2]).drop_nulls("log_end")
@@ -137,7 +137,7 @@ def _open_since(times: Mapping[Place, PartitionTimes]) -> pl.DataFrame:
 
 
 def _look_up(
-    client: View,
+    client: PollView,
     late: pl.DataFrame,
     found: Mapping[Record, tuple[float, str] | None],
     now: float,
@@ -194,7 +194,7 @@ def _wanted(
     return truncated, wanted
 
 
-def _turn(wanted: list[Wanted], budget: int, client: View) -> list[Wanted]:
+def _turn(wanted: list[Wanted], budget: int, client: PollView) -> list[Wanted]:
     """Choose whom to ask for in this poll: all of them in the course of several polls."""
     if len(wanted) <= budget:
         return wanted
@@ -209,7 +209,7 @@ def _is_refused(times: PartitionTimes, now: float) -> bool:
 
 
 def _search(
-    client: View,
+    client: PollView,
     wanted: Iterable[Wanted],
     leaders: Mapping[Place, int],
     now: float,

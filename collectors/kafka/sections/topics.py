@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from collectors.kafka.cluster.kinds import hono_tenant, mirror_aliases, topic_kind
-from collectors.kafka.poll.reads import View
+from collectors.kafka.poll.reads import PollView
 from collectors.kafka.poll.state import TopicConfig
 from config.settings import ClusterSettings
 from lake.schemas.tables import TOPICS, WRITTEN_EVERY_SECONDS
@@ -18,7 +18,7 @@ _VALUE_LENGTH = 256
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
-def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the rows of the table ``topics`` that are new, changed, or an hour old."""
     rows = _rows(client)
     client.problems += client.config_problems
@@ -40,7 +40,7 @@ def collect(client: View, settings: ClusterSettings, now: datetime) -> dict[str,
     return {"topics": pl.DataFrame(due, schema=schema)}
 
 
-def _rows(client: View) -> list[dict[str, Any]]:
+def _rows(client: PollView) -> list[dict[str, Any]]:
     configs = client.configs
     grouped = client.partitions.group_by("topic", maintain_order=True).agg(
         pl.len().alias("partitions"),

@@ -160,7 +160,7 @@ def batch_time(data: bytes, offset: int) -> float | str:
         offset: The record's offset.
 
     Returns:
-        Seconds since the epoch, or why it cannot be told.
+        Seconds since the epoch, or why it is not known.
     """
     if len(data) < _HEADER.size:
         return "the broker sent no record"

@@ -159,7 +159,7 @@ class Flink:
         return self._delayed(seen, wanted)
 
     def _true_rate(self, consumed: float) -> float | None:
-        """Return the rate of all instances if they never waited; None where it cannot be told."""
+        """Return the rate of all instances if they never waited; None where it is not known."""
         busy = [float(one.busy.max()) for one in self._readings if len(one.busy)]
         if not busy or consumed <= 0:
             return None

@@ -21,7 +21,7 @@ from scaling.sizing.assignment import Assignment
 from scaling.sizing.decide import BLOCKED_SECONDS, History, SizeFacts, decide
 from scaling.sizing.demand import HOUR_SECONDS, LONG_SECONDS, Season, peak_ahead, season
 from scaling.sizing.polls import Polls
-from scaling.sizing.stability import DEFAULT_RULES, Rules
+from scaling.sizing.stability import DEFAULT_STABILITY_RULES, StabilityRules
 from simulation.model import Observation
 
 _INTERVAL_SECONDS = 30.0
@@ -153,7 +153,7 @@ class Headroom:
 
     name = "headroom"
 
-    def __init__(self, limits: Limits, rules: Rules = DEFAULT_RULES) -> None:
+    def __init__(self, limits: Limits, rules: StabilityRules = DEFAULT_STABILITY_RULES) -> None:
         self._limits = limits
         self._rules = rules
         self._assignment = Assignment(tuple(sorted(limits.topics.items())), limits.assignor)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, ScenarioSample, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -26,8 +26,8 @@ def scenario(variant: int) -> Scenario:
         return seen
 
     events = [
-        Event(at, lambda run: run.freeze(*away)),
-        Event(back, lambda run: run.thaw(*away)),
+        SimulatedEvent(at, lambda run: run.freeze(*away)),
+        SimulatedEvent(back, lambda run: run.thaw(*away)),
     ]
     return group.scenario(
         group.workload(None, events),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, observe, setting
 
@@ -14,7 +14,7 @@ def scenario(variant: int) -> Scenario:
     keeps = group.draw.between(1200.0, 600.0, 1800.0)
     factor = group.draw.between(0.3, 0.1, 0.5) * group.arrival / group.members
     factor /= group.consumers.rate_per_second
-    slower = Event(at, lambda run: run.set_capacity(factor))
+    slower = SimulatedEvent(at, lambda run: run.set_capacity(factor))
     workload = replace(
         group.workload(None, [slower]), retention_seconds=keeps, retention_check_seconds=60.0
     )

@@ -1,6 +1,6 @@
 """End offsets go backwards: an unclean election took the newest messages away."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import HOUR, setting
 
@@ -10,5 +10,5 @@ def scenario(variant: int) -> Scenario:
     group = setting("end offsets going backwards", variant)
     seconds = group.draw.between(20.0, 5.0, 120.0)
     lost = group.arrival * seconds / group.partitions
-    event = Event(group.begins(), lambda run: run.cut_log(lost))
+    event = SimulatedEvent(group.begins(), lambda run: run.cut_log(lost))
     return group.scenario(group.workload(None, [event]), HOUR)

@@ -1,6 +1,6 @@
 """Committed offsets go back while the group works: a seek in the code, or a backup restored."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -10,7 +10,7 @@ def scenario(variant: int) -> Scenario:
     group = setting("reset by mistake", variant)
     at = group.begins()
     spare = group.draw.between(2.0, 1.5, 4.0)
-    event = Event(at, lambda run: run.reset_offsets("earliest"))
+    event = SimulatedEvent(at, lambda run: run.reset_offsets("earliest"))
     end = at + HOUR
     return group.scenario(
         group.workload(None, [event], rate_per_second=spare * group.arrival / group.members),

@@ -1,6 +1,6 @@
 """An operator stops the group, resets it to the earliest offset and starts it again."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -12,9 +12,9 @@ def scenario(variant: int) -> Scenario:
     paused = max(group.draw.between(60.0, 45.0, 80.0), group.poll_seconds)
     spare = group.draw.between(4.0, 2.0, 8.0)
     events = [
-        Event(at, lambda run: run.scale(0)),
-        Event(at + paused / 2, lambda run: run.reset_offsets("earliest")),
-        Event(at + paused, lambda run: run.scale(group.members)),
+        SimulatedEvent(at, lambda run: run.scale(0)),
+        SimulatedEvent(at + paused / 2, lambda run: run.reset_offsets("earliest")),
+        SimulatedEvent(at + paused, lambda run: run.scale(group.members)),
     ]
     end = at + HOUR
     return group.scenario(

@@ -1,6 +1,6 @@
 """A group that is behind is set to the newest offset."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import HOUR, setting
 
@@ -10,8 +10,8 @@ def scenario(variant: int) -> Scenario:
     group = setting("reset to latest", variant)
     at = group.begins()
     events = [
-        Event(at, lambda run: run.scale(0)),
-        Event(at + 30, lambda run: run.reset_offsets("latest")),
-        Event(at + 50, lambda run: run.scale(group.members)),
+        SimulatedEvent(at, lambda run: run.scale(0)),
+        SimulatedEvent(at + 30, lambda run: run.reset_offsets("latest")),
+        SimulatedEvent(at + 50, lambda run: run.scale(group.members)),
     ]
     return group.scenario(group.workload(None, events, start_seconds=5.0), HOUR)

@@ -1,6 +1,6 @@
 """An hour is processed again on purpose: the group was stopped to rewind it."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -13,9 +13,9 @@ def scenario(variant: int) -> Scenario:
     spare = group.draw.between(4.0, 2.5, 6.0)
     target = (at - HOUR) * group.arrival / group.partitions
     events = [
-        Event(at, lambda run: run.scale(0)),
-        Event(at + paused / 2, lambda run: run.reset_offsets(target)),
-        Event(at + paused, lambda run: run.scale(group.members)),
+        SimulatedEvent(at, lambda run: run.scale(0)),
+        SimulatedEvent(at + paused / 2, lambda run: run.reset_offsets(target)),
+        SimulatedEvent(at + paused, lambda run: run.scale(group.members)),
     ]
     end = at + 1.5 * HOUR
     per_second = spare * group.arrival / group.members

@@ -1,6 +1,6 @@
 """A dependency has become slow: a fraction of what arrives is read."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -13,7 +13,7 @@ def scenario(variant: int) -> Scenario:
     factor = left * group.arrival / group.members / group.consumers.rate_per_second
     end = at + 1.5 * HOUR
     return group.scenario(
-        group.workload(None, [Event(at, lambda run: run.set_capacity(factor))]),
+        group.workload(None, [SimulatedEvent(at, lambda run: run.set_capacity(factor))]),
         end,
         [Truth(0.0, at, "OK", False), Truth(at, end, "FALLING_BEHIND", True)],
     )

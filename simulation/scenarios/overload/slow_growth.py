@@ -1,6 +1,6 @@
 """The handler has become slower: a little less is read than arrives, and it stays so."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -11,7 +11,7 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     short = group.draw.between(0.1, 0.05, 0.3)
     factor = (1 - short) * group.arrival / group.members / group.consumers.rate_per_second
-    slower = Event(at, lambda run: run.set_capacity(factor))
+    slower = SimulatedEvent(at, lambda run: run.set_capacity(factor))
     end = 2 * HOUR
     return group.scenario(
         group.workload(None, [slower], noise=0.05),

@@ -1,6 +1,6 @@
 """One of the members is too slow for its share: its partitions fall behind, the others do not."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -12,7 +12,7 @@ def scenario(variant: int) -> Scenario:
     spare = group.consumers.rate_per_second * group.members / group.arrival
     most = group.members * -(-group.partitions // group.members) / group.partitions
     factor = most / spare * group.draw.between(0.6, 0.3, 0.8)
-    slower = Event(at, lambda run: run.set_member_capacity(0, factor))
+    slower = SimulatedEvent(at, lambda run: run.set_member_capacity(0, factor))
     end = 2 * HOUR
     return group.scenario(
         group.workload(None, [slower]),

@@ -1,6 +1,6 @@
 """A dependency is slow for some minutes; the group recovers by itself."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import HOUR, setting
 
@@ -13,7 +13,7 @@ def scenario(variant: int) -> Scenario:
     left = group.draw.between(0.5, 0.2, 0.9)
     factor = left * group.arrival / group.members / group.consumers.rate_per_second
     events = [
-        Event(at, lambda run: run.set_capacity(factor)),
-        Event(at + lasts, lambda run: run.set_capacity(1.0)),
+        SimulatedEvent(at, lambda run: run.set_capacity(factor)),
+        SimulatedEvent(at + lasts, lambda run: run.set_capacity(1.0)),
     ]
     return group.scenario(group.workload(None, events), HOUR)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, ScenarioSample, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -20,7 +20,7 @@ def scenario(variant: int) -> Scenario:
         return replace(seen, members=group.members, assigned=True, state="Stable")
 
     return group.scenario(
-        group.workload(None, [Event(at, lambda run: run.scale(0))]),
+        group.workload(None, [SimulatedEvent(at, lambda run: run.scale(0))]),
         end,
         [Truth(0.0, at, "OK", False), Truth(at, end, "STALLED", True)],
         changes=[crashing],

@@ -1,6 +1,6 @@
 """The consumers start, commit a little of what waits, crash, and start again."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -16,8 +16,8 @@ def scenario(variant: int) -> Scenario:
     begin = at
     while begin < end:
         events += [
-            Event(begin, lambda run: run.scale(0)),
-            Event(begin + away, lambda run: run.scale(group.members)),
+            SimulatedEvent(begin, lambda run: run.scale(0)),
+            SimulatedEvent(begin + away, lambda run: run.scale(group.members)),
         ]
         begin += away + there
     workload = group.workload(

@@ -1,6 +1,6 @@
 """A deploy: the group is away for a minute or so, and then catches up."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -11,8 +11,8 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     away = group.draw.between(60.0, 20.0, 80.0)
     events = [
-        Event(at, lambda run: run.scale(0)),
-        Event(at + away, lambda run: run.scale(group.members)),
+        SimulatedEvent(at, lambda run: run.scale(0)),
+        SimulatedEvent(at + away, lambda run: run.scale(group.members)),
     ]
     return group.scenario(
         group.workload(None, events, start_seconds=5.0),

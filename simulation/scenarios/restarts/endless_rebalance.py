@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, ScenarioSample, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -12,7 +12,7 @@ def scenario(variant: int) -> Scenario:
     group = setting("endless rebalance", variant)
     at = group.begins()
     every = range(group.partitions)
-    event = Event(at, lambda run: run.freeze(*every))
+    event = SimulatedEvent(at, lambda run: run.freeze(*every))
 
     def rebalancing(_topic: str, _partition: int, seen: ScenarioSample) -> ScenarioSample:
         if seen.t < at:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import HOUR, setting
 
@@ -12,7 +12,7 @@ def scenario(variant: int) -> Scenario:
     group = setting("lost member", variant)
     group = replace(group, members=3, partitions=max(3, group.partitions))
     at = group.begins()
-    event = Event(at, lambda run: run.lose_member(0, back_after_seconds=60.0))
+    event = SimulatedEvent(at, lambda run: run.lose_member(0, back_after_seconds=60.0))
     spare = group.draw.between(2.5, 2.0, 4.0)
     return group.scenario(
         group.workload(

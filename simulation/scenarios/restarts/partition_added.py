@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, ScenarioSample
 from simulation.scenarios.record import HOUR, setting
 
@@ -13,7 +13,7 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     more = group.draw.one_of(2, 1, 6)
     unknown_for = group.draw.between(60.0, 15.0, 300.0)
-    event = Event(at, lambda run: run.add_partitions(group.partitions + more))
+    event = SimulatedEvent(at, lambda run: run.add_partitions(group.partitions + more))
 
     def not_committed(_topic: str, partition: int, seen: ScenarioSample) -> ScenarioSample:
         is_new = partition >= group.partitions and seen.t < at + unknown_for

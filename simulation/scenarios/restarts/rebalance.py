@@ -1,7 +1,7 @@
 """A rebalance that stops the whole group for half a minute."""
 
 from simulation.assignors import Assignor
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import HOUR, setting
 
@@ -12,7 +12,8 @@ def scenario(variant: int) -> Scenario:
     pause = group.draw.between(30.0, 10.0, 45.0)
     again = group.draw.between(900.0, 300.0, 1200.0)
     events = [
-        Event(group.begins() + again * count, lambda run: run.rebalance()) for count in range(3)
+        SimulatedEvent(group.begins() + again * count, lambda run: run.rebalance())
+        for count in range(3)
     ]
     return group.scenario(
         group.workload(None, events, assignor=Assignor.RANGE, pause_seconds=pause),  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from functools import partial
 
 from simulation.assignors import Assignor
 from simulation.interventions import Interventions
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import HOUR, setting
 
@@ -20,7 +20,9 @@ def scenario(variant: int) -> Scenario:
     def restart(slot: int, run: Interventions) -> None:
         run.restart_member(slot, back_after_seconds=back)
 
-    events = [Event(at + slot * each, partial(restart, slot)) for slot in range(group.members)]
+    events = [
+        SimulatedEvent(at + slot * each, partial(restart, slot)) for slot in range(group.members)
+    ]
     return group.scenario(
         group.workload(None, events, assignor=assignor),  # type: ignore[arg-type]
         HOUR,

@@ -1,6 +1,6 @@
 """All consumers hang in a call: members are there, nothing is committed."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import HOUR, setting, stalled
 
@@ -11,8 +11,8 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     back = at + group.draw.between(1200.0, 600.0, 2400.0)
     events = [
-        Event(at, lambda run: run.freeze(*range(group.partitions))),
-        Event(back, lambda run: run.thaw(*range(group.partitions))),
+        SimulatedEvent(at, lambda run: run.freeze(*range(group.partitions))),
+        SimulatedEvent(back, lambda run: run.thaw(*range(group.partitions))),
     ]
     end = back + HOUR
     return group.scenario(

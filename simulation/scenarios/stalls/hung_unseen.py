@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, ScenarioSample, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -17,7 +17,9 @@ def scenario(variant: int) -> Scenario:
         return replace(seen, members=None, assigned=None, state=None)
 
     return group.scenario(
-        group.workload(None, [Event(at, lambda run: run.freeze(*range(group.partitions)))]),
+        group.workload(
+            None, [SimulatedEvent(at, lambda run: run.freeze(*range(group.partitions)))]
+        ),
         end,
         [Truth(0.0, at, "OK", False), Truth(at, end, "STALLED", True)],
         changes=[untold],

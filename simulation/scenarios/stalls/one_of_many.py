@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import HOUR, setting, stalled
 
@@ -15,8 +15,8 @@ def scenario(variant: int) -> Scenario:
     back = at + group.draw.between(1200.0, 900.0, 1800.0)
     which = group.draw.one_of(31, 0, 49)
     events = [
-        Event(at, lambda run: run.freeze(which)),
-        Event(back, lambda run: run.thaw(which)),
+        SimulatedEvent(at, lambda run: run.freeze(which)),
+        SimulatedEvent(back, lambda run: run.thaw(which)),
     ]
     end = back + HOUR / 2
     return group.scenario(

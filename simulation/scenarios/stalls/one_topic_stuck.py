@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -14,7 +14,9 @@ def scenario(variant: int) -> Scenario:
     end = at + HOUR
     count = group.partitions
     workload = replace(
-        group.workload(None, [Event(at, lambda run: run.freeze(*range(count, 2 * count)))]),
+        group.workload(
+            None, [SimulatedEvent(at, lambda run: run.freeze(*range(count, 2 * count)))]
+        ),
         topics={"orders": count, "payments": count},
     )
     return group.scenario(

@@ -1,6 +1,6 @@
 """The monitor is away for ten minutes in the middle of a stall."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, ScenarioSample
 from simulation.scenarios.record import HOUR, setting, stalled
 
@@ -17,8 +17,8 @@ def scenario(variant: int) -> Scenario:
 
     every = range(group.partitions)
     events = [
-        Event(at, lambda run: run.freeze(*every)),
-        Event(back, lambda run: run.thaw(*every)),
+        SimulatedEvent(at, lambda run: run.freeze(*every)),
+        SimulatedEvent(back, lambda run: run.thaw(*every)),
     ]
     end = back + HOUR
     return group.scenario(

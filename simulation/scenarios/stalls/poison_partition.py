@@ -1,6 +1,6 @@
 """One partition stands still behind a message that cannot be processed."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import HOUR, setting, stalled
 
@@ -12,8 +12,8 @@ def scenario(variant: int) -> Scenario:
     back = at + group.draw.between(1200.0, 600.0, 2400.0)
     which = group.draw.one_of(0, group.partitions - 1)
     events = [
-        Event(at, lambda run: run.freeze(which)),
-        Event(back, lambda run: run.thaw(which)),
+        SimulatedEvent(at, lambda run: run.freeze(which)),
+        SimulatedEvent(back, lambda run: run.thaw(which)),
     ]
     end = back + HOUR
     return group.scenario(

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, ScenarioSample
 from simulation.scenarios.record import HOUR, setting, stalled
 
@@ -13,9 +13,9 @@ def scenario(variant: int) -> Scenario:
     at = group.begins(3600.0)
     back = at + group.draw.between(2400.0, 1800.0, 3600.0)
     events = [
-        Event(at, lambda run: run.freeze(*range(group.partitions))),
-        Event(at, lambda run: run.recreate_topics()),
-        Event(back, lambda run: run.thaw(*range(group.partitions))),
+        SimulatedEvent(at, lambda run: run.freeze(*range(group.partitions))),
+        SimulatedEvent(at, lambda run: run.recreate_topics()),
+        SimulatedEvent(back, lambda run: run.thaw(*range(group.partitions))),
     ]
     last: dict[int, int | None] = {}
 

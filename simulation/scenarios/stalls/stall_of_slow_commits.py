@@ -1,6 +1,6 @@
 """A group that commits once in some minutes hangs: its pause becomes longer than any before."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -10,7 +10,7 @@ def scenario(variant: int) -> Scenario:
     group = setting("stall of a group with slow commits", variant)
     every = group.draw.between(120.0, 60.0, 240.0)
     at = group.begins(1800.0)
-    event = Event(at, lambda run: run.freeze(*range(group.partitions)))
+    event = SimulatedEvent(at, lambda run: run.freeze(*range(group.partitions)))
     end = at + 1.5 * HOUR
     return group.scenario(
         group.workload(None, [event], commit_seconds=every),

@@ -1,6 +1,6 @@
 """A group hangs, recovers, and hangs again."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -17,8 +17,8 @@ def scenario(variant: int) -> Scenario:
         event
         for at in (first, second)
         for event in (
-            Event(at, lambda run: run.freeze(*every)),
-            Event(at + lasts, lambda run: run.thaw(*every)),
+            SimulatedEvent(at, lambda run: run.freeze(*every)),
+            SimulatedEvent(at + lasts, lambda run: run.thaw(*every)),
         )
     ]
     end = second + lasts + HOUR / 2

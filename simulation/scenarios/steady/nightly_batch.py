@@ -1,6 +1,6 @@
 """A job that runs once a night, reads what has come together, and ends."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import HOUR, setting
 
@@ -13,12 +13,12 @@ def scenario(variant: int) -> Scenario:
     lasts = group.draw.between(1800.0, 1200.0, 3600.0)
     arrival = min(group.arrival, 50.0)
     nights = 2
-    events = [Event(0.0, lambda run: run.scale(0))]
+    events = [SimulatedEvent(0.0, lambda run: run.scale(0))]
     for night in range(nights):
         at = first + night * every
         events += [
-            Event(at, lambda run: run.scale(group.members)),
-            Event(at + lasts, lambda run: run.scale(0)),
+            SimulatedEvent(at, lambda run: run.scale(group.members)),
+            SimulatedEvent(at + lasts, lambda run: run.scale(0)),
         ]
     per_second = 4 * arrival * every / lasts / group.members
     return group.scenario(

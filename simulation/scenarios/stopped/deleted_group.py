@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, ScenarioSample
 from simulation.scenarios.record import HOUR, setting
 
@@ -13,8 +13,8 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     is_missing = group.draw.one_of(False, True)
     events = [
-        Event(at, lambda run: run.scale(0)),
-        Event(at + 20, lambda run: run.forget_offsets()),
+        SimulatedEvent(at, lambda run: run.scale(0)),
+        SimulatedEvent(at + 20, lambda run: run.forget_offsets()),
     ]
 
     def gone(_topic: str, _partition: int, seen: ScenarioSample) -> ScenarioSample | None:

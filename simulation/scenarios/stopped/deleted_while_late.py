@@ -1,6 +1,6 @@
 """A group is late when somebody deletes it: there is nobody left to be late."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, ScenarioSample
 from simulation.scenarios.record import HOUR, setting
 
@@ -14,5 +14,5 @@ def scenario(variant: int) -> Scenario:
     def deleted(_topic: str, _partition: int, seen: ScenarioSample) -> ScenarioSample | None:
         return None if seen.t >= at else seen
 
-    event = Event(late_from, lambda run: run.freeze(*range(group.partitions)))
+    event = SimulatedEvent(late_from, lambda run: run.freeze(*range(group.partitions)))
     return group.scenario(group.workload(None, [event]), 1.5 * HOUR, changes=[deleted])

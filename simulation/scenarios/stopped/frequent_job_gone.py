@@ -1,6 +1,6 @@
 """A job that runs every few minutes, reads what has come together, and one time does not come."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -11,11 +11,11 @@ def scenario(variant: int) -> Scenario:
     every = group.draw.between(900.0, 600.0, 1800.0)
     lasts = group.draw.between(240.0, 200.0, 300.0)
     runs = group.draw.one_of(6, 4, 10)
-    events = [Event(0.0, lambda run: run.scale(0))]
+    events = [SimulatedEvent(0.0, lambda run: run.scale(0))]
     for number in range(1, runs + 1):
         events += [
-            Event(number * every, lambda run: run.scale(group.members)),
-            Event(number * every + lasts, lambda run: run.scale(0)),
+            SimulatedEvent(number * every, lambda run: run.scale(group.members)),
+            SimulatedEvent(number * every + lasts, lambda run: run.scale(0)),
         ]
     missed = (runs + 1) * every
     end = missed + 4 * HOUR

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simulation.model import Backlog, Event
+from simulation.model import Backlog, SimulatedEvent
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import HOUR, setting
 
@@ -21,7 +21,7 @@ def scenario(variant: int) -> Scenario:
     per_second = 4 * arrival * 24 * HOUR / lasts / group.members
     workload = group.workload(
         lambda times: 0.0 * times + arrival,
-        [Event(lasts, lambda run: run.scale(0))],
+        [SimulatedEvent(lasts, lambda run: run.scale(0))],
         rate_per_second=per_second,
     )
     return group.scenario(replace(workload, backlog=backlog), 20 * HOUR)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simulation.model import Backlog, Event
+from simulation.model import Backlog, SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -17,7 +17,7 @@ def scenario(variant: int) -> Scenario:
         np.full(group.partitions, hours * HOUR * group.arrival / group.partitions),
         np.full(group.partitions, hours * HOUR),
     )
-    stop = Event(0.0, lambda run: run.scale(0))
+    stop = SimulatedEvent(0.0, lambda run: run.scale(0))
     return group.scenario(
         replace(group.workload(None, [stop]), backlog=backlog),
         HOUR,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -13,7 +13,7 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     keeps = group.draw.between(1800.0, 1200.0, 2400.0)
     workload = replace(
-        group.workload(None, [Event(at, lambda run: run.scale(0))]),
+        group.workload(None, [SimulatedEvent(at, lambda run: run.scale(0))]),
         retention_seconds=keeps,
         retention_check_seconds=60.0,
     )

@@ -1,6 +1,6 @@
 """The last consumer leaves, and messages keep arriving."""
 
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -11,8 +11,8 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     back = at + group.draw.between(1200.0, 600.0, 2400.0)
     events = [
-        Event(at, lambda run: run.scale(0)),
-        Event(back, lambda run: run.scale(group.members)),
+        SimulatedEvent(at, lambda run: run.scale(0)),
+        SimulatedEvent(back, lambda run: run.scale(group.members)),
     ]
     end = back + HOUR
     return group.scenario(

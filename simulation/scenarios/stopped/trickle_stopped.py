@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from simulation.interventions import Interventions
-from simulation.model import Event
+from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
 from simulation.scenarios.record import HOUR, setting
 
@@ -27,7 +27,7 @@ def trickle(name: str, variant: int, status: str) -> Scenario:
             run.freeze(0)
 
     return group.scenario(
-        group.workload(None, [Event(at, breaks)], count=1, rate_per_second=1.0),
+        group.workload(None, [SimulatedEvent(at, breaks)], count=1, rate_per_second=1.0),
         end,
         [Truth(0.0, at, "OK", False), Truth(at, end, status, True)],
     )

@@ -12,10 +12,10 @@ from alerting.notify.sender import Sender
 from alerting.notify.store import AlertStore
 from alerting.notify.targets.registry import make_target
 from alerting.rules.lifecycle import advance
-from alerting.rules.model import Rule, Severity, evaluate
+from alerting.rules.model import AlertSeverity, Rule, evaluate
 from config.alerting import TargetSettings
 
-RULES = (Rule("GroupStopped", "stopped", Severity.CRITICAL, 0.0, keep_firing_for_seconds=0.0),)
+RULES = (Rule("GroupStopped", "stopped", AlertSeverity.CRITICAL, 0.0, keep_firing_for_seconds=0.0),)
 TICKS_A_LIFE = 6
 CLUSTERS = ("one", "two", "three")
 

@@ -25,7 +25,7 @@ from alerting.notify.targets.alertmanager import AlertmanagerTarget
 from alerting.notify.targets.registry import make_target
 from alerting.notify.targets.webhook import signature
 from alerting.rules.lifecycle import Alert, State
-from alerting.rules.model import Severity
+from alerting.rules.model import AlertSeverity
 from alerting.service import AlertingService
 from config.alerting import TargetSettings
 from config.settings import Settings
@@ -80,7 +80,7 @@ def alert(name: str = "payments", state: State = State.FIRING, at: float | None 
         fingerprint=f"fingerprint-{name}",
         rule="GroupStalled",
         check="stalled",
-        severity=Severity.CRITICAL,
+        severity=AlertSeverity.CRITICAL,
         labels={"cluster": "production", "group": name},
         state=state,
         started_at=began,
@@ -106,7 +106,7 @@ def notification(
         group="production/GroupStalled",
         kind=kind,
         at=time.time(),
-        severity=Severity.CRITICAL,
+        severity=AlertSeverity.CRITICAL,
         firing=firing,
         resolved=resolved,
         inhibited=(alert("held"),),

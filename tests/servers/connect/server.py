@@ -48,7 +48,7 @@ class RunningConnect:
         """Wait until it takes requests."""
 
         def ready() -> bool:
-            assert self.child.alive, self.child.obituary()
+            assert self.child.alive, self.child.exit_report()
             return self.worker.ready()
 
         eventually(ready, timeout_seconds=60, what="ready Connect worker")

@@ -148,7 +148,7 @@ class Prometheus:
         eventually(self._is_ready, what="ready Prometheus")
 
     def _is_ready(self) -> bool:
-        assert self.child.alive, self.child.obituary()
+        assert self.child.alive, self.child.exit_report()
         try:
             # 401: it serves, and asks for credentials.
             return httpx.get(f"{self.url}/-/ready", verify=False).status_code in (200, 401)  # noqa: S501

@@ -1,4 +1,4 @@
-"""A lake in an object store, as collectors, upkeep and readers use it: no Spark."""
+"""A lake in an object store, as collectors, maintenance and readers use it: no Spark."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_rows_wait_for_a_store_that_is_away(s3: S3Server) -> None:
     assert lake.read(GROUP_OFFSETS).height == sum(len(poll["group_offsets"]) for poll in polls)
 
 
-def test_upkeep_works_in_a_store(s3: S3Server) -> None:
-    lake = Lake(s3.bucket("upkeep"))
+def test_maintenance_works_in_a_store(s3: S3Server) -> None:
+    lake = Lake(s3.bucket("maintenance"))
     for poll in bronze.history(bronze.Model(seed=4, calm=True), polls=4):
         bronze.append(lake, poll)
     before = lake.read(BROKERS).height
@@ -74,7 +74,7 @@ def test_upkeep_works_in_a_store(s3: S3Server) -> None:
     assert done is not None
     assert (done.compacted_files, done.deleted_files) == (4, 4)
     assert lake.read(BROKERS).height == before
-    assert len(list(s3.objects.glob("upkeep/lake/bronze/brokers/date=*/*.parquet"))) == 1
+    assert len(list(s3.objects.glob("maintenance/lake/bronze/brokers/date=*/*.parquet"))) == 1
     expired = keep_up(
         BROKERS,
         lake.uri(BROKERS),

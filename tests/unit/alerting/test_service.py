@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from alerting.__main__ import app
 from alerting.errors import StoreError
 from alerting.notify.store import AlertStore
-from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.model import Rule
 from alerting.service import SERVICE, AlertingService
 from config.load import load
@@ -157,7 +157,7 @@ def test_a_service_whose_rules_are_no_yaml_starts_with_the_default_ones(
 ) -> None:
     write_rules(folder, text)
     service = start()
-    assert service.rules.rules == DEFAULT_RULES
+    assert service.rules.rules == DEFAULT_ALERT_RULES
     service.evaluate()
     (line,) = problems(service)
     assert "only the default rules are used" in str(line)

@@ -1,4 +1,4 @@
-"""The demo's data folder: one demo at a time, a letterbox, nobody else's files deleted."""
+"""The demo's data folder: one demo at a time, a control channel, nobody else's files deleted."""
 
 from __future__ import annotations
 

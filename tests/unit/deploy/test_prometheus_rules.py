@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from alerting.checks.registry import CHECKS
-from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.rule_file import parse_duration
 
 FILE = Path("deploy/prometheus/headroom-rules.yaml")
@@ -21,11 +21,11 @@ OF_THE_EXPORTER = {"HeadroomLosesRows"}
 
 
 def test_every_default_rule_is_there() -> None:
-    assert {rule.name for rule in DEFAULT_RULES} - NO_METRIC == set(WRITTEN) - OF_THE_EXPORTER
+    assert {rule.name for rule in DEFAULT_ALERT_RULES} - NO_METRIC == set(WRITTEN) - OF_THE_EXPORTER
 
 
 def test_times_thresholds_and_severities_are_those_of_the_default_rules() -> None:
-    for rule in DEFAULT_RULES:
+    for rule in DEFAULT_ALERT_RULES:
         if rule.name in NO_METRIC:
             continue
         written = WRITTEN[rule.name]

@@ -77,15 +77,15 @@ def test_a_death_by_signal_is_named(processes: ProcessGroup, tmp_path: Path) -> 
     child = processes.start("sleeper", ["sleep", "60"], log=tmp_path / "log")
     child.signal(signal.SIGKILL)
     assert child.wait(10)
-    assert "sleeper was ended by SIGKILL" in child.obituary()
-    assert "(the log is empty)" in child.obituary()
+    assert "sleeper was ended by SIGKILL" in child.exit_report()
+    assert "(the log is empty)" in child.exit_report()
 
 
 def test_a_program_that_does_not_exist_is_told(processes: ProcessGroup, tmp_path: Path) -> None:
     child = processes.start("nobody", ["/no/such/program"], log=tmp_path / "log")
     assert child.wait(10)
     assert child.returncode == 127
-    assert "/no/such/program" in child.obituary()
+    assert "/no/such/program" in child.exit_report()
 
 
 def test_stop_is_orderly_first(processes: ProcessGroup, tmp_path: Path) -> None:

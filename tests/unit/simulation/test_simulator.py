@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simulation.assignors import Assignor
 from simulation.interventions import Interventions
-from simulation.model import Backlog, Consumers, Event, Observation, Workload
+from simulation.model import Backlog, Consumers, Observation, SimulatedEvent, Workload
 from simulation.rates import constant
 from simulation.simulator import Simulation
 from simulation.workloads import NAMES, workload
@@ -25,7 +25,7 @@ def _work(
     count: int = 3,
     capacity: float = 50.0,
     noise: float = 0.0,
-    events: tuple[Event, ...] = (),
+    events: tuple[SimulatedEvent, ...] = (),
     assignor: Assignor = Assignor.COOPERATIVE_STICKY,
 ) -> Workload:
     consumers = Consumers(count, capacity, noise=noise, assignor=assignor)
@@ -81,7 +81,7 @@ def test_nothing_is_made_or_forgotten_whatever_happens(
         lambda s: s.cut_log(40.0, [2]),
         lambda s: s.rebalance(),
     ]
-    events = tuple(Event(float(at), actions[number]) for at, number in happenings)
+    events = tuple(SimulatedEvent(float(at), actions[number]) for at, number in happenings)
     work = replace(
         _work(events=events, noise=0.3, assignor=assignor),
         retention_seconds=60.0,

@@ -13,9 +13,9 @@ from alerting.checks.model import CheckInput
 from alerting.checks.registry import CHECKS
 from alerting.evaluate.observations import evaluate_cluster, group_statuses, observe
 from alerting.inputs.frames import Frames
-from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert, State, advance
-from alerting.rules.model import Rule, Severity
+from alerting.rules.model import AlertSeverity, Rule
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, COLLECTIONS, CONNECTOR_TASKS, DEAD_LETTERS, TOPICS
 from tests.unit.alerting.checks.check_world import (
@@ -38,10 +38,10 @@ RULES = {
     rule.check: Rule(
         "Tested",
         rule.check,
-        Severity.CRITICAL,
+        AlertSeverity.CRITICAL,
         OBJECTIVES.get(rule.check, rule.threshold),
     )
-    for rule in DEFAULT_RULES
+    for rule in DEFAULT_ALERT_RULES
 }
 FAILED: Row = {"status": "failed", "error": "refused", "rows": 0}
 OF_MONITOR = [name for name, check in CHECKS.items() if COLLECTIONS in check.sources]

@@ -23,7 +23,7 @@ from alerting.evaluate.observations import Seen, group_observations, observe
 from alerting.inputs.frames import Frames
 from alerting.inputs.polls import PARTITION_LAG
 from alerting.inputs.windows import GroupKey
-from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert, State
 from alerting.service import SERVICE, AlertingService
 from alerting.status.model import GroupStatus, Status
@@ -91,7 +91,7 @@ def test_at_every_poll_the_rows_say_what_the_alerts_say(family: str) -> None:
     for at, status in statuses(scenario):
         moment = NOW.timestamp() + at
         found = classified(_shifted(status), moment)
-        alerts = advanced(alerts, found, DEFAULT_RULES)
+        alerts = advanced(alerts, found, DEFAULT_ALERT_RULES)
         groups = group_rows(found, partition_lag(found), previous)
         told = alert_rows(alerts.values(), groups, found.frames)
         (row,) = groups.iter_rows(named=True)
@@ -183,7 +183,7 @@ def test_after_a_break_nobody_knows_whether_the_status_held() -> None:
 
 def watched(lake: Lake, evaluator: ClusterEvaluator, present: Present, now: datetime) -> None:
     found = evaluator.evaluate("c", now.timestamp())
-    alerts = advanced({}, found, DEFAULT_RULES)
+    alerts = advanced({}, found, DEFAULT_ALERT_RULES)
     present.write(found, alerts)
 
 
@@ -301,7 +301,7 @@ def test_every_table_tells_what_the_samples_show() -> None:
     )
     evaluator = ClusterEvaluator(Lake(LakeSettings(uri="memory-only")), watched_since=0.0)
     found = evaluator.evaluate_frames(frames)
-    alerts = advanced({}, found, DEFAULT_RULES)
+    alerts = advanced({}, found, DEFAULT_ALERT_RULES)
     written = current_rows(found, alerts.values(), {})
 
     assert set(written) == set(CURRENT_TABLES)
@@ -363,7 +363,7 @@ def test_what_is_unknown_is_null() -> None:
 def test_what_is_no_longer_seen_stays_as_it_was_last_seen(tmp_path: Path) -> None:
     lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
     collector = Collector(lake, 13)
-    in_memory = EvaluationInMemory(lake, DEFAULT_RULES, watched_since=0.0)
+    in_memory = EvaluationInMemory(lake, DEFAULT_ALERT_RULES, watched_since=0.0)
     for number in range(5):
         now = collector.poll(number) + timedelta(seconds=3)
     seen = in_memory.evaluate("c", now.timestamp())
@@ -383,7 +383,7 @@ HOSTILE = ("../../etc", "a/b%2F", "x'\"\n", "⚠ 長い")
 def test_hostile_names_stay_names(tmp_path: Path) -> None:
     settings = LakeSettings(uri=str(tmp_path / "lake"))
     store = CurrentStore(settings)
-    in_memory = EvaluationInMemory(Lake(settings), DEFAULT_RULES, watched_since=0.0)
+    in_memory = EvaluationInMemory(Lake(settings), DEFAULT_ALERT_RULES, watched_since=0.0)
     for cluster in HOSTILE:
         for table, given in (
             (COLLECTIONS, [{"source": "kafka", "section": "groups", "status": "ok"}]),

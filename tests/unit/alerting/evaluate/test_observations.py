@@ -15,7 +15,7 @@ from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.frames import Frames
 from alerting.inputs.lake_rows import read_span
 from alerting.inputs.windows import GroupKey
-from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.status.model import GroupStatus, LagNumbers, Status
 from alerting.tools.replay import replay
 from config.settings import LakeSettings
@@ -67,7 +67,7 @@ def look(*frames: tuple[Table, pl.DataFrame], collections: pl.DataFrame | None =
 
 def found(seen: Seen) -> dict[str, dict[str, str]]:
     """Return the rules that are true, with the labels of what they are true of."""
-    evaluation = evaluate_cluster(DEFAULT_RULES, seen, "c")
+    evaluation = evaluate_cluster(DEFAULT_ALERT_RULES, seen, "c")
     return {
         one.rule.name: {k: v for k, v in one.observation.labels.items() if k != "cluster"}
         for one in evaluation.findings
@@ -302,7 +302,7 @@ def test_a_replay_tells_when_and_for_how_long(lake: Lake) -> None:
     replayed = replay(
         lake,
         "c",
-        DEFAULT_RULES,
+        DEFAULT_ALERT_RULES,
         (NOW - timedelta(seconds=585)).timestamp(),
         NOW.timestamp(),
         interval_seconds=15.0,

@@ -20,7 +20,7 @@ from alerting.inputs import recent_rows
 from alerting.inputs.frames import Frames
 from alerting.inputs.lake_rows import read_span
 from alerting.inputs.recent_rows import RecentRows, known_reasons, newest_of_topics
-from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert
 from config.settings import LakeSettings
 from lake.change_encoding.compact import Thinning
@@ -186,8 +186,8 @@ def test_statuses_and_alerts_are_those_of_a_full_read(tmp_path: Path) -> None:
             seen=observe(full, classify=lambda _, known=statuses: known),  # type: ignore[misc]
         )
         assert _said(found) == _said(wanted), number
-        alerts = advanced(alerts, found, DEFAULT_RULES)
-        wanted_alerts = advanced(wanted_alerts, wanted, DEFAULT_RULES)
+        alerts = advanced(alerts, found, DEFAULT_ALERT_RULES)
+        wanted_alerts = advanced(wanted_alerts, wanted, DEFAULT_ALERT_RULES)
         assert alerts == wanted_alerts, number
         seen |= {alert.rule for alert in alerts.values()}
     assert {"GroupStalled", "UnderReplicated", "DeadLettersArriving"} <= seen

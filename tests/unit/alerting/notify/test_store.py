@@ -21,12 +21,12 @@ from alerting.notify.store import AlertStore
 from alerting.notify.store_schema import VERSION
 from alerting.rules.lifecycle import State, advance
 from alerting.rules.matchers import parse_matcher
-from alerting.rules.model import Rule, Severity, evaluate
+from alerting.rules.model import AlertSeverity, Rule, evaluate
 from config.alerting import TargetSettings
 
 RULES = (
-    Rule("GroupStopped", "stopped", Severity.CRITICAL, 0.0, keep_firing_for_seconds=60.0),
-    Rule("BrokerMissing", "broker_missing", Severity.CRITICAL, 0.0),
+    Rule("GroupStopped", "stopped", AlertSeverity.CRITICAL, 0.0, keep_firing_for_seconds=60.0),
+    Rule("BrokerMissing", "broker_missing", AlertSeverity.CRITICAL, 0.0),
 )
 
 

@@ -9,13 +9,15 @@ import pytest
 
 from alerting.checks.model import Observation
 from alerting.notify.notifications import NotificationIntervals, NotificationKind, Notified, plan
-from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.inhibition import inhibited
 from alerting.rules.lifecycle import Alert, Alerts, State, advance
-from alerting.rules.model import Evaluation, Override, Rule, Severity, evaluate
+from alerting.rules.model import AlertSeverity, Evaluation, Override, Rule, evaluate
 
-STALLED = Rule("GroupStalled", "stalled", Severity.CRITICAL, 0.0, keep_firing_for_seconds=60.0)
-LAG = Rule("Lag", "lag", Severity.WARNING, 100.0, for_seconds=30.0, keep_firing_for_seconds=60.0)
+STALLED = Rule("GroupStalled", "stalled", AlertSeverity.CRITICAL, 0.0, keep_firing_for_seconds=60.0)
+LAG = Rule(
+    "Lag", "lag", AlertSeverity.WARNING, 100.0, for_seconds=30.0, keep_firing_for_seconds=60.0
+)
 
 
 def lag(value: float | None, group: str = "g") -> Observation:
@@ -126,12 +128,12 @@ def test_the_first_override_that_matches_applies() -> None:
     rule = Rule(
         "Lag",
         "lag",
-        Severity.WARNING,
+        AlertSeverity.WARNING,
         None,
         overrides=(
             Override({"group": "batch-.*"}, enabled=False),
             Override(
-                {"group": "pay.*", "cluster": "c"}, threshold=10.0, severity=Severity.CRITICAL
+                {"group": "pay.*", "cluster": "c"}, threshold=10.0, severity=AlertSeverity.CRITICAL
             ),
             Override({"group": ".*"}, threshold=1000.0),
         ),
@@ -143,18 +145,18 @@ def test_the_first_override_that_matches_applies() -> None:
 
 
 def test_default_rules_have_unique_names_and_known_checks() -> None:
-    assert len({rule.name for rule in DEFAULT_RULES}) == len(DEFAULT_RULES)
+    assert len({rule.name for rule in DEFAULT_ALERT_RULES}) == len(DEFAULT_ALERT_RULES)
     seen = [
         Observation(check=rule.check, labels={"cluster": "c"}, value=value)
-        for rule in DEFAULT_RULES
+        for rule in DEFAULT_ALERT_RULES
         for value in (-1.0, 1e18)
     ]
-    found = {f.rule.name for f in evaluate(DEFAULT_RULES, seen).findings}
-    assert found == {rule.name for rule in DEFAULT_RULES if rule.threshold is not None}
+    found = {f.rule.name for f in evaluate(DEFAULT_ALERT_RULES, seen).findings}
+    assert found == {rule.name for rule in DEFAULT_ALERT_RULES if rule.threshold is not None}
 
 
 def finding_set(*observations: Observation) -> Evaluation:
-    return evaluate(DEFAULT_RULES, observations)
+    return evaluate(DEFAULT_ALERT_RULES, observations)
 
 
 def held(*observations: Observation) -> dict[str, str]:

@@ -11,7 +11,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from alerting.__main__ import app
-from alerting.rules.defaults import DEFAULT_RULES
+from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.model import Rule
 from alerting.rules.rule_file import RuleSet, load_rules, parse_duration, rules_from, usable_rules
 from alerting.tools.rule_tests import parse_series, run_tests
@@ -66,7 +66,7 @@ rules:
   GroupRewound: {enabled: false}
   PaymentsLate: {check: time_lag, threshold: 30s, severity: critical, match: {group: payments}}
 """)
-    assert len(found.rules) == len(DEFAULT_RULES) + 1
+    assert len(found.rules) == len(DEFAULT_ALERT_RULES) + 1
     behind = named(found, "GroupFallingBehind")
     assert (behind.for_seconds, behind.severity) == (300.0, "critical")
     assert behind.applied_to({"cluster": "x", "group": "batch-1"}) is None
@@ -162,12 +162,12 @@ colour: red
         "colour",
         "rules.Own",
     ]
-    default = {rule.name: rule for rule in DEFAULT_RULES}
+    default = {rule.name: rule for rule in DEFAULT_ALERT_RULES}
     assert named(found, "GroupStopped") == default["GroupStopped"]
     assert named(found, "LagHigh") == default["LagHigh"]
     assert named(found, "GroupFallingBehind").for_seconds == 180.0
     assert named(found, "Late").threshold == 30.0
-    assert len(found.rules) == len(DEFAULT_RULES) + 1
+    assert len(found.rules) == len(DEFAULT_ALERT_RULES) + 1
     assert [window.name for window in found.maintenance] == ["night"]
 
 
@@ -179,7 +179,7 @@ def test_of_a_file_that_is_none_the_default_rules_are_left(
     if text is not None:
         path.write_text(text)
     found = usable_rules(path)
-    assert found.rules == DEFAULT_RULES
+    assert found.rules == DEFAULT_ALERT_RULES
     (line,) = found.problems
     assert line.startswith(f"{path}: ")
     assert line.endswith("only the default rules are used")
@@ -286,4 +286,4 @@ def test_the_documentation_lists_every_default_rule() -> None:
     text = (ROOT / "docs/alerts.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| `(\w+)`.*\| (\w+) \|$", text, re.MULTILINE)
     listed = {tuple(row) for row in rows}
-    assert listed == {(rule.name, rule.check, rule.severity.value) for rule in DEFAULT_RULES}
+    assert listed == {(rule.name, rule.check, rule.severity.value) for rule in DEFAULT_ALERT_RULES}

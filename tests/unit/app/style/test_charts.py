@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 import pytest
 
-from app.style.charts.base import Axis, Event, top_and_others, with_gaps
+from app.style.charts.base import Axis, ChartEvent, top_and_others, with_gaps
 from app.style.charts.heatmaps import bars, heatmap
 from app.style.charts.lines import Line, columns_chart, series_chart, time_unit
 from app.style.theme import DARK, LIGHT
@@ -90,7 +90,7 @@ def test_times_are_drawn_in_the_viewers_zone_and_name_their_offset() -> None:
 
 def test_events_are_thin_marks_and_crowded_labels_are_left_out() -> None:
     events = tuple(
-        Event(START + timedelta(minutes=minute), f"e{minute}") for minute in (10, 11, 90)
+        ChartEvent(START + timedelta(minutes=minute), f"e{minute}") for minute in (10, 11, 90)
     )
     made = series_chart(
         frame(a=[1.0]),

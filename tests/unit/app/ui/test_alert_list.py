@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from alerting.rules.lifecycle import Alert, State
-from alerting.rules.model import Severity
+from alerting.rules.model import AlertSeverity
 from alerting.tools.rule_trial import Tried
 from app.ui.alert_list import alert_rows, value_rows
 
@@ -18,7 +18,7 @@ def test_an_alert_that_went_blind_says_so(since: float | None, note: str) -> Non
         fingerprint="f",
         rule="BrokerMissing",
         check="broker_missing",
-        severity=Severity.CRITICAL,
+        severity=AlertSeverity.CRITICAL,
         labels={"cluster": "c", "broker": "2"},
         state=State.FIRING,
         started_at=500.0,

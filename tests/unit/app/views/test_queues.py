@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import yaml
 
-from app.style.theme import Look
+from app.style.theme import BadgeStyle
 from app.views.queues import view_model as queues_view_model
 from config.integrations import RabbitMQSettings
 from lake.schemas.tables import QUEUES
@@ -75,7 +75,7 @@ def test_a_total_of_nothing_known_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "look"),
+    ("row", "badge_style"),
     [
         pytest.param({**DROPS, "ready": 9}, queues_view_model.DROPPED, id="dropped"),
         pytest.param(DEAD, queues_view_model.WAITING, id="dead letters"),
@@ -96,9 +96,9 @@ def test_a_total_of_nothing_known_is_unknown() -> None:
         pytest.param({"kind": "stream", "ready": None}, queues_view_model.OK, id="stream"),
     ],
 )
-def test_a_queue_has_a_status(row: dict[str, Any], look: Look) -> None:
+def test_a_queue_has_a_status(row: dict[str, Any], badge_style: BadgeStyle) -> None:
     (status,) = queues_view_model.table_rows(queues(row), NOW)["status"].to_list()
-    assert status == [look.label]
+    assert status == [badge_style.label]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from collectors.exporter import page as page_module
 from collectors.exporter.page import RULES
-from collectors.exporter.rules import View, rule
+from collectors.exporter.rules import MetricView, rule
 from collectors.kafka.sections.group_offsets import NEVER_COMMITTED, NO_TOPIC
 from collectors.service.snapshot import Snapshots
 from config.settings import ExporterSettings
@@ -582,7 +582,7 @@ def test_only_what_changed_is_written_anew(monkeypatch: pytest.MonkeyPatch) -> N
     written: list[str] = []
 
     def counting(table: str) -> page_module.Rule:
-        def make(view: View) -> list[page_module.Samples]:
+        def make(view: MetricView) -> list[page_module.Samples]:
             written.append(table)
             return []
 

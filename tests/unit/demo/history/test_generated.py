@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from config.settings import LakeSettings
-from demo.history.generated import mean_rate, simulate_past
-from demo.history.tables import history_rows, write_past
+from demo.history.generated import mean_rate, simulate_history
+from demo.history.tables import history_rows, write_history
 from demo.workload.catalogue import CATALOGUE
 from lake.schemas.tables import (
     CLUSTER_HISTORY,
@@ -24,7 +24,7 @@ UNTIL = datetime(2026, 1, 7, 10, 34, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def minutes() -> pl.DataFrame:
-    return simulate_past(CATALOGUE, UNTIL, days=15)
+    return simulate_history(CATALOGUE, UNTIL, days=15)
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +51,8 @@ def test_every_group_and_partition_has_every_minute(minutes: pl.DataFrame) -> No
 
 
 def test_the_same_past_for_the_same_start() -> None:
-    one = simulate_past(CATALOGUE, UNTIL, days=0.2)
-    assert one.equals(simulate_past(CATALOGUE, UNTIL, days=0.2))
+    one = simulate_history(CATALOGUE, UNTIL, days=0.2)
+    assert one.equals(simulate_history(CATALOGUE, UNTIL, days=0.2))
 
 
 def test_it_reaches_the_real_rates_when_the_demo_starts(minutes: pl.DataFrame) -> None:
@@ -87,7 +87,7 @@ def test_a_slow_deploy_shows_in_the_lag_and_is_over(day: int) -> None:
     until = UNTIL + timedelta(days=day)
     only = replace(CATALOGUE, groups=(CATALOGUE.group("order-fulfilment"),))
     late = (
-        simulate_past(only, until)
+        simulate_history(only, until)
         .group_by_dynamic("at", every="1h")
         .agg(pl.col("time_lag_seconds").max())
     )
@@ -127,8 +127,8 @@ def test_it_is_written_once(tmp_path: Path, minutes: pl.DataFrame) -> None:
     lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
     recent = minutes.filter(pl.col("at") >= UNTIL - timedelta(hours=3))
     rows = history_rows(recent, cluster="demo", poll_seconds=5)
-    assert write_past(lake, rows) == sum(frame.height for frame in rows.values())
-    assert write_past(lake, rows) == 0
+    assert write_history(lake, rows) == sum(frame.height for frame in rows.values())
+    assert write_history(lake, rows) == 0
     found = lake.read(GROUP_HISTORY, since=UNTIL - timedelta(hours=1), cluster="demo")
     wanted = rows[GROUP_HISTORY.name].filter(pl.col("window_start") >= UNTIL - timedelta(hours=1))
     assert found.height == wanted.height > 0

@@ -38,7 +38,7 @@ def append(lake: Lake, at: datetime, broker: int = 1) -> None:
     lake.append(BROKERS, pl.DataFrame(row))
 
 
-def upkeep(
+def maintenance(
     lake: Lake,
     table: Table = BROKERS,
     *,
@@ -57,21 +57,21 @@ def test_small_files_become_one_a_day_and_no_row_changes(lake: Lake) -> None:
     for number in range(12):
         append(lake, NOW - timedelta(hours=3 * number), number)
     before = lake.read(BROKERS).sort("broker_id")
-    done = upkeep(lake)
+    done = maintenance(lake)
     assert done == Upkept("brokers", compacted_files=12, deleted_files=12)
     assert lake.read(BROKERS).sort("broker_id").equals(before)
     days = before["date"].n_unique()
     assert files(lake, "date=*/*.parquet") == days
     # Nothing is left to be done: no further commit.
     version = DeltaTable(lake.uri(BROKERS)).version()
-    assert upkeep(lake) == Upkept("brokers")
+    assert maintenance(lake) == Upkept("brokers")
     assert DeltaTable(lake.uri(BROKERS)).version() == version
 
 
 def test_days_beyond_retention_are_deleted_and_the_rest_is_not(lake: Lake) -> None:
     for days in range(10):
         append(lake, NOW - timedelta(days=days), days)
-    done = upkeep(lake, retention=RetentionSettings(raw_days=7))
+    done = maintenance(lake, retention=RetentionSettings(raw_days=7))
     assert done is not None
     assert done.expired_days == 2
     assert sorted(lake.read(BROKERS)["broker_id"]) == list(range(8))
@@ -101,7 +101,7 @@ def test_removed_files_and_commits_stay_for_those_who_still_read(lake: Lake) -> 
     for number in range(4):
         append(lake, NOW, number)
     reader = pl.scan_delta(DeltaTable(lake.uri(BROKERS)))
-    done = upkeep(lake, kept=Kept(files=timedelta(hours=3)))
+    done = maintenance(lake, kept=Kept(files=timedelta(hours=3)))
     assert done is not None
     assert (done.compacted_files, done.deleted_files) == (4, 0)
     assert sorted(reader.collect()["broker_id"]) == [0, 1, 2, 3]
@@ -113,7 +113,7 @@ def test_a_writer_and_a_reader_with_open_handles_go_on(lake: Lake, tmp_path: Pat
     for number in range(30):
         append(lake, NOW, number)
         if number % 10 == 5:
-            upkeep(lake)
+            maintenance(lake)
         assert reader.read(BROKERS).height == number + 1
 
 
@@ -137,7 +137,7 @@ def test_beside_writers_nothing_is_lost(lake: Lake, tmp_path: Path) -> None:
     rounds = 0
     while any(writer.is_alive() for writer in writers) or not rounds:
         try:
-            upkeep(lake, kept=Kept())
+            maintenance(lake, kept=Kept())
         except LakeError as error:
             failures.append(error)
         rounds += 1
@@ -152,29 +152,29 @@ def test_a_table_that_another_engine_writes_is_left_alone(lake: Lake) -> None:
     append(lake, NOW)
     log = Path(lake.uri(BROKERS)) / "_delta_log" / f"{0:020}.json"
     log.write_text(log.read_text().replace("delta-rs", "Apache-Spark"))
-    assert upkeep(lake) is None
-    assert upkeep(lake, GROUP_OFFSETS) is None  # not there at all
+    assert maintenance(lake) is None
+    assert maintenance(lake, GROUP_OFFSETS) is None  # not there at all
 
 
 def test_what_cannot_be_read_is_said_in_one_line(lake: Lake) -> None:
     append(lake, NOW)
     (Path(lake.uri(BROKERS)) / "_delta_log" / f"{0:020}.json").write_text("{broken\n")
     with pytest.raises(LakeError, match="brokers: maintenance failed") as caught:
-        upkeep(lake)
+        maintenance(lake)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.exhaustive
 def test_counts_stay_bounded_over_many_polls(lake: Lake) -> None:
     """Given tiny commits of a cadence, compressed to two polls a minute over twelve days,
-    when upkeep runs twice a day, then files and log do not grow with time."""
+    when maintenance runs twice a day, then files and log do not grow with time."""
     seen: list[tuple[int, int]] = []
     retention = RetentionSettings(raw_days=3)
     for half_day in range(24):
         now = NOW + timedelta(hours=12 * half_day)
         for number in range(25):
             append(lake, now + timedelta(seconds=number), number)
-        upkeep(lake, retention=retention, now=now)
+        maintenance(lake, retention=retention, now=now)
         seen.append((files(lake, "date=*/*.parquet"), files(lake, "_delta_log/*")))
     assert max(count for count, _ in seen) <= 5
     assert max(count for _, count in seen) <= 12
@@ -186,7 +186,7 @@ def test_jobs_are_kept_up_like_samples(lake: Lake) -> None:
     for number in range(3):
         row = {"job": ["history"], "started_at": [NOW + timedelta(seconds=number)]}
         lake.append(JOBS, pl.DataFrame(row))
-    done = upkeep(lake, JOBS)
+    done = maintenance(lake, JOBS)
     assert done is not None
     assert done.compacted_files == 3
     assert lake.read(JOBS).height == 3
@@ -218,7 +218,7 @@ def test_killed_at_any_moment_it_loses_nothing_and_is_done_again(lake: Lake, see
         assert sorted(Lake(LakeSettings(uri=uri.rsplit("/", 2)[0])).read(BROKERS)["broker_id"]) == (
             list(range(number))
         )
-    assert upkeep(lake) is not None
+    assert maintenance(lake) is not None
     found = lake.read(BROKERS)
     assert sorted(found["broker_id"]) == list(range(number))
     assert files(lake, "date=*/*.parquet") == found["date"].n_unique()

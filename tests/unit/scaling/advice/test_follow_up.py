@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from scaling.advice.follow_up import Followed, Outcome, Point, outcome
+from scaling.advice.follow_up import AdviceOutcome, Followed, Point, outcome
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -20,7 +20,7 @@ def points(counts: list[int | None], late: list[float | None]) -> list[Point]:
 
 def judged(
     history: list[Point], *, current: int = 4, proposed: int | None = 6, stands: bool = False
-) -> Outcome:
+) -> AdviceOutcome:
     return outcome(
         current,
         proposed,

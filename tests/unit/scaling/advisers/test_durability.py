@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from alerting.checks.retention_deadline import Retention
-from scaling.advice.model import Kind, Severity
+from scaling.advice.model import AdviceKind, AdviceSeverity
 from scaling.advisers.durability import brokers_that_may_fail
 from scaling.advisers.recommend import recommend_topic
 from scaling.facts.topic_facts import TopicFacts
@@ -39,39 +39,39 @@ def test_brokers_that_may_fail(
     [
         pytest.param(
             {"replication_factor": 1, "min_in_sync_replicas": 1},
-            "replication factor", 1, 3, Severity.WATCH, id="one copy",
+            "replication factor", 1, 3, AdviceSeverity.WATCH, id="one copy",
         ),
         pytest.param(
             {"replication_factor": 1, "brokers": 2},
-            "replication factor", 1, 2, Severity.WATCH, id="one copy, two brokers",
+            "replication factor", 1, 2, AdviceSeverity.WATCH, id="one copy, two brokers",
         ),
         pytest.param(
             {"replication_factor": 1, "brokers": 1},
-            "replication factor", 1, None, Severity.WATCH, id="one copy, one broker",
+            "replication factor", 1, None, AdviceSeverity.WATCH, id="one copy, one broker",
         ),
         pytest.param(
             {"replication_factor": 1, "brokers": None},
-            "replication factor", 1, None, Severity.WATCH, id="one copy, brokers unknown",
+            "replication factor", 1, None, AdviceSeverity.WATCH, id="one copy, brokers unknown",
         ),
         pytest.param(
             {"min_in_sync_replicas": 3},
-            "min.insync.replicas", 3, 2, Severity.WATCH, id="factor equals minimum",
+            "min.insync.replicas", 3, 2, AdviceSeverity.WATCH, id="factor equals minimum",
         ),
         pytest.param(
             {"replication_factor": 2, "min_in_sync_replicas": 2},
-            "replication factor", 2, 3, Severity.WATCH, id="two of two",
+            "replication factor", 2, 3, AdviceSeverity.WATCH, id="two of two",
         ),
         pytest.param(
             {"replication_factor": 2, "min_in_sync_replicas": 2, "brokers": 2},
-            "min.insync.replicas", 2, 1, Severity.WATCH, id="two of two, two brokers",
+            "min.insync.replicas", 2, 1, AdviceSeverity.WATCH, id="two of two, two brokers",
         ),
         pytest.param(
             {"replication_factor": 2, "min_in_sync_replicas": 1},
-            "replication factor", 2, 3, Severity.INFO, id="two copies",
+            "replication factor", 2, 3, AdviceSeverity.INFO, id="two copies",
         ),
         pytest.param(
             {"min_in_sync_replicas": 1},
-            "min.insync.replicas", 1, 2, Severity.INFO, id="three copies, one confirms",
+            "min.insync.replicas", 1, 2, AdviceSeverity.INFO, id="three copies, one confirms",
         ),
     ],
 )  # fmt: skip
@@ -80,11 +80,11 @@ def test_durability(
     quantity: str,
     current: int,
     proposed: int | None,
-    severity: Severity,
+    severity: AdviceSeverity,
 ) -> None:
     [advice] = recommend_topic(topic(**more))
 
-    assert advice.kind is Kind.DURABILITY
+    assert advice.kind is AdviceKind.DURABILITY
     assert (advice.quantity, advice.current, advice.proposed) == (quantity, current, proposed)
     assert (proposed is None) == (advice.unknown_reason is not None)
     assert advice.severity is severity
@@ -93,7 +93,7 @@ def test_durability(
 def test_sound_topic_is_kept_and_says_what_it_survives() -> None:
     [advice] = recommend_topic(topic())
 
-    assert advice.kind is Kind.KEEP
+    assert advice.kind is AdviceKind.KEEP
     assert advice.reason.startswith("1 broker may fail")
     assert {e.name: e.value for e in advice.evidence}["brokers that may fail"] == 1
 
@@ -108,7 +108,7 @@ def test_sound_topic_is_kept_and_says_what_it_survives() -> None:
 def test_unknown_settings_are_said(more: dict[str, object]) -> None:
     [advice] = recommend_topic(topic(unknown_reason="not authorized", **more))
 
-    assert advice.kind is Kind.UNKNOWN
+    assert advice.kind is AdviceKind.UNKNOWN
     assert advice.unknown_reason == "not authorized"
 
 
@@ -116,18 +116,20 @@ def test_unknown_settings_are_said(more: dict[str, object]) -> None:
     ("age", "severity"),
     [
         pytest.param(499.0, None, id="under half"),
-        pytest.param(500.0, Severity.WATCH, id="half"),
-        pytest.param(800.0, Severity.ACT_NOW, id="four fifths"),
+        pytest.param(500.0, AdviceSeverity.WATCH, id="half"),
+        pytest.param(800.0, AdviceSeverity.ACT_NOW, id="four fifths"),
         pytest.param(None, None, id="unknown age"),
     ],
 )
-def test_retention_against_the_slowest_group(age: float | None, severity: Severity | None) -> None:
+def test_retention_against_the_slowest_group(
+    age: float | None, severity: AdviceSeverity | None
+) -> None:
     [advice] = recommend_topic(topic(slowest_group="billing", slowest_age_seconds=age))
 
     if severity is None:
-        assert advice.kind is Kind.KEEP
+        assert advice.kind is AdviceKind.KEEP
     else:
-        assert advice.kind is Kind.RETENTION_DEADLINE
+        assert advice.kind is AdviceKind.RETENTION_DEADLINE
         assert advice.severity is severity
         assert "billing" in advice.reason
 

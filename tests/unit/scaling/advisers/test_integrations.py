@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from alerting.inputs.windows import GroupKey
 from config.scaling import SparkQuerySettings
 from lake.schemas.tables import CONNECTORS, DITTO_CONNECTIONS, QUEUES
-from scaling.advice.model import Confidence, Kind, Recommendation, Severity
+from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
 from scaling.advisers.advise import advise_sources
 from scaling.advisers.connect import ConnectorFacts, connector_advice
 from scaling.advisers.ditto import counts
@@ -32,10 +32,10 @@ SINK = ConnectorFacts(
     partitions=6,
 )
 MORE = Recommendation(
-    kind=Kind.ADD_CONSUMERS,
+    kind=AdviceKind.ADD_CONSUMERS,
     cluster="demo",
     subject="connect-to-db",
-    severity=Severity.WATCH,
+    severity=AdviceSeverity.WATCH,
     confidence=Confidence.HIGH,
     reason="More is needed.",
     quantity="consumers",
@@ -125,7 +125,7 @@ BUSY = QueueFacts(
 
 def test_busy_consumers_of_a_growing_queue_get_company() -> None:
     [advice] = queue_advice(BUSY)
-    assert (advice.kind, advice.proposed) == (Kind.QUEUE_CONSUMERS, 7)  # 100 / (0.8 x 20)
+    assert (advice.kind, advice.proposed) == (AdviceKind.QUEUE_CONSUMERS, 7)  # 100 / (0.8 x 20)
 
 
 @pytest.mark.parametrize(
@@ -143,18 +143,18 @@ def test_no_more_consumers_without_need(other: dict[str, object]) -> None:
 
 def test_nobody_consumes() -> None:
     [advice] = queue_advice(replace(BUSY, consumers=0, ack_per_second=0.0))
-    assert advice.severity is Severity.ACT_NOW and advice.proposed is None
+    assert advice.severity is AdviceSeverity.ACT_NOW and advice.proposed is None
 
 
 def test_hoarded_messages_ask_for_a_smaller_prefetch() -> None:
     held = replace(BUSY, unacknowledged=6000, growth_per_second=0.0)
     [advice] = queue_advice(held)
-    assert (advice.kind, advice.current, advice.proposed) == (Kind.PREFETCH, 2000, 40)
+    assert (advice.kind, advice.current, advice.proposed) == (AdviceKind.PREFETCH, 2000, 40)
 
 
 def test_a_prefetch_of_one_throttles_fast_consumers() -> None:
     [advice] = queue_advice(replace(BUSY, unacknowledged=3, growth_per_second=0.0))
-    assert (advice.kind, advice.proposed) == (Kind.PREFETCH, 40)
+    assert (advice.kind, advice.proposed) == (AdviceKind.PREFETCH, 40)
 
 
 def test_a_requeue_loop_gets_a_policy_not_consumers() -> None:
@@ -265,8 +265,8 @@ def test_rows_of_the_lake_become_advice() -> None:
         ],
     )
     assert [(one.kind, one.subject, one.proposed) for one in found] == [
-        (Kind.TASKS, "to-db", 6),
-        (Kind.CLIENTS, "c-1", 6),
-        (Kind.MIN_PARTITIONS, "enrich", 15),
-        (Kind.QUEUE_CONSUMERS, "work", None),
+        (AdviceKind.TASKS, "to-db", 6),
+        (AdviceKind.CLIENTS, "c-1", 6),
+        (AdviceKind.MIN_PARTITIONS, "enrich", 15),
+        (AdviceKind.QUEUE_CONSUMERS, "work", None),
     ]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from scaling.advice.model import Confidence, Kind, Recommendation, Severity
+from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
 from scaling.advisers.keda_comparison import keda_answer, threshold_of
 from scaling.facts.group_facts import GroupFacts
 from tests.unit.alerting.status.scenarios import constant
@@ -24,12 +24,12 @@ def with_lag(each: int, *, members: int = 3) -> GroupFacts:
     return replace(group, partitions=parts)
 
 
-def advice(proposed: int | None, kind: Kind = Kind.ADD_CONSUMERS) -> Recommendation:
+def advice(proposed: int | None, kind: AdviceKind = AdviceKind.ADD_CONSUMERS) -> Recommendation:
     return Recommendation(
         kind=kind,
         cluster="demo",
         subject="billing",
-        severity=Severity.WATCH,
+        severity=AdviceSeverity.WATCH,
         confidence=Confidence.HIGH,
         reason="",
         quantity="consumers",
@@ -72,8 +72,10 @@ def test_the_last_replicas_that_never_start_are_named() -> None:
     assert "never starts the last 2" in found.why
 
 
-@pytest.mark.parametrize("kind", [Kind.BLOCKED_PARTITION, Kind.HOT_PARTITION, Kind.DOWNSTREAM])
-def test_it_does_not_see_that_more_will_not_help(kind: Kind) -> None:
+@pytest.mark.parametrize(
+    "kind", [AdviceKind.BLOCKED_PARTITION, AdviceKind.HOT_PARTITION, AdviceKind.DOWNSTREAM]
+)
+def test_it_does_not_see_that_more_will_not_help(kind: AdviceKind) -> None:
     found = keda_answer(with_lag(10), advice(None, kind))
     assert found is not None and found.replicas == 6
     assert found.why.startswith("It sees the lag alone")

@@ -10,7 +10,7 @@ import yaml
 
 from lake.schemas.tables import RECOMMENDATIONS
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
-from scaling.advice.model import Kind, Recommendation, Severity
+from scaling.advice.model import AdviceKind, AdviceSeverity, Recommendation
 from scaling.advisers.measured_size import inputs
 from scaling.advisers.recommend import recommend_group
 from scaling.facts.capacity import Capacity, CapacityStatus
@@ -51,7 +51,9 @@ def of(
     return replace(group, capacity=measured(low), forecast=peak)
 
 
-def first(group: GroupFacts, *of_kinds: Kind, history: History | None = None) -> Recommendation:
+def first(
+    group: GroupFacts, *of_kinds: AdviceKind, history: History | None = None
+) -> Recommendation:
     found = recommend_group(group, history or History())
     return next(one for one in found.advice if one.kind in of_kinds)
 
@@ -63,11 +65,11 @@ def watched_for(group: GroupFacts, seconds: float) -> History:
 
 
 def fewer(group: GroupFacts) -> Recommendation:
-    return first(group, Kind.REMOVE_CONSUMERS, history=watched_for(group, 1200))
+    return first(group, AdviceKind.REMOVE_CONSUMERS, history=watched_for(group, 1200))
 
 
 def test_a_late_group_gets_a_number_with_its_binding_need() -> None:
-    advice = first(of(2, 100.0, 60.0, 250.0), Kind.ADD_CONSUMERS)
+    advice = first(of(2, 100.0, 60.0, 250.0), AdviceKind.ADD_CONSUMERS)
     assert (advice.current, advice.proposed, advice.limiting_factor) == (2, 6, "catch-up")
     assert advice.unknown_reason is None and advice.consequence
     figures = {one.name: one.value for one in advice.evidence}
@@ -88,20 +90,20 @@ def test_without_history_it_goes_down_one_useful_step() -> None:
 
 
 def test_the_next_peak_is_prepared_for() -> None:
-    advice = first(of(2, 50.0, 50.0, 250.0, forecast=900.0), Kind.ADD_CONSUMERS)
-    assert advice.limiting_factor == "forecast" and advice.severity is Severity.WATCH
+    advice = first(of(2, 50.0, 50.0, 250.0, forecast=900.0), AdviceKind.ADD_CONSUMERS)
+    assert advice.limiting_factor == "forecast" and advice.severity is AdviceSeverity.WATCH
     assert advice.proposed == 6
     assert "Mon 12:00" in advice.reason
 
 
 def test_the_right_number_is_kept_with_the_need_that_binds() -> None:
     [advice] = advice_on(of(3, 80.0, 80.0, 250.0, forecast=490.0))
-    assert advice.kind is Kind.KEEP and advice.proposed == 3
+    assert advice.kind is AdviceKind.KEEP and advice.proposed == 3
     assert advice.limiting_factor == "steady" and advice.consequence is None
 
 
 def test_a_partition_beyond_a_consumers_capacity_is_named() -> None:
-    advice = first(of(6, 300.0, 250.0, 250.0), Kind.PARTITION_BOUND, Kind.HOT_PARTITION)
+    advice = first(of(6, 300.0, 250.0, 250.0), AdviceKind.PARTITION_BOUND, AdviceKind.HOT_PARTITION)
     assert advice.proposed is None
     assert "Consumers cannot fix this" in advice.reason and advice.blockers
 
@@ -111,9 +113,9 @@ def test_a_shared_limit_gets_no_more_consumers() -> None:
     shared = replace(
         measured(60.0), status=CapacityStatus.CONFLICT, helpful_members=2, limit_per_second=360.0
     )
-    advice = first(replace(group, capacity=shared), Kind.DOWNSTREAM)
+    advice = first(replace(group, capacity=shared), AdviceKind.DOWNSTREAM)
     assert advice.proposed is None and "will not help" in advice.reason
-    assert Kind.ADD_CONSUMERS not in kinds(advice_on(replace(group, capacity=shared)))
+    assert AdviceKind.ADD_CONSUMERS not in kinds(advice_on(replace(group, capacity=shared)))
 
 
 @pytest.mark.parametrize("low", [50.0, 250.0, 2000.0])
@@ -122,8 +124,8 @@ def test_a_poison_partition_never_gets_more_consumers(low: float) -> None:
     windows[4] = window(partition=4, poll=5.0, capacity=lambda t: 200.0 if t < 200 else 0.0)
     group = facts(windows, holders=lambda p: f"m{p % 3}")
     found = advice_on(replace(group, capacity=measured(low)))
-    assert Kind.BLOCKED_PARTITION in kinds(found)
-    assert Kind.ADD_CONSUMERS not in kinds(found)
+    assert AdviceKind.BLOCKED_PARTITION in kinds(found)
+    assert AdviceKind.ADD_CONSUMERS not in kinds(found)
 
 
 def test_nothing_is_sized_from_what_is_unknown() -> None:
@@ -136,7 +138,7 @@ def test_nothing_is_sized_from_what_is_unknown() -> None:
 
 
 def test_keda_stands_beside_with_the_reason() -> None:
-    advice = first(of(2, 100.0, 60.0, 250.0), Kind.ADD_CONSUMERS)
+    advice = first(of(2, 100.0, 60.0, 250.0), AdviceKind.ADD_CONSUMERS)
     assert advice.keda is not None
     assert advice.keda.lag_threshold == int(250.0 * 300.0 / 6)
     assert advice.keda.why
@@ -192,6 +194,6 @@ def test_fewer_are_advised_only_after_they_were_enough_for_the_whole_window() ->
     [new] = recommend_group(group, History()).advice
     [soon] = recommend_group(group, watched_for(group, 1100)).advice
 
-    assert (new.kind, new.proposed) == (soon.kind, soon.proposed) == (Kind.KEEP, 6)
+    assert (new.kind, new.proposed) == (soon.kind, soon.proposed) == (AdviceKind.KEEP, 6)
     assert "must have been so for 20 min" in new.reason
     assert fewer(group).proposed == 1

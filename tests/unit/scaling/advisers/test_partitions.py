@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.advice.model import CaveatLevel, Kind, Severity
+from scaling.advice.model import AdviceKind, AdviceSeverity, CaveatLevel
 from scaling.advisers.partitions import partition_advice, proposed_partitions
 from scaling.advisers.recommend import recommend_topic
 from scaling.facts.topic_facts import Reader, TopicFacts
@@ -46,7 +46,7 @@ def test_enough_partitions_need_no_advice() -> None:
 def test_too_few_partitions_grow_to_a_multiple_for_peak_and_growth() -> None:
     advice = partition_advice(topic(400.0))  # 2400 x 1.5 / (0.7 x 500) = 10.3
     assert advice is not None
-    assert (advice.kind, advice.current, advice.proposed) == (Kind.ADD_PARTITIONS, 6, 12)
+    assert (advice.kind, advice.current, advice.proposed) == (AdviceKind.ADD_PARTITIONS, 6, 12)
     assert "50.0% of the keys move" in advice.caveats[0].text
     assert [one.name for one in advice.artefacts] == [
         "kafka-topics",
@@ -92,7 +92,7 @@ def test_a_hot_partition_is_not_too_few_partitions() -> None:
     rates = {**{n: 50.0 for n in range(6)}, 2: 600.0}
     advice = partition_advice(topic(rates=rates))
     assert advice is not None
-    assert advice.kind is Kind.HOT_PARTITION and advice.proposed is None
+    assert advice.kind is AdviceKind.HOT_PARTITION and advice.proposed is None
     assert "orders-2" in advice.reason and advice.unknown_reason
     told = partition_advice(topic(rates=rates, busiest_key_per_second=100.0))
     assert told is not None and told.proposed == 12 and told.unknown_reason is None
@@ -102,20 +102,20 @@ def test_a_hot_key_is_helped_by_neither() -> None:
     rates = {**{n: 50.0 for n in range(6)}, 2: 600.0}
     advice = partition_advice(topic(rates=rates, busiest_key_per_second=580.0))
     assert advice is not None
-    assert advice.kind is Kind.HOT_KEY and advice.proposed is None
+    assert advice.kind is AdviceKind.HOT_KEY and advice.proposed is None
     assert "Neither partitions nor consumers help" in advice.reason
 
 
 def test_brokers_ceiling_is_said_outright() -> None:
     advice = partition_advice(topic(400.0, broker_replicas=3998))
     assert advice is not None
-    assert advice.kind is Kind.BROKER_CEILING and advice.proposed is None
+    assert advice.kind is AdviceKind.BROKER_CEILING and advice.proposed is None
     assert "will not help" in advice.reason
 
 
 def test_late_whatever_the_consumers_is_watched() -> None:
     advice = partition_advice(topic(600.0))
-    assert advice is not None and advice.severity is Severity.WATCH and advice.consequence
+    assert advice is not None and advice.severity is AdviceSeverity.WATCH and advice.consequence
 
 
 def test_streams_and_compaction_are_caveats() -> None:
@@ -148,16 +148,16 @@ def test_multiples_that_spread_over_the_brokers_are_preferred() -> None:
     assert proposed_partitions(4, 7, 5) == 8
 
 
-def test_partitions_are_told_beside_posture() -> None:
+def test_partitions_are_told_beside_durability() -> None:
     found = recommend_topic(topic(400.0, min_in_sync_replicas=3))
-    assert {one.kind for one in found} == {Kind.ADD_PARTITIONS, Kind.DURABILITY}
+    assert {one.kind for one in found} == {AdviceKind.ADD_PARTITIONS, AdviceKind.DURABILITY}
 
 
 def test_a_topic_made_by_default_is_noticed() -> None:
     made = topic(1.0, partitions=1, replication_factor=1, min_in_sync_replicas=1)
-    assert Kind.DEFAULTS in {one.kind for one in recommend_topic(made)}
+    assert AdviceKind.DEFAULTS in {one.kind for one in recommend_topic(made)}
     chosen = replace(made, settings={"retention.ms": "1"})
-    assert Kind.DEFAULTS not in {one.kind for one in recommend_topic(chosen)}
+    assert AdviceKind.DEFAULTS not in {one.kind for one in recommend_topic(chosen)}
 
 
 @pytest.mark.parametrize(
@@ -165,4 +165,4 @@ def test_a_topic_made_by_default_is_noticed() -> None:
 )
 def test_far_too_many_partitions_are_noticed(partitions: int, rate: float, noticed: bool) -> None:
     found = recommend_topic(topic(rate, partitions=partitions))
-    assert (Kind.OVER_PARTITIONED in {one.kind for one in found}) is noticed
+    assert (AdviceKind.OVER_PARTITIONED in {one.kind for one in found}) is noticed

@@ -9,7 +9,7 @@ import pytest
 
 from alerting.checks.retention_deadline import Retention
 from alerting.status.group_status import PartitionWindow, Status, group_status
-from scaling.advice.model import CaveatLevel, Kind, Recommendation, Severity
+from scaling.advice.model import AdviceKind, AdviceSeverity, CaveatLevel, Recommendation
 from scaling.advisers.recommend import recommend_group
 from scaling.advisers.retention import group_deadline
 from scaling.facts.group_facts import GroupFacts, PartitionFacts, TopicLimits
@@ -63,7 +63,7 @@ def six(members: int = 3, **more: object) -> list[PartitionWindow]:
     return [window(partition=p, members=members, poll=5.0, **more) for p in range(6)]  # type: ignore[arg-type]
 
 
-def kinds(found: Sequence[Recommendation]) -> list[Kind]:
+def kinds(found: Sequence[Recommendation]) -> list[AdviceKind]:
     return [one.kind for one in found]
 
 
@@ -77,9 +77,9 @@ def test_healthy_group_keeps_what_it_has() -> None:
     [advice] = advice_on(healthy)
 
     assert healthy.status.status is Status.OK
-    assert advice.kind is Kind.KEEP
+    assert advice.kind is AdviceKind.KEEP
     assert (advice.current, advice.proposed) == (3, 3)
-    assert advice.severity is Severity.INFO
+    assert advice.severity is AdviceSeverity.INFO
     assert evidence(advice)["useful numbers of consumers"] == "1, 2, 3, 6"
 
 
@@ -92,7 +92,7 @@ def test_peak_that_overtakes_capacity_wants_more_but_names_no_number() -> None:
     [advice] = advice_on(late)
 
     assert late.status.status is Status.FALLING_BEHIND
-    assert advice.kind is Kind.ADD_CONSUMERS
+    assert advice.kind is AdviceKind.ADD_CONSUMERS
     assert advice.current == 3
     assert advice.proposed is None
     assert "was not measured" in (advice.unknown_reason or "")
@@ -118,7 +118,7 @@ def test_a_group_that_falls_behind_in_a_part_says_where_and_nothing_of_the_whole
 
     advice = advice_on(behind)[0]
 
-    assert advice.kind is Kind.ADD_CONSUMERS
+    assert advice.kind is AdviceKind.ADD_CONSUMERS
     assert advice.reason.startswith(f"The group falls behind on {part.topic}-{part.partition}: ")
     assert "More arrives than is consumed" not in advice.reason
 
@@ -126,17 +126,17 @@ def test_a_group_that_falls_behind_in_a_part_says_where_and_nothing_of_the_whole
 @pytest.mark.parametrize(
     ("protocol", "kind"),
     [
-        pytest.param("sessioned", Kind.KEEP, id="workers of Kafka Connect"),
-        pytest.param("range", Kind.UNKNOWN, id="a sink that committed nothing"),
+        pytest.param("sessioned", AdviceKind.KEEP, id="workers of Kafka Connect"),
+        pytest.param("range", AdviceKind.UNKNOWN, id="a sink that committed nothing"),
     ],
 )
-def test_workers_of_connect_are_no_consumers(protocol: str, kind: Kind) -> None:
+def test_workers_of_connect_are_no_consumers(protocol: str, kind: AdviceKind) -> None:
     silent = facts([], kind="connect", assignor=protocol)
 
     advice = advice_on(replace(silent, members=2))[0]
 
     assert advice.kind is kind
-    assert ("workers of Kafka Connect" in advice.reason) == (kind is Kind.KEEP)
+    assert ("workers of Kafka Connect" in advice.reason) == (kind is AdviceKind.KEEP)
 
 
 def test_no_useful_numbers_are_unknown_and_not_an_empty_text() -> None:
@@ -145,7 +145,7 @@ def test_no_useful_numbers_are_unknown_and_not_an_empty_text() -> None:
 
     advice = advice_on(nothing)[0]
 
-    assert advice.kind is Kind.UNKNOWN
+    assert advice.kind is AdviceKind.UNKNOWN
     assert evidence(advice)["useful numbers of consumers"] is None
 
 
@@ -155,7 +155,7 @@ def test_more_members_than_partitions_lose_the_idle_ones() -> None:
     [advice] = advice_on(wide)
 
     assert wide.status.status is Status.OK
-    assert advice.kind is Kind.REMOVE_IDLE_CONSUMERS
+    assert advice.kind is AdviceKind.REMOVE_IDLE_CONSUMERS
     assert (advice.current, advice.proposed) == (8, 6)
     assert evidence(advice)["idle now"] == 2
     assert any("takes over at once" in caveat.text for caveat in advice.caveats)
@@ -169,7 +169,7 @@ def test_hot_partition_is_named_and_more_consumers_are_not_advised() -> None:
     [advice] = advice_on(hot)
 
     assert hot.status.status is Status.FALLING_BEHIND
-    assert advice.kind is Kind.HOT_PARTITION
+    assert advice.kind is AdviceKind.HOT_PARTITION
     assert advice.proposed is None
     assert "orders-11" in advice.reason
     assert "65%" in advice.reason
@@ -193,8 +193,8 @@ def test_hot_partition_without_harm_is_information() -> None:
 
     found = advice_on(facts(parts))
 
-    assert kinds(found) == [Kind.KEEP, Kind.HOT_PARTITION]
-    assert found[1].severity is Severity.INFO
+    assert kinds(found) == [AdviceKind.KEEP, AdviceKind.HOT_PARTITION]
+    assert found[1].severity is AdviceSeverity.INFO
 
 
 def test_poison_partition_gets_no_scaling_advice() -> None:
@@ -205,8 +205,8 @@ def test_poison_partition_gets_no_scaling_advice() -> None:
     [advice] = advice_on(stuck)
 
     assert stuck.status.status is Status.STALLED
-    assert advice.kind is Kind.BLOCKED_PARTITION
-    assert advice.severity is Severity.ACT_NOW
+    assert advice.kind is AdviceKind.BLOCKED_PARTITION
+    assert advice.severity is AdviceSeverity.ACT_NOW
     assert advice.proposed is None
     assert "orders-4" in advice.reason
     assert "other partitions of the same member advance" in advice.reason
@@ -221,7 +221,7 @@ def test_poison_partition_held_alone_is_told_by_the_rest_of_the_group() -> None:
 
     [advice] = advice_on(facts(parts))
 
-    assert advice.kind is Kind.BLOCKED_PARTITION
+    assert advice.kind is AdviceKind.BLOCKED_PARTITION
     assert "the group's others" in advice.reason
     assert advice.confidence.value == "medium"
 
@@ -231,7 +231,7 @@ def test_group_that_stands_still_as_a_whole_is_blocked() -> None:
 
     [advice] = advice_on(still)
 
-    assert advice.kind is Kind.BLOCKED_GROUP
+    assert advice.kind is AdviceKind.BLOCKED_GROUP
     assert "More consumers will not help" in advice.reason
 
 
@@ -244,8 +244,8 @@ def test_stopped_group_is_started_not_scaled() -> None:
     [advice] = advice_on(stopped)
 
     assert stopped.status.status is Status.STOPPED
-    assert advice.kind is Kind.START_CONSUMERS
-    assert advice.severity is Severity.ACT_NOW
+    assert advice.kind is AdviceKind.START_CONSUMERS
+    assert advice.severity is AdviceSeverity.ACT_NOW
     assert evidence(advice)["time until retention"] == pytest.approx(WEEK, rel=0.01)
     assert advice.proposed is None and advice.unknown_reason
 
@@ -259,7 +259,7 @@ def test_connector_of_a_stopped_sink_is_restarted() -> None:
 
     [advice] = advice_on(stopped)
 
-    assert advice.kind is Kind.START_CONSUMERS
+    assert advice.kind is AdviceKind.START_CONSUMERS
     assert "Kafka Connect" in advice.reason and "consumers" not in advice.reason
 
 
@@ -272,7 +272,7 @@ def test_next_generation_group_is_advised_like_a_classic_one() -> None:
 
     [advice] = advice_on(late)
 
-    assert advice.kind is Kind.ADD_CONSUMERS
+    assert advice.kind is AdviceKind.ADD_CONSUMERS
     assert not any("range" in caveat.text for caveat in advice.caveats)
 
 
@@ -282,7 +282,7 @@ def test_transactional_pipeline_keeps_what_it_has() -> None:
     [advice] = advice_on(pipeline)
 
     assert pipeline.status.status is Status.OK
-    assert advice.kind is Kind.KEEP
+    assert advice.kind is AdviceKind.KEEP
 
 
 def test_close_to_retention_overrides_patience() -> None:
@@ -295,8 +295,8 @@ def test_close_to_retention_overrides_patience() -> None:
     found = advice_on(late)
 
     assert late.status.status is Status.FALLING_BEHIND
-    assert kinds(found) == [Kind.RETENTION_DEADLINE, Kind.ADD_CONSUMERS]
-    assert all(one.severity is Severity.ACT_NOW for one in found)
+    assert kinds(found) == [AdviceKind.RETENTION_DEADLINE, AdviceKind.ADD_CONSUMERS]
+    assert all(one.severity is AdviceSeverity.ACT_NOW for one in found)
     # 60,000 + 600 s x 40/s wait, 840 s old at 100/s; the age grows by 1 - 60/100.
     assert evidence(found[0])["time left"] == pytest.approx((1200 - 840) / 0.4, rel=0.02)
     change = found[0].artefacts[0].text
@@ -312,8 +312,8 @@ def test_half_used_retention_is_watched_though_the_group_keeps_up() -> None:
     [advice] = advice_on(steady)
 
     assert steady.status.status is Status.OK
-    assert advice.kind is Kind.RETENTION_DEADLINE
-    assert advice.severity is Severity.WATCH
+    assert advice.kind is AdviceKind.RETENTION_DEADLINE
+    assert advice.severity is AdviceSeverity.WATCH
     assert "no deadline" in (advice.unknown_reason or "")
 
 
@@ -325,8 +325,8 @@ def test_lost_data_is_reported_and_evaluation_goes_on() -> None:
     found = advice_on(losing)
 
     assert losing.status.status is Status.LOSING_DATA
-    assert kinds(found)[0] is Kind.DATA_LOST
-    assert Kind.START_CONSUMERS in kinds(found)
+    assert kinds(found)[0] is AdviceKind.DATA_LOST
+    assert AdviceKind.START_CONSUMERS in kinds(found)
     assert evidence(found[0])["lost"] == 70
 
 
@@ -337,7 +337,7 @@ def test_poison_partition_that_already_loses_data_is_still_blocked() -> None:
         lambda t, s: s._replace(log_start=(s.committed or 0) + 7) if t > 400 else s,
     )
 
-    assert kinds(advice_on(facts(parts))) == [Kind.DATA_LOST, Kind.BLOCKED_PARTITION]
+    assert kinds(advice_on(facts(parts))) == [AdviceKind.DATA_LOST, AdviceKind.BLOCKED_PARTITION]
 
 
 def test_every_partition_has_its_consumer_and_the_group_is_late() -> None:
@@ -345,7 +345,7 @@ def test_every_partition_has_its_consumer_and_the_group_is_late() -> None:
 
     [advice] = advice_on(bound)
 
-    assert advice.kind is Kind.PARTITION_BOUND
+    assert advice.kind is AdviceKind.PARTITION_BOUND
     assert (advice.quantity, advice.current, advice.proposed) == ("partitions", 6, None)
     assert advice.caveats[0].level is CaveatLevel.BLOCKER
     assert "More consumers will not help" in advice.reason
@@ -357,7 +357,7 @@ def test_late_group_with_idle_members_hears_both() -> None:
         facts(six(members=8, arrival=constant(200.0), capacity=constant(150.0)), members=8)
     )
 
-    assert kinds(found) == [Kind.PARTITION_BOUND, Kind.REMOVE_IDLE_CONSUMERS]
+    assert kinds(found) == [AdviceKind.PARTITION_BOUND, AdviceKind.REMOVE_IDLE_CONSUMERS]
 
 
 @pytest.mark.parametrize(
@@ -388,7 +388,7 @@ def test_caveats_of_more_partitions(more: dict[str, object], level: CaveatLevel,
 def test_caveats_of_other_members(more: dict[str, object], part: str) -> None:
     [advice] = advice_on(facts(six(arrival=constant(200.0), capacity=constant(150.0)), **more))
 
-    assert advice.kind is Kind.ADD_CONSUMERS
+    assert advice.kind is AdviceKind.ADD_CONSUMERS
     assert any(part in caveat.text for caveat in advice.caveats)
 
 
@@ -401,7 +401,7 @@ def test_share_group_is_not_bound_by_partitions() -> None:
         )
     )
 
-    assert kinds(found) == [Kind.ADD_CONSUMERS]
+    assert kinds(found) == [AdviceKind.ADD_CONSUMERS]
 
 
 def test_range_over_two_topics_is_bound_by_the_larger_one() -> None:
@@ -409,7 +409,7 @@ def test_range_over_two_topics_is_bound_by_the_larger_one() -> None:
 
     [advice] = advice_on(facts(parts, members=6, idle_members=2))
 
-    assert advice.kind is Kind.REMOVE_IDLE_CONSUMERS
+    assert advice.kind is AdviceKind.REMOVE_IDLE_CONSUMERS
     assert advice.proposed == 4
 
 
@@ -421,7 +421,7 @@ def test_consumers_without_membership_cannot_be_counted() -> None:
 
     [advice] = advice_on(late)
 
-    assert advice.kind is Kind.ADD_CONSUMERS
+    assert advice.kind is AdviceKind.ADD_CONSUMERS
     assert advice.current is None
     assert "assign their partitions themselves" in (advice.unknown_reason or "")
 
@@ -429,7 +429,7 @@ def test_consumers_without_membership_cannot_be_counted() -> None:
 def test_catching_up_group_is_left_alone() -> None:
     [advice] = advice_on(facts(six(backlog=200_000, capacity=constant(220.0), warm_up=0.0)))
 
-    assert advice.kind is Kind.KEEP
+    assert advice.kind is AdviceKind.KEEP
     assert "catches up, in" in advice.reason
 
 
@@ -438,7 +438,7 @@ def test_a_count_between_two_useful_ones_is_mentioned() -> None:
 
     [advice] = advice_on(facts(parts, members=20))
 
-    assert advice.kind is Kind.KEEP
+    assert advice.kind is AdviceKind.KEEP
     assert "12 consumers carry as much as 20" in advice.reason
 
 
@@ -455,10 +455,10 @@ def test_a_count_between_two_useful_ones_is_mentioned() -> None:
 def test_unknown_is_said_with_its_reason(unknown: GroupFacts) -> None:
     [advice] = advice_on(unknown)
 
-    assert advice.kind is Kind.UNKNOWN
+    assert advice.kind is AdviceKind.UNKNOWN
     assert advice.proposed is None
     assert advice.unknown_reason
-    assert advice.severity is Severity.UNKNOWN
+    assert advice.severity is AdviceSeverity.UNKNOWN
 
 
 def test_no_advice_names_a_number_that_needs_a_capacity() -> None:
@@ -468,7 +468,7 @@ def test_no_advice_names_a_number_that_needs_a_capacity() -> None:
                 facts(six(members=members, arrival=constant(arrival), capacity=constant(100.0)))
             )
             for advice in found:
-                assert advice.kind in (Kind.ADD_CONSUMERS, Kind.PARTITION_BOUND)
+                assert advice.kind in (AdviceKind.ADD_CONSUMERS, AdviceKind.PARTITION_BOUND)
                 assert advice.proposed is None and advice.unknown_reason
 
 
@@ -484,7 +484,7 @@ def test_thin_margin_of_a_group_that_keeps_up_is_its_deadline() -> None:
     assert found is not None
     assert found[1].seconds == pytest.approx(20, abs=3)
     assert "a pause of" in found[1].reason
-    assert advice_on(steady)[0].severity is Severity.ACT_NOW
+    assert advice_on(steady)[0].severity is AdviceSeverity.ACT_NOW
 
 
 def test_group_that_keeps_up_with_room_to_spare_has_no_deadline() -> None:
@@ -504,5 +504,5 @@ def test_deadline_is_advice_of_its_own_only_when_near(kept: float, advised: bool
 
     found = advice_on(stuck)
 
-    assert (Kind.RETENTION_DEADLINE in kinds(found)) is advised
+    assert (AdviceKind.RETENTION_DEADLINE in kinds(found)) is advised
     assert any("time until retention" in evidence(one) for one in found)

@@ -9,7 +9,7 @@ from alerting.inputs.windows import GroupKey
 from alerting.status.group_status import Status
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
-from scaling.advice.model import Kind
+from scaling.advice.model import AdviceKind
 from scaling.advisers.recommend import recommend_topic
 from scaling.facts.group_facts import group_facts
 from scaling.facts.topic_facts import topic_facts, topic_readers
@@ -163,7 +163,7 @@ def test_rows_lead_to_advice() -> None:
     advice = advice_on(found)
 
     assert found.status.status is Status.FALLING_BEHIND
-    assert Kind.ADD_CONSUMERS in [one.kind for one in advice]
+    assert AdviceKind.ADD_CONSUMERS in [one.kind for one in advice]
 
 
 def test_topic_whose_partitions_grew_counts_all_of_them() -> None:
@@ -194,7 +194,7 @@ def test_group_without_offsets_is_unknown_not_gone() -> None:
     found = group_facts(frame(GROUP_OFFSETS, []), groups(), members(0), topics(), partitions())[KEY]
 
     assert found.status.status is Status.UNKNOWN
-    assert advice_on(found)[0].kind is Kind.UNKNOWN
+    assert advice_on(found)[0].kind is AdviceKind.UNKNOWN
 
 
 def test_deleted_group_is_gone() -> None:
@@ -212,7 +212,7 @@ def test_group_of_a_topic_whose_settings_were_not_read_has_no_retention() -> Non
     )[KEY]
 
     assert found.topics == {}
-    assert Kind.RETENTION_DEADLINE not in [one.kind for one in advice_on(found)]
+    assert AdviceKind.RETENTION_DEADLINE not in [one.kind for one in advice_on(found)]
 
 
 def test_topic_facts_from_rows() -> None:
@@ -229,7 +229,7 @@ def test_topic_facts_from_rows() -> None:
     assert found.span_seconds == 600.0
     assert found.slowest_group == "billing"
     assert found.slowest_age_seconds == pytest.approx(20_003 / 100, rel=0.01)
-    assert recommend_topic(found)[0].kind is Kind.KEEP
+    assert recommend_topic(found)[0].kind is AdviceKind.KEEP
 
 
 def test_deleted_topic_has_no_facts() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from scaling.sizing.size import GroupSize, LimitingFactor, SizeDecision
-from scaling.sizing.stability import Rules, Stability, move
+from scaling.sizing.stability import Stability, StabilityRules, move
 
-RULES = Rules(
+RULES = StabilityRules(
     required_votes=3,
     last_votes=4,
     down_window_seconds=600.0,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.cases.forecasts import Score, generated, score
+from bench.cases.forecasts import ForecastScore, generated, score
 from spark_metrics.derived.forecast import LEVELS, forecast
 from spark_metrics.derived.series import DAY, WEEK, Floats
 
@@ -23,7 +23,7 @@ def weekly(seed: int = 1) -> Floats:
 def test_no_worse_than_seasonal_naive_and_intervals_hold_what_they_say(name: str) -> None:
     # Where few hours make most of the error, few origins tell nothing.
     found = score(generated()[name], origins=60 if name in RARE else 12)
-    assert isinstance(found, Score)
+    assert isinstance(found, ForecastScore)
     assert found.mae_ratio <= 1
     assert found.pinball_ratio <= 1
     assert found.coverage[0] >= 0.7

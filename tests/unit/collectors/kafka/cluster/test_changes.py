@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from collectors.kafka.cluster.changes import (
-    Event,
+    ClusterEvent,
     Seen,
     TopicSeen,
     arrival_ratio,
@@ -97,7 +97,7 @@ def test_events(
 def test_a_topic_is_deleted_when_two_polls_do_not_see_it() -> None:
     _, kept = compare(BASE, seen(topics={}))
     found, kept = compare(kept, seen(topics={}))
-    assert found == [Event("topic deleted", "orders", "3 partitions")]
+    assert found == [ClusterEvent("topic deleted", "orders", "3 partitions")]
     found, kept = compare(kept, seen(topics={}))
     assert found == []
     found, _ = compare(kept, BASE)
