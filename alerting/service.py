@@ -15,7 +15,7 @@ from alerting.current.state import Present
 from alerting.errors import AlertingError, StoreBusyError, StoreError
 from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
 from alerting.inputs.lake_rows import clusters_of
-from alerting.notify.notifications import Notice, Pace, plan
+from alerting.notify.notifications import Notification, NotificationIntervals, plan
 from alerting.notify.problems import SHOWN_SECONDS, limited, silence_problems
 from alerting.notify.sender import Sender
 from alerting.notify.store import AlertStore
@@ -42,8 +42,8 @@ class Outcome:
     """One evaluation of one cluster."""
 
     alerts: dict[str, Alert]
-    notices: tuple[Notice, ...]
-    is_blind: bool
+    notifications: tuple[Notification, ...]
+    has_no_data: bool
 
 
 def dashboard_url(settings: Settings) -> str:
@@ -55,7 +55,7 @@ def evaluate_once(
     found: ClusterEvaluation,
     rules: RuleSet,
     store: AlertStore,
-    pace: Pace,
+    intervals: NotificationIntervals,
     targets: Sequence[TargetSettings],
 ) -> Outcome:
     """Write the alerts of one evaluation, and the messages that follow from it, into the store.
@@ -67,19 +67,19 @@ def evaluate_once(
     alerts = advanced(store.alerts(cluster), found, rules.rules)
     silences = store.silences(now)
     acknowledged = store.acknowledgements()
-    notices, told = plan(
+    notifications, notified = plan(
         alerts,
-        store.told(cluster),
+        store.notified(cluster),
         now,
-        pace,
+        intervals,
         is_silent=lambda alert: is_quiet(alert, silences, rules.maintenance, now),
         is_acknowledged=lambda alert: alert.id in acknowledged,
     )
     # A message that still waits for its target need not be repeated.
-    told_now = [n for n in notices if n.kind != "repeat" or not store.has_open(n.group)]
-    addressed = [(notice, addressees(notice, targets)) for notice in told_now]
-    store.save(cluster, alerts, told, addressed, now)
-    return Outcome(alerts, tuple(told_now), found.seen.is_blind)
+    sent_now = [n for n in notifications if n.kind != "repeat" or not store.has_open(n.group)]
+    addressed = [(notification, addressees(notification, targets)) for notification in sent_now]
+    store.save(cluster, alerts, notified, addressed, now)
+    return Outcome(alerts, tuple(sent_now), found.seen.has_no_data)
 
 
 def is_quiet(
@@ -91,9 +91,9 @@ def is_quiet(
     )
 
 
-def addressees(notice: Notice, targets: Sequence[TargetSettings]) -> list[str]:
-    """Return the names of those who are told of a notice, by its severity."""
-    return [target.name for target in targets if notice.severity.value in target.severities]
+def addressees(notification: Notification, targets: Sequence[TargetSettings]) -> list[str]:
+    """Return the names of the targets of a notification, by its severity."""
+    return [target.name for target in targets if notification.severity.value in target.severities]
 
 
 class AlertingService:
@@ -116,7 +116,9 @@ class AlertingService:
         self._started_at = clock()
         self._forgot_at = clock()
         self._ended = threading.Event()
-        self._pace = Pace(own.group_interval_seconds, own.repeat_interval_seconds)
+        self._intervals = NotificationIntervals(
+            own.group_interval_seconds, own.repeat_interval_seconds
+        )
         self._exit = ExitStack()
         path = Path(own.state)
         try:
@@ -194,7 +196,7 @@ class AlertingService:
                     found,
                     self._rules,
                     self.store,
-                    self._pace,
+                    self._intervals,
                     self._settings.alerting.targets,
                 )
                 self._present.write(found, outcome.alerts)
@@ -249,7 +251,7 @@ class AlertingService:
             self._rule_problems = []
             _log.info("%d rules read from %s", len(self._rules.rules), path)
         except Exception as error:  # whatever the file says, evaluation goes on
-            # A fault of ours is told with its kind: its text alone may say nothing.
+            # A fault of ours is logged with its kind: its text alone may say nothing.
             said = str(error) if isinstance(error, ConfigError) else f"{path}: {error!r}"
             self._rule_problems = [
                 f"the rules stay as they were: {line}" for line in said.splitlines()
@@ -258,19 +260,19 @@ class AlertingService:
                 _log.error("%s", line)
 
     def _firing_for(self, target: TargetSettings) -> Callable[[], Sequence[Alert]]:
-        """Return what fires, was told to a target, and is to be kept alive there."""
+        """Return what fires, was notified to a target, and is to be kept alive there."""
 
         def firing() -> Sequence[Alert]:
-            told = {
+            notified = {
                 id_
                 for cluster in clusters_of(self._settings)
-                for one in self.store.told(cluster).values()
+                for one in self.store.notified(cluster).values()
                 for id_ in one.firing
             }
             return [
                 alert
                 for alert in active(self.store.alerts().values())
-                if alert.id in told and alert.severity.value in target.severities
+                if alert.id in notified and alert.severity.value in target.severities
             ]
 
         return firing

@@ -1,1 +1,1 @@
-"""Decides what to change: advice on consumers, partitions and posture, with its evidence."""
+"""Decides what to change: advice on consumers, partitions and durability, with its evidence."""

@@ -172,9 +172,9 @@ def log_directory_offline(given: CheckInput) -> Iterable[Observation]:
             step="Replace the disk and restart the broker; its replicas are copied anew.",
             page="brokers",
         )
-    told = set(directories.drop_nulls("path")["broker_id"])
+    described = set(directories.drop_nulls("path")["broker_id"])
     known = {*directories["broker_id"], *given.frames.newest(BROKERS)["broker_id"]}
-    for broker in sorted(known - told):
+    for broker in sorted(known - described):
         labels = given.labels(broker=str(broker))
         yield Observation(check="log_directory_offline", labels=labels, value=None)
 

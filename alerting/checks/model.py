@@ -29,7 +29,7 @@ class Observation:
     Attributes:
         labels: Which thing: always ``cluster``, then what the check names. Where the value is
             None, labels may be missing: then nothing is known of any thing that has the others.
-        value: In the unit of the check; None: it could not be told, which is neither true nor
+        value: In the unit of the check; None: it was not known, which is neither true nor
             untrue.
         may_be_worse: Part of what the value is made from is unknown: it can make a rule true, but
             not untrue.
@@ -74,7 +74,7 @@ class CheckInput:
     """What checks look at: the rows of one cluster, and what its groups are doing."""
 
     frames: Frames
-    judge: Callable[[Frames], Mapping[GroupKey, GroupStatus]]
+    classify: Callable[[Frames], Mapping[GroupKey, GroupStatus]]
 
     def labels(self, **of_thing: str) -> dict[str, str]:
         """Return the labels of a thing in this cluster."""
@@ -83,7 +83,7 @@ class CheckInput:
     @cached_property
     def statuses(self) -> Mapping[GroupKey, GroupStatus]:
         """What each group is doing."""
-        return self.judge(self.frames)
+        return self.classify(self.frames)
 
     @cached_property
     def troubled(self) -> Mapping[GroupKey, GroupStatus]:

@@ -112,7 +112,7 @@ def partition_rows(found: ClusterEvaluation, previous: pl.DataFrame | None) -> p
                 part.subscribed,
                 part.decides,
             )
-            for group, part in _judged(found)
+            for group, part in _classified(found)
             if found.statuses[GroupKey(found.frames.cluster, group)].status is not Status.OK
         ),
     )
@@ -138,20 +138,20 @@ def reader_rows(lag: pl.DataFrame) -> pl.DataFrame:
 
 def partition_lag(found: ClusterEvaluation) -> pl.DataFrame:
     """Return how late each group is on each partition that it reads (``PARTITION_LAG``)."""
-    judged = pl.DataFrame(
+    classified = pl.DataFrame(
         [
             (group, part.topic, part.partition, part.numbers.lag, part.numbers.behind_seconds)
-            for group, part in _judged(found)
+            for group, part in _classified(found)
             if part.subscribed
         ],
         schema=PARTITION_LAG,
         orient="row",
     )
-    return pl.concat([found.clear_partitions, judged])
+    return pl.concat([found.clear_partitions, classified])
 
 
-def _judged(found: ClusterEvaluation) -> Iterator[tuple[str, PartitionStatus]]:
-    """Yield the partitions of all groups that were judged in full."""
+def _classified(found: ClusterEvaluation) -> Iterator[tuple[str, PartitionStatus]]:
+    """Yield the partitions of all groups that were classified in full."""
     clear = set(found.clear_partitions["group"].unique())
     for key, status in found.statuses.items():
         if key.group not in clear:
@@ -178,7 +178,7 @@ def _flow(numbers: LagNumbers) -> tuple[Any, ...]:
         numbers.growth_per_second,
         numbers.drain_seconds,
         numbers.lost_messages,
-        numbers.frozen_seconds,
+        numbers.without_commit_seconds,
         numbers.commit_period_seconds,
         numbers.samples,
     )

@@ -172,7 +172,7 @@ def _alert_row(
             if group is not None
             else deleted_at.get((labels.get("source"), labels.get("name")))
         ),
-        "held_by": alert.held_by,
+        "inhibited_by": alert.inhibited_by,
         "runbook": alert.runbook or None,
     }
 

@@ -56,7 +56,7 @@ class Present:
 class EvaluationInMemory:
     """Evaluates clusters without the alerting service: the same tables, kept in memory.
 
-    Nobody is told, and nothing is written. One thread at a time may use it.
+    Nobody is notified, and nothing is written. One thread at a time may use it.
     """
 
     def __init__(self, lake: Lake, rules: Sequence[Rule], *, watched_since: float) -> None:

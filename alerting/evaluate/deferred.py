@@ -1,4 +1,4 @@
-"""The partitions of a group that is OK without a doubt, judged only where somebody looks."""
+"""The partitions of a group that is OK without a doubt, classified only where somebody looks."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import overload
 from alerting.status.model import GroupStatus, PartitionStatus
 
 
-class PartitionsJudgedLater(Sequence[PartitionStatus]):
-    """Partitions that are judged at the first look at them."""
+class PartitionsClassifiedLater(Sequence[PartitionStatus]):
+    """Partitions that are classified at the first look at them."""
 
-    def __init__(self, judge: Callable[[], GroupStatus]) -> None:
-        self._judge = judge
-        self._judged: Sequence[PartitionStatus] | None = None
+    def __init__(self, classify: Callable[[], GroupStatus]) -> None:
+        self._classify = classify
+        self._classified: Sequence[PartitionStatus] | None = None
 
     def _found(self) -> Sequence[PartitionStatus]:
-        if self._judged is None:
-            self._judged = self._judge().partitions
-        return self._judged
+        if self._classified is None:
+            self._classified = self._classify().partitions
+        return self._classified
 
     @overload
     def __getitem__(self, index: int) -> PartitionStatus: ...

@@ -15,7 +15,7 @@ from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.frames import Frames
 from alerting.inputs.recent_rows import RecentRows
 from alerting.inputs.windows import GroupKey
-from alerting.rules.inhibition import held_back
+from alerting.rules.inhibition import inhibited
 from alerting.rules.lifecycle import Alert, Alerts, advance
 from alerting.rules.model import Rule
 from alerting.status.model import GroupStatus
@@ -66,11 +66,11 @@ class ClusterEvaluator:
             frames=frames,
             statuses=statuses,
             clear_partitions=self._memory.clear_partitions(frames.cluster),
-            seen=observe(frames, judge=lambda _: statuses),
+            seen=observe(frames, classify=lambda _: statuses),
         )
 
 
 def advanced(alerts: Alerts, found: ClusterEvaluation, rules: Sequence[Rule]) -> dict[str, Alert]:
     """Take the alerts of a cluster one evaluation further."""
     evaluation = evaluate_cluster(rules, found.seen, found.frames.cluster)
-    return advance(alerts, evaluation, held_back(evaluation.findings), found.frames.sampled_at)
+    return advance(alerts, evaluation, inhibited(evaluation.findings), found.frames.sampled_at)

@@ -2,10 +2,10 @@
 
 Polls are kept as columns over all partitions, fewer of them the older they are
 (``alerting.inputs.windows.thinned``). A first pass over the newest columns finds the groups that
-the rules of ``alerting.status.group_status`` would call OK without a doubt; the others are judged
-by those rules in full, on the samples that are kept. The first pass is what makes large clusters
-possible: at 10,000 groups of 15 partitions, judging every group in full takes more processor time
-than a core has between two polls.
+the rules of ``alerting.status.group_status`` would call OK without a doubt; the others are
+classified by those rules in full, on the samples that are kept. The first pass is what makes large
+clusters possible: at 10,000 groups of 15 partitions, classifying every group in full takes more
+processor time than a core has between two polls.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from alerting.evaluate.deferred import PartitionsJudgedLater
+from alerting.evaluate.deferred import PartitionsClassifiedLater
 from alerting.inputs.polls import (
     NONE,
     PARTITION_LAG,
@@ -26,9 +26,9 @@ from alerting.inputs.polls import (
     Integers,
     Poll,
     Rates,
+    finite,
     known,
     rates_of,
-    told,
 )
 from alerting.inputs.windows import GroupKey, kept_of, polls_of, unread_since
 from alerting.status.baseline import is_empty
@@ -72,7 +72,7 @@ class LagWatch:
         self._first_end: Integers = np.zeros(0, dtype=np.int64)
         self._ever_committed: Booleans = np.zeros(0, dtype=np.bool_)
         self._clear: _Clear | None = None
-        # Of the partitions that are judged in full, poll after poll.
+        # Of the partitions that are classified in full, poll after poll.
         self._samples: dict[int, dict[float, Sample | None]] = {}
 
     @property
@@ -149,19 +149,19 @@ class LagWatch:
             elif is_ok[index] and index not in self._unread:
                 numbers = LagNumbers(
                     lag=int(lags[index]),
-                    behind_seconds=told(worst[index]),
-                    arrival_per_second=told(arrival[index]),
-                    consumption_per_second=told(consumption[index]),
-                    growth_per_second=told(growth[index]),
+                    behind_seconds=finite(worst[index]),
+                    arrival_per_second=finite(arrival[index]),
+                    consumption_per_second=finite(consumption[index]),
+                    growth_per_second=finite(growth[index]),
                     lost_messages=0,
                     members=known(newest.members[index]),
                     samples=len(self._polls),
                 )
-                parts = PartitionsJudgedLater(partial(self.judge, group, now))
+                parts = PartitionsClassifiedLater(partial(self.classify, group, now))
                 found[key] = _keeps_up(numbers, int(quiet[index]), parts)
             else:
                 is_ok[index] = False
-                found[key] = self.judge(group, now)
+                found[key] = self.classify(group, now)
         settled = is_ok[self._group_of]
         self._samples = {one: made for one, made in self._samples.items() if not settled[one]}
         self._clear = _Clear(settled & included, behind)
@@ -193,7 +193,7 @@ class LagWatch:
             most_polls=_MOST_POLLS,
         )
 
-    def judge(self, group: str, now: float | None = None) -> GroupStatus:
+    def classify(self, group: str, now: float | None = None) -> GroupStatus:
         """Return what a group is doing, by the rules in full."""
         return group_status(self.windows(group), now=now, rules=self._rules)
 
@@ -354,8 +354,8 @@ class LagWatch:
         share[between] = (newest.committed[between] - ends[between]) / (
             newest.log_end[between] - ends[between]
         )
-        untold = np.isnan(behind) & between
-        behind[untold] = (step * (1 - share))[untold]
+        interpolated = np.isnan(behind) & between
+        behind[interpolated] = (step * (1 - share))[interpolated]
         members = newest.members[self._group_of]
         away = np.array([is_empty(state) for state in newest.states], dtype=np.bool_)
         someone = (members != 0) & ~((members == NONE) & away[self._group_of])

@@ -21,7 +21,7 @@ from alerting.status.model import GroupStatus
 from lake.schemas.model import Table
 from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 
-Judge = Callable[[Frames], Mapping[GroupKey, GroupStatus]]
+Classifier = Callable[[Frames], Mapping[GroupKey, GroupStatus]]
 """Rows of one cluster to what each of its groups is doing."""
 
 
@@ -32,12 +32,12 @@ class Seen:
     Attributes:
         observations: What they see; without a value where nothing is known.
         partial: What was read in part.
-        is_blind: Whether nothing is known of the cluster.
+        has_no_data: Whether nothing is known of the cluster.
     """
 
     observations: tuple[Observation, ...]
     partial: tuple[PartialData, ...] = ()
-    is_blind: bool = False
+    has_no_data: bool = False
 
 
 def group_statuses(frames: Frames) -> dict[GroupKey, GroupStatus]:
@@ -64,7 +64,7 @@ def group_observations(
     statuses: Mapping[GroupKey, GroupStatus], *, now: float
 ) -> list[Observation]:
     """Return what checks see of groups by their samples alone."""
-    given = CheckInput(frames=Frames("", now, {}), judge=lambda _: statuses)
+    given = CheckInput(frames=Frames("", now, {}), classify=lambda _: statuses)
     names = (*FROM_STATUS, "time_lag", "lag")
     return [seen for name in names for seen in CHECKS[name].evaluate(given)]
 
@@ -72,17 +72,17 @@ def group_observations(
 def observe(
     frames: Frames,
     only: str | None = None,
-    judge: Judge = group_statuses,
+    classify: Classifier = group_statuses,
 ) -> Seen:
     """Look at everything that is known of one cluster.
 
     Args:
         frames: Its rows.
         only: The one check that is of interest; the others are passed over.
-        judge: Who tells what groups are doing; by default the rows of the frames alone.
+        classify: What gives the status of groups; by default the rows of the frames alone.
     """
-    given = CheckInput(frames=frames, judge=judge)
-    is_blind = any(
+    given = CheckInput(frames=frames, classify=classify)
+    has_no_data = any(
         (seen.value or 0.0) > STALE_INTERVALS
         for seen in CHECKS["nothing_collected"].evaluate(given)
     )
@@ -91,9 +91,9 @@ def observe(
     found: list[Observation] = []
     partial: list[PartialData] = []
     for check in checks:
-        if not is_blind or COLLECTIONS in check.sources:
+        if not has_no_data or COLLECTIONS in check.sources:
             found += check.evaluate(given)
-        if is_blind and check.name != "nothing_collected":
+        if has_no_data and check.name != "nothing_collected":
             found.append(Observation(check=check.name, labels=given.labels(), value=None))
             continue
         for table in check.sources:
@@ -112,7 +112,7 @@ def observe(
                             present=frozenset(_things(given, check, table)),
                         )
                     )
-    return Seen(observations=tuple(found), partial=tuple(partial), is_blind=is_blind)
+    return Seen(observations=tuple(found), partial=tuple(partial), has_no_data=has_no_data)
 
 
 def _labels(given: CheckInput, check: Check, missing: NoData) -> dict[str, str]:

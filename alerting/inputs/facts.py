@@ -63,7 +63,7 @@ def dead_letter_rows(recent: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame
         topics: The newest row of each topic.
 
     Returns:
-        The rows with ``arrival_per_second`` (over the last minutes, null where it cannot be told),
+        The rows with ``arrival_per_second`` (over the last minutes, null where it is not known),
         ``top_reason`` with its ``top_share``, ``retention_seconds`` and ``deleted_at``, when
         retention will reach the oldest unprocessed message.
     """

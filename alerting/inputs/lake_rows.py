@@ -36,7 +36,7 @@ LOOK_BACK: tuple[tuple[Table, timedelta], ...] = (
     (LOG_DIRECTORIES, _MINUTES),
     # Topics are written when they change and once an hour.
     (TOPICS, timedelta(hours=26)),
-    # A day, so that an exception class can be told to be new.
+    # A day, so that an exception class is known to be new.
     (DEAD_LETTERS, timedelta(hours=25)),
     (CONNECTORS, _MINUTES),
     (CONNECTOR_TASKS, _MINUTES),

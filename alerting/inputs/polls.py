@@ -73,7 +73,7 @@ def known(value: np.int64) -> int | None:
     return None if value == NONE else int(value)
 
 
-def told(value: np.float64) -> float | None:
+def finite(value: np.float64) -> float | None:
     """Return a number; None where it is unknown."""
     return None if np.isnan(value) else float(value)
 

@@ -1,4 +1,4 @@
-"""Alerts, notices and matchers as JSON, for the alert store and for webhooks."""
+"""Alerts, notifications and matchers as JSON, for the alert store and for webhooks."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from alerting.notify.notifications import Notice, Told
+from alerting.notify.notifications import Notification, Notified
 from alerting.rules.lifecycle import Alert
 from alerting.rules.matchers import Matcher, parse_matcher
 
 T = TypeVar("T")
-_ALERT, _NOTICE, _TOLD = TypeAdapter(Alert), TypeAdapter(Notice), TypeAdapter(Told)
+_ALERT, _NOTIFICATION, _NOTIFIED = (
+    TypeAdapter(Alert),
+    TypeAdapter(Notification),
+    TypeAdapter(Notified),
+)
 _FACT = TypeAdapter(dict[str, object])
 _MATCHERS = TypeAdapter(list[tuple[str, str, str]])
 
@@ -33,43 +37,45 @@ def alert_from_json(text: str) -> Alert:
     return _read(_ALERT, text)
 
 
-def notice_to_json(notice: Notice) -> str:
-    """Write a notice."""
+def notification_to_json(notification: Notification) -> str:
+    """Write a notification."""
     return json.dumps(
         {
-            "key": notice.key,
-            "group": notice.group,
-            "kind": notice.kind.value,
-            "at": notice.at,
-            "severity": notice.severity.value,
-            "firing": [alert_to_dict(alert) for alert in notice.firing],
-            "resolved": [alert_to_dict(alert) for alert in notice.resolved],
-            "held_back": [alert_to_dict(alert) for alert in notice.held_back],
+            "key": notification.key,
+            "group": notification.group,
+            "kind": notification.kind.value,
+            "at": notification.at,
+            "severity": notification.severity.value,
+            "firing": [alert_to_dict(alert) for alert in notification.firing],
+            "resolved": [alert_to_dict(alert) for alert in notification.resolved],
+            "inhibited": [alert_to_dict(alert) for alert in notification.inhibited],
         }
     )
 
 
-def notice_from_json(text: str) -> Notice:
-    """Read what ``notice_to_json`` wrote.
+def notification_from_json(text: str) -> Notification:
+    """Read what ``notification_to_json`` wrote.
 
     Raises:
         ValueError: It is something else.
     """
-    return _read(_NOTICE, text)
+    return _read(_NOTIFICATION, text)
 
 
-def told_to_json(told: Told) -> str:
-    """Write what was told of a group of alerts."""
-    return json.dumps({"at": told.at, "number": told.number, "firing": dict(told.firing)})
+def notified_to_json(notified: Notified) -> str:
+    """Write what was notified of a group of alerts."""
+    return json.dumps(
+        {"at": notified.at, "number": notified.number, "firing": dict(notified.firing)}
+    )
 
 
-def told_from_json(text: str) -> Told:
+def notified_from_json(text: str) -> Notified:
     """Read what ``told_to_json`` wrote.
 
     Raises:
         ValueError: It is something else.
     """
-    return _read(_TOLD, text)
+    return _read(_NOTIFIED, text)
 
 
 def fact_from_json(text: str) -> dict[str, object]:

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from tenacity import RetryCallState, Retrying, wait_exponential_jitter
 
-from alerting.notify.notifications import Notice
+from alerting.notify.notifications import Notification
 
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 300.0
@@ -29,7 +29,7 @@ class Delivery:
 
     number: int
     target: str
-    notice: Notice
+    notification: Notification
     queued_at: float
     attempts: int
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from alerting.rules.matchers import Silence
 
 SHOWN_SECONDS = 86400.0
-"""How long an unreadable row of the alert store is told of."""
+"""how long an unreadable row of the alert store is reported."""
 
 _MOST_LINES = 20
 

@@ -84,7 +84,7 @@ class Sender:
         if free_at(sent, self._settings.max_per_minute, now) > now:
             return False
         try:
-            answer = self._target.send(delivery.notice)
+            answer = self._target.send(delivery.notification)
         except DeliveryError as error:
             self._again(delivery, str(error), error.retry_after_seconds)
         except Exception as error:  # a fault in a library must not end the thread

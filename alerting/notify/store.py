@@ -22,12 +22,12 @@ from alerting.notify.json_codec import (
     fact_from_json,
     matchers_from_json,
     matchers_to_json,
-    notice_from_json,
-    notice_to_json,
-    told_from_json,
-    told_to_json,
+    notification_from_json,
+    notification_to_json,
+    notified_from_json,
+    notified_to_json,
 )
-from alerting.notify.notifications import Notice, Told
+from alerting.notify.notifications import Notification, Notified
 from alerting.notify.outbox import Delivery, DeliveryState, TargetHealth
 from alerting.notify.store_schema import connect
 from alerting.notify.stored_rows import RowReader, silence_of
@@ -110,21 +110,21 @@ class AlertStore:
         )
         return self._alerts(rows)
 
-    def told(self, cluster: str) -> dict[str, Told]:
-        """Return what was told of a cluster's groups of alerts."""
-        rows = self._rows("SELECT name, body FROM told WHERE cluster = ?", cluster)
+    def notified(self, cluster: str) -> dict[str, Notified]:
+        """Return what was notified of a cluster's groups of alerts."""
+        rows = self._rows("SELECT name, body FROM notified WHERE cluster = ?", cluster)
         found = {
-            name: self._reader.read(f"what was told of {name}", told_from_json, body)
+            name: self._reader.read(f"what was notified of {name}", notified_from_json, body)
             for name, body in rows
         }
-        return {name: told for name, told in found.items() if told is not None}
+        return {name: notified for name, notified in found.items() if notified is not None}
 
     def save(
         self,
         cluster: str,
         alerts: Mapping[str, Alert],
-        told: Mapping[str, Told],
-        notices: Sequence[tuple[Notice, Sequence[str]]],
+        notified: Mapping[str, Notified],
+        notifications: Sequence[tuple[Notification, Sequence[str]]],
         now: float,
     ) -> None:
         """Write one evaluation of one cluster, with the messages that follow from it.
@@ -132,8 +132,8 @@ class AlertStore:
         Args:
             cluster: The cluster.
             alerts: All its alerts.
-            told: What is told of its groups of alerts.
-            notices: Each message with the names of its targets; one whose key is known is not
+            notified: What is notified of its groups of alerts.
+            notifications: Each message with the names of its targets; one whose key is known is not
                 queued again.
             now: The present, in Unix seconds.
         """
@@ -169,13 +169,13 @@ class AlertStore:
                     for alert in alerts.values()
                 ],
             )
-            connection.execute("DELETE FROM told WHERE cluster = ?", (cluster,))
+            connection.execute("DELETE FROM notified WHERE cluster = ?", (cluster,))
             connection.executemany(
-                "INSERT OR REPLACE INTO told (name, cluster, body) VALUES (?, ?, ?)",
-                [(name, cluster, told_to_json(one)) for name, one in told.items()],
+                "INSERT OR REPLACE INTO notified (name, cluster, body) VALUES (?, ?, ?)",
+                [(name, cluster, notified_to_json(one)) for name, one in notified.items()],
             )
-            for notice, targets in notices:
-                _queue(connection, notice, targets, now)
+            for notification, targets in notifications:
+                _queue(connection, notification, targets, now)
 
     def forget(self, before: float) -> None:
         """Delete history that ended before a moment."""
@@ -188,7 +188,8 @@ class AlertStore:
                 (before,),
             )
             connection.execute(
-                "DELETE FROM notices WHERE at < ? AND key NOT IN (SELECT key FROM deliveries)",
+                "DELETE FROM notifications WHERE at < ? "
+                "AND key NOT IN (SELECT key FROM deliveries)",
                 (before,),
             )
             connection.execute("DELETE FROM silences WHERE ends_at < ?", (before,))
@@ -200,10 +201,10 @@ class AlertStore:
 
     # Outbox -------------------------------------------------------------------------------------
 
-    def queue(self, notice: Notice, targets: Sequence[str], now: float) -> None:
+    def queue(self, notification: Notification, targets: Sequence[str], now: float) -> None:
         """Put one message into the outbox."""
         with self._transaction() as connection:
-            _queue(connection, notice, targets, now)
+            _queue(connection, notification, targets, now)
 
     def due(self, target: str, now: float) -> Delivery | None:
         """Return the oldest message that a target is to get, where its time has come.
@@ -213,7 +214,7 @@ class AlertStore:
         """
         rows = self._rows(
             "SELECT number, queued_at, next_at, attempts, alert_group, body "
-            "FROM deliveries d JOIN notices n ON n.key = d.key "
+            "FROM deliveries d JOIN notifications n ON n.key = d.key "
             "WHERE target = ? AND state = 'queued' ORDER BY number LIMIT 200",
             target,
         )
@@ -222,9 +223,9 @@ class AlertStore:
             if next_at > now or group in waiting:
                 waiting.add(group)
                 continue
-            notice = self._reader.read(f"message {number}", notice_from_json, body)
-            if notice is not None:
-                return Delivery(number, target, notice, queued_at, attempts)
+            notification = self._reader.read(f"message {number}", notification_from_json, body)
+            if notification is not None:
+                return Delivery(number, target, notification, queued_at, attempts)
             self._finish(number, DeliveryState.FAILED, "it cannot be read", now, attempts)
         return None
 
@@ -268,8 +269,8 @@ class AlertStore:
     def has_open(self, group: str) -> bool:
         """Tell whether a message about a group of alerts still waits for one of its targets."""
         rows = self._rows(
-            "SELECT 1 FROM deliveries d JOIN notices n ON n.key = d.key WHERE state = 'queued' "
-            "AND alert_group = ? LIMIT 1",
+            "SELECT 1 FROM deliveries d JOIN notifications n ON n.key = d.key "
+            "WHERE state = 'queued' AND alert_group = ? LIMIT 1",
             group,
         )
         return bool(rows)
@@ -384,16 +385,16 @@ class AlertStore:
 
 
 def _queue(
-    connection: sqlite3.Connection, notice: Notice, targets: Sequence[str], now: float
+    connection: sqlite3.Connection, notification: Notification, targets: Sequence[str], now: float
 ) -> None:
     if not targets:
         return
     connection.execute(
-        "INSERT OR IGNORE INTO notices (key, at, alert_group, body) VALUES (?, ?, ?, ?)",
-        (notice.key, notice.at, notice.group, notice_to_json(notice)),
+        "INSERT OR IGNORE INTO notifications (key, at, alert_group, body) VALUES (?, ?, ?, ?)",
+        (notification.key, notification.at, notification.group, notification_to_json(notification)),
     )
     connection.executemany(
         "INSERT OR IGNORE INTO deliveries (key, target, state, queued_at, next_at) "
         "VALUES (?, ?, 'queued', ?, ?)",
-        [(notice.key, target, now, now) for target in targets],
+        [(notification.key, target, now, now) for target in targets],
     )

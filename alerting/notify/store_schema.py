@@ -20,14 +20,14 @@ CREATE TABLE IF NOT EXISTS alerts (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS alerts_current ON alerts (is_current, cluster);
 CREATE INDEX IF NOT EXISTS alerts_started ON alerts (started_at);
-CREATE TABLE IF NOT EXISTS told (
+CREATE TABLE IF NOT EXISTS notified (
     name TEXT PRIMARY KEY, cluster TEXT NOT NULL, body TEXT NOT NULL
 ) STRICT;
-CREATE TABLE IF NOT EXISTS notices (
+CREATE TABLE IF NOT EXISTS notifications (
     key TEXT PRIMARY KEY, at REAL NOT NULL, alert_group TEXT NOT NULL, body TEXT NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS deliveries (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL REFERENCES notices (key),
+    number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL REFERENCES notifications (key),
     target TEXT NOT NULL, state TEXT NOT NULL, queued_at REAL NOT NULL, next_at REAL NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0, finished_at REAL, answer TEXT, UNIQUE (key, target)
 ) STRICT;

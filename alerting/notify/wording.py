@@ -1,4 +1,4 @@
-"""How a notice reads: what, where, since when, how bad, likely cause, next step, link. Pure."""
+"""The text of a notification: what, where, since when, how bad, cause, next step, link. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from alerting.notify.json_codec import alert_to_dict
-from alerting.notify.notifications import Kind, Notice
+from alerting.notify.notifications import Notification, NotificationKind
 from alerting.rules.lifecycle import Alert, State
 from alerting.status.phrases import duration, plural
 
@@ -30,35 +30,40 @@ def link(alert: Alert, dashboard_url: str, now: float) -> str:
     return f"{dashboard_url.rstrip('/')}/{page}?{urlencode(parameters)}"
 
 
-def title(notice: Notice) -> str:
+def title(notification: Notification) -> str:
     """Return a message's first line: how bad, what, where."""
-    cluster = notice.group.partition("/")[0]
-    first = (notice.firing or notice.resolved)[0]
-    number = len(notice.firing or notice.resolved)
+    cluster = notification.group.partition("/")[0]
+    first = (notification.firing or notification.resolved)[0]
+    number = len(notification.firing or notification.resolved)
     more = f" and {number - 1} more" if number > 1 else ""
-    if notice.kind is Kind.TEST:
+    if notification.kind is NotificationKind.TEST:
         return f"[TEST] {first.what} ({cluster})"
-    if not notice.firing:
+    if not notification.firing:
         return f"[RESOLVED] {first.what}{more} ({cluster})"
-    word = "STILL " if notice.kind is Kind.REPEAT else ""
-    return f"[{word}{notice.severity.value.upper()}] {first.what}{more} ({cluster})"
+    word = "STILL " if notification.kind is NotificationKind.REPEAT else ""
+    return f"[{word}{notification.severity.value.upper()}] {first.what}{more} ({cluster})"
 
 
-def body(notice: Notice, dashboard_url: str) -> str:
+def body(notification: Notification, dashboard_url: str) -> str:
     """Return a message's text."""
-    parts = [_alert(alert, dashboard_url, notice.at) for alert in notice.firing[:_SHOWN]]
-    if len(notice.firing) > _SHOWN:
-        parts.append(f"… and {plural(len(notice.firing) - _SHOWN, 'more alert')} of this kind.")
-    if notice.resolved:
+    parts = [
+        _alert(alert, dashboard_url, notification.at) for alert in notification.firing[:_SHOWN]
+    ]
+    if len(notification.firing) > _SHOWN:
+        parts.append(
+            f"… and {plural(len(notification.firing) - _SHOWN, 'more alert')} of this kind."
+        )
+    if notification.resolved:
         lines = [
-            f"- {alert.what}: lasted {duration((alert.resolved_at or notice.at) - alert.began_at)}"
-            for alert in notice.resolved[:_SHOWN]
+            f"- {alert.what}: "
+            f"lasted {duration((alert.resolved_at or notification.at) - alert.began_at)}"
+            for alert in notification.resolved[:_SHOWN]
         ]
         parts.append("\n".join(["Resolved:", *lines]))
-    if notice.held_back:
-        lines = [f"- {alert.what}: {alert.detail}" for alert in notice.held_back[:_SHOWN]]
-        if len(notice.held_back) > _SHOWN:
-            lines.append(f"- … and {len(notice.held_back) - _SHOWN} more")
+    if notification.inhibited:
+        lines = [f"- {alert.what}: {alert.detail}" for alert in notification.inhibited[:_SHOWN]]
+        if len(notification.inhibited) > _SHOWN:
+            lines.append(f"- … and {len(notification.inhibited) - _SHOWN} more")
         parts.append("\n".join(["Follows from this, and is not notified on its own:", *lines]))
     return "\n\n".join(parts)
 
@@ -88,24 +93,24 @@ def moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def webhook_payload(notice: Notice, dashboard_url: str) -> dict[str, Any]:
+def webhook_payload(notification: Notification, dashboard_url: str) -> dict[str, Any]:
     """Return what a webhook is sent; docs/alerts.md describes the fields."""
 
     def full(alert: Alert) -> dict[str, Any]:
-        return {**alert_to_dict(alert), "link": link(alert, dashboard_url, notice.at)}
+        return {**alert_to_dict(alert), "link": link(alert, dashboard_url, notification.at)}
 
     return {
         "version": 1,
-        "key": notice.key,
-        "kind": notice.kind.value,
-        "group": notice.group,
-        "severity": notice.severity.value,
-        "at": notice.at,
-        "title": title(notice),
-        "text": body(notice, dashboard_url),
-        "firing": [full(alert) for alert in notice.firing],
-        "resolved": [full(alert) for alert in notice.resolved],
-        "held_back": [full(alert) for alert in notice.held_back],
+        "key": notification.key,
+        "kind": notification.kind.value,
+        "group": notification.group,
+        "severity": notification.severity.value,
+        "at": notification.at,
+        "title": title(notification),
+        "text": body(notification, dashboard_url),
+        "firing": [full(alert) for alert in notification.firing],
+        "resolved": [full(alert) for alert in notification.resolved],
+        "inhibited": [full(alert) for alert in notification.inhibited],
     }
 
 

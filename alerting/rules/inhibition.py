@@ -1,4 +1,4 @@
-"""Causes before symptoms: which findings follow from others and are held back under them."""
+"""Causes before symptoms: which findings follow from others and are inhibited under them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _STRENGTH: tuple[str, ...] = (
 """Checks whose findings explain others; a symptom is held under the first that explains it."""
 
 
-def held_back(findings: Sequence[Finding]) -> dict[str, str]:
+def inhibited(findings: Sequence[Finding]) -> dict[str, str]:
     """Return the fingerprint of each symptom with that of its cause, the cause of no other.
 
     A finding also explains others while its rule still waits for its ``for``, so that no symptom
@@ -125,7 +125,7 @@ def explains(cause: Finding, symptom: Finding) -> bool:
             if not _same(cause, symptom, "group") or why.check == what.check:
                 return False
             if what.check == "data_loss_deadline":
-                # A deadline that is near is told beside the trouble that leads to it.
+                # A deadline that is near is notified beside the trouble that leads to it.
                 return why.check == "losing_data" or symptom.rule.severity is not Severity.CRITICAL
             return what.check in {"time_lag", "lag", "idle_consumers", "falling_behind"}
 

@@ -23,7 +23,7 @@ GAP_SECONDS = 300.0
 """After a pause of the evaluation as long as this, what was pending begins anew."""
 
 SETTLE_SECONDS = 60.0
-"""A symptom whose cause is gone is held back this much longer: it may go, too."""
+"""A symptom whose cause is gone is inhibited this much longer: it may go, too."""
 
 
 class State(StrEnum):
@@ -43,8 +43,8 @@ class Alert:
         started_at: First sight: with the fingerprint, its identity.
         fired_at: When it began to fire; None while it is pending.
         no_data_since: Since when nothing is known of the thing; None: it is seen.
-        held_by: Fingerprint of the cause that it is held back under; None: it stands for itself.
-        held_until: Until when it is held back although its cause is gone.
+        inhibited_by: Fingerprint of the cause that inhibits it; None: it stands for itself.
+        inhibited_until: Until when it is inhibited although its cause is gone.
     """
 
     fingerprint: str
@@ -61,8 +61,8 @@ class Alert:
     no_data_since: float | None = None
     keep_firing_for_seconds: float = 0.0
     flaps: int = 0
-    held_by: str | None = None
-    held_until: float | None = None
+    inhibited_by: str | None = None
+    inhibited_until: float | None = None
     value: float | None = None
     status: str | None = None
     what: str = ""
@@ -80,9 +80,9 @@ class Alert:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
-    def is_held(self) -> bool:
-        """Whether it is held back under a cause."""
-        return self.held_by is not None
+    def is_inhibited(self) -> bool:
+        """Whether it is inhibited under a cause."""
+        return self.inhibited_by is not None
 
     @property
     def began_at(self) -> float:
@@ -103,7 +103,7 @@ def advance(
         alerts: The alerts so far.
         evaluation: What rules say now.
         held: Fingerprint of symptoms: that of their cause
-            (``alerting.rules.inhibition.held_back``).
+            (``alerting.rules.inhibition.inhibited``).
         now: The moment that the samples are of, in Unix seconds: from the samples, not from the
             machine's clock, so that every instance gives an alert the same times.
 
@@ -184,7 +184,7 @@ def _unseen(alert: Alert, evaluation: Evaluation, now: float) -> Alert | None:
         resolved_at = alert.resolved_at or alert.last_true_at
         return alert if now - resolved_at <= FLAP_SECONDS else None
     if evaluation.is_unknown(alert.check, alert.labels, alert.last_true_at):
-        # What cannot be told is neither true nor untrue.
+        # What is not known is neither true nor untrue.
         return alert if alert.no_data_since else replace(alert, no_data_since=now)
     alert = replace(alert, no_data_since=None)
     if alert.state is State.PENDING:
@@ -199,17 +199,17 @@ def _with_cause(alert: Alert, cause: str | None, alerts: Alerts, now: float) -> 
     if alert.state is State.RESOLVED:
         return alert
     if cause is not None:
-        return replace(alert, held_by=cause, held_until=None)
-    if alert.held_by is None:
+        return replace(alert, inhibited_by=cause, inhibited_until=None)
+    if alert.inhibited_by is None:
         return alert
-    before = alerts.get(alert.held_by)
+    before = alerts.get(alert.inhibited_by)
     if before is not None and before.state is State.FIRING:
         return alert  # the cause keeps firing for a while: so does what follows from it
-    if alert.held_until is None:
-        return replace(alert, held_until=now + SETTLE_SECONDS)
-    if now < alert.held_until:
+    if alert.inhibited_until is None:
+        return replace(alert, inhibited_until=now + SETTLE_SECONDS)
+    if now < alert.inhibited_until:
         return alert
-    return replace(alert, held_by=None, held_until=None)
+    return replace(alert, inhibited_by=None, inhibited_until=None)
 
 
 def active(alerts: Iterable[Alert]) -> list[Alert]:

@@ -1,4 +1,4 @@
-"""Silences and maintenance windows: of what nobody is told. Pure."""
+"""Silences and maintenance windows: of what nobody is notified. Pure."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def parse_matcher(text: str) -> Matcher:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Nobody is told of what it matches, for a while; times are in Unix seconds.
+    """Nobody is notified of what it matches, for a while; times are in Unix seconds.
 
     Attributes:
         matchers: All must accept an alert.
@@ -94,7 +94,7 @@ class Silence:
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """A weekly window in which nobody is told of what it matches.
+    """A weekly window in which nobody is notified of what it matches.
 
     Attributes:
         days: On which days it begins; Monday is 0.

@@ -132,7 +132,7 @@ class Evaluation:
     """What rules say at one moment.
 
     Attributes:
-        unknown: Check, and labels of the things of which nothing can be told: their alerts stay
+        unknown: Check, and labels of the things of which nothing is known: their alerts stay
             as they are.
         partial: Sources that were read in part: alerts of things that may be hidden stay, too.
     """

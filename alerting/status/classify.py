@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from alerting.status.decision import Verdict
+from alerting.status.decision import Decision
 from alerting.status.features import Measurement
 from alerting.status.model import LagNumbers, PartitionStatus, PartitionWindow, Status, StatusRules
 from alerting.status.no_data import unreadable
 from alerting.status.phrases import count, duration, messages, rate
-from alerting.status.stall_timeout import freeze_limit
+from alerting.status.stall_timeout import stall_timeout
 from alerting.status.trend import Trend
 
 _AWAY_AS_EVER = 2.0
@@ -26,7 +26,7 @@ class Peers:
     Attributes:
         advanced_at: Newest commit of any of them, in Unix seconds.
         advances_alone: How often the offset of any of them grew since the group has no members.
-        commit_period_seconds: Their usual commit period; None where none was learnt.
+        commit_period_seconds: Their usual commit period; None where none is known.
         are_draining: Whether one of them works off a backlog: what it takes, others lack.
     """
 
@@ -36,14 +36,14 @@ class Peers:
     are_draining: bool = False
 
 
-def judge(
+def classify(
     window: PartitionWindow,
     found: Measurement | None,
     peers: Peers,
     now: float | None,
     rules: StatusRules,
 ) -> PartitionStatus:
-    """Return the verdict of the first check that applies."""
+    """Return the decision of the first check that applies."""
     if found is None:
         reason = window.unknown_reason or "there is no sample in the window"
         return PartitionStatus(
@@ -55,29 +55,29 @@ def judge(
             began_before_window=False,
             numbers=LagNumbers(),
         )
-    verdict = (
+    decision = (
         unreadable(window, found, now, rules)
         or _lost(found)
         or _at_end(found)
         or _rewound(found)
         or _nobody(found, peers, rules)
-        or _frozen(found, peers, rules)
+        or _stalled(found, peers, rules)
         or _moving(found, peers, rules)
     )
     return PartitionStatus(
         topic=window.topic,
         partition=window.partition,
-        status=verdict.status,
-        reason=verdict.reason,
-        since=verdict.since,
-        began_before_window=verdict.since is not None and verdict.since == found.first_at,
+        status=decision.status,
+        reason=decision.reason,
+        since=decision.since,
+        began_before_window=decision.since is not None and decision.since == found.first_at,
         numbers=numbers_of(found),
-        decides=verdict.decides,
-        is_lasting=verdict.is_lasting,
+        decides=decision.decides,
+        is_lasting=decision.is_lasting,
     )
 
 
-def _lost(found: Measurement) -> Verdict | None:
+def _lost(found: Measurement) -> Decision | None:
     lost, overtaken = found.lost_messages, found.overtaken
     if not lost:
         return None
@@ -85,33 +85,33 @@ def _lost(found: Measurement) -> Verdict | None:
     if overtaken is not None and overtaken.times > 1:
         text += f", the most of {overtaken.times} times in the last {duration(found.span_seconds)}"
     before_window = overtaken is None or overtaken.messages < lost
-    return Verdict(
+    return Decision(
         Status.LOSING_DATA,
         f"{text}.",
         found.first_at if overtaken is None or before_window else overtaken.since,
     )
 
 
-def _at_end(found: Measurement) -> Verdict | None:
+def _at_end(found: Measurement) -> Decision | None:
     if not found.at_end:
         return None
     lag = found.newest.lag or 0
     arrival = found.recent.arrival_per_second if found.recent else None
     flow = "" if arrival is None else f", {rate(arrival)} arrive" if arrival > 0 else ", idle"
     if lag == 0:
-        return Verdict(Status.OK, f"Everything is read{flow}.")
-    return Verdict(
+        return Decision(Status.OK, f"Everything is read{flow}.")
+    return Decision(
         Status.OK,
         f"At the end: a lag of {lag} that never reaches zero is what transaction markers "
         f"leave{flow}.",
     )
 
 
-def _rewound(found: Measurement) -> Verdict | None:
+def _rewound(found: Measurement) -> Decision | None:
     rewind = found.rewind
     if rewind is None or rewind.was_meant:
         return None
-    return Verdict(
+    return Decision(
         Status.REWOUND,
         f"Rewound by {messages(rewind.before - rewind.after)}, from offset {count(rewind.before)} "
         f"to {count(rewind.after)}; {messages(found.newest.lag or 0)} wait.",
@@ -119,8 +119,8 @@ def _rewound(found: Measurement) -> Verdict | None:
     )
 
 
-def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict | None:
-    """Judge a group without members; one that still commits assigns its partitions itself."""
+def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> Decision | None:
+    """Classify a group without members; one that still commits assigns its partitions itself."""
     absence = found.absence
     if found.members or absence is None:
         return None
@@ -131,20 +131,20 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict | N
     is_working = peers.advances_alone > 1 and last is not None and last > absence.since
     if absence.commits_alone or is_working:
         return None
-    if found.waiting.is_crashing and found.waiting.seconds >= rules.away_freeze_seconds:
+    if found.waiting.is_crashing and found.waiting.seconds >= rules.away_stall_seconds:
         return None  # they come and go: that is no stop, and no restart
     if found.waiting.keeps_coming_back and absent <= _AWAY_AS_EVER * absence.longest_seconds:
         return None
     lag = found.newest.lag or 0
     if absent < max(rules.stop_seconds, found.poll_seconds or 0.0):
         if found.span_seconds < rules.trend_seconds and found.last_advance_at is None:
-            return Verdict(
+            return Decision(
                 Status.UNKNOWN,
                 f"Unknown: first seen {duration(absent)} ago, without members; "
                 f"{messages(lag)} wait.",
                 absence.since,
             )
-        return Verdict(
+        return Decision(
             Status.OK, f"Just away: no members for {duration(absent)}; {messages(lag)} wait."
         )
     patience = rules.first_job_seconds
@@ -154,7 +154,7 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict | N
         often = max(rules.often_job_seconds, rules.often_absences * absence.longest_seconds)
         patience = min(patience, often)
     if absence.is_between_runs and absent < patience:
-        return Verdict(
+        return Decision(
             Status.OK,
             f"Between runs: everything was read when it left {duration(absent)} ago; "
             f"{messages(lag)} wait for the next.",
@@ -162,23 +162,23 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict | N
         )
     arrival = found.recent.arrival_per_second if found.recent else None
     flow = f" and {rate(arrival)} more arrive" if arrival else ""
-    return Verdict(
+    return Decision(
         Status.STOPPED,
         f"Stopped: nobody consumes, {messages(lag)} wait{flow}.",
         absence.since,
     )
 
 
-def _frozen(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict | None:
+def _stalled(found: Measurement, peers: Peers, rules: StatusRules) -> Decision | None:
     since, waiting = found.waiting.since, found.waiting.seconds
     if since is None:
         return None
     peers_advance = peers.advanced_at is not None and peers.advanced_at > since
-    needed = freeze_limit(found, peers.commit_period_seconds, rules)
-    if not found.end_moved_while_frozen and not peers_advance:
+    needed = stall_timeout(found, peers.commit_period_seconds, rules)
+    if not found.end_moved_since_commit and not peers_advance:
         if found.last_advance_at is None and (found.newest.lag or 0) <= rules.minimum_messages:
             return None  # compaction and aborted transactions leave as little, for ever
-        needed = max(needed, rules.idle_freeze_seconds)
+        needed = max(needed, rules.idle_stall_seconds)
     if waiting < needed:
         return None
     lag = messages(found.newest.lag or 0)
@@ -190,18 +190,18 @@ def _frozen(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict | N
         while_ = "no member holds it"
     elif peers_advance:
         while_ = "other partitions of the group advance"
-    elif found.end_moved_while_frozen:
+    elif found.end_moved_since_commit:
         while_ = "messages keep arriving"
     else:
         while_ = "nothing arrives"
-    return Verdict(
+    return Decision(
         Status.STALLED,
         f"Stalled: no commit for {duration(waiting)} with {lag} waiting, while {while_}.",
         since,
     )
 
 
-def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict:
+def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Decision:
     lag = found.newest.lag or 0
     behind = found.behind_seconds
     material = max(rules.material_seconds, 2 * (found.commit_period_seconds or 0.0))
@@ -209,23 +209,23 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict:
     waiting = found.waiting
     is_back = not waiting.is_crashing and not waiting.keeps_coming_back
     if waiting.was_away and waiting.since is not None and is_back:
-        return Verdict(
+        return Decision(
             Status.CATCHING_UP,
             f"Members are back, no commit yet: {messages(lag)} wait.",
             waiting.since,
         )
     is_small = lag <= rules.minimum_messages or (behind is not None and behind < material)
     if is_small and (found.last_advance_at is not None or trend is not None):
-        return Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
+        return Decision(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
     if trend is None and found.resumed_at is not None:
-        return Verdict(
+        return Decision(
             Status.CATCHING_UP,
             f"Consuming again for {duration(found.newest.at - found.resumed_at)}: "
             f"{messages(lag)} wait.",
             found.resumed_at,
         )
     if trend is None:
-        return Verdict(
+        return Decision(
             Status.UNKNOWN,
             f"Unknown: seen for {duration(found.span_seconds)} only, {messages(lag)} wait; "
             f"a direction takes {duration(rules.trend_seconds)}.",
@@ -233,7 +233,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict:
         )
     direction = trend.direction or (found.full.direction if found.full else 0)
     if found.commit_period_seconds is None and found.resumed_at is None and direction >= 0:
-        return Verdict(
+        return Decision(
             Status.UNKNOWN,
             f"Unknown: no two commits were seen while messages waited; {messages(lag)} wait.",
             waiting.since,
@@ -258,7 +258,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict:
             and at_highest
             and found.newest.at - found.working_since >= rules.steady_seconds
         )
-        return Verdict(
+        return Decision(
             Status.FALLING_BEHIND,
             f"Falling behind: {_flow(trend)}{_waits(lag, behind)}.",
             growth.since if growth is not None else found.lowest_at,
@@ -267,20 +267,20 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict:
     if direction < 0:
         drain = _drain_seconds(lag, trend)
         left = "" if drain is None else f", drained in {duration(drain)}"
-        return Verdict(
+        return Decision(
             Status.CATCHING_UP,
             f"Catching up: {_flow(trend)}{_waits(lag, behind)}{left}.",
             found.highest_at,
         )
     if found.shrinks_since is not None:
-        return Verdict(
+        return Decision(
             Status.CATCHING_UP,
             f"Catching up slowly: {_flow(trend)}{_waits(lag, behind)}, less than before for "
             f"{duration(found.newest.at - found.shrinks_since)}.",
             found.shrinks_since,
         )
     if growth is not None and is_lasting:
-        return Verdict(
+        return Decision(
             Status.FALLING_BEHIND,
             f"Falling behind slowly, by {messages(growth.messages)} in "
             f"{duration(growth.seconds)}: {_flow(trend)}{_waits(lag, behind)}.",
@@ -289,14 +289,14 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> Verdict:
         )
     steady = max(rules.steady_seconds, 3 * (found.commit_period_seconds or 0.0))
     if behind is not None and behind >= steady and direction == 0:
-        return Verdict(
+        return Decision(
             Status.FALLING_BEHIND,
             f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
             found.first_at,
             is_lasting=found.newest.at - found.working_since >= rules.lasting_seconds
             and (growth is None or not growth.is_swinging or behind >= too_late),
         )
-    return Verdict(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
+    return Decision(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
 
 
 def _flow(trend: Trend | None) -> str:
@@ -317,7 +317,7 @@ def _drain_seconds(lag: int, trend: Trend | None) -> float | None:
 
 
 def numbers_of(found: Measurement) -> LagNumbers:
-    """Return the numbers that a page shows beside a verdict."""
+    """Return the numbers that a page shows beside a decision."""
     trend = found.recent or found.full
     lag = found.newest.lag
     return LagNumbers(
@@ -328,7 +328,7 @@ def numbers_of(found: Measurement) -> LagNumbers:
         growth_per_second=trend.growth_per_second if trend else None,
         drain_seconds=_drain_seconds(lag, trend) if lag else None,
         lost_messages=found.lost_messages,
-        frozen_seconds=found.waiting_seconds,
+        without_commit_seconds=found.waiting_seconds,
         commit_period_seconds=found.commit_period_seconds,
         members=found.members,
         span_seconds=found.span_seconds,

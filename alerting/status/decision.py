@@ -8,11 +8,11 @@ from alerting.status.model import Status
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Decision:
     """What the first check that applies says.
 
     Attributes:
-        since: When it began, in Unix seconds; None where that cannot be told.
+        since: When it began, in Unix seconds; None where that is not known.
         decides: See ``PartitionStatus.decides``.
         is_lasting: See ``PartitionStatus.is_lasting``.
     """

@@ -1,4 +1,4 @@
-"""What can be read off the samples of one partition, before anything is judged."""
+"""What can be read off the samples of one partition, before anything is classified."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Measurement:
             before it is measured.
         rewind: The last step backwards that the group has not caught up with again.
         waiting: Messages that wait and the pauses between commits, over all samples.
-        end_moved_while_frozen: Whether the log end grew since messages wait without a commit.
+        end_moved_since_commit: Whether the log end grew since messages wait without a commit.
         largest_commit: Most messages that were committed from one sample to the next.
         absence: Since when the group has no members; None: it has, or it is unknown.
         end_lag: A lag up to this is none: markers of transactions.
@@ -64,7 +64,7 @@ class Measurement:
     log_restarted_at: float | None
     rewind: Rewind | None
     waiting: Waiting
-    end_moved_while_frozen: bool
+    end_moved_since_commit: bool
     largest_commit: int
     overtaken: Overtaken | None
     absence: Absence | None
@@ -194,7 +194,7 @@ def _standing_still(window: PartitionWindow, rules: StatusRules) -> Measurement:
             was_rebalancing=False,
             pauses=Pauses(),
         ),
-        end_moved_while_frozen=False,
+        end_moved_since_commit=False,
         largest_commit=0,
         overtaken=None,
         absence=absence_of(window.samples, poll_seconds or 0.0, rules),
@@ -259,7 +259,7 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
         log_restarted_at=restarted_at,
         rewind=rewound,
         waiting=waiting,
-        end_moved_while_frozen=grew_since(samples, waiting.since),
+        end_moved_since_commit=grew_since(samples, waiting.since),
         largest_commit=largest_commit(samples),
         overtaken=overtaken(samples),
         absence=absence,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
-from alerting.status.classify import Peers, judge, numbers_of
+from alerting.status.classify import Peers, classify, numbers_of
 from alerting.status.features import Measurement, measure
 from alerting.status.model import (
     DEFAULT_RULES,
@@ -58,7 +58,7 @@ def partition_status(
         now: The present in Unix seconds; where given, samples that are too old say nothing.
         rules: Thresholds.
     """
-    return judge(window, measure(window, rules), peers, now, rules)
+    return classify(window, measure(window, rules), peers, now, rules)
 
 
 def group_status(
@@ -91,21 +91,21 @@ def group_status(
     measured = [measure(window, rules) for window in partitions]
     subscribed = _subscribed_topics(measured)
     peers = _peers(measured, rules)
-    verdicts = tuple(
-        judge(window, found, peers, now, rules)
+    decisions = tuple(
+        classify(window, found, peers, now, rules)
         if subscribed is None or window.topic in subscribed
         else _unsubscribed(window, found)
         for window, found in zip(partitions, measured, strict=True)
     )
-    deciding = [v for v in verdicts if v.subscribed and v.decides] or [
-        v for v in verdicts if v.subscribed
+    deciding = [v for v in decisions if v.subscribed and v.decides] or [
+        v for v in decisions if v.subscribed
     ]
     worst = min(deciding, key=_badness)
     alike = [v for v in deciding if v.status is worst.status]
     dated = [v for v in alike if v.since is not None]
     first = min(dated, key=lambda v: v.since or 0.0) if dated else None
-    numbers = _totals(verdicts, worst)
-    unknown = sum(1 for v in verdicts if v.subscribed and v.numbers.lag is None)
+    numbers = _totals(decisions, worst)
+    unknown = sum(1 for v in decisions if v.subscribed and v.numbers.lag is None)
     return GroupStatus(
         status=worst.status,
         reason=_group_sentence(worst, alike, deciding, numbers, unknown),
@@ -114,16 +114,16 @@ def group_status(
         numbers=numbers,
         worst=(worst.topic, worst.partition),
         unknown_partitions=unknown,
-        partitions=verdicts,
+        partitions=decisions,
         is_lasting=_is_lasting(alike, rules),
     )
 
 
 def _is_lasting(alike: Sequence[PartitionStatus], rules: StatusRules) -> bool:
     """Tell whether half of the partitions that fall behind will go on, or one is too late."""
-    lasting = [verdict for verdict in alike if verdict.is_lasting]
+    lasting = [decision for decision in alike if decision.is_lasting]
     return (2 * len(lasting) >= len(alike) and bool(lasting)) or any(
-        (verdict.numbers.behind_seconds or 0.0) >= rules.late_seconds for verdict in lasting
+        (decision.numbers.behind_seconds or 0.0) >= rules.late_seconds for decision in lasting
     )
 
 
@@ -169,22 +169,24 @@ def _peers(measured: Sequence[Measurement | None], rules: StatusRules) -> Peers:
     )
 
 
-def _badness(verdict: PartitionStatus) -> tuple[int, float, float]:
-    numbers = verdict.numbers
+def _badness(decision: PartitionStatus) -> tuple[int, float, float]:
+    numbers = decision.numbers
     return (
-        WORST_FIRST.index(verdict.status),
+        WORST_FIRST.index(decision.status),
         -(numbers.behind_seconds or 0.0),
         -float(numbers.lost_messages or numbers.lag or 0),
     )
 
 
-def _totals(verdicts: Sequence[PartitionStatus], worst: PartitionStatus) -> LagNumbers:
+def _totals(decisions: Sequence[PartitionStatus], worst: PartitionStatus) -> LagNumbers:
     """Add up the partitions; a rate is known only where every partition's is."""
-    rows = [verdict.numbers for verdict in verdicts if verdict.subscribed]
+    rows = [decision.numbers for decision in decisions if decision.subscribed]
     lags = [row.lag for row in rows if row.lag is not None]
     lost = [row.lost_messages for row in rows if row.lost_messages is not None]
     behind = [row.behind_seconds for row in rows if row.behind_seconds is not None]
-    moving = [verdict.numbers for verdict in verdicts if verdict.subscribed and verdict.decides]
+    moving = [
+        decision.numbers for decision in decisions if decision.subscribed and decision.decides
+    ]
     arrival = _sum([row.arrival_per_second for row in moving])
     consumption = _sum([row.consumption_per_second for row in moving])
     growth = _sum([row.growth_per_second for row in moving])
@@ -247,10 +249,10 @@ def _group_sentence(
                 f"worst is {where}."
             )
         case Status.STALLED:
-            frozen = duration(worst.numbers.frozen_seconds or 0.0)
-            waits = sum(verdict.numbers.lag or 0 for verdict in alike)
+            waited = duration(worst.numbers.without_commit_seconds or 0.0)
+            waits = sum(decision.numbers.lag or 0 for decision in alike)
             return (
-                f"Stalled on {of_all} ({where}): no commit for {frozen} with {messages(waits)} "
+                f"Stalled on {of_all} ({where}): no commit for {waited} with {messages(waits)} "
                 f"waiting there{missing}."
             )
         case Status.STOPPED:

@@ -95,18 +95,18 @@ class StatusRules:
         late_seconds: Growth is lasting with a time lag of this,
         late_swing_seconds: or of this, where arrivals swing,
         late_overload_seconds: or of this, where the group reads far less than arrives.
-        freeze_polls: The stall timeout is at least this many polls without a commit,
-        freeze_seconds: at least this long,
-        freeze_periods: and at least this many of the partition's usual commit periods.
-        few_freeze_periods: Periods instead of ``freeze_periods`` before four were seen.
-        batch_freeze: The timeout is this many times longer while about one commit's worth waits,
-        batch_freeze_seconds: but at most this long.
-        unlearnt_freeze_seconds: Stall timeout where no commit period is known yet,
-        unlearnt_age_seconds: and the messages, or the first sight of them, are this old.
-        idle_freeze_seconds: Stall timeout where nothing arrives and no other partition advances.
-        beyond_freeze_seconds: Stall timeout where the committed offset is beyond the log end.
-        rebalance_freeze_seconds: Stall timeout during a rebalance.
-        away_freeze_seconds: Stall timeout where members have just come back.
+        stall_polls: The stall timeout is at least this many polls without a commit,
+        stall_seconds: at least this long,
+        stall_periods: and at least this many of the partition's usual commit periods.
+        few_stall_periods: Periods instead of ``stall_periods`` before four were seen.
+        batch_stall_factor: The timeout is this many times longer while one commit's worth waits,
+        batch_stall_seconds: but at most this long.
+        no_baseline_stall_seconds: Stall timeout where no commit period is known yet,
+        no_baseline_age_seconds: and the messages, or the first sight of them, are this old.
+        idle_stall_seconds: Stall timeout where nothing arrives and no other partition advances.
+        beyond_stall_seconds: Stall timeout where the committed offset is beyond the log end.
+        rebalance_stall_seconds: Stall timeout during a rebalance.
+        away_stall_seconds: Stall timeout where members have just come back.
         stop_seconds: A group without members is stopped after this.
         job_seconds: A job, which comes, reads all and leaves, is stopped after an absence of this
         job_absences: or of this many times its longest absence.
@@ -131,18 +131,18 @@ class StatusRules:
     late_seconds: float = 900.0
     late_swing_seconds: float = 3600.0
     late_overload_seconds: float = 1800.0
-    freeze_polls: int = 3
-    freeze_seconds: float = 45.0
-    freeze_periods: float = 2.5
-    few_freeze_periods: float = 4.0
-    batch_freeze: float = 6.0
-    batch_freeze_seconds: float = 600.0
-    unlearnt_freeze_seconds: float = 600.0
-    unlearnt_age_seconds: float = 1800.0
-    idle_freeze_seconds: float = 300.0
-    beyond_freeze_seconds: float = 600.0
-    rebalance_freeze_seconds: float = 150.0
-    away_freeze_seconds: float = 120.0
+    stall_polls: int = 3
+    stall_seconds: float = 45.0
+    stall_periods: float = 2.5
+    few_stall_periods: float = 4.0
+    batch_stall_factor: float = 6.0
+    batch_stall_seconds: float = 600.0
+    no_baseline_stall_seconds: float = 600.0
+    no_baseline_age_seconds: float = 1800.0
+    idle_stall_seconds: float = 300.0
+    beyond_stall_seconds: float = 600.0
+    rebalance_stall_seconds: float = 150.0
+    away_stall_seconds: float = 120.0
     stop_seconds: float = 30.0
     job_seconds: float = 26 * 3600.0
     job_absences: float = 1.5
@@ -180,7 +180,7 @@ class LagNumbers:
     growth_per_second: float | None = None
     drain_seconds: float | None = None
     lost_messages: int | None = None
-    frozen_seconds: float | None = None
+    without_commit_seconds: float | None = None
     commit_period_seconds: float | None = None
     members: int | None = None
     span_seconds: float = 0.0
@@ -192,7 +192,7 @@ class PartitionStatus:
     """What one partition of a group is doing.
 
     Attributes:
-        since: When it began, in Unix seconds; None where that cannot be told.
+        since: When it began, in Unix seconds; None where that is not known.
         began_before_window: Whether it was so already at ``since``, the first sample.
         subscribed: False where the group reads other topics but no longer this one.
         decides: False where an unknown value says nothing about the group: a partition that was
@@ -217,7 +217,7 @@ class GroupStatus:
     """What a group is doing: its worst partition, in words about the group.
 
     Attributes:
-        since: When it began, in Unix seconds; None where that cannot be told.
+        since: When it began, in Unix seconds; None where that is not known.
         began_before_window: Whether it was so already at ``since``, the first sample.
         numbers: Sums over partitions, and the worst partition's delay.
         unknown_partitions: Partitions whose lag is unknown: ``numbers.lag`` lacks them.

@@ -1,10 +1,10 @@
-"""Partitions whose lag cannot be told: unknown is neither zero nor fine."""
+"""Partitions whose lag is not known: unknown is neither zero nor fine."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from alerting.status.decision import Verdict
+from alerting.status.decision import Decision
 from alerting.status.features import Measurement
 from alerting.status.model import PartitionWindow, Sample, Status, StatusRules
 from alerting.status.phrases import count, duration
@@ -12,13 +12,13 @@ from alerting.status.phrases import count, duration
 
 def unreadable(
     window: PartitionWindow, found: Measurement, now: float | None, rules: StatusRules
-) -> Verdict | None:
-    """Return why a lag cannot be told, or what an offset beyond the log end means; None: it can."""
+) -> Decision | None:
+    """Return why a lag is not known, or what an offset beyond the log end means; None: it can."""
     newest = found.newest
     if now is not None:
         age = now - newest.at
         if age > rules.stale_polls * (found.poll_seconds or rules.trend_seconds):
-            return Verdict(
+            return Decision(
                 Status.UNKNOWN, f"Unknown: the newest sample is {duration(age)} old.", newest.at
             )
     if newest.lag is None:
@@ -31,16 +31,16 @@ def unreadable(
             why = "the log end could not be read"
         else:
             why = "the lag is not known"
-        return Verdict(Status.UNKNOWN, f"Unknown: {why}.", since, decides=not _untouched(window))
+        return Decision(Status.UNKNOWN, f"Unknown: {why}.", since, decides=not _untouched(window))
     if newest.committed is None:
-        return Verdict(Status.UNKNOWN, "Unknown: no committed offset was found.")
+        return Decision(Status.UNKNOWN, "Unknown: no committed offset was found.")
     if newest.log_end is not None and newest.committed > newest.log_end:
         return _beyond_end(found, rules)
     return None
 
 
-def _beyond_end(found: Measurement, rules: StatusRules) -> Verdict:
-    """Judge an offset of a log that is gone: a consumer that works commits one of the new log."""
+def _beyond_end(found: Measurement, rules: StatusRules) -> Decision:
+    """Classify an offset of a lost log: a consumer that works commits one of the new log."""
     newest, since = found.newest, found.log_restarted_at
     where = (
         f"the committed offset {count(newest.committed or 0)} lies beyond the log end "
@@ -48,13 +48,13 @@ def _beyond_end(found: Measurement, rules: StatusRules) -> Verdict:
     )
     begin = max(since or found.first_at, found.last_advance_at or found.first_at)
     waiting = newest.at - begin
-    if found.members and found.grew_since(begin) and waiting >= rules.beyond_freeze_seconds:
-        return Verdict(
+    if found.members and found.grew_since(begin) and waiting >= rules.beyond_stall_seconds:
+        return Decision(
             Status.STALLED,
             f"Stalled: no commit for {duration(waiting)} while messages arrive: {where}.",
             begin,
         )
-    return Verdict(Status.UNKNOWN, f"Unknown: {where}.", since)
+    return Decision(Status.UNKNOWN, f"Unknown: {where}.", since)
 
 
 def _unknown_since(samples: Sequence[Sample]) -> float | None:

@@ -1,4 +1,4 @@
-"""The commands by which rules are tried and targets are told a sample."""
+"""The commands by which rules are tried and targets are sent a sample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rich.text import Text
 
 from alerting.errors import DeliveryError
 from alerting.inputs.lake_rows import clusters_of
-from alerting.notify.notifications import Kind, Notice, Pace
+from alerting.notify.notifications import Notification, NotificationIntervals, NotificationKind
 from alerting.notify.targets.registry import make_target
 from alerting.notify.wording import moment
 from alerting.rules.lifecycle import Alert, State
@@ -68,7 +68,9 @@ def replay_command(
     if only is not None and only not in clusters:
         raise ValueError(f"--cluster: there is no {only}; those configured: {', '.join(clusters)}")
     lake = Lake(settings.lake)
-    pace = Pace(settings.alerting.group_interval_seconds, settings.alerting.repeat_interval_seconds)
+    intervals = NotificationIntervals(
+        settings.alerting.group_interval_seconds, settings.alerting.repeat_interval_seconds
+    )
     found: dict[str, Replayed] = {}
     console = Console(stderr=True)
     with console.status("Replaying") as shown:
@@ -81,7 +83,7 @@ def replay_command(
                 first,
                 last,
                 interval_seconds=settings.collectors.poll_interval_seconds,
-                pace=pace,
+                intervals=intervals,
                 windows=rules.maintenance,
                 # mypy cannot tell the type of a default argument.
                 progress=lambda share, name=name: shown.update(  # type: ignore[misc]
@@ -101,7 +103,7 @@ def replay_command(
     for column in ("from", "to", "lasted", "severity", "rule", "cluster", "what"):
         table.add_column(column, overflow="fold")
     for one in rows:
-        held = " (inhibited)" if one["held_by"] else ""
+        held = " (inhibited)" if one["inhibited_by"] else ""
         cells = (
             moment(one["from"]),
             "still" if one["to"] is None else moment(one["to"]),
@@ -134,7 +136,7 @@ def row(alert: Alert, last: float) -> dict[str, Any]:
         "from": alert.fired_at,
         "to": alert.resolved_at,
         "seconds": round((alert.resolved_at or last) - (alert.fired_at or last), 3),
-        "held_by": alert.held_by,
+        "inhibited_by": alert.inhibited_by,
     }
 
 
@@ -157,9 +159,9 @@ def test_notify_command(settings: Settings, only: Sequence[str], as_json: bool) 
         if only and target.name not in only:
             continue
         began = time.monotonic()
-        notice = sample(settings.clusters[0].name, time.time())
+        notification = sample(settings.clusters[0].name, time.time())
         try:
-            said, took = make_target(target, url).send(notice), True
+            said, took = make_target(target, url).send(notification), True
         except DeliveryError as error:
             said, took = str(error), False
         except Exception as error:  # a fault in a library; its text may hold an address
@@ -181,8 +183,8 @@ def test_notify_command(settings: Settings, only: Sequence[str], as_json: bool) 
     return all(result["ok"] for result in results)
 
 
-def sample(cluster: str, now: float) -> Notice:
-    """Return a notice that says that it is a test."""
+def sample(cluster: str, now: float) -> Notification:
+    """Return a notification that says that it is a test."""
     alert = Alert(
         fingerprint=f"test-{int(now * 1000)}",
         rule="HeadroomTest",
@@ -199,10 +201,10 @@ def sample(cluster: str, now: float) -> Notice:
         step="Nothing is to be done.",
     )
     key = f"test-{int(now * 1000)}"
-    return Notice(
+    return Notification(
         key=key,
         group=f"{cluster}/HeadroomTest",
-        kind=Kind.TEST,
+        kind=NotificationKind.TEST,
         at=now,
         severity=Severity.INFO,
         firing=(alert,),
@@ -211,11 +213,11 @@ def sample(cluster: str, now: float) -> Notice:
 
 def test_command(path: Path) -> bool:
     """Run a file of rule tests, print what became of each, and tell whether all passed."""
-    verdicts = run_tests(path)
-    for verdict in verdicts:
-        print(f"{'FAILED' if verdict.failures else 'ok':6} {verdict.name}")
-        for line in verdict.failures:
+    results = run_tests(path)
+    for result in results:
+        print(f"{'FAILED' if result.failures else 'ok':6} {result.name}")
+        for line in result.failures:
             print(f"       {line}")
-    failed = sum(1 for verdict in verdicts if verdict.failures)
-    print(f"{len(verdicts) - failed} passed, {failed} failed", file=sys.stderr)
+    failed = sum(1 for result in results if result.failures)
+    print(f"{len(results) - failed} passed, {failed} failed", file=sys.stderr)
     return not failed

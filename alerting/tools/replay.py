@@ -10,8 +10,8 @@ from alerting.evaluate.observations import evaluate_cluster, observe
 from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.frames import Frames
 from alerting.inputs.lake_rows import at, read_span
-from alerting.notify.notifications import Pace, Told, plan
-from alerting.rules.inhibition import held_back
+from alerting.notify.notifications import NotificationIntervals, Notified, plan
+from alerting.rules.inhibition import inhibited
 from alerting.rules.lifecycle import Alert, State, advance
 from alerting.rules.matchers import Maintenance
 from alerting.rules.model import Evaluation, Rule
@@ -39,11 +39,13 @@ class Replayed:
 class Recorder:
     """Takes alerts through evaluations one by one and keeps all that fired: no input or output."""
 
-    def __init__(self, pace: Pace, windows: Sequence[Maintenance] = ()) -> None:
-        self._pace = pace
+    def __init__(
+        self, intervals: NotificationIntervals, windows: Sequence[Maintenance] = ()
+    ) -> None:
+        self._intervals = intervals
         self._windows = windows
         self._alerts: dict[str, Alert] = {}
-        self._told: dict[str, Told] = {}
+        self._notified: dict[str, Notified] = {}
         self._fired: dict[str, Alert] = {}
         self.messages = 0
         self.evaluations = 0
@@ -51,16 +53,16 @@ class Recorder:
     def take(self, evaluation: Evaluation, now: float) -> None:
         """Take every alert one evaluation further."""
         self.evaluations += 1
-        held = held_back(evaluation.findings)
+        held = inhibited(evaluation.findings)
         self._alerts = advance(self._alerts, evaluation, held, now)
-        notices, self._told = plan(
+        notifications, self._notified = plan(
             self._alerts,
-            self._told,
+            self._notified,
             now,
-            self._pace,
+            self._intervals,
             is_silent=lambda alert: any(one.covers(alert, now) for one in self._windows),
         )
-        self.messages += len(notices)
+        self.messages += len(notifications)
         for alert in self._alerts.values():
             if alert.state is not State.PENDING:
                 self._fired[alert.id] = alert
@@ -84,7 +86,7 @@ def replay(
     last: float,
     *,
     interval_seconds: float,
-    pace: Pace | None = None,
+    intervals: NotificationIntervals | None = None,
     windows: Sequence[Maintenance] = (),
     progress: Callable[[float], None] = lambda _: None,
 ) -> Replayed:
@@ -93,14 +95,14 @@ def replay(
     Returns:
         What would have fired. A table that cannot be read makes its checks unknown.
     """
-    recorder = Recorder(pace or Pace(), windows)
+    recorder = Recorder(intervals or NotificationIntervals(), windows)
     memory = GroupMemory(lake)
     start = first
     while start <= last:
         end = min(start + _PIECE_SECONDS, last)
         span = read_span(lake, cluster, start, end, first)
         for now in moments(span, start, end, interval_seconds, is_last=end == last):
-            seen = observe(at(span, now), judge=memory.statuses)
+            seen = observe(at(span, now), classify=memory.statuses)
             recorder.take(evaluate_cluster(rules, seen, cluster), now)
             progress((now - first) / max(1.0, last - first))
         if end == last:

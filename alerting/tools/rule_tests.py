@@ -19,7 +19,7 @@ from alerting.checks.registry import CHECKS
 from alerting.errors import RuleTestError
 from alerting.evaluate.observations import group_observations
 from alerting.inputs.windows import GroupKey, thinned
-from alerting.notify.notifications import Pace
+from alerting.notify.notifications import NotificationIntervals
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import Rule, Severity, evaluate
 from alerting.rules.rule_file import Duration, load_rules
@@ -88,7 +88,7 @@ class _Expected(Section):
     state: State = State.FIRING
     severity: Severity | None = None
     labels: dict[str, str] = Field(default={})
-    held_by: str | None = None
+    inhibited_by: str | None = None
 
 
 class _Case(Section):
@@ -107,14 +107,14 @@ class _File(Section):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RuleTestResult:
     """What became of one test."""
 
     name: str
     failures: tuple[str, ...]
 
 
-def run_tests(path: Path) -> list[Verdict]:
+def run_tests(path: Path) -> list[RuleTestResult]:
     """Run the tests of a file.
 
     Raises:
@@ -130,12 +130,12 @@ def run_tests(path: Path) -> list[Verdict]:
     return [_run(case, rules) for case in found.tests]
 
 
-def _run(case: _Case, rules: tuple[Rule, ...]) -> Verdict:
+def _run(case: _Case, rules: tuple[Rule, ...]) -> RuleTestResult:
     try:
         frames = _observations(case)
     except ValueError as error:
         raise RuleTestError(f"{case.name}: {error}") from None
-    recorder = Recorder(Pace())
+    recorder = Recorder(NotificationIntervals())
     states: list[tuple[float, tuple[Alert, ...]]] = []
     for index, seen in enumerate(frames):
         now = index * case.interval
@@ -143,9 +143,11 @@ def _run(case: _Case, rules: tuple[Rule, ...]) -> Verdict:
         states.append((now, tuple(recorder.current)))
     failures = [line for want in case.alerts for line in _missing(want, states, rules)]
     for moment in case.none_at:
-        fires = [a for a in _state_at(states, moment) if a.state is State.FIRING and not a.is_held]
+        fires = [
+            a for a in _state_at(states, moment) if a.state is State.FIRING and not a.is_inhibited
+        ]
         failures += [f"at {moment:g} s: {a.rule} fires ({a.what})" for a in fires if _pages(a)]
-    return Verdict(case.name, tuple(failures))
+    return RuleTestResult(case.name, tuple(failures))
 
 
 def _pages(alert: Alert) -> bool:
@@ -172,7 +174,7 @@ def _missing(
             and alert.state is want.state
             and want.severity in (None, alert.severity)
             and all(alert.labels.get(key) == value for key, value in want.labels.items())
-            and want.held_by in (None, names.get(alert.held_by or ""))
+            and want.inhibited_by in (None, names.get(alert.inhibited_by or ""))
         ):
             return
     there = ", ".join(f"{a.rule} {a.state.value}" for a in alerts) or "nothing"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from alerting.evaluate.observations import evaluate_cluster, observe
 from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.lake_rows import at, read_span
-from alerting.notify.notifications import Pace
+from alerting.notify.notifications import NotificationIntervals
 from alerting.rules.lifecycle import Alert
 from alerting.rules.model import Rule
 from alerting.tools.replay import Recorder, moments
@@ -34,7 +34,7 @@ def try_rule(
 ) -> Tried:
     """Evaluate one rule alone: causes hold nothing back."""
     span = read_span(lake, cluster, first, last, first)
-    recorder = Recorder(Pace())
+    recorder = Recorder(NotificationIntervals())
     memory = GroupMemory(lake)
     points: list[tuple[float, str, float | None]] = []
     for now in moments(span, first, last, interval_seconds):

@@ -26,7 +26,7 @@ from lake.storage.current_store import CurrentStore
 
 
 def status_as_object(store: AlertStore, rules_file: Path | None, now: float) -> dict[str, Any]:
-    """Return what fires, is pending, held back, silenced or left out, and how delivery goes.
+    """Return what fires, is pending, inhibited, silenced or left out, and how delivery goes.
 
     Raises:
         StoreError: The store cannot be read.
@@ -42,7 +42,7 @@ def status_as_object(store: AlertStore, rules_file: Path | None, now: float) -> 
             "is_silenced": is_quiet(alert, silences, rules.maintenance, now),
             "acknowledged_by": by.author if by else None,
             "age_seconds": round(now - alert.began_at, 1),
-            "cause_alert": names.get(alert.held_by) if alert.held_by else None,
+            "cause_alert": names.get(alert.inhibited_by) if alert.inhibited_by else None,
         }
 
     firing = active(alerts.values())
@@ -55,8 +55,8 @@ def status_as_object(store: AlertStore, rules_file: Path | None, now: float) -> 
             rules.problems,
             [*silence_problems(silences, now), *store.unreadable(now - SHOWN_SECONDS)],
         ),
-        "firing": [row(alert) for alert in firing if not alert.is_held],
-        "held_back": [row(alert) for alert in firing if alert.is_held],
+        "firing": [row(alert) for alert in firing if not alert.is_inhibited],
+        "inhibited": [row(alert) for alert in firing if alert.is_inhibited],
         "pending": [row(alert) for alert in sorted(pending, key=lambda a: a.started_at)],
         "targets": [asdict(health) for health in store.health()],
     }
@@ -92,7 +92,7 @@ def print_status(console: Console, found: dict[str, Any]) -> None:
         console.print("The alerting service has not run on this store yet.")
     for problem in found["problems"]:
         console.print(Text(problem, "yellow"), soft_wrap=True)
-    for title in ("firing", "held_back", "pending"):
+    for title in ("firing", "inhibited", "pending"):
         rows = found[title]
         console.print(Text(f"{title.replace('_', ' ')}: {len(rows)}", "bold"))
         if not rows:

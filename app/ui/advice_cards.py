@@ -146,7 +146,7 @@ def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
 
 
 def _needs(advice: Recommendation, key: str) -> None:
-    """Draw how many consumers each need asks for, the binding one marked."""
+    """Draw how many consumers each need asks for, the limiting one marked."""
     needs = [
         (one.name.removesuffix(NEED), one.value)
         for one in advice.evidence
@@ -158,7 +158,7 @@ def _needs(advice: Recommendation, key: str) -> None:
     table = pl.DataFrame(
         {
             "limiting factor": [
-                f"{name} (limits)" if name == advice.binding else name for name, _ in needs
+                f"{name} (limits)" if name == advice.limiting_factor else name for name, _ in needs
             ],
             "consumers": [int(value) if _is_number(value) else None for _, value in needs],
         },

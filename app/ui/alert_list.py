@@ -60,7 +60,7 @@ def sentence(
     firing: Sequence[Alert], pending: int, silenced: int, service: Mapping[str, object] | None
 ) -> tuple[str, str]:
     """Return the page's headline and the sentence below it."""
-    open_now = [alert for alert in firing if not alert.is_held]
+    open_now = [alert for alert in firing if not alert.is_inhibited]
     critical = sum(1 for alert in open_now if alert.severity is Severity.CRITICAL)
     held = len(firing) - len(open_now)
     if not open_now:
@@ -106,7 +106,7 @@ def alert_rows(
                 (f"no data for {duration(unseen)}", alert.no_data_since is not None),
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", alert.id in quiet),
-                (f"under: {(causes or {}).get(alert.held_by or '', '')}", alert.is_held),
+                (f"under: {(causes or {}).get(alert.inhibited_by or '', '')}", alert.is_inhibited),
                 (f"came back {alert.flaps} times", alert.flaps > 0),
             )
             if is_so

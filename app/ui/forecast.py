@@ -27,7 +27,7 @@ def draw(view: View, subject: str, name: str) -> None:
         forecast_chart(numbers, axis=Axis(view.now, view.now, view.zone), palette=view.palette),
         key=f"{subject}-expected",
         alt=f"Messages a second that are expected to arrive for {name}, with their 90 % band",
-        note=judged(numbers.row(0, named=True)),
+        note=quality(numbers.row(0, named=True)),
     )
 
 
@@ -49,7 +49,7 @@ def forecast(view: View, subject: str, name: str) -> pl.DataFrame | None:
     return numbers
 
 
-def judged(forecast: dict[str, object]) -> str:
+def quality(forecast: dict[str, object]) -> str:
     """Say how far a forecast can be trusted, from a row of ``forecasts``."""
     said = []
     if forecast["generated"]:

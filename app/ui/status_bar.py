@@ -27,7 +27,7 @@ class Collected:
 
 
 def collected(rows: pl.DataFrame) -> Collected:
-    """Judge the newest polls by their rows of ``collections``."""
+    """Rate the newest polls by their rows of ``collections``."""
     if rows.is_empty():
         return Collected(None, {})
     at = rows.filter(pl.col("source").fill_null(queries.KAFKA) == queries.KAFKA)[

@@ -12,7 +12,7 @@ from time import process_time
 
 from alerting.current.state import Present
 from alerting.evaluate.evaluation import ClusterEvaluator
-from alerting.notify.notifications import Pace
+from alerting.notify.notifications import NotificationIntervals
 from alerting.notify.store import AlertStore
 from alerting.rules.rule_file import load_rules
 from alerting.service import evaluate_once
@@ -35,7 +35,7 @@ def measure(groups: int, polls: int, notice: Callable[[str], None]) -> list[Figu
     """Evaluate a small cluster and one of so many groups, poll after poll.
 
     Consumers follow within five seconds; one group in fifty follows at up to a minute, so that it
-    is judged in full.
+    is classified in full.
     """
     small = _evaluated(Workload(_SMALL, 6, 0.3, delay_seconds=5.0, late_every=5), polls, notice)
     large = _evaluated(
@@ -83,7 +83,7 @@ def _evaluated(workload: Workload, polls: int, notice: Callable[[str], None]) ->
             now = START + timedelta(seconds=INTERVAL_SECONDS * poll + 3)
             begun = process_time()
             found = evaluator.evaluate(CLUSTER, now.timestamp())
-            outcome = evaluate_once(found, rules, store, Pace(), [])
+            outcome = evaluate_once(found, rules, store, NotificationIntervals(), [])
             present.write(found, outcome.alerts)
             taken.append(process_time() - begun)
         store.close()

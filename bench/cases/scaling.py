@@ -13,9 +13,9 @@ import numpy as np
 from bench.support.figures import Figure
 from scaling.facts.capacity import estimate_capacity
 from scaling.facts.intervals import Intervals
-from scaling.sizing.assignment import Shape
+from scaling.sizing.assignment import Assignment
 from scaling.sizing.demand import demand
-from scaling.sizing.size import Situation, size
+from scaling.sizing.size import SizeInputs, size
 from simulation.assignors import Assignor
 
 PARTITIONS = 15
@@ -30,7 +30,7 @@ _GOAL_SECONDS = 60.0
 def measure(groups: int, goal_groups: int, progress: Callable[[int], None]) -> list[Figure]:
     """Size groups of 15 partitions and 5 members, with 15 minutes of polls each."""
     rng = np.random.default_rng(1)
-    shape = Shape((("orders", PARTITIONS),), Assignor.COOPERATIVE_STICKY)
+    assignment = Assignment((("orders", PARTITIONS),), Assignor.COOPERATIVE_STICKY)
     at = np.arange(_POLLS, dtype=np.float64) * _POLL_SECONDS
     needed = []
     for done in range(groups):
@@ -40,8 +40,8 @@ def measure(groups: int, goal_groups: int, progress: Callable[[int], None]) -> l
         started = time.process_time()
         expected = demand(at, ends, lead_seconds=70.0)
         size(
-            Situation(
-                shape=shape,
+            SizeInputs(
+                assignment=assignment,
                 consumers=MEMBERS,
                 arrival=expected.now,
                 soon=expected.soon,

@@ -1,4 +1,4 @@
-"""How long it takes to judge many consumer groups at a poll, without a broker or a lake."""
+"""How long it takes to classify many consumer groups at a poll, without a broker or a lake."""
 
 from __future__ import annotations
 

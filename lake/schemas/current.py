@@ -261,7 +261,7 @@ OPEN_ALERTS = Table(
             fired_at="timestamp",
             last_true_at="timestamp",
             deadline_at="timestamp",  # when messages will be deleted, where that is known
-            held_by="string",  # fingerprint of its cause; null: it stands for itself
+            inhibited_by="string",  # fingerprint of its cause; null: it stands for itself
             runbook="string",
         ),
         _EVALUATED,

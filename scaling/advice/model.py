@@ -135,7 +135,7 @@ class Recommendation:
         artefacts: The change, ready to apply; withheld by whoever shows it until a blocker among
             the caveats was acknowledged.
         subject_kind: What ``subject`` is.
-        binding: The need that asks for ``proposed``: steady, catch-up, forecast, retention; None
+        limiting_factor: What ``proposed`` follows from: steady, catch-up, forecast, retention; None
             where no need was computed.
         keda: What KEDA would do; None where the advice is not about a group's consumers.
     """
@@ -154,7 +154,7 @@ class Recommendation:
     caveats: tuple[Caveat, ...] = ()
     artefacts: tuple[Artefact, ...] = ()
     subject_kind: Subject = Subject.GROUP
-    binding: str | None = None
+    limiting_factor: str | None = None
     consequence: str | None = None
     keda: KedaAnswer | None = None
 
@@ -181,7 +181,7 @@ class Details(TypedDict, total=False):
     evidence: tuple[Evidence, ...]
     caveats: tuple[Caveat, ...]
     artefacts: tuple[Artefact, ...]
-    binding: str | None
+    limiting_factor: str | None
     consequence: str | None
 
 

@@ -130,7 +130,7 @@ def _of_group(facts: ConnectorFacts, maximum: int, partitions: int) -> Recommend
         f"Its group: {advice.reason}",
         (_RESTART, *advice.caveats),
         unknown_reason=advice.unknown_reason,
-        binding=advice.binding,
+        limiting_factor=advice.limiting_factor,
     )
 
 
@@ -142,7 +142,7 @@ def _advice(
     caveats: tuple[Caveat, ...],
     *,
     unknown_reason: str | None = None,
-    binding: str | None = None,
+    limiting_factor: str | None = None,
 ) -> Recommendation:
     return Recommendation(
         kind=Kind.TASKS,
@@ -164,7 +164,7 @@ def _advice(
         caveats=caveats,
         artefacts=() if proposed is None else (connect_tasks(facts.connector, proposed),),
         subject_kind=Subject.CONNECTOR,
-        binding=binding,
+        limiting_factor=limiting_factor,
     )
 
 

@@ -136,15 +136,15 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
     stalled = [part for part in waiting if _is_stuck(part.status)]
     if not stalled:
         return None
-    worst = max(stalled, key=lambda part: part.status.numbers.frozen_seconds or 0.0)
-    frozen = worst.status.numbers.frozen_seconds or 0.0
+    worst = max(stalled, key=lambda part: part.status.numbers.without_commit_seconds or 0.0)
+    waited = worst.status.numbers.without_commit_seconds or 0.0
     advancing = [part for part in facts.partitions if _advances(part.status)]
     where = _names([part.status for part in stalled])
     lag = sum(part.status.numbers.lag or 0 for part in stalled)
     evidence = (
         Evidence("blocked partitions", where),
         Evidence("partitions that advance", len(advancing)),
-        Evidence("no commit for", round(frozen), "s"),
+        Evidence("no commit for", round(waited), "s"),
         Evidence("waiting there", lag, "messages"),
     )
     if not advancing:
@@ -154,7 +154,7 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
             Severity.ACT_NOW,
             Confidence.MEDIUM,
             f"No partition advances: {plural(facts.members or 0, 'member')} made no commit for "
-            f"{duration(frozen)} while {messages(lag)} wait. More consumers will not help: look "
+            f"{duration(waited)} while {messages(lag)} wait. More consumers will not help: look "
             "at what the handlers wait for.",
             evidence=evidence,
             caveats=(QUOTAS,),
@@ -168,7 +168,7 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
         Kind.BLOCKED_PARTITION,
         Severity.ACT_NOW,
         Confidence.HIGH if same_member else Confidence.MEDIUM,
-        f"{where} made no commit for {duration(frozen)} while {others} advance: the handler is "
+        f"{where} made no commit for {duration(waited)} while {others} advance: the handler is "
         f"stuck on {'a message' if len(stalled) == 1 else 'messages'} there. More consumers will "
         "not help: look at the message at the committed offset, mend or skip it.",
         evidence=evidence,
@@ -342,7 +342,7 @@ def _is_stuck(status: PartitionStatus) -> bool:
     """Tell whether no commit comes, also where lost data is the worse news."""
     return status.status is Status.STALLED or (
         status.status is Status.LOSING_DATA
-        and (status.numbers.frozen_seconds or 0.0) >= _STUCK_SECONDS
+        and (status.numbers.without_commit_seconds or 0.0) >= _STUCK_SECONDS
         and (status.numbers.consumption_per_second or 0.0) == 0.0
     )
 

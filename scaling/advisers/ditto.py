@@ -76,14 +76,14 @@ def connection_advice(
             f"{plural(clients, 'client')} with {each} consumers each share "
             f"{plural(partitions, 'partition')}: {consumers - partitions} can never get any."
         )
-        binding = None
+        limiting_factor = None
     elif (
         advice is not None
         and advice.kind in (Kind.ADD_CONSUMERS, Kind.REMOVE_CONSUMERS)
         and advice.proposed is not None
     ):
         wanted, severity, reason = advice.proposed, advice.severity, advice.reason
-        binding = advice.binding
+        limiting_factor = advice.limiting_factor
     else:
         return None
     new_clients, new_each = counts(wanted, partitions, clients)
@@ -110,5 +110,5 @@ def connection_advice(
         caveats=(_INSTANCES, _REOPENS),
         artefacts=(ditto_counts(connection, new_clients, new_each),),
         subject_kind=Subject.CONNECTION,
-        binding=binding,
+        limiting_factor=limiting_factor,
     )

@@ -46,7 +46,7 @@ _LEGACY = Caveat(
 )
 
 
-def posture_advice(facts: TopicFacts) -> list[Recommendation]:
+def durability_advice(facts: TopicFacts) -> list[Recommendation]:
     """Return advice on durability and retention; says so where neither needs a change."""
     checks = (_durability, _retention, _defaults, _too_many)
     found = [one for check in checks if (one := check(facts)) is not None]

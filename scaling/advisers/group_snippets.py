@@ -6,7 +6,7 @@ from scaling.advice.config_snippets import pod_autoscaler, scaled_object
 from scaling.advice.model import Artefact, Kind, Recommendation
 from scaling.advisers.keda_comparison import threshold_of
 from scaling.facts.group_facts import GroupFacts
-from scaling.sizing.size import Binding
+from scaling.sizing.size import LimitingFactor
 from simulation.assignors import Assignor, useful_group_counts
 
 _SCALING = frozenset({Kind.ADD_CONSUMERS, Kind.REMOVE_CONSUMERS, Kind.REMOVE_IDLE_CONSUMERS})
@@ -25,7 +25,7 @@ def group_artefacts(facts: GroupFacts, advice: Recommendation) -> tuple[Artefact
     counts = useful_group_counts(facts.subscribed, Assignor.of(facts.assignor))
     threshold = threshold_of(facts)
     # What is needed all the time is the minimum; a backlog is worked off and passes.
-    lasting = advice.binding in (Binding.STEADY.value, None)
+    lasting = advice.limiting_factor in (LimitingFactor.STEADY.value, None)
     minimum = advice.proposed if lasting else min(advice.proposed, facts.members or 1)
     topics = tuple(facts.subscribed)
     return (

@@ -8,7 +8,7 @@ from alerting.status.phrases import duration, rate
 from scaling.advice.model import Kind, Recommendation
 from scaling.advisers.retention import WATCH_WITHIN_SECONDS, group_deadline
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
-from scaling.sizing.size import Binding
+from scaling.sizing.size import LimitingFactor
 
 _MONTH_HOURS = 24 * 30
 
@@ -56,9 +56,13 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
     waiting = [p for p in facts.partitions if _is_growing(p)]
     if not parts and waiting:
         parts.append("the backlog grows")
-    if not parts and advice.binding == Binding.FORECAST.value and facts.expected.at is not None:
+    if (
+        not parts
+        and advice.limiting_factor == LimitingFactor.FORECAST.value
+        and facts.forecast.at is not None
+    ):
         parts.append(
-            f"at the expected peak of {rate(facts.expected.per_second or 0.0)} it falls behind"
+            f"at the expected peak of {rate(facts.forecast.per_second or 0.0)} it falls behind"
         )
     if not parts:
         return None

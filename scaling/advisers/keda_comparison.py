@@ -106,7 +106,7 @@ def _why(
             "way."
         )
     if replicas < ours:
-        need = f"the {advice.binding} need" if advice.binding else "what arrives"
+        need = f"the {advice.limiting_factor} need" if advice.limiting_factor else "what arrives"
         return (
             f"It divides the lag by its threshold, waits until messages wait, and knows nothing of "
             f"{need}."

@@ -30,10 +30,10 @@ from scaling.advisers.retention import group_deadline
 from scaling.facts.capacity import Capacity, CapacityStatus
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
 from scaling.facts.intervals import Integers
-from scaling.sizing.assignment import Shape
-from scaling.sizing.decide import Decision, History, SizingFacts, decide
+from scaling.sizing.assignment import Assignment
+from scaling.sizing.decide import Decision, History, SizeFacts, decide
 from scaling.sizing.polls import polls_of
-from scaling.sizing.size import Binding, Situation, Sizing, Verdict, size
+from scaling.sizing.size import GroupSize, LimitingFactor, SizeDecision, SizeInputs, size
 from simulation.assignors import Assignor
 
 _SETTLED = (Status.OK, Status.CATCHING_UP, Status.FALLING_BEHIND, Status.LOSING_DATA)
@@ -45,7 +45,7 @@ NO_HISTORY = Caveat(
 )
 
 
-def sizing_facts(facts: GroupFacts) -> SizingFacts | None:
+def size_facts(facts: GroupFacts) -> SizeFacts | None:
     """Return what a group's size is decided from; None where a part of it is unknown.
 
     It needs the capacity of one consumer, the group's members, and arrivals and lag of each
@@ -69,16 +69,16 @@ def sizing_facts(facts: GroupFacts) -> SizingFacts | None:
     polls = polls_of(samples)
     if polls is None:
         return None
-    shape = Shape(
+    assignment = Assignment(
         tuple(sorted(subscribed.items())), Assignor.of(facts.assignor) or Assignor.ROUNDROBIN
     )
-    deadline, peak = group_deadline(facts), facts.expected.per_second
+    deadline, peak = group_deadline(facts), facts.forecast.per_second
     newest = samples[0].samples[-1]
-    return SizingFacts(
-        shape=shape,
+    return SizeFacts(
+        assignment=assignment,
         polls=polls,
-        member=_members(held, shape, facts.members),
-        assignment=_assignment(held),
+        member=_members(held, assignment, facts.members),
+        assignment_id=_assignment_id(held),
         consumers=facts.members,
         changed_at=_changed_at(samples[0], facts.members),
         is_rebalancing=plain_state(newest.state) in REBALANCING,
@@ -90,19 +90,19 @@ def sizing_facts(facts: GroupFacts) -> SizingFacts | None:
     )
 
 
-def _members(held: Sequence[PartitionFacts], shape: Shape, members: int) -> Integers:
+def _members(held: Sequence[PartitionFacts], assignment: Assignment, members: int) -> Integers:
     """Return the number of the member that holds each partition, in the order of their names.
 
     Where nobody is known to hold any, the assignor tells who would.
     """
     names = sorted({one.member_id for one in held if one.member_id is not None})
     if not names:
-        return shape.holders(members)
+        return assignment.holders(members)
     numbers = {name: number for number, name in enumerate(names)}
     return np.array([-1 if one.member_id is None else numbers[one.member_id] for one in held])
 
 
-def _assignment(held: Sequence[PartitionFacts]) -> str:
+def _assignment_id(held: Sequence[PartitionFacts]) -> str:
     text = "\n".join(one.member_id or "" for one in held)
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
@@ -119,20 +119,20 @@ def _changed_at(window: PartitionWindow, members: int) -> float | None:
     )
 
 
-def situation(facts: GroupFacts) -> Situation | None:
+def inputs(facts: GroupFacts) -> SizeInputs | None:
     """Return the question that a group's size answers; None where a part of it is unknown."""
-    asked = sizing_facts(facts)
-    return None if asked is None else decide(asked, History()).situation
+    asked = size_facts(facts)
+    return None if asked is None else decide(asked, History()).inputs
 
 
-def sized_advice(facts: GroupFacts, history: History) -> tuple[Recommendation | None, History]:
+def size_advice(facts: GroupFacts, history: History) -> tuple[Recommendation | None, History]:
     """Return advice with a number, and what to remember of it.
 
     No advice where no capacity was measured or a rate is unknown.
     """
     if facts.status.status not in _SETTLED:
         return None, history
-    asked = sizing_facts(facts)
+    asked = size_facts(facts)
     if asked is None:
         return None, history
     found = decide(asked, history)
@@ -141,65 +141,71 @@ def sized_advice(facts: GroupFacts, history: History) -> tuple[Recommendation | 
 
 def _dressed(facts: GroupFacts, found: Decision) -> Recommendation | None:
     """Return a decision as advice; None where there is no number in it."""
-    asked, sizing = found.situation, found.sizing
-    if asked is None or sizing is None or sizing.verdict is Verdict.UNKNOWN_CAPACITY:
+    asked, group_size = found.inputs, found.group_size
+    if asked is None or group_size is None or group_size.decision is SizeDecision.UNKNOWN_CAPACITY:
         return None
-    if sizing.verdict is Verdict.DOWNSTREAM or asked.capacity.status is CapacityStatus.CONFLICT:
-        return _downstream(facts, asked, sizing)
-    if sizing.verdict is Verdict.PARTITION_BOUND or sizing.hopeless:
-        return _bound(facts, asked, sizing)
+    if (
+        group_size.decision is SizeDecision.DOWNSTREAM
+        or asked.capacity.status is CapacityStatus.CONFLICT
+    ):
+        return _downstream(facts, asked, group_size)
+    if group_size.decision is SizeDecision.PARTITION_BOUND or group_size.hopeless:
+        return _bound(facts, asked, group_size)
     if found.consumers > asked.consumers:
-        return _more(facts, asked, sizing, found.consumers)
-    if sizing.consumers > asked.consumers:
-        return _waiting(facts, asked, sizing, "may soon be needed", found.reason)
+        return _more(facts, asked, group_size, found.consumers)
+    if group_size.consumers > asked.consumers:
+        return _waiting(facts, asked, group_size, "may soon be needed", found.reason)
     if asked.peak is not None:
         ahead = size(replace(asked, soon=asked.peak, peak=None))
         if ahead.consumers > asked.consumers:
             return _ahead(facts, asked, ahead)
     if found.consumers < asked.consumers and facts.status.status is Status.OK:
-        return _fewer(facts, asked, sizing, found.consumers)
-    if sizing.consumers < asked.consumers:
+        return _fewer(facts, asked, group_size, found.consumers)
+    if group_size.consumers < asked.consumers:
         allowed = found.consumers < asked.consumers
         why = "the backlog is not gone yet" if allowed else found.reason
-        return _waiting(facts, asked, sizing, "would do for what arrives", why)
+        return _waiting(facts, asked, group_size, "would do for what arrives", why)
     return _advice(
         facts,
         asked,
-        sizing,
+        group_size,
         Kind.KEEP,
         Severity.INFO,
-        f"The {sizing.binding.value} need asks for {plural(asked.consumers, 'consumer')}: "
-        f"{_load(asked, sizing, asked.consumers)}.",
+        f"The {group_size.limiting_factor.value} need asks for "
+        f"{plural(asked.consumers, 'consumer')}: "
+        f"{_load(asked, group_size, asked.consumers)}.",
         proposed=asked.consumers,
     )
 
 
 def _waiting(
-    facts: GroupFacts, asked: Situation, sizing: Sizing, what: str, why: str
+    facts: GroupFacts, asked: SizeInputs, group_size: GroupSize, what: str, why: str
 ) -> Recommendation:
     """Keep what is there for now although another number was found."""
     return _advice(
         facts,
         asked,
-        sizing,
+        group_size,
         Kind.KEEP,
         Severity.INFO,
-        f"{plural(sizing.consumers, 'consumer')} {what}, but keep {asked.consumers} for now: "
+        f"{plural(group_size.consumers, 'consumer')} {what}, but keep {asked.consumers} for now: "
         f"{why}.",
         proposed=asked.consumers,
     )
 
 
-def _more(facts: GroupFacts, asked: Situation, sizing: Sizing, proposed: int) -> Recommendation:
+def _more(
+    facts: GroupFacts, asked: SizeInputs, group_size: GroupSize, proposed: int
+) -> Recommendation:
     why = {
-        Binding.STEADY: f"{_arriving(asked)} arrive, and the busiest of {asked.consumers} gets "
-        "more than it can process for long",
-        Binding.CATCH_UP: f"what waits is worked off in time only by {proposed}",
-        Binding.FORECAST: f"{_arriving(asked)} arrive, and the trend needs more soon",
-        Binding.RETENTION: "retention reaches what waits before fewer have read it",
-    }[sizing.binding]
-    opening = f"With {proposed} the need is met ({sizing.binding.value}): {why}"
-    if sizing.binding is Binding.RETENTION and sizing.is_too_late:
+        LimitingFactor.STEADY: f"{_arriving(asked)} arrive, and the busiest of {asked.consumers} "
+        "gets more than it can process for long",
+        LimitingFactor.CATCH_UP: f"what waits is worked off in time only by {proposed}",
+        LimitingFactor.FORECAST: f"{_arriving(asked)} arrive, and the trend needs more soon",
+        LimitingFactor.RETENTION: "retention reaches what waits before fewer have read it",
+    }[group_size.limiting_factor]
+    opening = f"With {proposed} the need is met ({group_size.limiting_factor.value}): {why}"
+    if group_size.limiting_factor is LimitingFactor.RETENTION and group_size.is_too_late:
         opening = (
             "Retention takes some of what waits whatever is done, and fewer than "
             f"{proposed} lose more"
@@ -207,10 +213,10 @@ def _more(facts: GroupFacts, asked: Situation, sizing: Sizing, proposed: int) ->
     return _advice(
         facts,
         asked,
-        sizing,
+        group_size,
         Kind.ADD_CONSUMERS,
         Severity.ACT_NOW
-        if sizing.is_late or sizing.binding is Binding.RETENTION
+        if group_size.is_late or group_size.limiting_factor is LimitingFactor.RETENTION
         else Severity.WATCH,
         f"{opening}. One consumer processes {_capacity(asked.capacity)}.",
         proposed=proposed,
@@ -218,56 +224,62 @@ def _more(facts: GroupFacts, asked: Situation, sizing: Sizing, proposed: int) ->
     )
 
 
-def _ahead(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendation:
+def _ahead(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> Recommendation:
     """Advise what the next peak needs: today's consumers do for today's load."""
-    peak, at = facts.expected.per_second or 0.0, facts.expected.at
+    peak, at = facts.forecast.per_second or 0.0, facts.forecast.at
     when = f" ({datetime.fromtimestamp(at, UTC):%a %H:%M} UTC)" if at is not None else ""
     return _advice(
         facts,
         asked,
-        sizing,
+        group_size,
         Kind.ADD_CONSUMERS,
         Severity.WATCH,
         f"{plural(asked.consumers, 'consumer')} do for {_arriving(asked)}, but the next peak"
-        f"{when} may bring {rate(peak)}: have {sizing.consumers} by then. One consumer processes "
-        f"{_capacity(asked.capacity)}.",
-        proposed=sizing.consumers,
+        f"{when} may bring {rate(peak)}: have {group_size.consumers} by then. "
+        f"One consumer processes {_capacity(asked.capacity)}.",
+        proposed=group_size.consumers,
         caveats=of_other_members(facts),
     )
 
 
-def _fewer(facts: GroupFacts, asked: Situation, sizing: Sizing, proposed: int) -> Recommendation:
-    known = facts.expected.per_second is not None
+def _fewer(
+    facts: GroupFacts, asked: SizeInputs, group_size: GroupSize, proposed: int
+) -> Recommendation:
+    known = facts.forecast.per_second is not None
     peak = (
-        f", and at the expected peak of {rate(facts.expected.per_second or 0.0)} too"
+        f", and at the expected peak of {rate(facts.forecast.per_second or 0.0)} too"
         if known
         else ""
     )
     return _advice(
         facts,
         asked,
-        sizing,
+        group_size,
         Kind.REMOVE_CONSUMERS,
         Severity.INFO,
         f"{plural(proposed, 'consumer')} would do for {_arriving(asked)}{peak}: "
-        f"{_load(asked, sizing, proposed)}. One consumer processes {_capacity(asked.capacity)}.",
+        f"{_load(asked, group_size, proposed)}. "
+        f"One consumer processes {_capacity(asked.capacity)}.",
         proposed=proposed,
         caveats=(*of_other_members(facts), SPARES, *(() if known else (NO_HISTORY,))),
     )
 
 
-def _bound(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendation:
-    most = asked.shape.counts[-1]
+def _bound(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> Recommendation:
+    most = asked.assignment.counts[-1]
     names = [
-        f"{topic}-{number}" for topic, count in asked.shape.partitions for number in range(count)
+        f"{topic}-{number}"
+        for topic, count in asked.assignment.partitions
+        for number in range(count)
     ]
-    hopeless = [names[position] for position in sizing.hopeless]
+    hopeless = [names[position] for position in group_size.hopeless]
     listed = ", ".join(hopeless[:_FEW]) + (" …" if len(hopeless) > _FEW else "")
     where = (
         f"{listed}: more arrives than a consumer of its own can process "
         f"({_capacity(asked.capacity)})"
         if hopeless
-        else f"even {most} consumers, one a partition, do not meet the {sizing.binding.value} need"
+        else f"even {most} consumers, one a partition, do not meet the "
+        f"{group_size.limiting_factor.value} need"
     )
     kind = Kind.HOT_PARTITION if 0 < len(hopeless) < len(names) else Kind.PARTITION_BOUND
     closest = not hopeless and most > asked.consumers
@@ -275,9 +287,9 @@ def _bound(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendatio
     return _advice(
         facts,
         asked,
-        sizing,
+        group_size,
         kind,
-        Severity.ACT_NOW if sizing.is_late else Severity.WATCH,
+        Severity.ACT_NOW if group_size.is_late else Severity.WATCH,
         f"Consumers cannot fix this: {where}.{help_} Look at the keys, make the handler faster, or "
         "give the topic more partitions.",
         proposed=most if closest else None,
@@ -288,7 +300,7 @@ def _bound(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendatio
     )
 
 
-def _downstream(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommendation:
+def _downstream(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> Recommendation:
     capacity = asked.capacity
     limit = (
         f" Together they get through about {rate(capacity.limit_per_second)}."
@@ -303,9 +315,9 @@ def _downstream(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommen
     return _advice(
         facts,
         asked,
-        sizing,
+        group_size,
         Kind.DOWNSTREAM,
-        Severity.WATCH if sizing.is_late else Severity.INFO,
+        Severity.WATCH if group_size.is_late else Severity.INFO,
         "The more consumers there are, the less each of them processes: they share a limit "
         f"downstream.{limit}{beyond} More consumers will not help: look at what the handlers call.",
         caveats=(QUOTAS,),
@@ -314,8 +326,8 @@ def _downstream(facts: GroupFacts, asked: Situation, sizing: Sizing) -> Recommen
 
 def _advice(
     facts: GroupFacts,
-    asked: Situation,
-    sizing: Sizing,
+    asked: SizeInputs,
+    group_size: GroupSize,
     kind: Kind,
     severity: Severity,
     reason: str,
@@ -336,31 +348,33 @@ def _advice(
         current=asked.consumers,
         proposed=proposed,
         unknown_reason=unknown_reason,
-        evidence=_evidence(facts, asked, sizing),
+        evidence=_evidence(facts, asked, group_size),
         caveats=worst_first(caveats),
-        binding=sizing.binding.value,
+        limiting_factor=group_size.limiting_factor.value,
     )
 
 
-def _evidence(facts: GroupFacts, asked: Situation, sizing: Sizing) -> tuple[Evidence, ...]:
-    capacity, expected = asked.capacity, facts.expected
-    needs = (Evidence(f"{need.binding.value} need", need.consumers) for need in sizing.needs)
+def _evidence(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> tuple[Evidence, ...]:
+    capacity, forecast = asked.capacity, facts.forecast
+    needs = (
+        Evidence(f"{need.limiting_factor.value} need", need.consumers) for need in group_size.needs
+    )
     return (
         Evidence("consumers", asked.consumers),
-        Evidence("useful numbers of consumers", ", ".join(map(str, asked.shape.counts))),
+        Evidence("useful numbers of consumers", ", ".join(map(str, asked.assignment.counts))),
         *needs,
         Evidence("arrival", float(asked.arrival.sum()), "messages/s"),
-        Evidence("expected peak", expected.per_second, "messages/s"),
+        Evidence("expected peak", forecast.per_second, "messages/s"),
         Evidence("busiest partition", float(asked.arrival.max()), "messages/s"),
         Evidence("capacity of one consumer", capacity.per_second, "messages/s"),
         Evidence("capacity, lower end", capacity.low, "messages/s"),
         Evidence("capacity, upper end", capacity.high, "messages/s"),
         Evidence("how capacity is known", capacity.status.value),
         Evidence("saturated intervals", capacity.samples),
-        Evidence("utilisation allowed", round(sizing.allowed_utilisation, 3), "ratio"),
+        Evidence("utilisation allowed", round(group_size.allowed_utilisation, 3), "ratio"),
         Evidence(
             "utilisation of the busiest consumer",
-            None if sizing.utilisation is None else round(sizing.utilisation, 3),
+            None if group_size.utilisation is None else round(group_size.utilisation, 3),
             "ratio",
         ),
         Evidence("lag", int(asked.lag.sum()), "messages"),
@@ -369,7 +383,7 @@ def _evidence(facts: GroupFacts, asked: Situation, sizing: Sizing) -> tuple[Evid
     )
 
 
-def _arriving(asked: Situation) -> str:
+def _arriving(asked: SizeInputs) -> str:
     return rate(float(asked.arrival.sum()))
 
 
@@ -380,11 +394,11 @@ def _capacity(capacity: Capacity) -> str:
     return f"{text} (90 % between {rate(capacity.low)} and {rate(capacity.high)})"
 
 
-def _load(asked: Situation, sizing: Sizing, consumers: int) -> str:
+def _load(asked: SizeInputs, group_size: GroupSize, consumers: int) -> str:
     """Say how busy the busiest of a number of consumers is."""
-    loads = np.bincount(asked.shape.holders(consumers), asked.arrival)
+    loads = np.bincount(asked.assignment.holders(consumers), asked.arrival)
     low = asked.capacity.low or 1.0
     return (
         f"the busiest gets {rate(float(loads.max()))}, {float(loads.max()) / low:.0%} of what it "
-        f"can surely process ({sizing.allowed_utilisation:.0%} are allowed)"
+        f"can surely process ({group_size.allowed_utilisation:.0%} are allowed)"
     )

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from scaling.advice.model import Confidence, Evidence, Kind, Recommendation, Severity, by_urgency
 from scaling.advisers.consumers import hot_partitions, idle_advice, main_advice
-from scaling.advisers.durability import posture_advice
+from scaling.advisers.durability import durability_advice
 from scaling.advisers.group_snippets import group_artefacts
 from scaling.advisers.impact import consequence
 from scaling.advisers.keda_comparison import keda_answer
-from scaling.advisers.measured_size import sized_advice
+from scaling.advisers.measured_size import size_advice
 from scaling.advisers.partitions import partition_advice
 from scaling.advisers.retention import ACT_WITHIN_SECONDS, group_deadline, retention_advice
 from scaling.facts.group_facts import GroupFacts
@@ -42,8 +42,8 @@ def recommend_group(facts: GroupFacts, history: History) -> GroupAdvice:
     """Return the advice on a consumer group."""
     main = main_advice(facts)
     if main.kind in _MAY_BE_SIZED:
-        sized, history = sized_advice(facts, history)
-        main = sized or main
+        on_size, history = size_advice(facts, history)
+        main = on_size or main
     deadline = group_deadline(facts)
     if deadline is not None:
         left = deadline[1].seconds or 0.0
@@ -79,8 +79,8 @@ def _is_compared(advice: Recommendation) -> bool:
 
 
 def recommend_topic(facts: TopicFacts) -> tuple[Recommendation, ...]:
-    """Return the advice on a topic's partitions and posture, most urgent first; one at least."""
-    found = posture_advice(facts)
+    """Return the advice on a topic's partitions and durability, most urgent first; one at least."""
+    found = durability_advice(facts)
     partitions = partition_advice(facts)
     if partitions is not None:
         found = [partitions, *(one for one in found if one.kind is not Kind.KEEP)]

@@ -11,7 +11,7 @@ from scaling.backtest.policies.headroom import Headroom
 from scaling.backtest.policies.policy import Policy
 from scaling.facts.capacity import CapacityStatus
 from scaling.facts.intervals import Floats
-from scaling.sizing.assignment import Shape
+from scaling.sizing.assignment import Assignment
 from scaling.sizing.demand import HOUR_SECONDS
 from simulation.model import Backlog, Workload
 from simulation.simulator import Simulation
@@ -106,10 +106,10 @@ def remember(workload: Workload, seed: int, policy: Headroom) -> None:
     minutes and then drained the backlog. Every group that is ever deployed anew has such times, and
     only they show the capacity of a consumer.
     """
-    shape = Shape(tuple(sorted(workload.topics.items())), workload.consumers.assignor)
+    assignment = Assignment(tuple(sorted(workload.topics.items())), workload.consumers.assignor)
     count = workload.consumers.count
-    larger = next((n for n in shape.counts if n > count), count)
-    smaller = next((n for n in reversed(shape.counts) if n < count), count)
+    larger = next((n for n in assignment.counts if n > count), count)
+    smaller = next((n for n in reversed(assignment.counts) if n < count), count)
     other = larger if larger > count else smaller
     usual = np.asarray(workload.rate(np.array([workload.starts_at])), dtype=np.float64)
     # Each workload has a past of its own: with one past a seed, an interval that misses the truth

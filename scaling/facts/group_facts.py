@@ -27,7 +27,9 @@ OBJECTIVE_SECONDS = 300.0
 HORIZON_SECONDS = 86400.0
 """How far ahead the next peak is looked for."""
 
-_OF_TEN_MINUTES = replace(DEFAULT_RULES, unlearnt_age_seconds=DEFAULT_RULES.unlearnt_freeze_seconds)
+_OF_TEN_MINUTES = replace(
+    DEFAULT_RULES, no_baseline_age_seconds=DEFAULT_RULES.no_baseline_stall_seconds
+)
 """More than ten minutes are not looked at: what has not committed in them is told, as an alert
 would be that remembers when it last did."""
 
@@ -75,7 +77,7 @@ class TopicLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class Forecast:
     """The highest arrival that is expected within ``HORIZON_SECONDS``.
 
     Attributes:
@@ -134,7 +136,7 @@ class GroupFacts:
     idle_members: int | None = None
     static_members: int | None = None
     capacity: Capacity | None = None
-    expected: Expected = field(default_factory=Expected)
+    forecast: Forecast = field(default_factory=Forecast)
     at_most_once: bool = False
     objective_seconds: float = OBJECTIVE_SECONDS
     windows: tuple[PartitionWindow, ...] = field(default=(), repr=False)
@@ -189,7 +191,7 @@ def group_facts(
     holders, transactional = _holders(offsets), _transactional(offsets)
     idle = _idle(members)
     capacities = {} if capacity is None else _capacities(capacity)
-    expected = {} if forecasts is None else _expected(forecasts, now)
+    forecast = {} if forecasts is None else _forecasts(forecasts, now)
     facts = {}
     for row in of_newest_poll(groups).iter_rows(named=True):
         key = GroupKey(row["cluster"], row["group"])
@@ -225,7 +227,7 @@ def group_facts(
             idle_members=idle_members,
             static_members=static_members,
             capacity=capacities.get(key),
-            expected=expected.get(key, Expected()),
+            forecast=forecast.get(key, Forecast()),
             objective_seconds=OBJECTIVE_SECONDS if objective is None else objective(key.group),
             windows=of_group,
         )
@@ -348,13 +350,13 @@ def _capacities(rows: pl.DataFrame) -> dict[GroupKey, Capacity]:
     }
 
 
-def _expected(rows: pl.DataFrame, now: float | None) -> dict[GroupKey, Expected]:
+def _forecasts(rows: pl.DataFrame, now: float | None) -> dict[GroupKey, Forecast]:
     """Return the next peak of each group's arrival."""
     of_groups = rows.filter(
         pl.col("subject") == "group", pl.col("metric") == "arrival_per_second"
     ).with_columns(at=pl.col("window_start").dt.epoch("us") / 1e6)
     found = {
-        GroupKey(row["cluster"], row["name"]): Expected(reason=row["reason"] or row["status"])
+        GroupKey(row["cluster"], row["name"]): Forecast(reason=row["reason"] or row["status"])
         for row in of_groups.filter(pl.col("high_90").is_null()).iter_rows(named=True)
     }
     numbers = of_groups.filter(pl.col("high_90").is_not_null())
@@ -362,7 +364,7 @@ def _expected(rows: pl.DataFrame, now: float | None) -> dict[GroupKey, Expected]
         within = (pl.col("at") + 3600.0 > now) & (pl.col("at") < now + HORIZON_SECONDS)
         numbers = numbers.filter(within)
     for row in numbers.sort("high_90").iter_rows(named=True):
-        found[GroupKey(row["cluster"], row["name"])] = Expected(
+        found[GroupKey(row["cluster"], row["name"])] = Forecast(
             row["high_90"], row["at"], "", bool(row["generated"])
         )
     return found

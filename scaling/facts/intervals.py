@@ -224,10 +224,10 @@ def blocked_partitions(
     if len(committed) <= polls:
         return np.zeros(committed.shape[1], dtype=np.bool_)
     before, now = committed[-1 - polls], committed[-1]
-    frozen = (now == before) & (before < log_end[-1 - polls]) & (log_end[-1] > log_end[-1 - polls])
-    if not frozen.any():
+    stalled = (now == before) & (before < log_end[-1 - polls]) & (log_end[-1] > log_end[-1 - polls])
+    if not stalled.any():
         return np.zeros(committed.shape[1], dtype=np.bool_)
     moving = (now > before) & (member >= 0)
     of_moving = np.isin(member, np.unique(member[moving]))
-    result: Booleans = frozen & of_moving & (member >= 0)
+    result: Booleans = stalled & of_moving & (member >= 0)
     return result

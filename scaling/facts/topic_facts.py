@@ -131,7 +131,7 @@ def topic_readers(
     for key, facts in groups.items():
         capacity, numbers = facts.capacity, facts.status.numbers
         usable = capacity is not None and capacity.per_second is not None
-        peak, now = facts.expected.per_second, numbers.arrival_per_second
+        peak, now = facts.forecast.per_second, numbers.arrival_per_second
         for topic in facts.subscribed:
             ages = [
                 part.status.numbers.behind_seconds

@@ -12,7 +12,7 @@ from simulation.assignors import Assignor, assign, useful_group_counts
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Assignment:
     """How a group's partitions can be shared out.
 
     Attributes:
@@ -34,20 +34,22 @@ class Shape:
 
 
 @lru_cache(maxsize=1024)
-def useful_counts_of(shape: Shape) -> tuple[int, ...]:
+def useful_counts_of(assignment: Assignment) -> tuple[int, ...]:
     """Return the numbers of consumers that make a difference, ascending."""
-    return useful_group_counts(dict(shape.partitions), shape.assignor)
+    return useful_group_counts(dict(assignment.partitions), assignment.assignor)
 
 
 @lru_cache(maxsize=8192)
-def holders_of(shape: Shape, consumers: int) -> Integers:
-    """Return the member, from 0, that holds each partition of a shape."""
+def holders_of(assignment: Assignment, consumers: int) -> Integers:
+    """Return the member, from 0, that holds each partition of an assignment."""
     index, start = {}, 0
-    for topic, number in shape.partitions:
+    for topic, number in assignment.partitions:
         index[topic] = start
         start += number
     holders = np.empty(start, dtype=np.int64)
-    for member, share in enumerate(assign(dict(shape.partitions), shape.assignor, consumers)):
+    for member, share in enumerate(
+        assign(dict(assignment.partitions), assignment.assignor, consumers)
+    ):
         for topic, number in share:
             holders[index[topic] + number] = member
     holders.setflags(write=False)

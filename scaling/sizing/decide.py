@@ -14,10 +14,10 @@ import numpy as np
 
 from scaling.facts.capacity import Capacity
 from scaling.facts.intervals import Booleans, Floats, Integers
-from scaling.sizing.assignment import Shape
+from scaling.sizing.assignment import Assignment
 from scaling.sizing.demand import SHORT_SECONDS, demand
 from scaling.sizing.polls import Polls
-from scaling.sizing.size import LATE_ON_TRIAL, Situation, Sizing, hot_partitions, size
+from scaling.sizing.size import LATE_ON_TRIAL, GroupSize, SizeInputs, hot_partitions, size
 from scaling.sizing.slow_members import SlowMembers, slowdown
 from scaling.sizing.stability import DEFAULT_RULES, Rules, Stability, move
 
@@ -35,25 +35,25 @@ def no_peak(_: float) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SizingFacts:
+class SizeFacts:
     """What is measured of a group now.
 
-    Arrays have one value a partition, in the order of ``shape``.
+    Arrays have one value a partition, in the order of ``assignment``.
 
     Attributes:
         polls: Up to a quarter of an hour of polls, the newest last.
         member: The member, from 0, that holds each partition; negative: nobody.
-        assignment: A text that changes when partitions change hands.
+        assignment_id: A text that changes when partitions change hands.
         changed_at: The last time at which there was another number; None: not in these polls.
         stalled: Partitions whose status says that they are blocked; None: none.
         pause_seconds: How long a rebalance stops those whom it touches.
         deadline_seconds: Time until retention reaches an unread message; None: none is coming.
     """
 
-    shape: Shape
+    assignment: Assignment
     polls: Polls
     member: Integers
-    assignment: str
+    assignment_id: str
     consumers: int
     capacity: Capacity
     objective_seconds: float
@@ -95,18 +95,18 @@ class Decision:
     """How many consumers there should be now.
 
     Attributes:
-        situation: The question that the size answers; None while nothing can be decided.
-        sizing: The size, whether it is followed already or not; None with ``situation``.
+        inputs: The question that the size answers; None while nothing can be decided.
+        group_size: The size, whether it is followed already or not; None with ``inputs``.
     """
 
     consumers: int
     reason: str
     history: History
-    situation: Situation | None = None
-    sizing: Sizing | None = None
+    inputs: SizeInputs | None = None
+    group_size: GroupSize | None = None
 
 
-def decide(facts: SizingFacts, history: History, *, rules: Rules = DEFAULT_RULES) -> Decision:
+def decide(facts: SizeFacts, history: History, *, rules: Rules = DEFAULT_RULES) -> Decision:
     """Return how many consumers a group should have now.
 
     Who calls seldom does not lose what happened in between: the moments that can matter are
@@ -121,7 +121,7 @@ def decide(facts: SizingFacts, history: History, *, rules: Rules = DEFAULT_RULES
     return _evaluated(facts, history, rules) if moments else found
 
 
-def _without_gap(facts: SizingFacts, history: History, rules: Rules) -> History:
+def _without_gap(facts: SizeFacts, history: History, rules: Rules) -> History:
     """Drop what cannot be trusted after a pause, or where time went backwards."""
     if history.at is None:
         return history
@@ -133,19 +133,22 @@ def _without_gap(facts: SizingFacts, history: History, rules: Rules) -> History:
     return replace(history, stability=stability, slow=SlowMembers())
 
 
-def _missed(facts: SizingFacts, history: History, found: Decision, rules: Rules) -> list[float]:
+def _missed(facts: SizeFacts, history: History, found: Decision, rules: Rules) -> list[float]:
     """Return the moments without an evaluation that matter to a decision, oldest first."""
-    if found.sizing is None or found.situation is None:
+    if found.group_size is None or found.inputs is None:
         return []
     begun = [float(facts.polls.at[0]), history.at, facts.changed_at]
     after = max(one for one in begun if one is not None)
     every = rules.vote_every_seconds
     number = int((facts.at - after) / every)
     moments = [facts.at - every * back for back in range(number - 1, 0, -1)]
-    age = found.situation.time_lag_seconds or 0.0
-    if found.sizing.consumers > facts.consumers or age > LATE_ON_TRIAL * facts.objective_seconds:
+    age = found.inputs.time_lag_seconds or 0.0
+    if (
+        found.group_size.consumers > facts.consumers
+        or age > LATE_ON_TRIAL * facts.objective_seconds
+    ):
         return moments[-(rules.last_votes - 1) :]
-    if found.sizing.consumers < facts.consumers and moments:
+    if found.group_size.consumers < facts.consumers and moments:
         return [_busiest(facts.polls, np.array(moments))]
     return []
 
@@ -159,7 +162,7 @@ def _busiest(polls: Polls, moments: Floats) -> float:
     return float(moments[np.argmax(arrived)])
 
 
-def _evaluated(facts: SizingFacts, history: History, rules: Rules) -> Decision:
+def _evaluated(facts: SizeFacts, history: History, rules: Rules) -> Decision:
     at, polls = facts.at, facts.polls
     history = _with_change(facts, history)
     if len(polls) < 2:
@@ -170,19 +173,19 @@ def _evaluated(facts: SizingFacts, history: History, rules: Rules) -> Decision:
     history = replace(history, slow=_slow(facts, history.slow, blocked))
     if facts.is_rebalancing or bool((facts.member < 0).all()):
         return _wait(facts, history, "partitions are being shared out")
-    situation, ages = _situation(facts, history, blocked, rules)
-    sizing = size(situation)
-    found = move(sizing, history.stability, at=at, current=facts.consumers, rules=rules)
+    inputs, ages = _inputs(facts, history, blocked, rules)
+    group_size = size(inputs)
+    found = move(group_size, history.stability, at=at, current=facts.consumers, rules=rules)
     consumers = found.consumers
-    if situation.peak is None and consumers < facts.consumers:
+    if inputs.peak is None and consumers < facts.consumers:
         # Who does not know the next peak goes down one useful step at a time.
-        consumers = max(consumers, *(n for n in facts.shape.counts if n < facts.consumers))
+        consumers = max(consumers, *(n for n in facts.assignment.counts if n < facts.consumers))
     kept = replace(
         history,
         at=at,
         consumers=facts.consumers,
         advised=consumers,
-        expected=sizing.utilisations.get(consumers),
+        expected=group_size.utilisations.get(consumers),
         ages=ages,
         stability=found.stability,
     )
@@ -190,17 +193,17 @@ def _evaluated(facts: SizingFacts, history: History, rules: Rules) -> Decision:
         consumers=consumers,
         reason=found.reason,
         history=kept,
-        situation=situation,
-        sizing=sizing,
+        inputs=inputs,
+        group_size=group_size,
     )
 
 
-def _wait(facts: SizingFacts, history: History, reason: str) -> Decision:
+def _wait(facts: SizeFacts, history: History, reason: str) -> Decision:
     seen = replace(history, at=facts.at, consumers=facts.consumers)
     return Decision(consumers=facts.consumers, reason=reason, history=seen)
 
 
-def _with_change(facts: SizingFacts, history: History) -> History:
+def _with_change(facts: SizeFacts, history: History) -> History:
     """Notice that the number of consumers changed since the last decision, on advice or not."""
     if history.at is None or history.consumers is None or history.consumers == facts.consumers:
         return history
@@ -211,12 +214,12 @@ def _with_change(facts: SizingFacts, history: History) -> History:
     return replace(history, consumers=facts.consumers, stability=changed)
 
 
-def _slow(facts: SizingFacts, slow: SlowMembers, blocked: Booleans) -> SlowMembers:
+def _slow(facts: SizeFacts, slow: SlowMembers, blocked: Booleans) -> SlowMembers:
     """Look for members that are slower than they were."""
     at = facts.at
-    since = slow.assigned_at if slow.assignment == facts.assignment else None
+    since = slow.assigned_at if slow.assignment_id == facts.assignment_id else None
     if facts.is_rebalancing or since is None:
-        return slow.assigned(facts.assignment, at)
+        return slow.assigned(facts.assignment_id, at)
     slow = slow.expired(at)
     polls = facts.polls.since(since)
     member = np.where(blocked, -1, facts.member)
@@ -224,9 +227,9 @@ def _slow(facts: SizingFacts, slow: SlowMembers, blocked: Booleans) -> SlowMembe
     return slow.looked(found, at)
 
 
-def _situation(
-    facts: SizingFacts, history: History, blocked: Booleans, rules: Rules
-) -> tuple[Situation, tuple[tuple[float, float], ...]]:
+def _inputs(
+    facts: SizeFacts, history: History, blocked: Booleans, rules: Rules
+) -> tuple[SizeInputs, tuple[tuple[float, float], ...]]:
     """Return the question that the size answers, and the ages to remember."""
     at, polls, slow = facts.at, facts.polls, history.slow
     lead = facts.startup_seconds + facts.pause_seconds + _JOIN_SECONDS
@@ -239,8 +242,8 @@ def _situation(
     age = _oldest(polls.time_lag_seconds[-1][~(still | behind)])
     recent = tuple(one for one in history.ages if at - GROWING_SECONDS <= one[0] < at)
     ages = (*recent, (at, age or 0.0))
-    situation = Situation(
-        shape=facts.shape,
+    inputs = SizeInputs(
+        assignment=facts.assignment,
         consumers=facts.consumers,
         arrival=expected.now,
         soon=expected.soon,
@@ -259,7 +262,7 @@ def _situation(
         commit_seconds=facts.commit_seconds,
         deadline_seconds=facts.deadline_seconds,
     )
-    return situation, ages
+    return inputs, ages
 
 
 def _oldest(ages: Floats) -> float | None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from scaling.facts.capacity import Capacity, CapacityStatus
 from scaling.facts.intervals import Booleans, Floats, Integers
-from scaling.sizing.assignment import Shape
+from scaling.sizing.assignment import Assignment
 from scaling.sizing.utilisation import HIGHEST_UTILISATION, allowed_utilisation
 
 _LATE = 0.4
@@ -34,7 +34,7 @@ _MOST_HOT = 0.5
 """Share of the partitions up to which those that exceed a consumer are hot; more are overload."""
 
 
-class Binding(StrEnum):
+class LimitingFactor(StrEnum):
     """What a group needs consumers for."""
 
     STEADY = "steady"
@@ -43,7 +43,7 @@ class Binding(StrEnum):
     RETENTION = "retention"
 
 
-class Verdict(StrEnum):
+class SizeDecision(StrEnum):
     """Whether a number follows, and if not, why."""
 
     SIZED = "sized"
@@ -53,7 +53,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class SizeInputs:
     """What is known of a group when its size is asked for.
 
     Attributes:
@@ -74,7 +74,7 @@ class Situation:
         deadline_seconds: Time until retention reaches an unread message; None: none is coming.
     """
 
-    shape: Shape
+    assignment: Assignment
     consumers: int
     arrival: Floats
     soon: Floats
@@ -102,12 +102,12 @@ class Need:
         consumers: The smallest useful number that meets it; None: no number does.
     """
 
-    binding: Binding
+    limiting_factor: LimitingFactor
     consumers: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sizing:
+class GroupSize:
     """How many consumers a group needs.
 
     Attributes:
@@ -121,9 +121,9 @@ class Sizing:
             is unknown.
     """
 
-    verdict: Verdict
+    decision: SizeDecision
     consumers: int
-    binding: Binding
+    limiting_factor: LimitingFactor
     needs: tuple[Need, ...]
     utilisation: float | None
     allowed_utilisation: float
@@ -134,9 +134,9 @@ class Sizing:
     utilisations: Mapping[int, float] = field(default_factory=dict)
 
 
-def size(situation: Situation) -> Sizing:
+def size(inputs: SizeInputs) -> GroupSize:
     """Return how many consumers a group needs."""
-    return _Sizer(situation).size()
+    return _SizeCalculation(inputs).size()
 
 
 def hot_partitions(loads: Floats, rate: float) -> Booleans:
@@ -151,25 +151,25 @@ def _busiest(holders: Integers, loads: Floats) -> float:
     return float(np.bincount(holders, loads).max()) if len(loads) else 0.0
 
 
-class _Sizer:
+class _SizeCalculation:
     """The figures that the needs share."""
 
-    def __init__(self, situation: Situation) -> None:
-        self.now = situation
-        self.counts = situation.shape.counts or (1,)
-        self.rate = _usable_rate(situation.capacity)
+    def __init__(self, inputs: SizeInputs) -> None:
+        self.now = inputs
+        self.counts = inputs.assignment.counts or (1,)
+        self.rate = _usable_rate(inputs.capacity)
         self.allowed = allowed_utilisation(
-            situation.capacity.variability_seconds,
-            situation.consumers,
-            max(1.0, situation.objective_seconds - 2 * situation.commit_seconds),
+            inputs.capacity.variability_seconds,
+            inputs.consumers,
+            max(1.0, inputs.objective_seconds - 2 * inputs.commit_seconds),
         )
-        helped = np.ones(len(situation.lag), dtype=np.bool_)
-        if situation.blocked is not None:
-            helped &= ~situation.blocked
-        self.hopeless = np.zeros(len(situation.lag), dtype=np.bool_)
-        arrival, soon, peak = situation.arrival, situation.soon, situation.peak
+        helped = np.ones(len(inputs.lag), dtype=np.bool_)
+        if inputs.blocked is not None:
+            helped &= ~inputs.blocked
+        self.hopeless = np.zeros(len(inputs.lag), dtype=np.bool_)
+        arrival, soon, peak = inputs.arrival, inputs.soon, inputs.peak
         if self.rate is not None:
-            lasting = arrival if situation.lasting is None else situation.lasting
+            lasting = arrival if inputs.lasting is None else inputs.lasting
             self.hopeless = helped & hot_partitions(np.maximum(arrival, lasting), self.rate)
             helped &= ~self.hopeless
             if self.hopeless.any():
@@ -181,7 +181,7 @@ class _Sizer:
         # What no consumer can help must not make the number larger.
         self.arrival = np.where(helped, arrival, 0.0)
         self.soon = np.where(helped, soon, 0.0)
-        self.lag = np.where(helped, situation.lag, 0.0)
+        self.lag = np.where(helped, inputs.lag, 0.0)
         self.peak = None if peak is None else np.where(helped, peak, 0.0)
         self.utilisations = (
             {}
@@ -189,28 +189,37 @@ class _Sizer:
             else {number: self._utilisation(number, self.arrival) for number in self.counts}
         )
 
-    def size(self) -> Sizing:
+    def size(self) -> GroupSize:
         late, contradicted = self._lateness()
         if self.rate is None:
-            return self._unsized(late)
+            return self._without_capacity(late)
         needs = [
-            Need(Binding.STEADY, self._smallest(lambda n: self.utilisations[n] <= self.allowed)),
-            Need(Binding.CATCH_UP, self._catch_up(contradicted) if late else self.counts[0]),
-            Need(Binding.FORECAST, self._forecast()),
+            Need(
+                LimitingFactor.STEADY,
+                self._smallest(lambda n: self.utilisations[n] <= self.allowed),
+            ),
+            Need(LimitingFactor.CATCH_UP, self._catch_up(contradicted) if late else self.counts[0]),
+            Need(LimitingFactor.FORECAST, self._forecast()),
         ]
         is_too_late = False
         if self.now.deadline_seconds is not None:
             in_time = self._drained_in(self.now.deadline_seconds / 2)
             is_too_late = in_time is None
-            needs.append(Need(Binding.RETENTION, in_time or self._nearly_fastest(self.counts)))
+            needs.append(
+                Need(LimitingFactor.RETENTION, in_time or self._nearly_fastest(self.counts))
+            )
         most = self.counts[-1]
-        binding = max(needs, key=lambda need: need.consumers or most + 1)
-        wanted = binding.consumers or most
-        verdict = Verdict.SIZED if binding.consumers is not None else Verdict.PARTITION_BOUND
+        largest = max(needs, key=lambda need: need.consumers or most + 1)
+        wanted = largest.consumers or most
+        decision = (
+            SizeDecision.SIZED if largest.consumers is not None else SizeDecision.PARTITION_BOUND
+        )
         limit = self.now.capacity.helpful_members
         if limit is not None and wanted > limit:
-            verdict, wanted = Verdict.DOWNSTREAM, min(wanted, self._useful(limit))
-        return self._sizing(verdict, wanted, binding.binding, tuple(needs), late, is_too_late)
+            decision, wanted = SizeDecision.DOWNSTREAM, min(wanted, self._useful(limit))
+        return self._group_size(
+            decision, wanted, largest.limiting_factor, tuple(needs), late, is_too_late
+        )
 
     def _lateness(self) -> tuple[bool, bool]:
         """Tell whether the backlog endangers the objective, and whether it does so regardless."""
@@ -243,7 +252,7 @@ class _Sizer:
 
     def _utilisation(self, number: int, loads: Floats) -> float:
         """Return the load of the busiest member as a share of what it can process."""
-        held = np.bincount(self.now.shape.holders(number), loads, minlength=number)
+        held = np.bincount(self.now.assignment.holders(number), loads, minlength=number)
         if not self.now.slowed:
             return float(held.max()) / (self.rate or inf)
         return float((held / self._rates(number)).max())
@@ -264,13 +273,13 @@ class _Sizer:
     def _drain_seconds(self, number: int) -> float:
         """Return how long ``number`` consumers need for what waits once they have started."""
         consumers = self.now.consumers
-        present = self.now.shape.holders(consumers)
+        present = self.now.assignment.holders(consumers)
         load = np.bincount(present, self.arrival, minlength=consumers)
         excess = np.maximum(0.0, 1 - self._rates(consumers) / np.maximum(load, 1e-9))
         startup = self.now.startup_seconds if number > consumers else 0.0
         pause = self.now.pause_seconds if number != consumers else 0.0
         lag = self.lag + self.arrival * (excess[present] * startup + pause)
-        holders = self.now.shape.holders(number)
+        holders = self.now.assignment.holders(number)
         waiting = np.bincount(holders, lag, minlength=number)
         spare = self._rates(number) - np.bincount(holders, self.arrival, minlength=number)
         if (spare[waiting > 0] <= 0).any():
@@ -309,7 +318,7 @@ class _Sizer:
         """Return the smallest useful number that is no less than one."""
         return next((n for n in self.counts if n >= limit), self.counts[-1])
 
-    def _unsized(self, late: bool) -> Sizing:
+    def _without_capacity(self, late: bool) -> GroupSize:
         """Keep what is there; one useful step up where the group is late all the same."""
         consumers = self.now.consumers
         if late:
@@ -319,37 +328,37 @@ class _Sizer:
         if low is not None:
             most = low
             steady = self._smallest(
-                lambda n: _busiest(self.now.shape.holders(n), self.arrival) <= most
+                lambda n: _busiest(self.now.assignment.holders(n), self.arrival) <= most
             )
-        needs = (Need(Binding.STEADY, steady),)
-        return self._sizing(
-            Verdict.UNKNOWN_CAPACITY,
+        needs = (Need(LimitingFactor.STEADY, steady),)
+        return self._group_size(
+            SizeDecision.UNKNOWN_CAPACITY,
             consumers,
-            Binding.CATCH_UP if late else Binding.STEADY,
+            LimitingFactor.CATCH_UP if late else LimitingFactor.STEADY,
             needs,
             late,
         )
 
-    def _sizing(
+    def _group_size(
         self,
-        verdict: Verdict,
+        decision: SizeDecision,
         consumers: int,
-        binding: Binding,
+        limiting_factor: LimitingFactor,
         needs: tuple[Need, ...],
         late: bool,
         is_too_late: bool = False,
-    ) -> Sizing:
-        return Sizing(
-            verdict=verdict,
+    ) -> GroupSize:
+        return GroupSize(
+            decision=decision,
             consumers=consumers,
-            binding=binding,
+            limiting_factor=limiting_factor,
             needs=needs,
             utilisation=self._utilisation(consumers, self.arrival) if self.rate else None,
             allowed_utilisation=self.allowed,
             is_late=late,
             is_too_late=is_too_late,
             hopeless=tuple(int(number) for number in np.flatnonzero(self.hopeless)),
-            reason=_REASONS[verdict],
+            reason=_REASONS[decision],
             utilisations=self.utilisations,
         )
 
@@ -365,8 +374,8 @@ def _usable_rate(capacity: Capacity) -> float | None:
 
 
 _REASONS = {
-    Verdict.SIZED: "The smallest number of consumers that meets every need.",
-    Verdict.UNKNOWN_CAPACITY: "What one consumer can process is not known.",
-    Verdict.PARTITION_BOUND: "Even a consumer for each partition does not meet the need.",
-    Verdict.DOWNSTREAM: "The consumers share a limit downstream: more of them do not help.",
+    SizeDecision.SIZED: "The smallest number of consumers that meets every need.",
+    SizeDecision.UNKNOWN_CAPACITY: "What one consumer can process is not known.",
+    SizeDecision.PARTITION_BOUND: "Even a consumer for each partition does not meet the need.",
+    SizeDecision.DOWNSTREAM: "The consumers share a limit downstream: more of them do not help.",
 }

@@ -120,7 +120,7 @@ class SlowMembers:
     patience_seconds: float = _FIRST_PATIENCE_SECONDS
     found_at: float | None = None
     dropped_at: float | None = None
-    assignment: str | None = None
+    assignment_id: str | None = None
     assigned_at: float | None = None
 
     @property
@@ -134,9 +134,9 @@ class SlowMembers:
             return capacity
         return replace(capacity, low=self.everybody, per_second=self.everybody)
 
-    def assigned(self, assignment: str, at: float) -> SlowMembers:
+    def assigned(self, assignment_id: str, at: float) -> SlowMembers:
         """Return it after a new assignment: what was before is no longer compared."""
-        return replace(self, assignment=assignment, assigned_at=at)
+        return replace(self, assignment_id=assignment_id, assigned_at=at)
 
     def looked(self, found: Slowdown, at: float) -> SlowMembers:
         """Return it with what a look at the newest polls found; see ``expired``."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from alerting.status.phrases import duration
-from scaling.sizing.size import Sizing, Verdict
+from scaling.sizing.size import GroupSize, SizeDecision
 
 DAY_SECONDS = 86400.0
 _TELLING_UTILISATION = 0.7
@@ -101,25 +101,30 @@ class Move:
 
 
 def move(
-    sizing: Sizing, before: Stability, *, at: float, current: int, rules: Rules = DEFAULT_RULES
+    group_size: GroupSize,
+    before: Stability,
+    *,
+    at: float,
+    current: int,
+    rules: Rules = DEFAULT_RULES,
 ) -> Move:
     """Return what to do about a size."""
     refuted = tuple(one for one in before.refuted if one[0] > at - DAY_SECONDS)
     oldest = at - rules.down_window_seconds
-    vote = (at, _enough(sizing, current, refuted))
+    vote = (at, _enough(group_size, current, refuted))
     now = replace(
         before,
         votes=(*(one for one in before.votes if oldest < one[0] < at), vote),
         changes=tuple(one for one in before.changes if one[0] > at - DAY_SECONDS),
-        since=at if before.since is None or sizing.is_late else before.since,
+        since=at if before.since is None or group_size.is_late else before.since,
         refuted=refuted,
     )
-    if sizing.consumers > current:
-        return _up(sizing, now, at, current, rules)
-    return _down(sizing, now, at, current, rules)
+    if group_size.consumers > current:
+        return _up(group_size, now, at, current, rules)
+    return _down(group_size, now, at, current, rules)
 
 
-def _up(sizing: Sizing, now: Stability, at: float, current: int, rules: Rules) -> Move:
+def _up(group_size: GroupSize, now: Stability, at: float, current: int, rules: Rules) -> Move:
     rested, went_down = _last_change(now, at)
     recent = now.votes[-rules.last_votes :]
     asking = [
@@ -128,18 +133,18 @@ def _up(sizing: Sizing, now: Stability, at: float, current: int, rules: Rules) -
         if number > current and voted_at > at - rules.vote_expires_seconds
     ]
     now = _judged(now, at, rules)
-    if not sizing.is_late and len(asking) < rules.required_votes:
+    if not group_size.is_late and len(asking) < rules.required_votes:
         reason = f"{len(asking)} of the last {rules.last_votes} evaluations ask for more"
         return Move(consumers=current, stability=now, reason=reason)
     if rested < rules.cooldown_seconds and not went_down:
         return Move(consumers=current, stability=now, reason="the last change is not through yet")
-    if went_down and sizing.is_late and rested <= rules.trial_seconds:
+    if went_down and group_size.is_late and rested <= rules.trial_seconds:
         now = _failed(now, at)
-    target = sizing.consumers if sizing.is_late else min(asking)
-    return Move(consumers=target, stability=now, reason=sizing.reason)
+    target = group_size.consumers if group_size.is_late else min(asking)
+    return Move(consumers=target, stability=now, reason=group_size.reason)
 
 
-def _down(sizing: Sizing, now: Stability, at: float, current: int, rules: Rules) -> Move:
+def _down(group_size: GroupSize, now: Stability, at: float, current: int, rules: Rules) -> Move:
     window = min(
         rules.down_window_seconds * 2 ** min(now.failures, _MOST_DOUBLINGS),
         max(rules.longest_window_seconds, rules.down_window_seconds),
@@ -150,7 +155,7 @@ def _down(sizing: Sizing, now: Stability, at: float, current: int, rules: Rules)
     def stay(reason: str) -> Move:
         return Move(consumers=current, stability=now, reason=reason)
 
-    if sizing.is_late or sizing.verdict is Verdict.UNKNOWN_CAPACITY:
+    if group_size.is_late or group_size.decision is SizeDecision.UNKNOWN_CAPACITY:
         return stay("no step down before the backlog is gone and capacity is known")
     most = max(number for _, number in now.votes)
     if most >= current:
@@ -158,7 +163,7 @@ def _down(sizing: Sizing, now: Stability, at: float, current: int, rules: Rules)
     since = at if now.since is None else now.since
     if min(at - since, rested) < window:
         return stay(f"that must have been so for {duration(window)}")
-    steps = len(now.changes) + 1 + _steps_back(sizing, most, current, now.changes)
+    steps = len(now.changes) + 1 + _steps_back(group_size, most, current, now.changes)
     if steps > rules.changes_a_day:
         return stay("the changes of a day are used up")
     return Move(consumers=most, stability=now, reason="fewer were enough for the whole window")
@@ -180,16 +185,16 @@ def _judged(now: Stability, at: float, rules: Rules) -> Stability:
     return now
 
 
-def _enough(sizing: Sizing, current: int, refuted: tuple[tuple[float, float], ...]) -> int:
+def _enough(group_size: GroupSize, current: int, refuted: tuple[tuple[float, float], ...]) -> int:
     """Return the size, or up to the present number what was not refuted at this load."""
-    if not refuted or sizing.consumers >= current:
-        return sizing.consumers
+    if not refuted or group_size.consumers >= current:
+        return group_size.consumers
     most = _BELOW_REFUTED * min(utilisation for _, utilisation in refuted)
     return next(
         (
             number
-            for number, utilisation in sorted(sizing.utilisations.items())
-            if sizing.consumers <= number < current and utilisation <= most
+            for number, utilisation in sorted(group_size.utilisations.items())
+            if group_size.consumers <= number < current and utilisation <= most
         ),
         current,
     )
@@ -208,10 +213,10 @@ def _failed(now: Stability, at: float) -> Stability:
     )
 
 
-def _steps_back(sizing: Sizing, target: int, current: int, changes: tuple[Vote, ...]) -> int:
+def _steps_back(group_size: GroupSize, target: int, current: int, changes: tuple[Vote, ...]) -> int:
     """Return how many useful numbers there are from a target up to the most of the last day."""
     number = highest = current
     for _, step in reversed(changes):
         number -= step
         highest = max(highest, number)
-    return max(1, sum(target < one <= highest for one in sizing.utilisations))
+    return max(1, sum(target < one <= highest for one in group_size.utilisations))

@@ -20,14 +20,14 @@ from config.parts import Section
 from lake.errors import LakeError
 from lake.storage.store import Lake
 from scaling.facts.lake_reader import read_group
-from scaling.whatif.inputs import situation_of
+from scaling.whatif.inputs import what_if_inputs
 from scaling.whatif.queue_model import (
-    Change,
-    Outcome,
     SimulationError,
-    Situation,
     WhatIf,
-    even_situation,
+    WhatIfChange,
+    WhatIfInputs,
+    WhatIfOutcome,
+    even_inputs,
     what_if,
 )
 
@@ -52,7 +52,7 @@ class Inputs(_Finite):
     """The file behind ``--inputs``."""
 
     now: Now = Now()
-    change: Change = Change()
+    change: WhatIfChange = WhatIfChange()
     objective_seconds: float | None = Field(default=None, description="highest wanted time lag")
     hours: float = Field(default=6.0, description="how far ahead")
     seed: int = Field(default=1, ge=0)
@@ -79,12 +79,12 @@ def simulate(
         given = read_inputs(inputs)
         with Console(stderr=True).status("Simulating"):
             if group is None:
-                situation = _of_numbers(given.now)
+                start = _of_numbers(given.now)
             else:
-                situation = _of_group(config, cluster, group, given.now)
+                start = _of_group(config, cluster, group, given.now)
             if given.objective_seconds is not None:
-                situation = replace(situation, objective_seconds=given.objective_seconds)
-            result = what_if(situation, given.change, hours=given.hours, seed=given.seed)
+                start = replace(start, objective_seconds=given.objective_seconds)
+            result = what_if(start, given.change, hours=given.hours, seed=given.seed)
     except ConfigError as error:
         _fail(str(error), _BAD_USE)
     except (SimulationError, LakeError) as error:
@@ -108,7 +108,7 @@ def read_inputs(path: Path) -> Inputs:
         raise ConfigError("\n".join(problem_lines(path, error))) from None
 
 
-def _of_group(config: Path | None, cluster: str | None, group: str, given: Now) -> Situation:
+def _of_group(config: Path | None, cluster: str | None, group: str, given: Now) -> WhatIfInputs:
     if config is None:
         raise ConfigError("--group needs --config, where the lake is named")
     if given.partitions is not None or given.arrival_per_second is not None or given.lag:
@@ -127,12 +127,12 @@ def _of_group(config: Path | None, cluster: str | None, group: str, given: Now) 
         raise SimulationError(f"no group {group} in the last ten minutes of {', '.join(names)}")
     if len(found) > 1:
         raise ConfigError(f"{group} is in several clusters: choose with --cluster")
-    return situation_of(
+    return what_if_inputs(
         found[0], capacity_per_second=given.capacity_per_second, consumers=given.consumers
     )
 
 
-def _of_numbers(given: Now) -> Situation:
+def _of_numbers(given: Now) -> WhatIfInputs:
     partitions, arrival = given.partitions, given.arrival_per_second
     consumers, capacity = given.consumers, given.capacity_per_second
     if partitions is None or arrival is None or consumers is None or capacity is None:
@@ -142,7 +142,7 @@ def _of_numbers(given: Now) -> Situation:
             if getattr(given, name) is None
         ]
         raise ConfigError(f"without --group the inputs need {', '.join(missing)}")
-    return even_situation(
+    return even_inputs(
         partitions=partitions,
         arrival_per_second=arrival,
         consumers=consumers,
@@ -176,7 +176,7 @@ def _print(console: Console, name: str, result: WhatIf) -> None:
         console.print(f"Assumed: {note}.")
 
 
-def _texts(run: Outcome, hours: float, objective_seconds: float) -> dict[str, str]:
+def _texts(run: WhatIfOutcome, hours: float, objective_seconds: float) -> dict[str, str]:
     return {
         "consumers": f"{run.consumers}",
         "partitions": f"{run.partitions}",
@@ -191,7 +191,7 @@ def _texts(run: Outcome, hours: float, objective_seconds: float) -> dict[str, st
     }
 
 
-def _drain(run: Outcome, hours: float) -> str:
+def _drain(run: WhatIfOutcome, hours: float) -> str:
     return f"not in {hours:g} h" if run.drain_seconds is None else _duration(run.drain_seconds)
 
 

@@ -1,4 +1,4 @@
-"""Where a what-if starts from: a group's facts as a situation. Pure."""
+"""Where a what-if starts from: a group's facts as inputs. Pure."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from scaling.facts.capacity import CapacityStatus
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
-from scaling.whatif.queue_model import SimulationError, Situation
+from scaling.whatif.queue_model import SimulationError, WhatIfInputs
 from simulation.assignors import Assignor
 
 
-def situation_of(
+def what_if_inputs(
     facts: GroupFacts, *, capacity_per_second: float | None = None, consumers: int | None = None
-) -> Situation:
-    """Return a group's situation.
+) -> WhatIfInputs:
+    """Return what a what-if of a group starts from.
 
     Args:
         facts: What is known of the group.
@@ -51,7 +51,7 @@ def situation_of(
         and (seconds := facts.topics[topic].retention.seconds) is not None
     ]
     notes.append("arrivals go on at the present rates")
-    return Situation(
+    return WhatIfInputs(
         topics=topics,
         arrival_per_second=np.array([_arrival(facts, part) for part in parts]),
         lag=np.array([float(_lag(part, notes)) for part in parts]),

@@ -1,6 +1,6 @@
 """What-if: the same group as it is and changed, in the simulator of the backtest. Pure.
 
-    what_if(situation, Change(consumers=12, arrival_factor=2.0), hours=6.0)
+    what_if(inputs, WhatIfChange(consumers=12, arrival_factor=2.0), hours=6.0)
 
 Both runs begin with the present backlog and see the same arrivals at the present rates, drawn
 from the seed. New consumers take their time to start and to rebalance; added partitions are empty,
@@ -33,7 +33,7 @@ class SimulationError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class WhatIfInputs:
     """A group as it is now.
 
     Arrays have one value a partition, in the order of topic and number.
@@ -77,7 +77,7 @@ class LostConsumer:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class WhatIfChange:
     """What would be different.
 
     Attributes:
@@ -94,7 +94,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WhatIfOutcome:
     """How one run went.
 
     Attributes:
@@ -125,45 +125,47 @@ class Outcome:
 class WhatIf:
     """A comparison."""
 
-    now: Outcome
-    changed: Outcome
+    now: WhatIfOutcome
+    changed: WhatIfOutcome
     hours: float
     objective_seconds: float
     notes: tuple[str, ...]
 
 
-def what_if(situation: Situation, change: Change, *, hours: float = 6.0, seed: int = 1) -> WhatIf:
+def what_if(
+    inputs: WhatIfInputs, change: WhatIfChange, *, hours: float = 6.0, seed: int = 1
+) -> WhatIf:
     """Simulate a group as it is and with a change.
 
     Raises:
         SimulationError: A number is impossible, or partitions of several topics were to change.
     """
-    _check(situation, change, hours)
-    notes = list(situation.notes)
+    _check(inputs, change, hours)
+    notes = list(inputs.notes)
     if change.partitions is not None:
-        if change.partitions % sum(situation.topics.values()):
+        if change.partitions % sum(inputs.topics.values()):
             notes.append("arrivals are spread evenly over the new number of partitions")
         else:
             notes.append("each partition's keys are taken to be many: they split evenly")
         notes.append("what waits now stays in the partitions it is in")
     return WhatIf(
-        now=_run(situation, Change(), hours, seed),
-        changed=_run(situation, change, hours, seed),
+        now=_run(inputs, WhatIfChange(), hours, seed),
+        changed=_run(inputs, change, hours, seed),
         hours=hours,
-        objective_seconds=situation.objective_seconds,
+        objective_seconds=inputs.objective_seconds,
         notes=tuple(notes),
     )
 
 
-def even_situation(
+def even_inputs(
     *,
     partitions: int,
     arrival_per_second: float,
     consumers: int,
     capacity_per_second: float,
     lag: float = 0.0,
-) -> Situation:
-    """Return a situation with even load on one topic, from totals over its partitions.
+) -> WhatIfInputs:
+    """Return inputs with even load on one topic, from totals over its partitions.
 
     Raises:
         SimulationError: There is no partition.
@@ -171,7 +173,7 @@ def even_situation(
     if partitions < 1:
         raise SimulationError("there must be at least one partition")
     age = lag / arrival_per_second if arrival_per_second > 0 else 0.0
-    return Situation(
+    return WhatIfInputs(
         topics={"topic": partitions},
         arrival_per_second=np.full(partitions, arrival_per_second / partitions),
         lag=np.array(
@@ -183,25 +185,25 @@ def even_situation(
     )
 
 
-def _check(situation: Situation, change: Change, hours: float) -> None:
-    consumers = situation.consumers if change.consumers is None else change.consumers
-    if not 0 <= consumers <= _MOST_CONSUMERS or not 0 <= situation.consumers <= _MOST_CONSUMERS:
+def _check(inputs: WhatIfInputs, change: WhatIfChange, hours: float) -> None:
+    consumers = inputs.consumers if change.consumers is None else change.consumers
+    if not 0 <= consumers <= _MOST_CONSUMERS or not 0 <= inputs.consumers <= _MOST_CONSUMERS:
         raise SimulationError(f"consumers: 0 to {_MOST_CONSUMERS} can be simulated")
     if not 0 < hours <= 24 * 31:
         raise SimulationError("hours: more than 0, at most 744 (31 days)")
     capacity = change.capacity_per_second
-    if situation.capacity_per_second <= 0 or (capacity is not None and capacity <= 0):
+    if inputs.capacity_per_second <= 0 or (capacity is not None and capacity <= 0):
         raise SimulationError("the capacity of a consumer must be more than 0 messages per second")
     campaign = change.campaign
     if change.arrival_factor < 0 or (campaign is not None and campaign.factor < 0):
         raise SimulationError("arrivals cannot be multiplied by a negative number")
     if change.partitions is not None:
-        if len(situation.topics) != 1:
+        if len(inputs.topics) != 1:
             raise SimulationError(
                 f"partitions can be changed for a group of one topic; this one reads "
-                f"{len(situation.topics)}"
+                f"{len(inputs.topics)}"
             )
-        present = sum(situation.topics.values())
+        present = sum(inputs.topics.values())
         if change.partitions < present:
             raise SimulationError(
                 f"partitions cannot shrink: there are {present}, asked for {change.partitions}"
@@ -210,26 +212,26 @@ def _check(situation: Situation, change: Change, hours: float) -> None:
         raise SimulationError("there is no consumer that could be lost")
 
 
-def _run(situation: Situation, change: Change, hours: float, seed: int) -> Outcome:
+def _run(inputs: WhatIfInputs, change: WhatIfChange, hours: float, seed: int) -> WhatIfOutcome:
     seconds = hours * 3600.0
-    consumers = situation.consumers if change.consumers is None else change.consumers
-    partitions = sum(situation.topics.values())
+    consumers = inputs.consumers if change.consumers is None else change.consumers
+    partitions = sum(inputs.topics.values())
     step = max(1.0, float(np.ceil(seconds / _STEPS)))
-    simulation = Simulation(_workload(situation, change, consumers), seed, step_seconds=step)
+    simulation = Simulation(_workload(inputs, change, consumers), seed, step_seconds=step)
     if change.partitions is not None and change.partitions > partitions:
         partitions = change.partitions
         simulation.add_partitions(partitions)
     simulation.scale(consumers)
     times = np.unique(np.ceil(np.linspace(0.0, seconds, _POINTS + 1) / step)) * step
     lag, late = np.zeros(len(times)), np.zeros(len(times))
-    lag[0] = situation.lag.sum()
-    late[0] = float(np.where(situation.lag > 0, situation.time_lag_seconds, 0.0).max(initial=0.0))
+    lag[0] = inputs.lag.sum()
+    late[0] = float(np.where(inputs.lag > 0, inputs.time_lag_seconds, 0.0).max(initial=0.0))
     for index, time in enumerate(times[1:], start=1):
         simulation.run_until(float(time))
         truth = simulation.truth()
         lag[index], late[index] = float(truth.waiting.sum()), truth.time_lag_seconds
     truth = simulation.truth()
-    return Outcome(
+    return WhatIfOutcome(
         seconds=times,
         lag=np.round(lag),
         time_lag_seconds=late,
@@ -260,8 +262,8 @@ def _lose_one(simulation: Interventions, seconds: float) -> None:
         simulation.lose_member(simulation.working_members[0], back_after_seconds=seconds)
 
 
-def _workload(situation: Situation, change: Change, consumers: int) -> Workload:
-    total = float(situation.arrival_per_second.sum())
+def _workload(inputs: WhatIfInputs, change: WhatIfChange, consumers: int) -> Workload:
+    total = float(inputs.arrival_per_second.sum())
     rate: Rate = constant(total * change.arrival_factor)
     campaign, lost = change.campaign, change.lost
     if campaign is not None:
@@ -273,19 +275,19 @@ def _workload(situation: Situation, change: Change, consumers: int) -> Workload:
         events = (Event(lost.start_seconds, lambda simulation: _lose_one(simulation, away)),)
     return Workload(
         name="what-if",
-        topics=situation.topics,
+        topics=inputs.topics,
         rate=rate,
-        weights=situation.arrival_per_second if total > 0 else None,
+        weights=inputs.arrival_per_second if total > 0 else None,
         consumers=Consumers(
-            count=situation.consumers,
-            rate_per_second=change.capacity_per_second or situation.capacity_per_second,
-            assignor=situation.assignor,
-            shared_limit_per_second=situation.shared_limit_per_second,
-            maximum=max(situation.consumers, consumers) + 2,
+            count=inputs.consumers,
+            rate_per_second=change.capacity_per_second or inputs.capacity_per_second,
+            assignor=inputs.assignor,
+            shared_limit_per_second=inputs.shared_limit_per_second,
+            maximum=max(inputs.consumers, consumers) + 2,
         ),
         burstiness=0.1,
-        objective_seconds=situation.objective_seconds,
-        retention_seconds=situation.retention_seconds,
-        backlog=Backlog(situation.lag, situation.time_lag_seconds),
+        objective_seconds=inputs.objective_seconds,
+        retention_seconds=inputs.retention_seconds,
+        backlog=Backlog(inputs.lag, inputs.time_lag_seconds),
         events=events,
     )

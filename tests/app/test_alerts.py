@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from alerting.evaluate.evaluation import ClusterEvaluator
 from alerting.inputs.lake_rows import clusters_of
-from alerting.notify.notifications import Pace
+from alerting.notify.notifications import NotificationIntervals
 from alerting.notify.store import AlertStore
 from alerting.rules.rule_file import load_rules
 from alerting.service import SERVICE, evaluate_once
@@ -46,7 +46,9 @@ def alarmed_once(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     evaluator = ClusterEvaluator(_lake(folder), watched_since=0.0)
     for cluster in clusters_of(settings):
         found = evaluator.evaluate(cluster, NOW.timestamp())
-        evaluate_once(found, load_rules(None), store, Pace(), settings.alerting.targets)
+        evaluate_once(
+            found, load_rules(None), store, NotificationIntervals(), settings.alerting.targets
+        )
     store.note(
         SERVICE,
         {"evaluated_at": NOW.timestamp() - 2, "interval_seconds": 5.0, "rules": 34, "failures": {}},
@@ -65,7 +67,7 @@ def _lake(folder: Path) -> Lake:
     return Lake(load(folder / "headroom.yaml").lake)
 
 
-def test_alerts_show_what_fires_and_what_is_held_back(open_page: Open, alarmed: Path) -> None:
+def test_alerts_show_what_fires_and_what_is_inhibited(open_page: Open, alarmed: Path) -> None:
     test = open_page(alarmed, "alerts")
     calm(test)
     assert "alerts fire" in test.title[0].value

@@ -120,5 +120,5 @@ def _advice(group: str, current: int, proposed: int) -> Recommendation:
         quantity="consumers",
         current=current,
         proposed=proposed,
-        binding="steady",
+        limiting_factor="steady",
     )

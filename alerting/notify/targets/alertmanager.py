@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from alerting.notify.notifications import Kind, Notice
+from alerting.notify.notifications import Notification, NotificationKind
 from alerting.notify.targets.http import HttpClient
 from alerting.notify.wording import alertmanager_alerts
 from alerting.rules.lifecycle import Alert
@@ -25,10 +25,10 @@ class AlertmanagerTarget:
         self._http = HttpClient(settings)
         self._dashboard_url = dashboard_url
 
-    def send(self, notice: Notice) -> str:
-        """Post the notice's alerts; see ``Target``."""
-        lasts = 30.0 if notice.kind is Kind.TEST else ALERT_LASTS_SECONDS
-        return self._post(notice.alerts, lasts)
+    def send(self, notification: Notification) -> str:
+        """Post the notification's alerts; see ``Target``."""
+        lasts = 30.0 if notification.kind is NotificationKind.TEST else ALERT_LASTS_SECONDS
+        return self._post(notification.alerts, lasts)
 
     def refresh(self, alerts: Sequence[Alert]) -> None:
         """Tell again that alerts go on.

@@ -9,13 +9,13 @@ from collections.abc import Callable
 import apprise
 
 from alerting.errors import DeliveryError
-from alerting.notify.notifications import Kind, Notice
+from alerting.notify.notifications import Notification, NotificationKind
 from alerting.notify.wording import body, title
 from config.alerting import TargetSettings
 
 _APPRISE_TYPES = {
-    Kind.RESOLVED: apprise.NotifyType.SUCCESS,
-    Kind.TEST: apprise.NotifyType.INFO,
+    NotificationKind.RESOLVED: apprise.NotifyType.SUCCESS,
+    NotificationKind.TEST: apprise.NotifyType.INFO,
 }
 
 
@@ -29,21 +29,22 @@ class AppriseTarget:
         self._plugin = apprise.Apprise.instantiate(address)
         self._dashboard_url = dashboard_url
 
-    def send(self, notice: Notice) -> str:
-        """Hand the notice to Apprise; see ``Target``."""
+    def send(self, notification: Notification) -> str:
+        """Hand the notification to Apprise; see ``Target``."""
         plugin = self._plugin
         if not plugin:
             raise DeliveryError("its address is none that Apprise knows")
         severe = apprise.NotifyType.FAILURE
         kind = _APPRISE_TYPES.get(
-            notice.kind, severe if notice.severity == "critical" else apprise.NotifyType.WARNING
+            notification.kind,
+            severe if notification.severity == "critical" else apprise.NotifyType.WARNING,
         )
         with _heard() as said:
             taken = self._within(
                 lambda: bool(
                     plugin.notify(
-                        title=title(notice),
-                        body=body(notice, self._dashboard_url),
+                        title=title(notification),
+                        body=body(notification, self._dashboard_url),
                         notify_type=kind,
                     )
                 )

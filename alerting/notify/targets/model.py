@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from alerting.notify.notifications import Notice
+from alerting.notify.notifications import Notification
 from alerting.rules.lifecycle import Alert
 
 
 class Target(Protocol):
     """Where notifications are sent."""
 
-    def send(self, notice: Notice) -> str:
-        """Send a notice and return what was said.
+    def send(self, notification: Notification) -> str:
+        """Send a notification and return what was said.
 
         Raises:
             DeliveryError: It was not taken.

@@ -7,7 +7,7 @@ import hmac
 import json
 import time
 
-from alerting.notify.notifications import Notice
+from alerting.notify.notifications import Notification
 from alerting.notify.targets.http import HttpClient
 from alerting.notify.wording import webhook_payload
 from config.alerting import TargetSettings
@@ -22,11 +22,11 @@ class WebhookTarget:
         self._secret = settings.secret
         self._dashboard_url = dashboard_url
 
-    def send(self, notice: Notice) -> str:
-        """Post the notice; see ``Target``."""
-        content = json.dumps(webhook_payload(notice, self._dashboard_url)).encode()
+    def send(self, notification: Notification) -> str:
+        """Post the notification; see ``Target``."""
+        content = json.dumps(webhook_payload(notification, self._dashboard_url)).encode()
         at = str(int(time.time()))
-        headers = {"Idempotency-Key": notice.key, "X-Headroom-Timestamp": at}
+        headers = {"Idempotency-Key": notification.key, "X-Headroom-Timestamp": at}
         if self._secret is not None:
             headers["X-Headroom-Signature"] = signature(
                 self._secret.get_secret_value(), at, content

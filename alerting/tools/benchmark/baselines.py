@@ -1,4 +1,4 @@
-"""The rules in wide use that ours is compared with, as they would judge the same polls.
+"""The rules in wide use that ours is compared with, as they would evaluate the same polls.
 
 Burrow 1.9.5 on the group (linkedin/Burrow); Strimzi's ``lag > 1000`` for 10 s
 (strimzi-kafka-operator, ``examples/metrics/prometheus-install/prometheus-rules``); Grafana's
@@ -28,7 +28,7 @@ _Poll = tuple[float, list[ScenarioSample | None]]
 
 
 def strimzi(scenario: Scenario) -> list[Fired]:
-    """Judge the group's lag: more than 1000 messages for 10 seconds."""
+    """Evaluate the group's lag: more than 1000 messages for 10 seconds."""
 
     def exceeded() -> Iterator[tuple[float, str | None]]:
         for at, samples in _polls(scenario):
@@ -39,7 +39,7 @@ def strimzi(scenario: Scenario) -> list[Fired]:
 
 
 def grafana(scenario: Scenario) -> list[Fired]:
-    """Judge the group's lag: it grew over five minutes, at every poll of fifteen."""
+    """Evaluate the group's lag: it grew over five minutes, at every poll of fifteen."""
 
     def growing() -> Iterator[tuple[float, str | None]]:
         recent: list[deque[tuple[float, int]]] = [deque() for _ in scenario.partitions]
@@ -60,7 +60,7 @@ def grafana(scenario: Scenario) -> list[Fired]:
 
 
 def burrow(scenario: Scenario) -> list[Fired]:
-    """Judge the group by Burrow's rules.
+    """Evaluate the group by Burrow's rules.
 
     A poll that finds another committed offset counts as a commit; Burrow reads each of them.
     """
@@ -130,14 +130,14 @@ def _lag(sample: ScenarioSample | None) -> int | None:
     return max(0, sample.log_end - sample.committed)
 
 
-def _fired(rule: str, verdicts: Iterator[tuple[float, str | None]], wait: float) -> list[Fired]:
+def _fired(rule: str, results: Iterator[tuple[float, str | None]], wait: float) -> list[Fired]:
     """Arrange what a rule said at each poll as alerts: it must hold for ``wait`` seconds."""
     fired: list[Fired] = []
     holds_since: float | None = None
     firing: tuple[float, str] | None = None
     at = 0.0
-    for at, verdict in verdicts:
-        if verdict is None:
+    for at, result in results:
+        if result is None:
             if firing is not None:
                 fired.append(
                     Fired(begin=firing[0], end=at, rule=rule, status=firing[1], severity="warning")
@@ -146,7 +146,7 @@ def _fired(rule: str, verdicts: Iterator[tuple[float, str | None]], wait: float)
             continue
         holds_since = at if holds_since is None else holds_since
         if firing is None and at - holds_since >= wait:
-            firing = (at, verdict)
+            firing = (at, result)
     if firing is not None:
         fired.append(
             Fired(

@@ -69,7 +69,7 @@ class BurrowPartition:
 
 @dataclass(frozen=True, slots=True)
 class BurrowGroupStatus:
-    """Burrow's verdict on a group.
+    """Burrow's decision on a group.
 
     Attributes:
         status: Its worst partition's, capped at ERR; NOTFOUND without partitions.

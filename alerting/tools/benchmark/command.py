@@ -18,11 +18,11 @@ from alerting.tools.benchmark.headroom import ours
 from alerting.tools.benchmark.run import (
     EVALUATORS,
     OURS,
-    Judged,
+    EvaluatedScenario,
     as_document,
+    evaluate_scenario,
     fastest_baseline_delay,
     fastest_of,
-    judge_scenario,
     total_of,
 )
 from alerting.tools.benchmark.scoring import Score, score
@@ -74,14 +74,14 @@ def benchmark(
         if write is not None:
             _write(write, shown)
             return
-        judged = [judge_scenario(scenario) for scenario in shown]
+        evaluated = [evaluate_scenario(scenario) for scenario in shown]
     except (ScenarioError, OSError) as error:
         console.print(f"error: {error}", style="red", markup=False, highlight=False)
         raise typer.Exit(1) from None
     if as_json:
-        print(json.dumps(as_document(judged)))
+        print(json.dumps(as_document(evaluated)))
     else:
-        _print(Console(), judged)
+        _print(Console(), evaluated)
 
 
 def _sweep(variants: int, only: str, console: Console) -> int:
@@ -93,18 +93,18 @@ def _sweep(variants: int, only: str, console: Console) -> int:
         if only in name
     ]
     wrong = 0
-    told: dict[str, list[float]] = {}
+    delays_of: dict[str, list[float]] = {}
     for name, make, variant in track(made, "Variants", console=console, transient=True):
         scenario = make(variant)
         found = score(scenario, ours(scenario))
-        told.setdefault(name, []).extend(found.delays)
+        delays_of.setdefault(name, []).extend(found.delays)
         if not found.is_right or found.flaps:
             wrong += not found.is_right
             print(
-                f"{scenario.name} (polls of {scenario.poll_seconds:g} s): {found.verdict}; "
+                f"{scenario.name} (polls of {scenario.poll_seconds:g} s): {found.result}; "
                 f"{found.missed} missed, {found.false_alerts} false, {found.flaps} flaps"
             )
-    for name, delays in told.items():
+    for name, delays in delays_of.items():
         if delays:
             usual, longest = duration(median(delays)), duration(max(delays))
             print(f"{name}: notified after {usual} (median), {longest} at most")
@@ -140,24 +140,24 @@ def _write(folder: Path, scenarios: Iterable[Scenario]) -> None:
         (folder / f"{scenario.name.replace(' ', '-')}.json").write_text(text)
 
 
-def _print(console: Console, judged: list[Judged]) -> None:
+def _print(console: Console, evaluated: list[EvaluatedScenario]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("scenario")
     for name in EVALUATORS:
         table.add_column(_TITLES[name])
     table.add_column("right and first")
-    for one in judged:
+    for one in evaluated:
         cells = [_cell(one.scores[name]) for name in EVALUATORS]
         first = fastest_of(one)
         table.add_row(one.name, *cells, "" if first is None else _TITLES[first])
     console.print(table)
     console.print()
     totals = Table(box=None, pad_edge=False, header_style="bold")
-    totals.add_column(f"of {len(judged)} scenarios")
+    totals.add_column(f"of {len(evaluated)} scenarios")
     for column in ("right", "missed", "false alerts", "flaps", "messages sent", "median delay"):
         totals.add_column(column, justify="right")
     for name in EVALUATORS:
-        total = total_of(judged, name)
+        total = total_of(evaluated, name)
         totals.add_row(
             _TITLES[name],
             *(
@@ -173,7 +173,7 @@ def _print(console: Console, judged: list[Judged]) -> None:
             "" if total.median_delay is None else duration(total.median_delay),
         )
     console.print(totals)
-    fastest = fastest_baseline_delay(judged)
+    fastest = fastest_baseline_delay(evaluated)
     if fastest is not None:
         console.print(
             f"\nMedian delay of whichever baseline was right and fastest on each scenario, known "
@@ -182,7 +182,7 @@ def _print(console: Console, judged: list[Judged]) -> None:
 
 
 def _cell(found: Score) -> str:
-    text = found.verdict
+    text = found.result
     if found.delays:
         text += " after " + ", ".join(duration(delay) for delay in found.delays)
     if found.false_alerts:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from alerting.evaluate.observations import group_observations
 from alerting.inputs.windows import GroupKey, thinned
 from alerting.rules.defaults import DEFAULT_RULES
-from alerting.rules.inhibition import held_back
+from alerting.rules.inhibition import inhibited
 from alerting.rules.lifecycle import Alert, State, advance
 from alerting.rules.model import evaluate
 from alerting.status.group_status import GroupStatus, PartitionWindow, Sample, group_status
@@ -20,18 +20,18 @@ _GONE_POLLS = 3.5
 
 
 def ours(scenario: Scenario) -> list[Fired]:
-    """Judge each poll as the service does, and return the alerts that fired."""
+    """Evaluate each poll as the service does, and return the alerts that fired."""
     key = GroupKey(_CLUSTER, scenario.group)
     alerts: Mapping[str, Alert] = {}
     fired: dict[str, Alert] = {}
     for at, status in statuses(scenario):
         seen = group_observations({key: status}, now=at)
         evaluation = evaluate(DEFAULT_RULES, seen)
-        alerts = advance(alerts, evaluation, held_back(evaluation.findings), at)
+        alerts = advance(alerts, evaluation, inhibited(evaluation.findings), at)
         fired |= {
             alert.id: alert
             for alert in alerts.values()
-            if alert.fired_at is not None and not alert.is_held
+            if alert.fired_at is not None and not alert.is_inhibited
         }
     last = max(scenario.times, default=0.0)
     return sorted(

@@ -1,4 +1,4 @@
-"""The benchmark of alerts: every scenario judged by every evaluator, and how right each was."""
+"""The benchmark of alerts: every scenario evaluated by every evaluator, and how right each was."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ EVALUATORS: Mapping[str, Callable[[Scenario], list[Fired]]] = {OURS: ours, **BAS
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """One scenario, judged by every evaluator."""
+class EvaluatedScenario:
+    """One scenario, evaluated by every evaluator."""
 
     name: str
     fired: Mapping[str, Sequence[Fired]]
@@ -42,17 +42,17 @@ class Total:
     median_delay: float | None
 
 
-def judge_scenario(scenario: Scenario) -> Judged:
-    """Let every evaluator judge a scenario."""
+def evaluate_scenario(scenario: Scenario) -> EvaluatedScenario:
+    """Let every evaluator evaluate a scenario."""
     fired = {name: evaluate(scenario) for name, evaluate in EVALUATORS.items()}
-    return Judged(
+    return EvaluatedScenario(
         scenario.name, fired, {name: score(scenario, found) for name, found in fired.items()}
     )
 
 
-def total_of(judged: Iterable[Judged], evaluator: str) -> Total:
+def total_of(evaluated: Iterable[EvaluatedScenario], evaluator: str) -> Total:
     """Add up what one evaluator did."""
-    scores = [one.scores[evaluator] for one in judged]
+    scores = [one.scores[evaluator] for one in evaluated]
     delays = [delay for found in scores for delay in found.delays]
     return Total(
         right=sum(1 for found in scores if found.is_right),
@@ -64,26 +64,28 @@ def total_of(judged: Iterable[Judged], evaluator: str) -> Total:
     )
 
 
-def fastest_of(judged: Judged, names: Iterable[str] = EVALUATORS) -> str | None:
+def fastest_of(evaluated: EvaluatedScenario, names: Iterable[str] = EVALUATORS) -> str | None:
     """Return who was right on a scenario and told first; None without an incident, or nobody."""
     right = [
-        name for name in names if judged.scores[name].is_right and judged.scores[name].incidents
+        name
+        for name in names
+        if evaluated.scores[name].is_right and evaluated.scores[name].incidents
     ]
-    return min(right, key=lambda name: sum(judged.scores[name].delays)) if right else None
+    return min(right, key=lambda name: sum(evaluated.scores[name].delays)) if right else None
 
 
-def fastest_baseline_delay(judged: Iterable[Judged]) -> float | None:
+def fastest_baseline_delay(evaluated: Iterable[EvaluatedScenario]) -> float | None:
     """Return the median of the delays of each scenario's fastest baseline that was right on it."""
     delays = [
         delay
-        for one in judged
+        for one in evaluated
         if (name := fastest_of(one, BASELINES)) is not None
         for delay in one.scores[name].delays
     ]
     return median(delays) if delays else None
 
 
-def as_document(judged: Sequence[Judged]) -> dict[str, Any]:
+def as_document(evaluated: Sequence[EvaluatedScenario]) -> dict[str, Any]:
     """Return everything as a JSON document."""
     return {
         "scenarios": [
@@ -100,9 +102,9 @@ def as_document(judged: Sequence[Judged]) -> dict[str, Any]:
                     for name in BASELINES
                 },
             }
-            for one in judged
+            for one in evaluated
         ],
-        "totals": {name: _total(total_of(judged, name)) for name in EVALUATORS},
+        "totals": {name: _total(total_of(evaluated, name)) for name in EVALUATORS},
     }
 
 
@@ -119,7 +121,7 @@ def _alert(alert: Fired) -> dict[str, Any]:
 
 def _score(found: Score) -> dict[str, Any]:
     return {
-        "verdict": found.verdict,
+        "result": found.result,
         "incidents": found.incidents,
         "delays_seconds": list(found.delays),
         "missed": found.missed,

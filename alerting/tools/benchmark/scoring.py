@@ -60,7 +60,7 @@ class Score:
         return not self.missed and not self.false_alerts
 
     @property
-    def verdict(self) -> str:
+    def result(self) -> str:
         """In a word."""
         if self.missed and self.false_alerts:
             return "missed, false alarm"

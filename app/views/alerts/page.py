@@ -72,11 +72,11 @@ columns = {
     "id": Column("id", help="python -m alerting ack ID acknowledges it.", width=90),
 }
 lists = (
-    ("Firing", "firing", [alert for alert in firing if not alert.is_held], "Nothing fires."),
+    ("Firing", "firing", [alert for alert in firing if not alert.is_inhibited], "Nothing fires."),
     (
         "Inhibited",
         "inhibited",
-        [alert for alert in firing if alert.is_held],
+        [alert for alert in firing if alert.is_inhibited],
         "Nothing is inhibited: no alert explains another.",
     ),
     ("Pending", "pending", pending, "Nothing waits for its time."),
@@ -101,7 +101,7 @@ for title, key, rows, nothing in lists:
             noun="alerts",
         )
 
-open_alerts = [alert for alert in firing if not alert.is_held and alert.id not in acknowledged]
+open_alerts = [alert for alert in firing if not alert.is_inhibited and alert.id not in acknowledged]
 if open_alerts:
     with (
         st.expander("Acknowledge an alert: it is not repeated, and its end is notified"),

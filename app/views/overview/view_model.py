@@ -49,10 +49,10 @@ def causes(alerts: pl.DataFrame) -> list[Cause]:
     """
     order = {severity.value: place for place, severity in enumerate(SEVERITIES)}
     is_open = alerts["fingerprint"].implode()
-    is_symptom = pl.col("held_by").is_not_null() & pl.col("held_by").is_in(is_open)
+    is_symptom = pl.col("inhibited_by").is_not_null() & pl.col("inhibited_by").is_in(is_open)
     symptoms: dict[str, list[str]] = {}
     for row in alerts.filter(is_symptom).sort("since", "fingerprint").iter_rows(named=True):
-        symptoms.setdefault(row["held_by"], []).append(f"{row['what']}: {row['detail']}")
+        symptoms.setdefault(row["inhibited_by"], []).append(f"{row['what']}: {row['detail']}")
     first = (
         alerts.filter(~is_symptom)
         .with_columns(pl.col("severity").replace_strict(order, default=0).alias("order"))
@@ -179,7 +179,7 @@ def cluster_rows(
         now: The present.
     """
     counts = (
-        alerts.filter(pl.col("held_by").is_null())
+        alerts.filter(pl.col("inhibited_by").is_null())
         .group_by("cluster")
         .agg(
             (pl.col("severity") == Severity.CRITICAL.value).sum().cast(pl.Int64).alias("act_now"),

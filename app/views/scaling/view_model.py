@@ -19,16 +19,16 @@ from app.ui.time_axis import page_axis
 from app.views.scaling import advice_history
 from scaling.advice.model import Kind, Subject
 from scaling.advisers.consumers import hot_partitions
-from scaling.advisers.measured_size import situation
+from scaling.advisers.measured_size import inputs
 from scaling.facts.group_facts import GroupFacts
-from scaling.sizing.size import Situation
+from scaling.sizing.size import SizeInputs
 
 _MOST_ROWS = 200
 
 
 def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
     """Draw what the advice on a group was taken from: four figures."""
-    asked = situation(facts)
+    asked = inputs(facts)
     left, right = st.columns(2, gap="small")
     with left, components.section("Load against capacity"):
         if asked is None:
@@ -100,14 +100,14 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
         )
 
 
-def loads(asked: Situation) -> list[Load]:
+def loads(asked: SizeInputs) -> list[Load]:
     """Return what the busiest consumer gets at each number that makes a difference.
 
     Where there are many, only those around the present number.
     """
-    counts = sorted({*asked.shape.counts, asked.consumers})
+    counts = sorted({*asked.assignment.counts, asked.consumers})
     return [
-        Load(number, float(np.bincount(asked.shape.holders(number), asked.arrival).max()))
+        Load(number, float(np.bincount(asked.assignment.holders(number), asked.arrival).max()))
         for number in counts
     ]
 
@@ -176,7 +176,9 @@ def first_of(rows: pl.DataFrame) -> dict[str, tuple[str, int | None]]:
     }
 
 
-def _forecast(view: View, facts: GroupFacts, asked: Situation | None, proposed: int | None) -> None:
+def _forecast(
+    view: View, facts: GroupFacts, asked: SizeInputs | None, proposed: int | None
+) -> None:
     numbers = forecast.forecast(view, "group", facts.group)
     if numbers is None:
         return
@@ -199,10 +201,10 @@ def _forecast(view: View, facts: GroupFacts, asked: Situation | None, proposed: 
     )
 
 
-def _sustained(asked: Situation, consumers: int) -> float:
+def _sustained(asked: SizeInputs, consumers: int) -> float:
     """Return the arrival at which the busiest of a number of consumers is at its limit."""
     total = float(asked.arrival.sum())
-    busiest = float(np.bincount(asked.shape.holders(consumers), asked.arrival).max())
+    busiest = float(np.bincount(asked.assignment.holders(consumers), asked.arrival).max())
     return (asked.capacity.low or 0.0) * (total / busiest if busiest > 0 else consumers)
 
 

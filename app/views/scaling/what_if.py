@@ -9,13 +9,13 @@ from app.style.charts.advice import what_if_chart
 from app.style.format import duration, escape, exact
 from app.ui import components
 from scaling.facts.group_facts import GroupFacts
-from scaling.whatif.inputs import situation_of
+from scaling.whatif.inputs import what_if_inputs
 from scaling.whatif.queue_model import (
     Campaign,
-    Change,
     LostConsumer,
     SimulationError,
     WhatIf,
+    WhatIfChange,
     what_if,
 )
 
@@ -29,10 +29,10 @@ _NOTHING, _CAMPAIGN, _LOST = (
 
 @st.cache_data(ttl=600, max_entries=64, show_spinner="Simulating")
 def _simulated(
-    _facts: GroupFacts, group: str, at: float, capacity: float, change: Change
+    _facts: GroupFacts, group: str, at: float, capacity: float, change: WhatIfChange
 ) -> WhatIf:
-    situation = situation_of(_facts, capacity_per_second=capacity)
-    return what_if(situation, change, hours=_HOURS)
+    inputs = what_if_inputs(_facts, capacity_per_second=capacity)
+    return what_if(inputs, change, hours=_HOURS)
 
 
 def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
@@ -85,7 +85,7 @@ def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
                 icon=":material/help:",
             )
             return
-        change = Change(
+        change = WhatIfChange(
             consumers=consumers,
             partitions=partitions if partitions != partitions_now else None,
             arrival_factor=factor,

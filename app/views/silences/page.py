@@ -1,4 +1,4 @@
-"""Of what is nobody told, until when, and who said so?"""
+"""Of what is nobody notified, until when, and who said so?"""
 
 import time
 from datetime import timedelta

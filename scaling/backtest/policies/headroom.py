@@ -17,8 +17,8 @@ from scaling.facts.intervals import (
     Intervals,
     saturated,
 )
-from scaling.sizing.assignment import Shape
-from scaling.sizing.decide import BLOCKED_SECONDS, History, SizingFacts, decide
+from scaling.sizing.assignment import Assignment
+from scaling.sizing.decide import BLOCKED_SECONDS, History, SizeFacts, decide
 from scaling.sizing.demand import HOUR_SECONDS, LONG_SECONDS, Season, peak_ahead, season
 from scaling.sizing.polls import Polls
 from scaling.sizing.stability import DEFAULT_RULES, Rules
@@ -156,7 +156,7 @@ class Headroom:
     def __init__(self, limits: Limits, rules: Rules = DEFAULT_RULES) -> None:
         self._limits = limits
         self._rules = rules
-        self._shape = Shape(tuple(sorted(limits.topics.items())), limits.assignor)
+        self._assignment = Assignment(tuple(sorted(limits.topics.items())), limits.assignor)
         self._polls = _Polls(limits.partitions)
         self._evidence = _Evidence(CapacityRules(commit_seconds=limits.commit_seconds))
         self._hours: dict[float, list[float]] = {}
@@ -179,7 +179,7 @@ class Headroom:
             self._hours[float(start)] = [float(rate)]
 
     def begin(self, at: float) -> None:
-        """Begin to decide, with what was learnt."""
+        """Begin to decide, with what is known."""
         self._evidence.estimate(at)
 
     def decide(self, seen: Observation, busy_ratio: Floats) -> int:
@@ -191,9 +191,9 @@ class Headroom:
         self._learn(seen, polls)
         found = decide(self._facts(seen, polls), self.history, rules=self._rules)
         self.history = found.history
-        if found.situation is not None:
+        if found.inputs is not None:
             hour = seen.at // HOUR_SECONDS * HOUR_SECONDS
-            self._hours.setdefault(hour, []).append(float(found.situation.arrival.sum()))
+            self._hours.setdefault(hour, []).append(float(found.inputs.arrival.sum()))
         return min(found.consumers, self._limits.maximum)
 
     def _restart(self, seen: Observation) -> None:
@@ -202,16 +202,16 @@ class Headroom:
         for topic, _ in seen.keys:
             topics[topic] = topics.get(topic, 0) + 1
         self._limits = replace(self._limits, topics=topics)
-        self._shape = Shape(tuple(sorted(topics.items())), self._limits.assignor)
+        self._assignment = Assignment(tuple(sorted(topics.items())), self._limits.assignor)
         self._polls = _Polls(self._limits.partitions)
 
-    def _facts(self, seen: Observation, polls: Polls) -> SizingFacts:
+    def _facts(self, seen: Observation, polls: Polls) -> SizeFacts:
         limits = self._limits
-        return SizingFacts(
-            shape=self._shape,
+        return SizeFacts(
+            assignment=self._assignment,
             polls=polls,
             member=seen.member,
-            assignment=str(seen.member.tobytes()),
+            assignment_id=str(seen.member.tobytes()),
             consumers=seen.replicas,
             is_rebalancing=seen.rebalancing,
             capacity=self._evidence.capacity,

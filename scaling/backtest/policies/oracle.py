@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from scaling.facts.intervals import Booleans, Floats, Integers
-from scaling.sizing.assignment import Shape
+from scaling.sizing.assignment import Assignment
 from scaling.sizing.utilisation import allowed_utilisation
 from simulation.model import Observation, Workload
 
@@ -56,14 +56,14 @@ class Oracle:
 
 def plan(workload: Workload, utilisation: float) -> Floats:
     """Return the consumers of each slot of ten minutes."""
-    shape = Shape(tuple(sorted(workload.topics.items())), workload.consumers.assignor)
-    counts = np.array([n for n in shape.counts if n <= workload.consumers.maximum])
+    assignment = Assignment(tuple(sorted(workload.topics.items())), workload.consumers.assignor)
+    counts = np.array([n for n in assignment.counts if n <= workload.consumers.maximum])
     slots = max(1, int(np.ceil(workload.duration_seconds / SLOT_SECONDS)))
     rate = workload.consumers.rate_per_second
     limit = workload.consumers.shared_limit_per_second or np.inf
     feasible = np.array(
         [
-            _feasible(workload, shape, slots, int(n), utilisation * min(rate, limit / n))
+            _feasible(workload, assignment, slots, int(n), utilisation * min(rate, limit / n))
             for n in counts
         ]
     ).T
@@ -81,10 +81,10 @@ def plan(workload: Workload, utilisation: float) -> Floats:
 
 
 def _feasible(
-    workload: Workload, shape: Shape, slots: int, consumers: int, most: float
+    workload: Workload, assignment: Assignment, slots: int, consumers: int, most: float
 ) -> Booleans:
     """Tell for each slot whether so many consumers carry it; a partition alone is not asked."""
-    holders = shape.holders(consumers)
+    holders = assignment.holders(consumers)
     offsets = np.arange(slots * _SAMPLES, dtype=np.float64) * (SLOT_SECONDS / _SAMPLES)
     times: Floats = workload.starts_at + offsets
     rates: Floats = partition_rates(workload)(times)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from alerting.checks.model import Observation
-from alerting.notify.notifications import Pace, plan
+from alerting.notify.notifications import NotificationIntervals, plan
 from alerting.notify.sender import Sender
 from alerting.notify.store import AlertStore
 from alerting.notify.targets.registry import make_target
@@ -21,7 +21,7 @@ CLUSTERS = ("one", "two", "three")
 
 
 def evaluate_tick(store: AlertStore, tick: int) -> list[str]:
-    """Evaluate one moment of a fixed story, and return the keys of its notices."""
+    """Evaluate one moment of a fixed story, and return the keys of its notifications."""
     cluster = CLUSTERS[tick % 3]
     now = 1000.0 + tick * 15.0
     seen = [
@@ -35,9 +35,13 @@ def evaluate_tick(store: AlertStore, tick: int) -> list[str]:
         if (tick // 3 + number) % 8 < 3
     ]
     alerts = advance(store.alerts(cluster), evaluate(RULES, seen), {}, now)
-    notices, told = plan(alerts, store.told(cluster), now, Pace(group_interval_seconds=0))
-    store.save(cluster, alerts, told, [(notice, ["hook"]) for notice in notices], now)
-    return [notice.key for notice in notices]
+    notifications, notified = plan(
+        alerts, store.notified(cluster), now, NotificationIntervals(group_interval_seconds=0)
+    )
+    store.save(
+        cluster, alerts, notified, [(notification, ["hook"]) for notification in notifications], now
+    )
+    return [notification.key for notification in notifications]
 
 
 def live(path: str, url: str, ticks: int, *, to_the_end: bool = False) -> None:

@@ -18,7 +18,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Message as MessageHandler
 
-from alerting.notify.notifications import Kind, Notice
+from alerting.notify.notifications import Notification, NotificationKind
 from alerting.notify.sender import Sender
 from alerting.notify.store import AlertStore
 from alerting.notify.targets.alertmanager import AlertmanagerTarget
@@ -96,10 +96,12 @@ def alert(name: str = "payments", state: State = State.FIRING, at: float | None 
     )
 
 
-def notice(*alerts: Alert, kind: Kind = Kind.FIRING, key: str = "key-1") -> Notice:
+def notification(
+    *alerts: Alert, kind: NotificationKind = NotificationKind.FIRING, key: str = "key-1"
+) -> Notification:
     firing = tuple(one for one in alerts if one.state is State.FIRING)
     resolved = tuple(one for one in alerts if one.state is State.RESOLVED)
-    return Notice(
+    return Notification(
         key=key,
         group="production/GroupStalled",
         kind=kind,
@@ -107,7 +109,7 @@ def notice(*alerts: Alert, kind: Kind = Kind.FIRING, key: str = "key-1") -> Noti
         severity=Severity.CRITICAL,
         firing=firing,
         resolved=resolved,
-        held_back=(alert("held"),),
+        inhibited=(alert("held"),),
     )
 
 
@@ -119,7 +121,7 @@ def health(store: AlertStore) -> tuple[int, int, int]:
 def test_a_webhook_is_signed_and_says_all_that_a_person_needs(
     store: AlertStore, receiver: Receiver, run_sender: Callable[..., Sender]
 ) -> None:
-    store.queue(notice(alert()), ["t"], time.time())
+    store.queue(notification(alert()), ["t"], time.time())
     run_sender(url=receiver.url, secret={"env": "HOOK_SECRET"})
     eventually(lambda: health(store) == (1, 0, 0), what="delivery")
     (one,) = receiver.received
@@ -148,7 +150,7 @@ def test_what_a_target_refuses_is_tried_again_until_it_takes_it(
     store: AlertStore, receiver: Receiver, run_sender: Callable[..., Sender], status: int
 ) -> None:
     receiver.answers = [status]
-    store.queue(notice(alert()), ["t"], time.time())
+    store.queue(notification(alert()), ["t"], time.time())
     run_sender(url=receiver.url)
     eventually(lambda: store.health()[0].attempts == 1, what="the first attempt")
     assert str(status) in (store.health()[0].answer or "")
@@ -161,7 +163,7 @@ def test_a_target_that_asks_to_wait_is_left_alone(
 ) -> None:
     receiver.answers, receiver.headers = [429], {"Retry-After": "600"}
     now = time.time()
-    store.queue(notice(alert()), ["t"], now)
+    store.queue(notification(alert()), ["t"], now)
     run_sender(url=receiver.url)
     eventually(lambda: store.health()[0].attempts == 1, what="the first attempt")
     assert store.due("t", now + 500) is None
@@ -172,7 +174,7 @@ def test_a_target_that_is_down_or_slow_is_told_so_and_never_by_its_address(
     store: AlertStore, receiver: Receiver, run_sender: Callable[..., Sender]
 ) -> None:
     receiver.delay_seconds = 3.0
-    store.queue(notice(alert()), ["t"], time.time())
+    store.queue(notification(alert()), ["t"], time.time())
     run_sender(url=receiver.url, timeout_seconds=0.2)
     eventually(lambda: store.health()[0].attempts, what="the first attempt")
     assert store.health()[0].answer == "no answer within 0.2 s"
@@ -186,7 +188,7 @@ def test_a_secret_in_an_address_reaches_no_answer_and_no_log(
 ) -> None:
     (port,) = free_ports(1)
     monkeypatch.setenv("ADDRESS", f"http://127.0.0.1:{port}/token-of-mine")
-    store.queue(notice(alert()), ["t"], time.time())
+    store.queue(notification(alert()), ["t"], time.time())
     run_sender(address={"env": "ADDRESS"})
     eventually(lambda: store.health()[0].attempts, what="the first attempt")
     assert store.health()[0].answer == "cannot be reached: ConnectError"
@@ -197,7 +199,7 @@ def test_no_more_messages_than_the_target_may_get(
     store: AlertStore, receiver: Receiver, run_sender: Callable[..., Sender]
 ) -> None:
     for number in range(5):
-        store.queue(notice(alert(), key=f"key-{number}"), ["t"], time.time())
+        store.queue(notification(alert(), key=f"key-{number}"), ["t"], time.time())
     sender = run_sender(url=receiver.url, max_per_minute=2)
     eventually(lambda: health(store) == (2, 3, 0), what="two messages")
     sender.step(time.time())
@@ -222,7 +224,7 @@ def test_mail_arrives_through_apprise(
             "MAIL",
             f"mailto://127.0.0.1:{port}?from=headroom@example.com&to=ops@example.com&mode=insecure",
         )
-        store.queue(notice(alert()), ["t"], time.time())
+        store.queue(notification(alert()), ["t"], time.time())
         run_sender(kind="apprise", address={"env": "MAIL"})
         eventually(lambda: health(store) == (1, 0, 0), what="delivery")
     finally:
@@ -240,7 +242,7 @@ def test_a_mail_server_that_is_down_is_told_without_its_address(
     monkeypatch.setenv(
         "MAIL", f"mailto://u:{SECRET}@127.0.0.1:{port}?from=a@example.com&to=o@example.com"
     )
-    store.queue(notice(alert()), ["t"], time.time())
+    store.queue(notification(alert()), ["t"], time.time())
     run_sender(kind="apprise", address={"env": "MAIL"})
     eventually(lambda: store.health()[0].attempts, what="the first attempt")
     answer = store.health()[0].answer or ""
@@ -297,7 +299,7 @@ def test_two_instances_page_once_through_alertmanager_and_resolve(
     targets = [make_target(settings, "http://dash:8501") for _ in range(2)]
     began = time.time() - 60
     for target in targets:
-        target.send(notice(alert(at=began)))
+        target.send(notification(alert(at=began)))
     for target in targets:
         assert isinstance(target, AlertmanagerTarget)
         target.refresh([alert(at=began)])
@@ -314,7 +316,9 @@ def test_two_instances_page_once_through_alertmanager_and_resolve(
     assert found["generatorURL"].startswith("http://dash:8501/group?cluster=production")
     assert found["annotations"]["next_step"] == "Look at the handler's log."
     for target in targets:
-        target.send(notice(alert(state=State.RESOLVED, at=began), kind=Kind.RESOLVED))
+        target.send(
+            notification(alert(state=State.RESOLVED, at=began), kind=NotificationKind.RESOLVED)
+        )
     eventually(lambda: len(receiver.received) > 1, what="the resolution")
     # Alertmanager looks at its groups every second: a second page would come by then.
     until = time.monotonic() + 2.5

@@ -206,9 +206,9 @@ def test_a_silence_that_cannot_be_read_is_said_and_can_be_ended(folder: Path, st
     [
         "UPDATE alerts SET body = '{}' WHERE cluster = 'one'",
         "UPDATE alerts SET body = json_set(body, '$.severity', 'odd') WHERE cluster = 'one'",
-        "UPDATE told SET body = 'garbage' WHERE cluster = 'one'",
+        "UPDATE notified SET body = 'garbage' WHERE cluster = 'one'",
     ],
-    ids=["alert", "severity", "told"],
+    ids=["alert", "severity", "notified"],
 )
 def test_a_garbage_row_stops_no_cluster_and_is_said(folder: Path, start: Start, query: str) -> None:
     service = start()

@@ -264,7 +264,7 @@ class Recording(dict[str, pl.DataFrame]):
 def test_a_check_looks_at_the_tables_that_it_declares(name: str) -> None:
     frames = world(CASES[name], TRUE_UNTIL)
     tables = Recording(frames.tables)
-    given = CheckInput(frames=replace(frames, tables=tables), judge=group_statuses)
+    given = CheckInput(frames=replace(frames, tables=tables), classify=group_statuses)
     assert [one for one in CHECKS[name].evaluate(given) if one.value is not None]
     declared = {table.name for table in CHECKS[name].sources}
     assert tables.asked | {"collections"} == declared | {"collections"}

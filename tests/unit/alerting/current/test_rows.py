@@ -67,7 +67,7 @@ def rows(table: Table, *given: dict[str, Any], ago: float = 0.0) -> pl.DataFrame
     return pl.DataFrame(full, schema=table.polars_schema)
 
 
-def judged(
+def classified(
     status: GroupStatus,
     at: float,
     *,
@@ -90,7 +90,7 @@ def test_at_every_poll_the_rows_say_what_the_alerts_say(family: str) -> None:
     changes = 0
     for at, status in statuses(scenario):
         moment = NOW.timestamp() + at
-        found = judged(_shifted(status), moment)
+        found = classified(_shifted(status), moment)
         alerts = advanced(alerts, found, DEFAULT_RULES)
         groups = group_rows(found, partition_lag(found), previous)
         told = alert_rows(alerts.values(), groups, found.frames)
@@ -144,7 +144,7 @@ def since_of(
     told = []
     for at, status, since in steps:
         begin = NOW.timestamp()
-        found = judged(fixed(status, None if since is None else begin + since), begin + at)
+        found = classified(fixed(status, None if since is None else begin + since), begin + at)
         previous = dict(current_rows(found, (), previous))
         (row,) = previous[GROUP_STATUS].iter_rows(named=True)
         told.append(((row["since"] - NOW).total_seconds(), row["since_at_least"]))
@@ -343,7 +343,7 @@ def test_every_table_tells_what_the_samples_show() -> None:
     told = {row["rule"]: row for row in written[OPEN_ALERTS].iter_rows(named=True)}
     assert told["BrokerMissing"]["since"] == NOW - timedelta(seconds=15 * 20)
     assert told["BrokerMissing"]["since_at_least"] is False
-    assert told["UnderMinIsr"]["held_by"] == told["BrokerMissing"]["fingerprint"]
+    assert told["UnderMinIsr"]["inhibited_by"] == told["BrokerMissing"]["fingerprint"]
 
 
 def test_what_is_unknown_is_null() -> None:

@@ -79,7 +79,7 @@ def test_first_pass_says_what_the_rules_say_in_full(family: str) -> None:
             break
         if index % 6 or key not in (found := watch.statuses(at)):
             continue
-        in_full = watch.judge(scenario.group, at)
+        in_full = watch.classify(scenario.group, at)
         assert found[key].status is in_full.status, in_full.reason
         assert found[key].numbers.lag == in_full.numbers.lag
         assert found[key].unknown_partitions == in_full.unknown_partitions
@@ -108,7 +108,7 @@ def test_within_ten_minutes_the_samples_are_those_of_the_rows() -> None:
     ).values()
 
     assert watch.windows(scenario.group) == expected
-    assert group_status(expected).status is watch.judge(scenario.group).status
+    assert group_status(expected).status is watch.classify(scenario.group).status
 
 
 def test_what_is_known_already_is_not_added_again() -> None:

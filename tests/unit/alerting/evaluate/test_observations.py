@@ -200,7 +200,7 @@ def test_the_monitor_watches_itself() -> None:
     failed = found(look(collections=collected(status="failed")))
     assert {"CollectionFailed", "DataStale", "NothingCollected"} <= failed.keys()
     late = look(collections=collected(seconds_ago=61))
-    assert late.is_blind
+    assert late.has_no_data
     assert {"DataStale", "NothingCollected"} <= found(late).keys()
     assert "NothingCollected" not in found(look(collections=collected(seconds_ago=59)))
 

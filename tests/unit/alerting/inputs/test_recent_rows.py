@@ -183,7 +183,7 @@ def test_statuses_and_alerts_are_those_of_a_full_read(tmp_path: Path) -> None:
             frames=full,
             statuses=statuses,
             clear_partitions=memory.clear_partitions("c"),
-            seen=observe(full, judge=lambda _, known=statuses: known),  # type: ignore[misc]
+            seen=observe(full, classify=lambda _, known=statuses: known),  # type: ignore[misc]
         )
         assert _said(found) == _said(wanted), number
         alerts = advanced(alerts, found, DEFAULT_RULES)

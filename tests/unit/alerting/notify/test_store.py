@@ -13,7 +13,7 @@ import pytest
 
 from alerting.checks.model import Observation
 from alerting.errors import DeliveryError, StoreError
-from alerting.notify.notifications import Notice, Pace, plan
+from alerting.notify.notifications import Notification, NotificationIntervals, plan
 from alerting.notify.outbox import free_at, pause_seconds
 from alerting.notify.problems import silence_problems
 from alerting.notify.sender import Sender
@@ -50,11 +50,13 @@ def stopped(*groups: str) -> list[Observation]:
 
 
 def step(store: AlertStore, now: float, *groups: str, targets: Sequence[str] = ("t",)) -> int:
-    """Evaluate once as the service does, and return the number of notices."""
+    """Evaluate once as the service does, and return the number of notifications."""
     alerts = advance(store.alerts("c"), evaluate(RULES, stopped(*groups)), {}, now)
-    notices, told = plan(alerts, store.told("c"), now, Pace())
-    store.save("c", alerts, told, [(notice, targets) for notice in notices], now)
-    return len(notices)
+    notifications, notified = plan(alerts, store.notified("c"), now, NotificationIntervals())
+    store.save(
+        "c", alerts, notified, [(notification, targets) for notification in notifications], now
+    )
+    return len(notifications)
 
 
 class Heard:
@@ -62,13 +64,13 @@ class Heard:
 
     def __init__(self, failures: int = 0) -> None:
         self.failures = failures
-        self.notices: list[Notice] = []
+        self.notifications: list[Notification] = []
 
-    def send(self, notice: Notice) -> str:
+    def send(self, notification: Notification) -> str:
         if self.failures:
             self.failures -= 1
             raise DeliveryError("HTTP 503")
-        self.notices.append(notice)
+        self.notifications.append(notification)
         return "HTTP 200"
 
 
@@ -84,10 +86,10 @@ def test_what_is_written_is_read_again(store: AlertStore, tmp_path: Path) -> Non
     other = AlertStore(tmp_path / "alerts.sqlite")
     assert other.alerts() == store.alerts()
     assert {alert.state for alert in other.alerts().values()} == {State.FIRING}
-    assert list(other.told("c")) == ["c/GroupStopped"]
+    assert list(other.notified("c")) == ["c/GroupStopped"]
     delivery = other.due("t", 100.0)
     assert delivery is not None
-    assert [alert.what for alert in delivery.notice.firing] == ["a stopped", "b stopped"]
+    assert [alert.what for alert in delivery.notification.firing] == ["a stopped", "b stopped"]
     other.close()
 
 
@@ -104,9 +106,11 @@ def test_history_keeps_what_was_resolved_and_forgets_what_is_old(store: AlertSto
 
 def test_a_notice_is_queued_once_however_often_it_is_saved(store: AlertStore) -> None:
     alerts = advance({}, evaluate(RULES, stopped("a")), {}, 1.0)
-    notices, told = plan(alerts, {}, 1.0, Pace())
+    notifications, notified = plan(alerts, {}, 1.0, NotificationIntervals())
     for _ in range(3):
-        store.save("c", alerts, told, [(notice, ["t"]) for notice in notices], 1.0)
+        store.save(
+            "c", alerts, notified, [(notification, ["t"]) for notification in notifications], 1.0
+        )
     (health,) = store.health()
     assert health.waiting == 1
 
@@ -125,7 +129,10 @@ def test_a_target_that_fails_is_tried_again_later_and_in_order(store: AlertStore
     assert [health.attempts for health in store.health()] == [1]
     for _ in range(4):
         send.step(4e9)
-    assert [notice.kind.value for notice in target.notices] == ["firing", "resolved"]
+    assert [notification.kind.value for notification in target.notifications] == [
+        "firing",
+        "resolved",
+    ]
     (health,) = store.health()
     assert (health.sent, health.waiting, health.failed) == (2, 0, 0)
 
@@ -139,10 +146,12 @@ def test_a_message_that_is_not_taken_holds_up_only_its_own_group(store: AlertSto
         check="broker_missing", labels={"cluster": "c", "broker": "2"}, value=1.0, what="broker"
     )
     alerts = advance(store.alerts("c"), evaluate(RULES, [other]), {}, 2.0)
-    notices, told = plan(alerts, store.told("c"), 2.0, Pace())
-    store.save("c", alerts, told, [(notice, ["t"]) for notice in notices], 2.0)
+    notifications, notified = plan(alerts, store.notified("c"), 2.0, NotificationIntervals())
+    store.save(
+        "c", alerts, notified, [(notification, ["t"]) for notification in notifications], 2.0
+    )
     send.step(2.0)
-    assert [notice.group for notice in target.notices] == ["c/BrokerMissing"]
+    assert [notification.group for notification in target.notifications] == ["c/BrokerMissing"]
 
 
 def test_a_message_is_given_up_at_last_and_told_so(store: AlertStore) -> None:
@@ -327,12 +336,12 @@ def test_what_was_told_and_cannot_be_read_leaves_the_others(
     store: AlertStore, tmp_path: Path
 ) -> None:
     step(store, 100.0, "a")
-    damage(tmp_path, "INSERT INTO told (name, cluster, body) VALUES ('c/Odd', 'c', '{}')")
-    damage(tmp_path, "UPDATE told SET cluster = 'other' WHERE name = 'c/GroupStopped'")
-    assert store.told("c") == {}
+    damage(tmp_path, "INSERT INTO notified (name, cluster, body) VALUES ('c/Odd', 'c', '{}')")
+    damage(tmp_path, "UPDATE notified SET cluster = 'other' WHERE name = 'c/GroupStopped'")
+    assert store.notified("c") == {}
     assert len(store.unreadable(0.0)) == 1
     step(store, 130.0, "a")
-    assert list(store.told("c")) == ["c/GroupStopped"]
+    assert list(store.notified("c")) == ["c/GroupStopped"]
 
 
 @pytest.mark.parametrize("body", ["{}", "garbage", b"\xff"])
@@ -342,13 +351,13 @@ def test_a_message_that_cannot_be_read_is_given_up_and_holds_up_no_other(
     target = Heard()
     send = sender(store, target)
     step(store, 100.0, "a")
-    damage(tmp_path, "UPDATE notices SET body = CAST(? AS TEXT)", body)
+    damage(tmp_path, "UPDATE notifications SET body = CAST(? AS TEXT)", body)
     assert store.has_open("c/GroupStopped")
     for tick in range(3):
         step(store, 160.0 + tick * 60)
     while send.step(4e9):
         pass
-    assert [notice.kind.value for notice in target.notices] == ["resolved"]
+    assert [notification.kind.value for notification in target.notifications] == ["resolved"]
     (health,) = store.health()
     assert (health.sent, health.waiting, health.failed) == (1, 0, 1)
     assert len(store.unreadable(0.0)) == 1

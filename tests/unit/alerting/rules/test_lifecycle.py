@@ -1,4 +1,4 @@
-"""An alert's life: pending, firing, resolved, damped, held back."""
+"""An alert's life: pending, firing, resolved, damped, inhibited."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from alerting.checks.model import Observation
-from alerting.notify.notifications import Kind, Pace, Told, plan
+from alerting.notify.notifications import NotificationIntervals, NotificationKind, Notified, plan
 from alerting.rules.defaults import DEFAULT_RULES
-from alerting.rules.inhibition import held_back
+from alerting.rules.inhibition import inhibited
 from alerting.rules.lifecycle import Alert, Alerts, State, advance
 from alerting.rules.model import Evaluation, Override, Rule, Severity, evaluate
 
@@ -161,7 +161,7 @@ def held(*observations: Observation) -> dict[str, str]:
     """Return rule of the symptom: rule of its cause."""
     found = finding_set(*observations).findings
     names = {f.fingerprint: f.rule.name for f in found}
-    return {names[a]: names[b] for a, b in held_back(found).items()}
+    return {names[a]: names[b] for a, b in inhibited(found).items()}
 
 
 def of_group(check: str, since: float | None = None, **related: str) -> Observation:
@@ -244,17 +244,19 @@ def test_causes_hold_symptoms_back(
 
 def test_a_symptom_is_told_when_it_outlives_its_cause() -> None:
     alerts: Alerts = {}
-    told: dict[str, Told] = {}
+    notified: dict[str, Notified] = {}
     sent: list[tuple[float, str, str]] = []
     for tick in range(30):
         now = tick * 15.0
         seen = [of_group("stalled", 1100.0), *([BROKER] if tick < 8 else [])]
         evaluation = finding_set(*seen)
-        alerts = advance(alerts, evaluation, held_back(evaluation.findings), now)
-        notices, told = plan(alerts, told, now, Pace())
-        sent += [(now, notice.kind.value, notice.group) for notice in notices]
+        alerts = advance(alerts, evaluation, inhibited(evaluation.findings), now)
+        notifications, notified = plan(alerts, notified, now, NotificationIntervals())
+        sent += [
+            (now, notification.kind.value, notification.group) for notification in notifications
+        ]
         if tick == 0:
-            assert [alert.rule for alert in notices[0].held_back] == ["GroupStalled"]
+            assert [alert.rule for alert in notifications[0].inhibited] == ["GroupStalled"]
     # Broker: true until 105 s, resolved at 165 s; the symptom has another minute to go.
     assert sent == [
         (0.0, "firing", "c/BrokerMissing"),
@@ -263,12 +265,15 @@ def test_a_symptom_is_told_when_it_outlives_its_cause() -> None:
     ]
 
 
-def notices_of(
-    series: Sequence[Sequence[str]], pace: Pace, step: float = 15.0, **options: object
+def notifications_of(
+    series: Sequence[Sequence[str]],
+    intervals: NotificationIntervals,
+    step: float = 15.0,
+    **options: object,
 ) -> list[tuple[float, str, int, int]]:
     """Return time, kind, firing and resolved of each notice about groups that are stopped."""
     alerts: Alerts = {}
-    told: dict[str, Told] = {}
+    notified: dict[str, Notified] = {}
     sent = []
     for index, groups in enumerate(series):
         now = index * step
@@ -277,42 +282,45 @@ def notices_of(
             for g in groups
         ]
         alerts = advance(alerts, evaluate((STALLED,), seen), {}, now)
-        notices, told = plan(alerts, told, now, pace, **options)  # type: ignore[arg-type]
-        sent += [(now, n.kind.value, len(n.firing), len(n.resolved)) for n in notices]
+        notifications, notified = plan(alerts, notified, now, intervals, **options)  # type: ignore[arg-type]
+        sent += [(now, n.kind.value, len(n.firing), len(n.resolved)) for n in notifications]
     return sent
 
 
 def test_alerts_of_one_kind_are_told_together() -> None:
-    pace = Pace(group_interval_seconds=60.0)
+    intervals = NotificationIntervals(group_interval_seconds=60.0)
     series = [["a", "b"], *[["a", "b", "x"]] * 6]
-    assert notices_of(series, pace) == [(0.0, "firing", 2, 0), (60.0, "firing", 3, 0)]
+    assert notifications_of(series, intervals) == [(0.0, "firing", 2, 0), (60.0, "firing", 3, 0)]
 
 
 def test_the_last_resolution_is_told_at_once() -> None:
-    pace = Pace(group_interval_seconds=600.0)
-    assert notices_of([["a"], *[[]] * 6], pace) == [(0.0, "firing", 1, 0), (60.0, "resolved", 0, 1)]
+    intervals = NotificationIntervals(group_interval_seconds=600.0)
+    assert notifications_of([["a"], *[[]] * 6], intervals) == [
+        (0.0, "firing", 1, 0),
+        (60.0, "resolved", 0, 1),
+    ]
 
 
 def test_it_is_repeated_until_somebody_looks_after_it() -> None:
-    pace = Pace(repeat_interval_seconds=60.0)
+    intervals = NotificationIntervals(repeat_interval_seconds=60.0)
     series = [["a"]] * 10
-    assert [kind for _, kind, *_ in notices_of(series, pace)] == [
-        Kind.FIRING,
-        Kind.REPEAT,
-        Kind.REPEAT,
+    assert [kind for _, kind, *_ in notifications_of(series, intervals)] == [
+        NotificationKind.FIRING,
+        NotificationKind.REPEAT,
+        NotificationKind.REPEAT,
     ]
-    quiet = notices_of(series, pace, is_acknowledged=lambda _: True)
-    assert [kind for _, kind, *_ in quiet] == [Kind.FIRING]
+    quiet = notifications_of(series, intervals, is_acknowledged=lambda _: True)
+    assert [kind for _, kind, *_ in quiet] == [NotificationKind.FIRING]
 
 
 def test_what_is_silenced_is_not_told() -> None:
-    assert notices_of([["a"]] * 9, Pace(), is_silent=lambda _: True) == []
+    assert notifications_of([["a"]] * 9, NotificationIntervals(), is_silent=lambda _: True) == []
 
 
 def test_keys_are_the_same_in_each_instance_and_differ_between_notices() -> None:
     def keys() -> list[str]:
         alerts: Alerts = {}
-        told: dict[str, Told] = {}
+        notified: dict[str, Notified] = {}
         found = []
         for index, groups in enumerate([["a"], ["a"], *[[]] * 10, ["a"]]):
             seen = [
@@ -320,8 +328,8 @@ def test_keys_are_the_same_in_each_instance_and_differ_between_notices() -> None
                 for g in groups
             ]
             alerts = advance(alerts, evaluate((STALLED,), seen), {}, index * 15.0)
-            notices, told = plan(alerts, told, index * 15.0, Pace())
-            found += [notice.key for notice in notices]
+            notifications, notified = plan(alerts, notified, index * 15.0, NotificationIntervals())
+            found += [notification.key for notification in notifications]
         return found
 
     assert len(set(keys())) == 3

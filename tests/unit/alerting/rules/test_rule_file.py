@@ -232,7 +232,7 @@ def test_rule_tests_pass_and_fail(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text("rules: {DiskSpaceLow: {threshold: 0.28, for: 5m}}")
     path = tmp_path / "tests.yaml"
     path.write_text(TESTS)
-    assert [verdict.failures for verdict in run_tests(path)] == [(), ()]
+    assert [result.failures for result in run_tests(path)] == [(), ()]
     (tmp_path / "own.yaml").write_text("rules: {GroupStalled: {enabled: false}}")
     stalled, disk = run_tests(path)
     assert "at 540 s: GroupStalled is not firing" in stalled.failures[0]

@@ -157,7 +157,7 @@ def test_stalled_tells_since_when_and_for_how_long() -> None:
 
     assert status.status is Status.STALLED
     assert status.since == pytest.approx(START + 450, abs=6)
-    assert status.numbers.frozen_seconds == pytest.approx(150, abs=6)
+    assert status.numbers.without_commit_seconds == pytest.approx(150, abs=6)
     assert "messages keep arriving" in status.reason
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from alerting.__main__ import app
 from alerting.tools.benchmark.baselines import burrow, grafana, strimzi
 from alerting.tools.benchmark.headroom import ours
-from alerting.tools.benchmark.run import EVALUATORS, judge_scenario
+from alerting.tools.benchmark.run import EVALUATORS, evaluate_scenario
 from alerting.tools.benchmark.scoring import Fired, score
 from simulation.scenarios import families
 from simulation.scenarios.model import (
@@ -76,10 +76,10 @@ def fired(begin: float, end: float, severity: str = "critical", status: str = "S
 
 
 @pytest.mark.parametrize(
-    ("alerts", "verdict", "delays"),
+    ("alerts", "result", "delays"),
     [
         pytest.param([fired(130, 310)], "right", (30.0,), id="notified while it lasts"),
-        pytest.param([], "missed", (), id="nothing told"),
+        pytest.param([], "missed", (), id="nothing notified"),
         pytest.param([fired(50, 60)], "missed, false alarm", (), id="notified before"),
         pytest.param([fired(400, 420)], "missed, false alarm", (), id="notified after"),
         pytest.param([fired(320, 330)], "missed", (), id="too late, but nobody knew of the end"),
@@ -91,10 +91,10 @@ def fired(begin: float, end: float, severity: str = "critical", status: str = "S
         pytest.param([fired(130, 310), fired(500, 510)], "false alarm", (30.0,), id="one too many"),
     ],
 )
-def test_score(alerts: list[Fired], verdict: str, delays: tuple[float, ...]) -> None:
+def test_score(alerts: list[Fired], result: str, delays: tuple[float, ...]) -> None:
     found = score(INCIDENT, alerts)
 
-    assert found.verdict == verdict
+    assert found.result == result
     assert found.delays == delays
 
 
@@ -127,10 +127,10 @@ def test_burrow_reads_a_commit_where_the_offset_moved() -> None:
     "family", [*sorted(ALWAYS), *exhaustive(*sorted(families().keys() - ALWAYS))]
 )
 def test_ours_is_right_on(family: str) -> None:
-    judged = judge_scenario(families()[family](0))
+    classified = evaluate_scenario(families()[family](0))
 
-    assert set(judged.scores) == set(EVALUATORS)
-    assert judged.scores["headroom"].verdict == "right", judged.fired["headroom"]
+    assert set(classified.scores) == set(EVALUATORS)
+    assert classified.scores["headroom"].result == "right", classified.fired["headroom"]
 
 
 @pytest.mark.exhaustive
@@ -139,7 +139,7 @@ def test_ours_is_right_on(family: str) -> None:
 def test_ours_is_right_on_other_rates_cadences_and_lengths(family: str, variant: int) -> None:
     scenario = families()[family](variant)
 
-    assert score(scenario, ours(scenario)).verdict == "right"
+    assert score(scenario, ours(scenario)).result == "right"
 
 
 def test_there_are_enough_scenarios_and_variants_differ() -> None:
@@ -191,9 +191,9 @@ def test_command_judges_a_folder_of_files(tmp_path: Path) -> None:
 def test_truth_is_not_read_by_the_evaluation() -> None:
     scenario = families()["poison_partition"](0)
 
-    without = judge_scenario(replace(scenario, truth=()))
+    without = evaluate_scenario(replace(scenario, truth=()))
 
-    assert without.fired == judge_scenario(scenario).fired
+    assert without.fired == evaluate_scenario(scenario).fired
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"name": "x"}'])

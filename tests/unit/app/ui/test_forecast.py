@@ -3,7 +3,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from app.ui.forecast import growth, judged
+from app.ui.forecast import growth, quality
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from app.ui.forecast import growth, judged
     ],
 )
 def test_a_forecast_says_how_far_it_can_be_trusted(row: dict[str, object], said: str) -> None:
-    assert judged(row) == said
+    assert quality(row) == said
 
 
 def test_growth_is_a_weeks_largest_change_first() -> None:

@@ -280,9 +280,9 @@ def test_causes_come_first_with_their_symptoms_below_them() -> None:
     found = overview_view_model.causes(
         alerts(
             {"fingerprint": "watch"},
-            {"fingerprint": "symptom", "held_by": "cause", "severity": "critical"},
+            {"fingerprint": "symptom", "inhibited_by": "cause", "severity": "critical"},
             {"fingerprint": "cause", "severity": "critical"},
-            {"fingerprint": "orphan", "held_by": "gone", "severity": "info"},
+            {"fingerprint": "orphan", "inhibited_by": "gone", "severity": "info"},
             {"fingerprint": "soon", "severity": "critical", "deadline_at": at(60)},
         )
     )

@@ -41,7 +41,7 @@ MORE = Recommendation(
     quantity="consumers",
     current=2,
     proposed=4,
-    binding="steady",
+    limiting_factor="steady",
 )
 
 
@@ -53,7 +53,7 @@ def test_tasks_beyond_the_partitions_are_idle() -> None:
 
 def test_advice_on_a_sinks_group_is_advice_on_its_tasks() -> None:
     advice = connector_advice(replace(SINK, group_advice=MORE))
-    assert advice is not None and advice.proposed == 4 and advice.binding == "steady"
+    assert advice is not None and advice.proposed == 4 and advice.limiting_factor == "steady"
     unknown = connector_advice(
         replace(SINK, group_advice=replace(MORE, proposed=None, unknown_reason="no capacity"))
     )

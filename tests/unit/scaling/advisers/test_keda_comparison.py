@@ -35,7 +35,7 @@ def advice(proposed: int | None, kind: Kind = Kind.ADD_CONSUMERS) -> Recommendat
         quantity="consumers",
         current=3,
         proposed=proposed,
-        binding="steady",
+        limiting_factor="steady",
     )
 
 

@@ -11,10 +11,10 @@ import yaml
 from lake.schemas.tables import RECOMMENDATIONS
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
 from scaling.advice.model import Kind, Recommendation, Severity
-from scaling.advisers.measured_size import situation
+from scaling.advisers.measured_size import inputs
 from scaling.advisers.recommend import recommend_group
 from scaling.facts.capacity import Capacity, CapacityStatus
-from scaling.facts.group_facts import Expected, GroupFacts
+from scaling.facts.group_facts import Forecast, GroupFacts
 from scaling.keda.scalers import KedaTrigger
 from scaling.sizing.decide import History
 from scaling.sizing.stability import Stability
@@ -40,15 +40,15 @@ def measured(low: float, **more: object) -> Capacity:
 
 
 def of(
-    members: int, arrival: float, consumed: float, low: float, expected: float | None = None
+    members: int, arrival: float, consumed: float, low: float, forecast: float | None = None
 ) -> GroupFacts:
     """Return six partitions, each with these messages per second, and a measured capacity."""
     group = facts(
         six(members=members, arrival=constant(arrival), capacity=constant(consumed)),
         holders=lambda p: f"m{p % members}",
     )
-    peak = Expected() if expected is None else Expected(expected, NOW.timestamp(), "")
-    return replace(group, capacity=measured(low), expected=peak)
+    peak = Forecast() if forecast is None else Forecast(forecast, NOW.timestamp(), "")
+    return replace(group, capacity=measured(low), forecast=peak)
 
 
 def first(group: GroupFacts, *of_kinds: Kind, history: History | None = None) -> Recommendation:
@@ -68,7 +68,7 @@ def fewer(group: GroupFacts) -> Recommendation:
 
 def test_a_late_group_gets_a_number_with_its_binding_need() -> None:
     advice = first(of(2, 100.0, 60.0, 250.0), Kind.ADD_CONSUMERS)
-    assert (advice.current, advice.proposed, advice.binding) == (2, 6, "catch-up")
+    assert (advice.current, advice.proposed, advice.limiting_factor) == (2, 6, "catch-up")
     assert advice.unknown_reason is None and advice.consequence
     figures = {one.name: one.value for one in advice.evidence}
     assert figures["capacity of one consumer"] == pytest.approx(275.0)
@@ -76,7 +76,7 @@ def test_a_late_group_gets_a_number_with_its_binding_need() -> None:
 
 
 def test_what_is_left_unused_can_go_and_is_counted_as_saving() -> None:
-    advice = fewer(of(6, 10.0, 100.0, 250.0, expected=65.0))
+    advice = fewer(of(6, 10.0, 100.0, 250.0, forecast=65.0))
     assert (advice.current, advice.proposed, advice.saving) == (6, 1, 5)
     assert advice.consequence == "3600 consumer-hours a month are spent for nothing."
 
@@ -88,16 +88,16 @@ def test_without_history_it_goes_down_one_useful_step() -> None:
 
 
 def test_the_next_peak_is_prepared_for() -> None:
-    advice = first(of(2, 50.0, 50.0, 250.0, expected=900.0), Kind.ADD_CONSUMERS)
-    assert advice.binding == "forecast" and advice.severity is Severity.WATCH
+    advice = first(of(2, 50.0, 50.0, 250.0, forecast=900.0), Kind.ADD_CONSUMERS)
+    assert advice.limiting_factor == "forecast" and advice.severity is Severity.WATCH
     assert advice.proposed == 6
     assert "Mon 12:00" in advice.reason
 
 
 def test_the_right_number_is_kept_with_the_need_that_binds() -> None:
-    [advice] = advice_on(of(3, 80.0, 80.0, 250.0, expected=490.0))
+    [advice] = advice_on(of(3, 80.0, 80.0, 250.0, forecast=490.0))
     assert advice.kind is Kind.KEEP and advice.proposed == 3
-    assert advice.binding == "steady" and advice.consequence is None
+    assert advice.limiting_factor == "steady" and advice.consequence is None
 
 
 def test_a_partition_beyond_a_consumers_capacity_is_named() -> None:
@@ -128,11 +128,11 @@ def test_a_poison_partition_never_gets_more_consumers(low: float) -> None:
 
 def test_nothing_is_sized_from_what_is_unknown() -> None:
     group = of(3, 100.0, 60.0, 250.0)
-    assert situation(replace(group, capacity=None)) is None
+    assert inputs(replace(group, capacity=None)) is None
     bound = Capacity(status=CapacityStatus.LOWER_BOUND, reason="never saturated", low=100.0)
-    assert situation(replace(group, capacity=bound)) is None
-    assert situation(replace(group, members=None)) is None
-    assert situation(replace(group, partitions=group.partitions[1:])) is None
+    assert inputs(replace(group, capacity=bound)) is None
+    assert inputs(replace(group, members=None)) is None
+    assert inputs(replace(group, partitions=group.partitions[1:])) is None
 
 
 def test_keda_stands_beside_with_the_reason() -> None:
@@ -143,7 +143,7 @@ def test_keda_stands_beside_with_the_reason() -> None:
 
 
 def test_the_autoscaler_is_one_that_keda_takes() -> None:
-    advice = fewer(of(6, 10.0, 100.0, 250.0, expected=65.0))
+    advice = fewer(of(6, 10.0, 100.0, 250.0, forecast=65.0))
     by_name = {one.name: yaml.safe_load(one.text) for one in advice.artefacts}
     spec = by_name["KEDA ScaledObject"]["spec"]
     assert spec["maxReplicaCount"] == 6 and spec["minReplicaCount"] == 1
@@ -188,7 +188,7 @@ def test_two_of_a_kind_about_one_group_have_a_row_each() -> None:
 
 
 def test_fewer_are_advised_only_after_they_were_enough_for_the_whole_window() -> None:
-    group = of(6, 10.0, 100.0, 250.0, expected=65.0)
+    group = of(6, 10.0, 100.0, 250.0, forecast=65.0)
     [new] = recommend_group(group, History()).advice
     [soon] = recommend_group(group, watched_for(group, 1100)).advice
 

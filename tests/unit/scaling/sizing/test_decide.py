@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from scaling.facts.capacity import Capacity, CapacityStatus
-from scaling.sizing.assignment import Shape
-from scaling.sizing.decide import Decision, History, SizingFacts, decide
+from scaling.sizing.assignment import Assignment
+from scaling.sizing.decide import Decision, History, SizeFacts, decide
 from scaling.sizing.decision_history import AdviceStateError, from_text, to_text
 from scaling.sizing.polls import Polls
 from scaling.sizing.slow_members import SlowMembers
@@ -45,12 +45,12 @@ def watched(hours: tuple[float, float], factor: float = 1.6) -> tuple[Workload, 
     return work, seen
 
 
-def facts(work: Workload, seen: Sequence[Observation], consumers: int | None = None) -> SizingFacts:
+def facts(work: Workload, seen: Sequence[Observation], consumers: int | None = None) -> SizeFacts:
     """Return what is measured at the last of some observations."""
     recent = [one for one in seen if one.at >= seen[-1].at - WINDOW_SECONDS]
     rate = work.consumers.rate_per_second
-    return SizingFacts(
-        shape=Shape(tuple(sorted(work.topics.items())), work.consumers.assignor),
+    return SizeFacts(
+        assignment=Assignment(tuple(sorted(work.topics.items())), work.consumers.assignor),
         polls=Polls(
             at=np.array([one.at for one in recent]),
             log_end=np.array([one.log_end for one in recent]),
@@ -58,7 +58,7 @@ def facts(work: Workload, seen: Sequence[Observation], consumers: int | None = N
             time_lag_seconds=np.array([one.time_lag_seconds for one in recent]),
         ),
         member=seen[-1].member,
-        assignment=str(seen[-1].member.tobytes()),
+        assignment_id=str(seen[-1].member.tobytes()),
         consumers=seen[-1].replicas if consumers is None else consumers,
         is_rebalancing=seen[-1].rebalancing,
         capacity=Capacity(
@@ -122,7 +122,7 @@ def test_a_burst_of_the_last_minute_is_outvoted_and_a_lasting_rise_is_not() -> N
     soon = decide(facts(work, seen[: rises + 2]), History())
     later = decide(facts(work, seen[: rises + 10]), History())
 
-    assert soon.sizing is not None and soon.sizing.consumers > soon.consumers == 12
+    assert soon.group_size is not None and soon.group_size.consumers > soon.consumers == 12
     assert "of the last 4 evaluations ask for more" in soon.reason
     assert later.consumers == 24
 
@@ -161,14 +161,14 @@ def test_a_change_counts_when_it_is_seen_whoever_made_it_and_a_step_down_is_on_t
     [(changed_at, step)] = followed.history.stability.changes
     assert (changed_at, step) == (advised.at, 4 - 12)
     assert followed.history.stability.tried == advised.expected
-    assert followed.situation is not None and followed.situation.is_on_trial
+    assert followed.inputs is not None and followed.inputs.is_on_trial
     assert other.history.stability.tried is None
 
 
 def test_a_state_comes_back_as_it_was_written() -> None:
     work, seen = watched((1.0, 6.0), 0.4)
     [*_, last] = replay(work, seen, JOB_SECONDS).values()
-    slow = SlowMembers(members={3: 41.5}, found_at=1.0, assignment="a", assigned_at=0.5)
+    slow = SlowMembers(members={3: 41.5}, found_at=1.0, assignment_id="a", assigned_at=0.5)
     history = replace(last.history, slow=slow)
 
     assert from_text(to_text(history)) == history

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scaling.sizing.size import Binding, Sizing, Verdict
+from scaling.sizing.size import GroupSize, LimitingFactor, SizeDecision
 from scaling.sizing.stability import Rules, Stability, move
 
 RULES = Rules(
@@ -20,11 +20,11 @@ RULES = Rules(
 )
 
 
-def sizing(consumers: int, **more: Any) -> Sizing:
-    base = Sizing(
-        verdict=Verdict.SIZED,
+def group_size(consumers: int, **more: Any) -> GroupSize:
+    base = GroupSize(
+        decision=SizeDecision.SIZED,
         consumers=consumers,
-        binding=Binding.STEADY,
+        limiting_factor=LimitingFactor.STEADY,
         needs=(),
         utilisation=0.5,
         allowed_utilisation=0.9,
@@ -36,7 +36,7 @@ def sizing(consumers: int, **more: Any) -> Sizing:
     return replace(base, **more)
 
 
-def step(one: Sizing, now: Stability, *, at: float, current: int) -> tuple[int, Stability]:
+def step(one: GroupSize, now: Stability, *, at: float, current: int) -> tuple[int, Stability]:
     """Decide and follow at once."""
     found = move(one, now, at=at, current=current, rules=RULES)
     by = found.consumers - current
@@ -45,7 +45,7 @@ def step(one: Sizing, now: Stability, *, at: float, current: int) -> tuple[int, 
 
 
 def follow(
-    answers: list[tuple[float, Sizing]], current: int, now: Stability | None = None
+    answers: list[tuple[float, GroupSize]], current: int, now: Stability | None = None
 ) -> list[int]:
     now = now or Stability()
     found = []
@@ -56,34 +56,41 @@ def follow(
 
 
 def test_up_when_enough_answers_agree_and_then_only_to_what_all_of_them_ask() -> None:
-    asked = [sizing(12), sizing(24), sizing(12)]
+    asked = [group_size(12), group_size(24), group_size(12)]
 
     assert follow([(15.0 * n, one) for n, one in enumerate(asked)], 8) == [8, 8, 12]
 
 
 def test_one_odd_answer_changes_nothing() -> None:
-    asked = [sizing(8), sizing(24), sizing(8), sizing(8), sizing(24), sizing(8)]
+    asked = [
+        group_size(8),
+        group_size(24),
+        group_size(8),
+        group_size(8),
+        group_size(24),
+        group_size(8),
+    ]
 
     assert set(follow([(15.0 * n, one) for n, one in enumerate(asked)], 8)) == {8}
 
 
 def test_up_at_once_where_the_objective_is_in_danger() -> None:
-    assert follow([(0.0, sizing(24, is_late=True))], 8) == [24]
+    assert follow([(0.0, group_size(24, is_late=True))], 8) == [24]
 
 
 def test_urgent_answer_waits_for_the_last_change() -> None:
     urgent: dict[str, Any] = {"is_late": True}
     asked = [
-        (0.0, sizing(12, **urgent)),
-        (15.0, sizing(24, **urgent)),
-        (130.0, sizing(24, **urgent)),
+        (0.0, group_size(12, **urgent)),
+        (15.0, group_size(24, **urgent)),
+        (130.0, group_size(24, **urgent)),
     ]
 
     assert follow(asked, 8) == [12, 12, 24]
 
 
 def test_down_after_the_whole_window_to_its_largest_need() -> None:
-    asked = [(30.0 * n, sizing(6 if n == 5 else 4)) for n in range(24)]
+    asked = [(30.0 * n, group_size(6 if n == 5 else 4)) for n in range(24)]
     found = follow(asked, 12)
 
     assert found[:20] == [12] * 20
@@ -94,29 +101,29 @@ def test_down_after_the_whole_window_to_its_largest_need() -> None:
     "more",
     [
         pytest.param({"is_late": True}, id="backlog"),
-        pytest.param({"verdict": Verdict.UNKNOWN_CAPACITY}, id="capacity unknown"),
+        pytest.param({"decision": SizeDecision.UNKNOWN_CAPACITY}, id="capacity unknown"),
     ],
 )
 def test_never_down_while(more: dict[str, Any]) -> None:
-    asked = [(30.0 * n, sizing(4, **more)) for n in range(100)]
+    asked = [(30.0 * n, group_size(4, **more)) for n in range(100)]
 
     assert set(follow(asked, 12)) == {12}
 
 
 def test_backlog_begins_the_window_anew() -> None:
-    asked = [(30.0 * n, sizing(4, is_late=n == 18)) for n in range(50)]
+    asked = [(30.0 * n, group_size(4, is_late=n == 18)) for n in range(50)]
     found = follow(asked, 12)
 
     assert found.index(4) == 38
 
 
 def test_steps_down_have_a_budget_a_day_and_steps_up_have_none() -> None:
-    answers: list[tuple[float, Sizing]] = []
+    answers: list[tuple[float, GroupSize]] = []
     at = 0.0
     for _ in range(6):
         for number, seconds in ((4, 1500.0), (12, 1500.0)):
             for _ in range(int(seconds / 30)):
-                answers.append((at, sizing(number)))
+                answers.append((at, group_size(number)))
                 at += 30.0
     found = follow(answers, 12)
     downs = sum(1 for a, b in pairwise(found) if b < a)
@@ -128,8 +135,8 @@ def test_steps_down_have_a_budget_a_day_and_steps_up_have_none() -> None:
 def test_step_down_that_failed_is_not_tried_again_at_the_same_load() -> None:
     busy = {8: 0.9, 12: 0.6, 24: 0.3}
     calm = {8: 0.8, 12: 0.53, 24: 0.27}
-    down = sizing(8, utilisations=busy)
-    late = sizing(12, utilisations=busy, is_late=True)
+    down = group_size(8, utilisations=busy)
+    late = group_size(12, utilisations=busy, is_late=True)
     times = [15.0 * number for number in range(41)]
     now, current = Stability(), 12
     for at in times:
@@ -147,12 +154,12 @@ def test_step_down_that_failed_is_not_tried_again_at_the_same_load() -> None:
 
 def test_failure_of_members_that_had_time_to_spare_says_nothing_about_their_number() -> None:
     idle = {8: 0.6, 12: 0.4}
-    asked = [(15.0 * number, sizing(8, utilisations=idle)) for number in range(42)]
+    asked = [(15.0 * number, group_size(8, utilisations=idle)) for number in range(42)]
     now, current = Stability(), 12
     for at, one in asked:
         current, now = step(one, now, at=at, current=current)
     assert current == 8
-    late = sizing(12, utilisations=idle, is_late=True)
+    late = group_size(12, utilisations=idle, is_late=True)
     found = move(late, now, at=700.0, current=8, rules=RULES)
     # Nobody follows, and the next evaluation says the same: it is the same failure.
     again = move(late, found.stability, at=730.0, current=8, rules=RULES)
@@ -166,8 +173,8 @@ def test_step_down_leaves_room_for_the_steps_back_up() -> None:
     used = {4: 0.8, 6: 0.6, 8: 0.4, 12: 0.3}
     # Of five changes a day one is gone; down to four, and three steps up again, would be four more.
     now = Stability(changes=((0.0, -4),), since=0.0)
-    near = [(700.0 + 15.0 * number, sizing(6, utilisations=used)) for number in range(45)]
-    far = [(700.0 + 15.0 * number, sizing(4, utilisations=used)) for number in range(45)]
+    near = [(700.0 + 15.0 * number, group_size(6, utilisations=used)) for number in range(45)]
+    far = [(700.0 + 15.0 * number, group_size(4, utilisations=used)) for number in range(45)]
     one_more = Stability(changes=((0.0, -2), (1.0, -2)), since=0.0)
 
     assert follow(near, 8, now)[-1] == 6

@@ -8,7 +8,7 @@ from alerting.checks.retention_deadline import Retention
 from alerting.status.model import GroupStatus, LagNumbers, PartitionStatus, Status
 from scaling.facts.capacity import Capacity, CapacityStatus
 from scaling.facts.group_facts import GroupFacts, PartitionFacts, TopicLimits
-from scaling.whatif.inputs import situation_of
+from scaling.whatif.inputs import what_if_inputs
 from scaling.whatif.queue_model import SimulationError
 from simulation.assignors import Assignor
 
@@ -62,7 +62,7 @@ def _numbers(arrival: float | None = 10.0, lag: int | None = 40) -> LagNumbers:
 
 
 def test_partitions_are_in_the_order_of_the_simulator() -> None:
-    found = situation_of(
+    found = what_if_inputs(
         _facts(
             _part("b", 1, _numbers(3.0)),
             _part("b", 0, _numbers(2.0, 7)),
@@ -79,13 +79,13 @@ def test_partitions_are_in_the_order_of_the_simulator() -> None:
 
 
 def test_what_is_given_goes_before_what_was_measured() -> None:
-    found = situation_of(_facts(_part("a", 0, _numbers())), capacity_per_second=55.0, consumers=9)
+    found = what_if_inputs(_facts(_part("a", 0, _numbers())), capacity_per_second=55.0, consumers=9)
     assert (found.consumers, found.capacity_per_second) == (9, 55.0)
 
 
 def test_a_lower_bound_is_used_and_said() -> None:
     bound = Capacity(status=CapacityStatus.LOWER_BOUND, reason="never saturated", low=60.0)
-    found = situation_of(_facts(_part("a", 0, _numbers()), capacity=bound))
+    found = what_if_inputs(_facts(_part("a", 0, _numbers()), capacity=bound))
     assert found.capacity_per_second == 60.0
     assert any("at least 60" in note for note in found.notes)
 
@@ -94,19 +94,19 @@ def test_a_limit_behind_the_consumers_is_kept() -> None:
     conflict = Capacity(
         status=CapacityStatus.CONFLICT, reason="", per_second=50.0, limit_per_second=150.0
     )
-    found = situation_of(_facts(_part("a", 0, _numbers()), capacity=conflict))
+    found = what_if_inputs(_facts(_part("a", 0, _numbers()), capacity=conflict))
     assert found.shared_limit_per_second == 150.0
 
 
 def test_an_unknown_assignor_is_assumed_and_said() -> None:
     facts = replace(_facts(_part("a", 0, _numbers())), assignor="my-own", type="consumer")
-    found = situation_of(facts)
+    found = what_if_inputs(facts)
     assert found.assignor is Assignor.UNIFORM
     assert any("uniform" in note for note in found.notes)
 
 
 def test_an_unknown_lag_is_taken_for_none_and_said() -> None:
-    found = situation_of(_facts(_part("a", 0, _numbers(lag=None))))
+    found = what_if_inputs(_facts(_part("a", 0, _numbers(lag=None))))
     assert found.lag.tolist() == [0]
     assert any("a-0" in note for note in found.notes)
 
@@ -136,4 +136,4 @@ def test_an_unknown_lag_is_taken_for_none_and_said() -> None:
 )
 def test_what_is_unknown_is_refused_not_guessed(facts: GroupFacts, message: str) -> None:
     with pytest.raises(SimulationError, match=message):
-        situation_of(facts)
+        what_if_inputs(facts)
