@@ -63,6 +63,6 @@ def backfill(
         piece = Span(max(first, chunk[0]), min(last, chunk[-1] + timedelta(hours=1)))
         if notice is not None:
             notice(piece, number, len(chunks))
-        stretch.compute(piece, is_new=False)
-        stretch.roll_up(chunk, newest=chunk[-1] + timedelta(hours=1))
+        stretch.compute(piece)
+        stretch.roll_up(chunk)
     return Rebuilt(Span(first, last), len(chunks))

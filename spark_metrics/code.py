@@ -29,7 +29,7 @@ def give_code(session: SparkSession) -> None:
     digest = hashlib.sha256(content).hexdigest()[:12]
     path = Path(tempfile.gettempdir(), f"headroom-{os.getuid()}-{digest}.zip")
     write_atomically(path, content, mode=0o600)
-    session.sparkContext.addPyFile(str(path))
+    session.addArtifacts(str(path), pyfile=True)
 
 
 def archive() -> bytes:

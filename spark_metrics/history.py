@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import polars as pl
 
 from lake.schemas.bronze import IN_TOTALS
+from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import (
     BROKERS,
@@ -21,10 +22,13 @@ from lake.schemas.tables import (
     GROUP_PARTITION_HISTORY,
     GROUPS,
     PARTITIONS,
+    TABLES,
     TOPIC_HISTORY,
 )
 from spark_metrics.rollups import clusters, dead_letters, group_partitions, groups, topics
 from spark_metrics.rollups.samples import cadences, differences, leading, with_cadence
+from spark_metrics.rollups.windows import finished
+from spark_metrics.samples import Results, Samples, in_order
 
 SOURCES: tuple[Table, ...] = (
     COLLECTIONS,
@@ -45,119 +49,130 @@ HISTORIES: tuple[Table, ...] = (
 )
 
 
-Samples = Mapping[str, pl.DataFrame]
-"""Samples by bronze table, from as far before a stretch as a difference may reach."""
+CADENCE = ("source", "section", "status", "interval_seconds", "rows")
+"""What is needed of ``collections``: one row a section and poll, which every task gets."""
+
+_LAG = ("lag", "lost_messages", "time_lag_seconds", "log_start", "log_end", "committed")
+
+POLLS = "polls"
+"""The result of a pass that tells of each poll of each cluster; see ``clusters``."""
+
+
+def of_groups(samples: Samples, start: datetime, end: datetime) -> Results:
+    """Return the minutes of groups and their partitions, and what polls saw of all groups."""
+    series, counters = group_partitions.SERIES, group_partitions.COUNTERS
+    offsets = _counted(samples, GROUP_OFFSETS, series, counters, start, end)
+    seen = samples[GROUPS.name].filter(_inside(start, end))
+    known = cadences(samples[COLLECTIONS.name])
+    polls = groups.group_polls(offsets.filter(IN_TOTALS), seen, known)
+    partitions = group_partitions.group_partition_minutes(offsets)
+    return {
+        GROUP_PARTITION_HISTORY.name: _minutes(GROUP_PARTITION_HISTORY, partitions),
+        GROUP_HISTORY.name: _minutes(GROUP_HISTORY, groups.group_minutes(polls)),
+        POLLS: clusters.of_groups(polls),
+    }
+
+
+def of_topics(samples: Samples, start: datetime, end: datetime) -> Results:
+    """Return the minutes of topics, and what polls saw of all topics."""
+    series = (*topics.SERIES, "partition")
+    partitions = _counted(samples, PARTITIONS, series, topics.COUNTERS, start, end)
+    polls = topics.topic_polls(partitions)
+    return {
+        TOPIC_HISTORY.name: _minutes(TOPIC_HISTORY, topics.topic_minutes(polls)),
+        POLLS: clusters.of_topics(polls),
+    }
+
+
+def of_dead_letters(samples: Samples, start: datetime, end: datetime) -> Results:
+    """Return the minutes of dead-letter topics and queues."""
+    series, counters = dead_letters.SERIES, dead_letters.COUNTERS
+    letters = _counted(samples, DEAD_LETTERS, series, counters, start, end)
+    rows = dead_letters.dead_letter_minutes(letters)
+    return {DEAD_LETTER_HISTORY.name: _minutes(DEAD_LETTER_HISTORY, rows)}
+
+
+def of_clusters(
+    polls: Sequence[pl.DataFrame],
+    brokers: pl.DataFrame,
+    collections: pl.DataFrame,
+    start: datetime,
+    end: datetime,
+) -> pl.DataFrame:
+    """Return the minutes of clusters.
+
+    Args:
+        polls: The results ``POLLS``.
+        brokers: Rows of ``brokers``.
+        collections: Rows of ``collections``.
+        start: The first minute.
+        end: The end of the last minute.
+    """
+    inside = _inside(start, end)
+    of_brokers = clusters.of_brokers(brokers.filter(inside), collections.filter(inside))
+    whole = clusters.together([*polls, of_brokers])
+    return _minutes(CLUSTER_HISTORY, clusters.cluster_minutes(whole))
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
-    """What rows are made of.
+class Pass:
+    """Samples that are read and worked on together.
 
     Attributes:
         columns: By bronze table: the columns that are read, beside those of every sample.
-        split_by: The column by whose values samples may be split over tasks: rows follow from the
-            samples of one value alone. None: from all.
+        together: Rows follow from the samples alone that agree in these columns.
+        histories: The history tables whose minutes it makes.
+        work: Makes them, of samples and ``collections``; pure.
     """
 
     columns: Mapping[str, tuple[str, ...]]
-    split_by: str | None = None
+    together: tuple[str, ...]
+    histories: tuple[Table, ...]
+    work: Callable[[Samples, datetime, datetime], Results]
+
+    @property
+    def sources(self) -> tuple[Table, ...]:
+        """The bronze tables."""
+        return tuple(TABLES[name] for name in self.columns)
 
 
-_CADENCE = {COLLECTIONS.name: ("source", "interval_seconds")}
-_LAG = ("lag", "lost_messages", "time_lag_seconds", "log_end", "committed")
-_OF_GROUPS = {
-    GROUP_OFFSETS.name: ("group", "topic", "partition", "is_subscribed", *_LAG),
-    GROUPS.name: ("group", "members"),
-}
-_OF_TOPICS = {
-    PARTITIONS.name: (
-        *("topic", "partition", "leader", "replicas", "in_sync_replicas"),
-        *("min_in_sync_replicas", "log_start", "log_end", "size_bytes"),
-    )
-}
-
-NEEDS: Mapping[str, Needs] = {
-    GROUP_PARTITION_HISTORY.name: Needs(
-        {GROUP_OFFSETS.name: ("group", "topic", "partition", "log_start", *_LAG), **_CADENCE},
-        "group",
+PASSES: tuple[Pass, ...] = (
+    Pass(
+        {
+            GROUP_OFFSETS.name: ("group", "topic", "partition", "is_subscribed", *_LAG),
+            GROUPS.name: ("group", "members"),
+        },
+        ("cluster", "group"),
+        (GROUP_PARTITION_HISTORY, GROUP_HISTORY),
+        of_groups,
     ),
-    GROUP_HISTORY.name: Needs({**_OF_GROUPS, **_CADENCE}, "group"),
-    TOPIC_HISTORY.name: Needs({**_OF_TOPICS, **_CADENCE}, "topic"),
-    DEAD_LETTER_HISTORY.name: Needs(
+    Pass(
+        {
+            PARTITIONS.name: (
+                *("topic", "partition", "leader", "replicas", "in_sync_replicas"),
+                *("min_in_sync_replicas", "log_start", "log_end", "size_bytes"),
+            )
+        },
+        ("cluster", "topic"),
+        (TOPIC_HISTORY,),
+        of_topics,
+    ),
+    Pass(
         {
             DEAD_LETTERS.name: (
                 *("source", "name", "redrive_group", "unprocessed", "retained", "log_end"),
             ),
-            **_CADENCE,
-        }
-    ),
-}
-"""What the minutes of each history table are made of, but for the cluster's."""
-
-CLUSTER_PARTS: tuple[Needs, ...] = (
-    Needs({**_OF_GROUPS, **_CADENCE}, "group"),
-    Needs({**_OF_TOPICS, **_CADENCE}, "topic"),
-    Needs(
-        {
-            BROKERS.name: ("broker_id", "is_alive"),
-            COLLECTIONS.name: ("source", "section", "status", "interval_seconds"),
-        }
+        },
+        dead_letters.SERIES,
+        (DEAD_LETTER_HISTORY,),
+        of_dead_letters,
     ),
 )
-"""What the parts of a cluster's polls are made of, that ``clusters.together`` adds up."""
+"""All history but the cluster's, which is made of the polls of all passes."""
 
 
-def minutes(table: Table, samples: Samples, start: datetime, end: datetime) -> pl.DataFrame:
-    """Return the minute rows of a history table other than the cluster's.
-
-    Args:
-        table: The table.
-        samples: The samples that ``NEEDS`` names.
-        start: The first minute.
-        end: The end of the last minute.
-
-    Returns:
-        Rows of the minutes from start to end, not yet ``finished``.
-    """
-    if table == GROUP_PARTITION_HISTORY:
-        return group_partitions.group_partition_minutes(_offsets(samples, start, end))
-    if table == GROUP_HISTORY:
-        return groups.group_minutes(_group_polls(samples, start, end))
-    if table == TOPIC_HISTORY:
-        return topics.topic_minutes(_topic_polls(samples, start, end))
-    if table == DEAD_LETTER_HISTORY:
-        series, counters = dead_letters.SERIES, dead_letters.COUNTERS
-        letters = _counted(samples, DEAD_LETTERS, series, counters, start, end)
-        return dead_letters.dead_letter_minutes(letters)
-    raise ValueError(f"{table.name} has no minutes of its own")
-
-
-def cluster_parts(samples: Samples, start: datetime, end: datetime) -> pl.DataFrame:
-    """Return what the samples of one of ``CLUSTER_PARTS`` tell of each poll of each cluster."""
-    if GROUP_OFFSETS.name in samples:
-        return clusters.of_groups(_group_polls(samples, start, end))
-    if PARTITIONS.name in samples:
-        return clusters.of_topics(_topic_polls(samples, start, end))
-    inside = _inside(start, end)
-    return clusters.of_brokers(
-        samples[BROKERS.name].filter(inside), samples[COLLECTIONS.name].filter(inside)
-    )
-
-
-def _offsets(samples: Samples, start: datetime, end: datetime) -> pl.DataFrame:
-    series, counters = group_partitions.SERIES, group_partitions.COUNTERS
-    return _counted(samples, GROUP_OFFSETS, series, counters, start, end)
-
-
-def _group_polls(samples: Samples, start: datetime, end: datetime) -> pl.DataFrame:
-    offsets = _offsets(samples, start, end).filter(IN_TOTALS)
-    seen = samples[GROUPS.name].filter(_inside(start, end))
-    return groups.group_polls(offsets, seen, cadences(samples[COLLECTIONS.name]))
-
-
-def _topic_polls(samples: Samples, start: datetime, end: datetime) -> pl.DataFrame:
-    series = (*topics.SERIES, "partition")
-    return topics.topic_polls(_counted(samples, PARTITIONS, series, topics.COUNTERS, start, end))
+def _minutes(table: Table, rows: pl.DataFrame) -> pl.DataFrame:
+    return in_order(finished(rows, table, Grain.MINUTE), table)
 
 
 def _counted(

@@ -6,10 +6,8 @@ import logging
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 
-from deltalake import DeltaTable
+import polars as pl
 from deltalake.exceptions import DeltaError
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from config.settings import LakeSettings
@@ -19,9 +17,9 @@ from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.storage.store import Lake
 from lake.storage.table_maintenance import Upkept, oldest_kept, written_by_delta_rs
-from spark_metrics.errors import HistoryError
-from spark_metrics.files import File, TableFiles, for_spark
+from spark_metrics.arrivals import SPARK_ERRORS
 from spark_metrics.progress import Journal, Round
+from spark_metrics.samples import address
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +44,8 @@ class Upkeep:
         Raises:
             LakeError: Tables failed; raised when the others are done.
         """
-        history = _History(spark, self._settings)
-        return each_table(lambda table: history.keep_up(table, self._lake.uri(table)), notice)
+        history = _History(spark, self._lake, self._settings)
+        return each_table(history.keep_up, notice)
 
     def between_rounds(self, spark: SparkSession) -> None:
         """Maintain them, and write down in ``jobs`` how it went; failures end nothing."""
@@ -67,12 +65,13 @@ class Upkeep:
 class _History:
     """Upkeep of the tables that Spark writes."""
 
-    def __init__(self, spark: SparkSession, settings: LakeSettings) -> None:
+    def __init__(self, spark: SparkSession, lake: Lake, settings: LakeSettings) -> None:
         self._spark = spark
-        self._settings = settings
+        self._lake = lake
+        self._retention = settings.retention
 
-    def keep_up(self, table: Table, uri: str) -> Upkept | None:
-        """Delete what is too old, put the parts of past days together, delete dead files.
+    def keep_up(self, table: Table) -> Upkept | None:
+        """Delete what is too old, put small files together, delete dead files.
 
         Returns:
             What was done; None if the table does not exist or delta-rs writes it.
@@ -80,39 +79,33 @@ class _History:
         Raises:
             LakeError: The table cannot be read, or Spark failed.
         """
-        if table.layer == "bronze":
+        handle = None if table.layer == "bronze" else self._lake.handle(table)
+        if handle is None or written_by_delta_rs(handle):
             return None
-        files = TableFiles(uri, self._settings)
+        name = f"delta.`{address(self._lake, table)}`"
+        expired = compacted = 0
         try:
-            if files.position() is None or _is_of_delta_rs(uri, files.options):
-                return None
-            today = datetime.now(UTC).date()
-            name = f"delta.`{for_spark(uri)}`"
-            expired = scattered = 0
             if "part" in table.polars_schema:  # by date, grain and part, as the history is
-                current = list(files.current())
-                expired = sum(self._expire(name, *old) for old in self._expired(current))
-                scattered = self._put_together(name, current, today)
+                parts = pl.DataFrame(handle.partitions(), orient="row")
+                expired = sum(self._expire(name, *old) for old in self._expired(parts))
+                compacted = self._put_together(name, table)
             self._spark.sql(f"VACUUM {name}").collect()
-        except (HistoryError, PySparkException, Py4JError, DeltaError, OSError) as error:
+        except (*SPARK_ERRORS, DeltaError) as error:
             raise LakeError(f"{table.name}: maintenance failed: {one_line(error)}") from error
-        return Upkept(table.name, expired, scattered)
+        return Upkept(table.name, expired, compacted)
 
-    def _expired(self, files: list[File]) -> Iterator[tuple[Grain, date, int]]:
+    def _expired(self, parts: pl.DataFrame) -> Iterator[tuple[Grain, date, int]]:
         """Yield grains of which there is too much: the first date to keep, dates before it."""
-        retention, now = self._settings.retention, datetime.now(UTC)
+        if parts.is_empty():
+            return
+        now = datetime.now(UTC)
         for grain in Grain:
-            first = oldest_kept(grain.kept_days(retention), now)
-            if first is None:
-                continue
-            dates = {
-                file.partition["date"]
-                for file in files
-                if file.partition["grain_seconds"] == str(grain.seconds)
-                and date.fromisoformat(file.partition["date"]) < first
-            }
-            if dates:
-                yield grain, first, len(dates)
+            first = oldest_kept(grain.kept_days(self._retention), now)
+            of_grain = pl.col("grain_seconds").cast(pl.Int32) == grain.seconds
+            if first is not None:
+                old = parts.filter(of_grain, pl.col("date").cast(pl.String) < first.isoformat())
+                if not old.is_empty():
+                    yield grain, first, old["date"].n_unique()
 
     def _expire(self, name: str, grain: Grain, first: date, dates: int) -> int:
         """Delete a grain's rows before a date: whole partitions, of which no file is read."""
@@ -121,20 +114,7 @@ class _History:
         self._spark.sql(f"DELETE FROM {name} WHERE {where}").collect()  # noqa: S608
         return dates
 
-    def _put_together(self, name: str, files: list[File], today: date) -> int:
-        """Make one file of each part of a past day that has several; return how many had."""
-        seen: set[tuple[str, ...]] = set()
-        scattered: dict[str, int] = {}
-        for file in files:
-            part = tuple(file.partition.values())
-            day = file.partition["date"]
-            if part in seen and date.fromisoformat(day) < today:
-                scattered[day] = scattered.get(day, 0) + 1
-            seen.add(part)
-        for day in scattered:
-            self._spark.sql(f"OPTIMIZE {name} WHERE date = '{date.fromisoformat(day)}'").collect()
-        return sum(scattered.values())
-
-
-def _is_of_delta_rs(uri: str, options: dict[str, str] | None) -> bool:
-    return written_by_delta_rs(DeltaTable(uri, storage_options=options))
+    def _put_together(self, name: str, table: Table) -> int:
+        """Make few files of the many small ones of each part; return how many there were."""
+        done = self._spark.sql(f"OPTIMIZE {name}").select("metrics.numFilesRemoved").collect()
+        return sum(int(row[0]) for row in done)

@@ -49,9 +49,10 @@ def s3a_credentials(options: Mapping[str, str]) -> dict[str, str]:
 def give_credentials(session: SparkSession, lake: LakeSettings) -> None:
     """Hand the lake's credentials to a running session.
 
-    Not before: Spark's properties stand on the command line of its JVM, in its event log and on
-    its page. Hadoop's configuration goes to the workers inside of the tasks alone.
+    Not before: what it is started with stands on the command line of its JVM, in its event log and
+    on its page. What a session is told later goes to the workers inside of the tasks alone.
     """
-    hadoop = session.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 (no other way)
+    if not is_s3(lake):
+        return
     for name, value in s3a_credentials(lake.plain_storage_options()).items():
-        hadoop.set(name, value)
+        session.conf.set(name, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -11,10 +12,11 @@ import polars as pl
 
 from lake.schemas.tables import JOBS
 from lake.storage.store import Lake
-from spark_metrics.files import Position
 
 JOB = "history"
 MINUTE = timedelta(minutes=1)
+_RECENT = timedelta(hours=36)
+"""Rows older than this are looked for only where there is none since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +67,15 @@ class Progress:
     """What has been read, and what of it is not in the history yet.
 
     Attributes:
-        positions: How far each bronze table was read.
+        stream: The stream that reads samples; the name of its checkpoint.
+        tables: Delta's ids of the bronze tables that it reads: one made anew has another.
         pending: Minutes that must be computed (again).
         hours: Hours whose minutes changed since the hour was computed.
         newest: The newest sample that was read.
     """
 
-    positions: Mapping[str, Position] = field(default_factory=dict)
+    stream: str = field(default_factory=lambda: uuid.uuid4().hex)
+    tables: Mapping[str, str] = field(default_factory=dict)
     pending: tuple[Span, ...] = ()
     hours: frozenset[datetime] = frozenset()
     newest: datetime | None = None
@@ -85,10 +89,8 @@ class Progress:
         """Return the progress as text."""
         return json.dumps(
             {
-                "positions": {
-                    name: [position.table_id, position.version]
-                    for name, position in self.positions.items()
-                },
+                "stream": self.stream,
+                "tables": dict(self.tables),
                 "pending": [
                     [span.start.isoformat(), span.end.isoformat()] for span in self.pending
                 ],
@@ -104,7 +106,8 @@ class Progress:
         moment = datetime.fromisoformat
         newest = found["newest"]
         return cls(
-            positions={name: Position(*entry) for name, entry in found["positions"].items()},
+            stream=found["stream"],
+            tables=found["tables"],
             pending=tuple(Span(moment(start), moment(end)) for start, end in found["pending"]),
             hours=frozenset(moment(hour) for hour in found["hours"]),
             newest=None if newest is None else moment(newest),
@@ -117,7 +120,8 @@ class Round:
 
     Attributes:
         started_at: When it began.
-        status: ``ok``, ``failed``, or ``waiting`` (nothing was new).
+        status: ``read`` (new samples were noted), ``ok`` (history was computed), ``failed``, or
+            ``waiting`` (nothing was due).
         rows_read: Samples that were new.
         late_rows: Of these, samples that came too late and wait for a backfill.
         delay_seconds: Age of the newest sample in the history when the round ended.
@@ -145,15 +149,17 @@ class Journal:
         Raises:
             LakeError: The table cannot be read.
         """
-        rows = self._lake.read(
-            JOBS,
-            pl.col("job") == self._job,
-            pl.col("progress").is_not_null(),
-            columns=["finished_at", "progress"],
-        )
-        if rows.is_empty():
-            return None
-        return Progress.from_json(str(rows.sort("finished_at")["progress"][-1]))
+        for since in (datetime.now(UTC) - _RECENT, None):
+            rows = self._lake.read(
+                JOBS,
+                pl.col("job") == self._job,
+                pl.col("progress").is_not_null(),
+                since=since,
+                columns=["finished_at", "progress"],
+            )
+            if not rows.is_empty():
+                return Progress.from_json(str(rows.sort("finished_at")["progress"][-1]))
+        return None
 
     def add(self, round_: Round, progress: Progress | None) -> None:
         """Write down a round; ``progress`` is None when it failed.

@@ -23,6 +23,9 @@ LONGEST_REST_SECONDS = 30.0
 MOST_FAILURES = 10
 """After so many failed rounds in a row the process ends, for its supervisor to start it anew."""
 LONGEST_PAUSE_SECONDS = 60.0
+AFTER_A_MINUTE_SECONDS = 20.0
+"""By then a poll of every 15 s that began after the minute has been written."""
+_MINUTE = 60.0
 UPKEEP_SECONDS = 1800.0
 FIRST_UPKEEP_SECONDS = 300.0
 """After a start: a process that is often started anew keeps up, too."""
@@ -74,12 +77,26 @@ def serve(
                 done.delay_seconds or 0.0,
             )
             rest = min(RESTS * took, LONGEST_REST_SECONDS)
-            stop.wait(max(rest, trigger_seconds - took))
+            stop.wait(max(rest, pause(time.time() - took, trigger_seconds) - took))
         else:
-            stop.wait(max(0.0, trigger_seconds - took))
+            stop.wait(max(0.0, pause(time.time() - took, trigger_seconds) - took))
         if time.monotonic() > upkeep_at and not stop.is_set():
             upkeep()
             upkeep_at = time.monotonic() + UPKEEP_SECONDS
+
+
+def pause(begun: float, trigger_seconds: float) -> float:
+    """Return how long after its beginning a round is followed by the next.
+
+    Where rounds are as long as minutes they begin when the minute's last samples have come.
+
+    Args:
+        begun: When the round began, in seconds since 1970.
+        trigger_seconds: How often new samples are looked for.
+    """
+    if trigger_seconds < _MINUTE:
+        return trigger_seconds
+    return trigger_seconds - (begun - AFTER_A_MINUTE_SECONDS) % _MINUTE
 
 
 class _Untold:

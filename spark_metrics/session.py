@@ -21,10 +21,8 @@ from spark_metrics.objectstore import give_credentials, is_s3, s3a_properties
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 _LOCAL_JVM = (
-    # Rounds are short and two cores are shared with what is watched: a collector with one thread
-    # and the first compiler alone start sooner and take less time in all.
+    # Two cores are shared with what is watched: a collector with one thread takes less in all.
     "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
     # The 48 MB that come with it are full after a few rounds, and from then on nothing is compiled.
     "-XX:ReservedCodeCacheSize=240m",
     "-XX:+IgnoreUnrecognizedVMOptions",
@@ -54,7 +52,10 @@ def spark_session(
         SessionError: No Java, no jars, or Spark did not start.
     """
     builder = SparkSession.builder.appName("headroom-history")
-    if is_submitted():
+    if is_remote(settings):
+        builder = builder.remote(settings.master)
+        found = _of_work(settings) | settings.properties
+    elif is_submitted():
         found = _of_every_session(settings, lake) | settings.properties
     else:
         java, jars = java_and_jars(lake, notice)
@@ -70,12 +71,16 @@ def spark_session(
         raise SessionError(
             f"Spark cannot start with {settings.master}: {_first_line(error)}"
         ) from error
-    session.sparkContext.setLogLevel("ERROR")
-    if lake is not None and is_s3(lake):
+    if lake is not None:
         give_credentials(session, lake)
-    if not str(session.sparkContext.master).startswith("local"):
+    if not settings.master.startswith("local") or is_submitted():
         give_code(session)
     return session
+
+
+def is_remote(settings: SparkSettings) -> bool:
+    """Tell whether another process is the driver: a Spark Connect server, with jars of its own."""
+    return settings.master.startswith("sc://")
 
 
 def is_submitted() -> bool:
@@ -142,27 +147,37 @@ def _of_every_session(settings: SparkSettings, lake: LakeSettings | None) -> dic
     found = {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
         # A task has one core, what its Python does included.
         "spark.executorEnv.POLARS_MAX_THREADS": "1",
         "spark.executorEnv._RJEM_MALLOC_CONF": _ALLOCATOR,
         # Files hold rows by series: whoever reads one of ten thousand skips most of a file.
         "spark.hadoop.parquet.block.size": str(4 * 2**20),
-        "spark.databricks.delta.snapshotPartitions": "2",
-        # Delta's optional checksum of a version: counting the table's files anew was three
-        # quarters of the time that a commit took.
-        "spark.databricks.delta.writeChecksumFile.enabled": "false",
         # Listing files: the default of 10,000 tasks makes a VACUUM of a small table take a minute.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(
             settings.shuffle_partitions
         ),
         "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
     }
     if lake is not None and is_s3(lake):
         theirs = s3a_properties(lake.plain_storage_options())
         found |= {f"spark.hadoop.{name}": value for name, value in theirs.items()}
-    return found
+    return found | _of_work(settings)
+
+
+def _of_work(settings: SparkSettings) -> dict[str, str]:
+    """Return the properties that a session can be given at any time."""
+    return {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+        # A task writes an hour of minutes or some days: files side by side need no sorting.
+        "spark.sql.maxConcurrentOutputFileWriters": "32",
+        "spark.databricks.delta.snapshotPartitions": "2",
+        # Delta's optional checksum of a version: counting the table's files anew was three
+        # quarters of the time that a commit took.
+        "spark.databricks.delta.writeChecksumFile.enabled": "false",
+    }
 
 
 def _prepare_environment(java: Java) -> None:

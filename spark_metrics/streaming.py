@@ -1,38 +1,39 @@
 """The job that keeps the history up to date: incremental, restartable, exactly once.
 
-A step looks what was appended to bronze, notes the minutes that this touches, and computes
-minutes that are due from all their samples. Where it stands is written down only after the
-history has what it stands for; a step that was cut short is done again, with the same result.
+A step reads what is new (``arrivals``), which notes the minutes that it touches; computes minutes
+that are due from all their samples; and writes down that they are done only after the history has
+them. A step that was cut short is done again, with the same result.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
-from lake.change_encoding.expand import CARRIED_FOR
 from lake.errors import one_line
 from lake.storage.store import Lake
-from spark_metrics.bronze import Appended
+from spark_metrics.arrivals import LostStreamError, UnreadableFileError, read_new, tables_of
 from spark_metrics.errors import HistoryError
-from spark_metrics.files import Position
 from spark_metrics.gold import hours
 from spark_metrics.progress import (
-    MINUTE,
     Journal,
     Progress,
     Round,
     Span,
-    merge,
     minute_of,
     without,
 )
 from spark_metrics.stretch import Stretch
+
+log = logging.getLogger(__name__)
 
 CHUNK_HOURS = 6
 """The longest stretch that is computed at once; what is newest comes first."""
@@ -45,9 +46,14 @@ OPEN_HOUR_EVERY = timedelta(minutes=5)
 ROLL_UP_RESTS = 20.0
 """Open hours are computed again after so many times what it took."""
 TRIES = 3
-"""How often in a row a stretch is tried before files that cannot be read are left out of it."""
+"""How often in a row is tried what meets a file that cannot be read, before it is passed over."""
 SIGN_OF_LIFE = timedelta(minutes=1)
 """How often the job says that it waits."""
+
+_LENIENT = "spark.sql.files.ignoreCorruptFiles"
+
+
+_T = TypeVar("_T")
 
 
 class HistoryJob:
@@ -61,19 +67,19 @@ class HistoryJob:
             lake: Where samples come from and history goes.
             settings: The lake's address and the limit for late samples are used.
         """
+        self._spark = spark
         self._lake = lake
+        self._settings = settings.lake
         self._late_after = timedelta(seconds=settings.spark.late_after_seconds)
         self._stretch = Stretch(spark, lake, settings)
         self._journal = Journal(lake)
         self._progress: Progress | None = None
-        # Minutes from here on have no rows in the history for certain; None: nothing is certain.
-        self._untouched_from: datetime | None = None
         self._rolled_up_at = -math.inf
         self._roll_up_took = 0.0
         self._kept_at = -math.inf
-        self._rows_read = 0
-        self._late_rows = 0
         self._failures = 0
+        self._passed_over: set[str] = set()
+        self._look_again = False
 
     @property
     def is_done(self) -> bool:
@@ -93,65 +99,35 @@ class HistoryJob:
             HistoryError: The history cannot be computed.
             LakeError: The lake cannot be read or written.
         """
-        certain, self._untouched_from = self._untouched_from, None
         started_at = datetime.now(UTC)
         first = self._progress is None
-        progress = self._look(self._restored() if self._progress is None else self._progress)
+        progress = self._trying(self._look, lenient=self._look_again)
+        self._look_again = False
         due = self._due(progress, everything=everything or first)
         if due is not None:
-            certain = certain or self._stretch.written_until()
-            self._compute(due, is_new=due.start >= certain)
+            span = due
+            self._trying(lambda: self._stretch.compute(span), lenient=bool(self._passed_over))
             progress = replace(
                 progress,
                 pending=without(progress.pending, due),
                 hours=progress.hours | set(hours(due.start, due.end)),
             )
-            certain = max(due.end, certain)
         rolled_up = self._longer_windows_are_due(progress, everything=everything, first=first)
         if rolled_up:
             begun = time.monotonic()
-            self._stretch.roll_up(progress.hours, progress.newest or started_at)
+            self._stretch.roll_up(progress.hours)
             progress = replace(progress, hours=frozenset())
             self._rolled_up_at = time.monotonic()
             self._roll_up_took = self._rolled_up_at - begun
         worked = due is not None or rolled_up
         done = Round(
-            started_at,
-            "ok" if worked else "waiting",
-            self._rows_read,
-            self._late_rows,
-            _delay_seconds(progress),
+            started_at, "ok" if worked else "waiting", delay_seconds=_delay_seconds(progress)
         )
         if worked or time.monotonic() > self._kept_at + SIGN_OF_LIFE.total_seconds():
             self._journal.add(done, progress)
             self._kept_at = time.monotonic()
-            self._rows_read = self._late_rows = 0
         self._progress = progress
-        self._untouched_from = certain
         return done
-
-    def _compute(self, span: Span, *, is_new: bool) -> None:
-        """Compute a stretch; files that cannot be read again and again are left out.
-
-        Otherwise one broken file would end all history: new minutes are computed together with
-        those that it holds samples of.
-        """
-        try:
-            self._stretch.compute(span, is_new=is_new)
-        except HistoryError as error:
-            self._failures += 1
-            if self._failures < TRIES:
-                raise
-            broken = self._stretch.set_aside(span)
-            if not broken:
-                raise
-            self._failures = 0
-            raise HistoryError(
-                f"{error}; from now on left out, so that other samples are not held up: "
-                f"{', '.join(broken)}. If it can be restored, do so, stop this job, and compute "
-                f"its time anew with backfill"
-            ) from error
-        self._failures = 0
 
     def failed(self, error: Exception, started_at: datetime) -> None:
         """Write down a step that failed, for the page that shows it.
@@ -161,45 +137,45 @@ class HistoryJob:
         """
         self._journal.add(Round(started_at, "failed", error=one_line(error)), None)
 
-    def _restored(self) -> Progress:
-        """Return where the last process left off; the beginning if its work is gone."""
-        progress = self._journal.last()
-        if progress is None or not self._stretch.exists():
-            return Progress()
-        return progress
+    def _look(self) -> Progress:
+        """Have new samples noted; return what is to be done."""
+        tables = tables_of(self._lake)
+        known = self._journal.last()
+        if known is None or known.tables != tables or not self._stretch.exists():
+            known = Progress(tables=tables)
+        try:
+            read_new(self._spark, self._lake, self._settings, known, self._late_after)
+        except LostStreamError as error:
+            log.warning("all samples are looked at again: %s", one_line(error))
+            known = Progress(tables=tables)
+            read_new(self._spark, self._lake, self._settings, known, self._late_after)
+        noted = self._journal.last()
+        return noted if noted is not None and noted.stream == known.stream else known
 
-    def _look(self, progress: Progress) -> Progress:
-        """Note the minutes that new samples touch."""
-        found: list[Appended] = []
-        latest: datetime | None = None
-        positions: dict[str, Position] = {}
-        for table in self._stretch.bronze:
-            position = table.position()
-            if position is None:
-                continue
-            name = table.table.name
-            files, is_all = table.appended(progress.positions.get(name), position)
-            positions[name] = position
-            for file in files:
-                late = 0 if is_all else table.late(file, self._late_after)
-                self._rows_read += file.rows
-                self._late_rows += late
-                if late and late == file.rows:
-                    continue
-                in_time = file.file.written_at - self._late_after
-                first = max(file.first, in_time) if late else file.first
-                # What a row says holds for later polls too, that did not write it again.
-                holds = CARRIED_FOR if table.table.carried else timedelta()
-                found.append(replace(file, first=first, last=file.last + holds))
-                latest = max(file.last, latest or file.last)
-        if latest is None:
-            return replace(progress, positions=positions)
-        newest = max(latest, progress.newest or latest)
-        end = minute_of(newest) + MINUTE
-        reach = self._stretch.reach(min(file.first for file in found), newest)
-        touched = (Span.around(file.first, file.last + reach).before(end) for file in found)
-        pending = merge([*progress.pending, *(span for span in touched if span is not None)])
-        return replace(progress, positions=positions, pending=pending, newest=newest)
+    def _trying(self, work: Callable[[], _T], *, lenient: bool) -> _T:
+        """Do a part of a step; a file that cannot be read again and again is passed over.
+
+        Otherwise one broken file would end all history: new minutes are computed together with
+        those that it holds samples of.
+        """
+        # Samples are seen here first when they are new: whatever else is broken is told, too.
+        self._spark.conf.set(_LENIENT, str(lenient).lower())
+        try:
+            done = work()
+        except UnreadableFileError as error:
+            self._failures += 1
+            if self._failures < TRIES:
+                raise
+            self._failures = 0
+            self._passed_over.add(error.path)
+            self._look_again = True
+            raise HistoryError(
+                f"{error}: from now on left out, so that other samples are not held up: "
+                f"{error.path}. If it can be restored, do so, stop this job, and compute its time "
+                f"anew with backfill"
+            ) from error
+        self._failures = 0
+        return done
 
     def _due(self, progress: Progress, *, everything: bool) -> Span | None:
         """Return the newest minutes that are to be computed now, if any are."""

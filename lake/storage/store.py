@@ -102,6 +102,51 @@ class Lake:
         """
         return self._open(table)
 
+    def create(self, table: Table) -> str:
+        """Return Delta's id of the table; one that is not there is made, without a row.
+
+        Raises:
+            LakeError: It cannot be read or made.
+        """
+        handle = self._open(table)
+        try:
+            if handle is None:
+                if self.is_local:
+                    Path(self.uri(table)).mkdir(parents=True, exist_ok=True)
+                empty = pl.DataFrame(schema=table.polars_schema).to_arrow()
+                DeltaTable.create(
+                    self.uri(table),
+                    empty.schema,
+                    mode="ignore",
+                    partition_by=["date"],
+                    configuration=_TABLE_PROPERTIES,
+                    storage_options=self._options,
+                )
+                handle = self._open(table)
+            return "" if handle is None else str(handle.metadata().id)
+        except (DeltaError, OSError, ValueError) as error:
+            raise LakeError(f"{table.name}: cannot be made: {one_line(error)}") from error
+
+    def files(self, table: Table) -> pl.DataFrame:
+        """Return the files of the table's newest version, as its log describes them.
+
+        Returns:
+            ``num_records``, ``size_bytes``, ``partition.<column>``, ``min.<column>`` and
+            ``max.<column>``, as far as the log says; no rows where there is no table.
+
+        Raises:
+            UnreadableTableError: The table's log cannot be read.
+        """
+        handle = self._open(table)
+        if handle is None:
+            return pl.DataFrame(schema={"num_records": pl.Int64})
+        try:
+            return pl.DataFrame(handle.get_add_actions(flatten=True))
+        except (DeltaError, OSError, ValueError) as error:
+            raise UnreadableTableError(
+                f"{table.name}: {self.uri(table)} cannot be read: {one_line(error)}"
+            ) from error
+
     def append(self, table: Table, frame: pl.DataFrame) -> int:
         """Append rows in one atomic commit.
 
@@ -240,8 +285,8 @@ class Lake:
             frame = frame.filter(*predicates)
         wanted = list(table.polars_schema) if columns is None else columns
         if table.layer != "bronze":
-            return self._collect(table, frame.select(wanted))
-        rows = self._collect(table, frame.select(list(dict.fromkeys([*wanted, *table.identity]))))
+            return self.collect(table, frame.select(wanted))
+        rows = self.collect(table, frame.select(list(dict.fromkeys([*wanted, *table.identity]))))
         return table.distinct(rows).select(wanted)
 
     def _read_carried(
@@ -262,7 +307,7 @@ class Lake:
         wanted = list(table.polars_schema) if columns is None else columns
         asked = [name for one in predicates for name in one.meta.root_names()]
         frame = frame.select(list(dict.fromkeys([*wanted, *asked, *table.series, *NEEDED])))
-        rows = expanded(table, self._collect(table, frame), since=since, until=until)
+        rows = expanded(table, self.collect(table, frame), since=since, until=until)
         return rows.filter(*predicates).sort(table.time, maintain_order=True).select(wanted)
 
     def latest(
@@ -296,7 +341,7 @@ class Lake:
             ).lazy()
         else:
             found = self.scan(table, since=since, until=until, cluster=cluster).filter(*predicates)
-        newest = self._collect(table, found.select(pl.col(table.time).max())).item()
+        newest = self.collect(table, found.select(pl.col(table.time).max())).item()
         if newest is None:
             return pl.DataFrame(schema=table.polars_schema)
         at = pl.col(table.time) == newest
@@ -325,7 +370,12 @@ class Lake:
             written_at=None if written is None else datetime.fromtimestamp(written / 1000, UTC),
         )
 
-    def _collect(self, table: Table, frame: pl.LazyFrame) -> pl.DataFrame:
+    def collect(self, table: Table, frame: pl.LazyFrame) -> pl.DataFrame:
+        """Return the rows of a frame that ``scan`` returned, narrowed further.
+
+        Raises:
+            UnreadableTableError: A file of the table cannot be read.
+        """
         try:
             return frame.collect()
         # A truncated Parquet file makes Polars panic instead of raising one of its errors.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
@@ -14,7 +14,13 @@ from pyspark.sql import functions as F
 from alerting.inputs.windows import GroupKey
 from config.scaling import ScalingSettings
 from lake.schemas.model import Column, Table
-from lake.schemas.tables import ADVICE_STATE, CONNECTORS, DITTO_CONNECTIONS, RECOMMENDATIONS
+from lake.schemas.tables import (
+    ADVICE_STATE,
+    CONNECTORS,
+    DITTO_CONNECTIONS,
+    GROUP_OFFSETS,
+    RECOMMENDATIONS,
+)
 from lake.storage.current_store import read_statuses
 from lake.storage.store import Lake
 from scaling.advice.advice_table import Row, from_row, recommendation_frame, recommendation_rows
@@ -33,10 +39,12 @@ from scaling.facts.lake_reader import (
 from scaling.facts.topic_facts import Reader, topic_readers
 from spark_metrics.derived.of_groups import groups_at_once
 from spark_metrics.derived.tables import DerivedTables, fields, names_of
-from spark_metrics.tasks import Share, spread
+from spark_metrics.minutes import Collections
+from spark_metrics.samples import Results, Samples, taken, tasks_for, worked
 
 KEPT = timedelta(days=90)
 """Advice that was last given so long ago is forgotten."""
+_WORTH_TWO_TASKS = 100_000
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = timedelta(seconds=1)
 _STANDS = ("current", "proposed", "confirmed_at")
@@ -119,9 +127,7 @@ def _on_groups(
 ) -> DataFrame:
     """Return what the workers find: advice on all groups, their states, readers of all topics."""
     sources = {
-        name: tables.source(
-            read.table, now - read.back, now + _MOMENT, named=read.named, wanted=read.wanted
-        )
+        name: tables.source(read.table, now - read.back, now + _MOMENT, named=read.named)
         for name, read in GROUP_READS.items()
     }
     topics, partitions = known[0], of_newest_poll(known[1])
@@ -129,8 +135,13 @@ def _on_groups(
     on_groups = standing.filter(pl.col("subject_kind") == "group")
     topic = ["cluster", "topic"]
 
-    def advise(share: Share) -> Iterator[pl.DataFrame]:
-        for rows in groups_at_once(sources, share):
+    def advise(written: Samples) -> Results:
+        wanted = {
+            name: rows if (which := GROUP_READS[name].wanted) is None else rows.filter(which)
+            for name, rows in written.items()
+        }
+        made = []
+        for rows in groups_at_once(sources, wanted):
             read = rows["offsets"].select(topic).unique()
             frames = GroupFrames(
                 **rows,
@@ -144,11 +155,15 @@ def _on_groups(
             last = on_groups.filter(pl.col("subject").is_in(names)).rows(named=True)
             advice = recommendation_rows(found.advice, at=now, standing=last)
             parts = [recommendation_frame(advice), _reader_rows(facts), _state_rows(found.states)]
-            yield pl.concat(parts, how="diagonal").select(names_of(_GIVEN))
+            made.append(pl.concat(parts, how="diagonal").select(names_of(_GIVEN)))
+        return {_GIVEN.name: pl.concat(made)}
 
-    spark = tables.spark
-    shares = sources["offsets"].shares(spark.sparkContext.defaultParallelism)
-    return spread(spark, shares, advise, fields(_GIVEN))
+    samples = Collections.read(tables.spark, lake, now - WINDOW, now + _MOMENT).samples(
+        GROUP_OFFSETS, now - WINDOW, now + _MOMENT
+    )
+    tasks = max(tasks_for(samples), 2 if samples > _WORTH_TWO_TASKS else 1)
+    found = worked(tables.spark, lake, sources, tasks, advise, {_GIVEN.name: fields(_GIVEN)})
+    return taken(found, _GIVEN.name)
 
 
 def _reader_rows(facts: Mapping[GroupKey, GroupFacts]) -> pl.DataFrame:

@@ -12,6 +12,7 @@ import polars as pl
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.utils import is_remote
 
 from config.settings import LakeSettings, Settings
 from lake.change_encoding.expand import CARRIED_FOR, POLL
@@ -40,6 +41,7 @@ from spark_metrics.derived.forecast import LONGEST_HISTORY
 from spark_metrics.derived.series import DAY, WEEK
 from spark_metrics.derived.tables import HOUR, DerivedTables
 from spark_metrics.errors import HistoryError
+from spark_metrics.objectstore import give_credentials
 from spark_metrics.progress import Journal, Progress, Round
 
 log = logging.getLogger(__name__)
@@ -73,7 +75,9 @@ _SESSION = {
 
 def derived_tables(spark: SparkSession, lake: Lake, settings: LakeSettings) -> DerivedTables:
     """Return the lake as derivations see it, in a session of their own."""
-    session = spark.newSession()
+    # Of a server's session there is a copy only, of one in this process a new one only.
+    session = spark.cloneSession() if is_remote() else spark.newSession()  # type: ignore[attr-defined]
+    give_credentials(session, settings)
     for key, value in _SESSION.items():
         session.conf.set(key, value)
     return DerivedTables(session, lake, settings)

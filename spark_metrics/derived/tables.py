@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
@@ -13,11 +13,9 @@ from config.settings import LakeSettings
 from lake.schemas.grain import PARTITIONED_BY, Grain
 from lake.schemas.model import Table
 from lake.storage.store import Lake
-from spark_metrics.bronze import BronzeTable
-from spark_metrics.derived.of_groups import Source
-from spark_metrics.files import TableFiles, for_spark
-from spark_metrics.gold import properties
-from spark_metrics.sampling import begin
+from spark_metrics.gold import define
+from spark_metrics.samples import Source, address, arranged, between, read
+from spark_metrics.stretch import first_of
 
 HOUR = timedelta(hours=1)
 
@@ -44,14 +42,12 @@ class DerivedTables:
         Raises:
             HistoryError: It cannot be read.
         """
-        files = TableFiles(self._lake.uri(table), self._settings)
-        files.position()
-        hours = (
-            file
-            for file in files.current()
-            if file.partition["grain_seconds"] == str(Grain.HOUR.seconds)
-        )
-        return max((moment for one in hours if (moment := one.highest(table.time))), default=None)
+        files = self._lake.files(table)
+        if files.is_empty():
+            return None
+        hours = files.filter(pl.col("partition.grain_seconds") == Grain.HOUR.seconds)
+        last = hours[f"max.{table.time}"].max()
+        return last.astimezone(UTC) if isinstance(last, datetime) else None
 
     def first_sample(self, table: Table) -> datetime | None:
         """Return a moment that no sample of a bronze table is before; None without samples.
@@ -59,9 +55,7 @@ class DerivedTables:
         Raises:
             HistoryError: It cannot be read.
         """
-        files = TableFiles(self._lake.uri(table), self._settings)
-        files.position()
-        return min((at for one in files.current() if (at := one.lowest(table.time))), default=None)
+        return first_of(self._lake.files(table))
 
     def read(self, table: Table, since: datetime, until: datetime) -> DataFrame:
         """Return a table's rows of a stretch of time, with every column of its definition.
@@ -71,39 +65,24 @@ class DerivedTables:
             since: First moment of its time column, inclusive.
             until: Last moment, exclusive.
         """
-        if not self.exists(table):
-            return self.spark.createDataFrame([], table.spark_ddl)
-        rows = self.spark.read.format("delta").load(for_spark(self._lake.uri(table)))
-        dates = (F.col("date") >= since.date()) & (F.col("date") <= until.date())
-        time = F.col(table.time)
-        return _arranged(rows.where(dates & (time >= since) & (time < until)), table)
+        return read(self.spark, self._lake, table).where(between(table, since, until))
 
     def source(
-        self,
-        table: Table,
-        since: datetime,
-        until: datetime,
-        *,
-        named: str = "group",
-        wanted: pl.Expr | None = None,
+        self, table: Table, since: datetime, until: datetime, *, named: str = "group"
     ) -> Source:
-        """Return a table's rows of a stretch of time, as workers read them of some groups.
+        """Return a table's rows of a stretch of time, as workers get them of whole groups.
 
         Args:
             table: Any table that is partitioned by date; one that does not exist has no rows.
             since: First moment of its time column, inclusive.
             until: Last moment, exclusive.
             named: The column that names the group.
-            wanted: Which rows; None: all of them.
 
         Raises:
-            HistoryError: The table cannot be read.
+            LakeError: The table cannot be read.
         """
-        samples = BronzeTable(self._lake, self._settings, table)
-        samples.position()
-        first = begin(table, since)
-        files, rows = samples.files(first, until), samples.rows(first, until)
-        return Source(files, since, until, rows, named, wanted)
+        columns = [name for name in table.polars_schema if name != "date"]
+        return Source.of(self.spark, self._lake, table, columns, ("cluster", named), since, until)
 
     def hours(self, table: Table, since: datetime, until: datetime) -> DataFrame:
         """Return the hours of a history table; see ``read``."""
@@ -129,11 +108,10 @@ class DerivedTables:
             rows: Its rows; absent columns become null.
             order: The columns that they are sorted by, so that a page's query reads little.
         """
-        together = _arranged(rows, table).repartition(1).sortWithinPartitions(*order)
+        together = arranged(rows, table).repartition(1).sortWithinPartitions(*order)
+        define(self.spark, self._lake, table, ("date",))
         writer = together.write.format("delta").mode("overwrite").option("mergeSchema", "true")
-        writer.options(**properties(table)).partitionBy("date").save(
-            for_spark(self._lake.uri(table))
-        )
+        writer.save(address(self._lake, table))
 
     def replace_hours(self, table: Table, rows: DataFrame) -> None:
         """Put the rows of whole hours in the place of what the table has of these hours.
@@ -148,26 +126,10 @@ class DerivedTables:
             "grain_seconds": F.lit(Grain.HOUR.seconds),
             "part": F.hour(time),
         }
-        writer = _arranged(rows.withColumns(places), table).repartition(1).write.format("delta")
+        writer = arranged(rows.withColumns(places), table).repartition(1).write.format("delta")
         writer = writer.mode("overwrite").option("partitionOverwriteMode", "dynamic")
-        writer = (
-            writer.option("mergeSchema", "true")
-            .options(**properties(table))
-            .partitionBy(*PARTITIONED_BY)
-        )
-        writer.save(for_spark(self._lake.uri(table)))
-
-
-def _arranged(rows: DataFrame, table: Table) -> DataFrame:
-    """Return the table's columns in its order and types; those that are absent are null."""
-    return rows.select(
-        *(
-            (F.col(f"`{column.name}`") if column.name in rows.columns else F.lit(None))
-            .cast(column.spark_type)
-            .alias(column.name)
-            for column in table.columns
-        )
-    )
+        define(self.spark, self._lake, table, PARTITIONED_BY)
+        writer.option("mergeSchema", "true").save(address(self._lake, table))
 
 
 def fields(table: Table, *without: str) -> str:

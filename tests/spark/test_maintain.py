@@ -58,7 +58,7 @@ def test_upkeep_deletes_what_is_too_old_and_changes_nothing_else(
 
     _scatter(spark, lake.uri(GROUP_PARTITION_HISTORY))
     done = {one.table: one for one in history.of_history(spark)}
-    assert done[GROUP_PARTITION_HISTORY.name].compacted_files == 3  # minutes, hours, day
+    assert done[GROUP_PARTITION_HISTORY.name].compacted_files == 6  # of minutes, hours, day
     assert_same(all_stored(lake), before)
     assert_recomputed(lake, polls)
 

@@ -104,7 +104,7 @@ def test_three_lines_are_enough(tmp_path: Path) -> None:
         pytest.param(
             CLUSTER % "" + "spark: {master: 'mesos://x'}",
             "spark.master: String should match pattern '^(local(\\[.+\\])?|spark://.+|yarn|k8s://"
-            ".+)$'",
+            ".+|sc://.+)$'",
             id="unknown kind of master",
         ),
     ],

@@ -10,13 +10,12 @@ import pytest
 
 from config.settings import LakeSettings
 from lake.change_encoding.compact import Thinning
+from lake.change_encoding.expand import NEEDED, POLL
 from lake.schemas.model import Table
 from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 from lake.storage.store import Lake
-from spark_metrics.bronze import BronzeTable
-from spark_metrics.derived.of_groups import Source
-from spark_metrics.sampling import Reader
-from spark_metrics.tasks import Share
+from spark_metrics.derived.of_groups import groups_at_once
+from spark_metrics.samples import Source
 from tests.support import double
 
 AT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -30,13 +29,8 @@ OWN = {
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> LakeSettings:
-    return LakeSettings(uri=str(tmp_path / "lake"))
-
-
-@pytest.fixture
-def lake(settings: LakeSettings) -> Lake:
-    lake, thinning = Lake(settings), Thinning(GROUP_OFFSETS)
+def lake(tmp_path: Path) -> Lake:
+    lake, thinning = Lake(LakeSettings(uri=str(tmp_path / "lake"))), Thinning(GROUP_OFFSETS)
     for table, own in OWN.items():
         for number in range(POLLS):
             at = AT + timedelta(seconds=15 * number)
@@ -47,28 +41,33 @@ def lake(settings: LakeSettings) -> Lake:
     return lake
 
 
+def source_of(lake: Lake, table: Table, together: str, since: datetime) -> Source:
+    polls = lake.scan(table).filter(pl.col("mark") == POLL).collect() if table.carried else None
+    columns = tuple(name for name in table.polars_schema if name != "date")
+    if polls is not None:
+        polls = polls.select(NEEDED)
+    return Source(table, columns, ("cluster", together), since, END, polls)
+
+
+def written(lake: Lake, table: Table) -> pl.DataFrame:
+    rows = lake.scan(table).collect()
+    return rows.filter(pl.col("mark").ne_missing(POLL)) if table.carried else rows
+
+
 @pytest.mark.parametrize("table", OWN, ids=lambda table: table.name)
-def test_in_time_ranges_each_sample_is_there_once(
-    lake: Lake, settings: LakeSettings, table: Table
-) -> None:
-    bronze = BronzeTable(lake, settings, table)
-    assert bronze.position() is not None
-    columns = ("interval_seconds",) if table is COLLECTIONS else ("group",)
-    reader = Reader(table, columns, Share(), timedelta(seconds=30))
+def test_each_sample_is_there_once(lake: Lake, table: Table) -> None:
     middle = AT + timedelta(minutes=1)
-    first = reader.read(bronze.files(AT, middle), AT, middle)
-    second = reader.read(bronze.files(middle, END), middle, END)
-    assert first.columns[:4] == ["cluster", "observed_at", "poll_id", columns[0]]
-    for rows, polls in ((first, range(4)), (second, range(2, POLLS))):
-        assert sorted(rows["poll_id"]) == [str(number) for number in polls]
+    source = source_of(lake, table, "cluster", middle)
+    rows = written(lake, table).select(source.names)
+    if not table.carried:
+        rows = rows.filter(pl.col("observed_at") >= middle)
+    assert sorted(source.whole(rows)["poll_id"]) == [str(number) for number in range(4, POLLS)]
 
 
-@pytest.mark.parametrize("table", [GROUPS, GROUP_OFFSETS], ids=lambda table: table.name)
-def test_of_groups_each_sample_is_there_once(
-    lake: Lake, settings: LakeSettings, table: Table
-) -> None:
-    bronze = BronzeTable(lake, settings, table)
-    assert bronze.position() is not None
-    source = Source(bronze.files(AT, END), AT, END, POLLS)
-    rows = source.whole(source.written(Share("group")))
-    assert sorted(rows["poll_id"]) == [str(number) for number in range(POLLS)]
+def test_of_groups_each_sample_is_there_once(lake: Lake) -> None:
+    sources = {table.name: source_of(lake, table, "group", AT) for table in (GROUPS, GROUP_OFFSETS)}
+    rows = {table.name: written(lake, table) for table in (GROUPS, GROUP_OFFSETS)}
+    named = {name: of_table.select(sources[name].names) for name, of_table in rows.items()}
+    (frames,) = groups_at_once(sources, named)
+    for found in frames.values():
+        assert sorted(found["poll_id"]) == [str(number) for number in range(POLLS)]

@@ -9,7 +9,7 @@ import pytest
 from lake.errors import LakeError
 from spark_metrics.errors import HistoryError
 from spark_metrics.progress import Round
-from spark_metrics.service import MOST_FAILURES, serve
+from spark_metrics.service import MOST_FAILURES, pause, serve
 
 
 class Job:
@@ -65,3 +65,16 @@ def test_a_failure_while_stopping_is_none(stop: threading.Event) -> None:
     job = Job(stop, "ok", HistoryError("the connection to Spark was closed"))
     serving(job, stop)()
     assert job.told == []
+
+
+@pytest.mark.parametrize(
+    ("begun", "trigger", "wanted"),
+    [
+        pytest.param(600.0, 5.0, 5.0, id="short-rounds-follow-at-once"),
+        pytest.param(620.0, 60.0, 60.0, id="in-step"),
+        pytest.param(650.0, 60.0, 30.0, id="back-into-step"),
+        pytest.param(621.0, 300.0, 299.0, id="long-rounds"),
+    ],
+)
+def test_rounds_begin_when_a_minute_is_there(begun: float, trigger: float, wanted: float) -> None:
+    assert pause(begun, trigger) == wanted

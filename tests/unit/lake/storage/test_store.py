@@ -278,3 +278,22 @@ def test_a_table_that_was_deleted_begins_anew(lake: Lake, tmp_path: Path) -> Non
     lake.append(tables.GROUP_OFFSETS, offsets(NOW, lag=7))
     for reader in (lake, Lake(LakeSettings(uri=str(tmp_path / "lake")))):
         assert reader.read(tables.GROUP_OFFSETS)["lag"].to_list() == [7, 7]
+
+
+def test_a_table_is_made_without_a_row_once(lake: Lake) -> None:
+    first = lake.create(tables.GROUP_OFFSETS)
+    assert first == lake.create(tables.GROUP_OFFSETS)
+    assert lake.read(tables.GROUP_OFFSETS).is_empty()
+    assert lake.files(tables.GROUP_OFFSETS).is_empty()
+    assert lake.append(tables.GROUP_OFFSETS, offsets(NOW)) == 2
+    shutil.rmtree(lake.uri(tables.GROUP_OFFSETS))
+    assert lake.files(tables.GROUP_OFFSETS).is_empty()
+    assert lake.create(tables.GROUP_OFFSETS) != first
+
+
+def test_files_are_told_as_the_log_describes_them(lake: Lake) -> None:
+    lake.append(tables.GROUP_OFFSETS, offsets(NOW))
+    (file,) = lake.files(tables.GROUP_OFFSETS).rows(named=True)
+    assert file["num_records"] == 2
+    assert file["partition.date"] == date(2026, 11, 20)
+    assert abs(file["min.observed_at"] - NOW) < timedelta(milliseconds=1)

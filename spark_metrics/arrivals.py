@@ -1,0 +1,190 @@
+"""What is new in bronze: one stream of Structured Streaming over all tables that history reads.
+
+A batch of the stream is not what history is computed from, only what tells which minutes it
+touches: these are computed from all their samples. So a batch that is seen twice changes nothing,
+and the stream's checkpoint and the note of what it touched need not be written at once.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+
+import polars as pl
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it ships no types
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from config.settings import LakeSettings
+from lake.change_encoding.expand import CARRIED_FOR
+from lake.errors import one_line
+from lake.schemas.tables import TABLES
+from lake.storage.store import Lake
+from spark_metrics.errors import HistoryError
+from spark_metrics.history import SOURCES
+from spark_metrics.minutes import Collections
+from spark_metrics.progress import MINUTE, Journal, Progress, Round, Span, merge, minute_of
+from spark_metrics.samples import address
+
+SPARK_ERRORS = (PySparkException, Py4JError, OSError)
+"""What a call of Spark raises."""
+
+MOST_FILES = 5_000
+"""So many files a table are one batch at most, when the stream begins."""
+
+_LOST = re.compile(
+    r"DELTA_\w*(NOT_FOUND|NOT_CONTIGUOUS|TRUNCATED|DATA_LOSS|DIFFERENT)|earliest available version"
+)
+_UNREADABLE = re.compile(r"FAILED_READ_FILE\S* .*?file (\S+?parquet)", re.DOTALL)
+
+
+class UnreadableFileError(HistoryError):
+    """A file of samples cannot be read.
+
+    Attributes:
+        path: Its address.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Say which one."""
+        table = next((name for name in TABLES if f"/{name}/" in path), "?")
+        super().__init__(f"{table}: a file cannot be read: {path}")
+        self.path = path
+
+
+class LostStreamError(HistoryError):
+    """A stream cannot go on: the log no longer has what it has not read yet."""
+
+
+def tables_of(lake: Lake) -> dict[str, str]:
+    """Return Delta's ids of the bronze tables; those that are not there are made, empty.
+
+    Raises:
+        LakeError: A table cannot be read or made.
+    """
+    return {table.name: lake.create(table) for table in SOURCES}
+
+
+def read_new(
+    spark: SparkSession, lake: Lake, settings: LakeSettings, progress: Progress, late: timedelta
+) -> None:
+    """Note in the journal which minutes the samples touch that came since the last time.
+
+    Args:
+        spark: The session.
+        lake: The lake.
+        settings: Where it is, for the process that Spark notes batches in.
+        progress: Its ``stream`` goes on; unknown to the journal, a new one begins.
+        late: Samples so much older than the newest that is known are left to a backfill.
+
+    Raises:
+        UnreadableFileError: A file cannot be read; nothing of its batch was noted.
+        LostStreamError: The stream cannot go on.
+        HistoryError: The samples cannot be read.
+    """
+    parts = [
+        spark.readStream.format("delta")
+        # Only appends bring samples: retention deletes, maintenance puts files together.
+        .option("skipChangeCommits", "true")
+        .option("maxFilesPerTrigger", MOST_FILES)
+        .load(address(lake, table))
+        .select(F.lit(table.name).alias("source"), "observed_at")
+        for table in SOURCES
+    ]
+    arrivals = reduce(DataFrame.unionByName, parts)
+    checkpoint = address_of_checkpoint(lake, progress.stream)
+    writer = arrivals.writeStream.foreachBatch(Note(settings, progress, late))
+    try:
+        query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+        query.awaitTermination()
+    except SPARK_ERRORS as error:
+        raise cause(error) from error
+
+
+def address_of_checkpoint(lake: Lake, stream: str) -> str:
+    """Return where a stream keeps how far it came."""
+    uri = f"{lake.checkpoints_uri}/history/{stream}"
+    return "s3a://" + uri.removeprefix("s3://") if uri.startswith("s3://") else uri
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Notes what a batch touches; runs wherever Spark calls it, once or more for a batch.
+
+    Attributes:
+        settings: The lake.
+        progress: Where the journal stands if it does not know the stream yet.
+        late_after: How much older than the newest sample a sample may be.
+    """
+
+    settings: LakeSettings
+    progress: Progress
+    late_after: timedelta
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
+        """Write down what the batch with this number touches."""
+        started_at = datetime.now(UTC)
+        lake = Lake(self.settings)
+        journal = Journal(lake)
+        known = journal.last()
+        progress = known if known and known.stream == self.progress.stream else self.progress
+        newest = progress.newest
+        is_late = F.lit(False)
+        if newest is not None:
+            is_late = F.col("observed_at") < F.lit(newest - self.late_after)
+        found = pl.DataFrame(
+            batch.groupBy(
+                "source",
+                is_late.alias("is_late"),
+                F.date_trunc("minute", "observed_at").alias("minute"),
+            )
+            .agg(F.count(F.lit(1)).alias("rows"), F.max("observed_at").alias("last"))
+            .toArrow()
+        )
+        if found.is_empty():
+            return
+        late = found.filter("is_late")
+        in_time = found.filter(~pl.col("is_late"))
+        noted = progress
+        if not in_time.is_empty():
+            first: datetime = in_time["minute"].min()  # type: ignore[assignment]
+            last: datetime = in_time["last"].max()  # type: ignore[assignment]
+            until = max(last, newest or last) + MINUTE
+            reach = Collections.read(batch.sparkSession, lake, first, until).reach
+            noted = touched(progress, in_time, reach)
+        round_ = Round(started_at, "read", int(found["rows"].sum()), int(late["rows"].sum()))
+        journal.add(round_, noted)
+
+
+def touched(progress: Progress, found: pl.DataFrame, reach: timedelta) -> Progress:
+    """Return a progress with the minutes that new samples touch.
+
+    Args:
+        progress: What was known before.
+        found: ``source``, ``minute`` and the ``last`` sample of each minute; at least one.
+        reach: How far a difference between samples may reach.
+    """
+    last: datetime = found["last"].max()  # type: ignore[assignment]
+    newest = max(last, progress.newest or last)
+    end = minute_of(newest) + MINUTE
+    spans = (
+        # What a row says holds for later polls too, that did not write it again.
+        Span.around(minute, at + reach + (CARRIED_FOR if TABLES[source].carried else timedelta()))
+        for source, minute, at in found.select("source", "minute", "last").iter_rows()
+    )
+    inside = (span for one in spans if (span := one.before(end)) is not None)
+    return replace(progress, pending=merge([*progress.pending, *inside]), newest=newest)
+
+
+def cause(error: Exception) -> HistoryError:
+    """Return why Spark failed."""
+    text = str(error)
+    if broken := _UNREADABLE.search(text):
+        return UnreadableFileError(broken[1])
+    if _LOST.search(text):
+        return LostStreamError(one_line(error))
+    mine = re.search(r"(?:HistoryError|LakeError): (.+)", text)
+    return HistoryError(mine[1] if mine else one_line(error))

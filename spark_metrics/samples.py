@@ -1,0 +1,288 @@
+"""Reading samples with Spark, and working on them on its workers.
+
+Spark reads bronze, deals whole groups or topics out to its tasks and hands each task its samples as
+Arrow batches; what a task makes of them are Polars' columns (``rollups``), which cost a fraction of
+what windows and sketches over Spark's rows do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import reduce
+
+import polars as pl
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from lake.change_encoding.expand import CARRIED_FOR, NEEDED, POLL, expanded
+from lake.schemas.model import Table
+from lake.storage.store import Lake
+
+Samples = Mapping[str, pl.DataFrame]
+"""Samples by bronze table, from as far before a stretch as a difference may reach."""
+
+Results = Mapping[str, pl.DataFrame]
+"""What a task makes, by the name of the result."""
+
+ROWS_A_TASK = 1_000_000
+"""About so many samples are held in memory by a task: some hundred megabytes."""
+
+_BATCH_ROWS = 50_000
+
+
+def address(lake: Lake, table: Table) -> str:
+    """Return a table's address as Hadoop's file systems spell it."""
+    uri = lake.uri(table)
+    return "s3a://" + uri.removeprefix("s3://") if uri.startswith("s3://") else uri
+
+
+def read(spark: SparkSession, lake: Lake, table: Table) -> DataFrame:
+    """Return a table with every column of its definition; those it lacks yet are null.
+
+    Raises:
+        LakeError: It cannot be read.
+    """
+    if not lake.exists(table):
+        nothing: DataFrame = spark.createDataFrame([], table.spark_ddl)
+        return nothing
+    return arranged(spark.read.format("delta").load(address(lake, table)), table)
+
+
+def arranged(rows: DataFrame, table: Table) -> DataFrame:
+    """Return the table's columns in its order and types; those that are absent are null."""
+    return rows.select(
+        *(
+            (F.col(f"`{column.name}`") if column.name in rows.columns else F.lit(None))
+            .cast(column.spark_type)
+            .alias(column.name)
+            for column in table.columns
+        )
+    )
+
+
+def between(table: Table, since: datetime, until: datetime) -> Column:
+    """Tell which rows lie in a stretch of time, so that no other date's files are opened."""
+    time, date = F.col(table.time), F.col("date")
+    return (
+        (date >= F.lit(since.date()))
+        & (date <= F.lit(until.date()))
+        & (time >= F.lit(since))
+        & (time < F.lit(until))
+    )
+
+
+def collected(
+    spark: SparkSession,
+    lake: Lake,
+    table: Table,
+    columns: Sequence[str],
+    since: datetime,
+    until: datetime,
+) -> pl.DataFrame:
+    """Return rows of a table of which there are few in a stretch of time, on the driver.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    names = list(dict.fromkeys((*table.identity, *columns)))
+    rows = read(spark, lake, table).where(between(table, since, until)).select(*names)
+    return table.distinct(pl.DataFrame(rows.toArrow()))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Rows of one table in a stretch of time.
+
+    Attributes:
+        table: The table.
+        columns: The columns that are needed beside those that tell rows apart.
+        together: A task gets all rows that agree in these columns.
+        since: First moment.
+        until: Last moment, exclusive.
+        polls: Of a table that leaves out what repeats: its rows with mark ``poll``, of which
+            each task needs all.
+    """
+
+    table: Table
+    columns: tuple[str, ...]
+    together: tuple[str, ...]
+    since: datetime
+    until: datetime
+    polls: pl.DataFrame | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        spark: SparkSession,
+        lake: Lake,
+        table: Table,
+        columns: Sequence[str],
+        together: Sequence[str],
+        since: datetime,
+        until: datetime,
+    ) -> Source:
+        """Return a source, having read its polls.
+
+        Raises:
+            LakeError: They cannot be read.
+        """
+        polls = None
+        if table.carried:
+            rows = read(spark, lake, table).where(between(table, since - CARRIED_FOR, until))
+            polls = pl.DataFrame(rows.where(F.col("mark") == POLL).select(*NEEDED).toArrow())
+        return cls(table, tuple(columns), tuple(together), since, until, polls)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are read."""
+        keys = (*NEEDED, *self.table.series) if self.table.carried else self.table.identity
+        return list(dict.fromkeys((*keys, *self.columns)))
+
+    def written(self, spark: SparkSession, lake: Lake) -> DataFrame:
+        """Return the rows as they were written, and those before that stand for the first polls."""
+        rows = read(spark, lake, self.table)
+        if not self.table.carried:
+            inside = rows.where(between(self.table, self.since, self.until))
+            return inside.select(*self.names).where(F.col(self.together[-1]).isNotNull())
+        near = between(self.table, self.since - CARRIED_FOR, self.until)
+        # A row that is complete by itself says nothing of later polls.
+        holds = F.col("run").isNotNull() | (F.col(self.table.time) >= F.lit(self.since))
+        is_series = F.col("mark").isNull() | (F.col("mark") != POLL)
+        return rows.where(near & holds & is_series).select(*self.names)
+
+    def whole(self, written: pl.DataFrame) -> pl.DataFrame:
+        """Return each row once, those that were left out included."""
+        if self.polls is None:
+            return self.table.distinct(written)
+        rows = pl.concat([written, self.polls], how="diagonal")
+        return expanded(self.table, rows, since=self.since, until=self.until)
+
+
+def worked(
+    spark: SparkSession,
+    lake: Lake,
+    sources: Mapping[str, Source],
+    tasks: int,
+    work: Callable[[Samples], Results],
+    results: Mapping[str, str],
+) -> DataFrame:
+    """Work on rows of several tables, spread over tasks.
+
+    Args:
+        spark: The session.
+        lake: Where the rows are.
+        sources: The rows, by the names under which ``work`` gets them.
+        tasks: How many tasks; one shuffles nothing.
+        work: Makes rows of those that a task has, as they were written; runs on any machine.
+        results: The columns of each result, as Spark's schema text.
+
+    Returns:
+        A column a result, a struct of its columns; of each row one is not null. ``taken`` takes
+        one apart.
+    """
+    found = {name: source.written(spark, lake) for name, source in sources.items()}
+    keys = [f"_{number}" for number in range(max(len(one.together) for one in sources.values()))]
+    packed = [
+        rows.select(
+            *(
+                F.col(name).alias(key)
+                for key, name in zip(keys, sources[own].together, strict=True)
+            ),
+            *(
+                (F.struct(*rows.columns) if name == own else F.lit(None))
+                .cast(other.schema)
+                .alias(name)
+                for name, other in found.items()
+            ),
+        )
+        for own, rows in found.items()
+    ]
+    together = reduce(DataFrame.unionByName, packed)
+    dealt = together.coalesce(1) if tasks == 1 else together.repartition(tasks, *keys)
+    schema = struct(", ".join(f"`{name}` struct<{ddl}>" for name, ddl in results.items()))
+    wanted = arrow_schema(schema)
+    names = list(found)
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        received = list(batches)
+        if not received:
+            return
+        rows = pl.DataFrame(pa.Table.from_batches(received).select(names))
+        samples = {
+            name: rows.select(name).filter(pl.col(name).is_not_null()).unnest(name)
+            for name in names
+        }
+        for name, made in work(samples).items():
+            yield from _packed(made, name, wanted)
+
+    return dealt.select(*keys, *names).mapInArrow(run, schema)
+
+
+def taken(results: DataFrame, name: str) -> DataFrame:
+    """Return the rows of one result of ``worked``."""
+    return results.where(F.col(name).isNotNull()).select(f"{name}.*")
+
+
+def on_columns(
+    rows: DataFrame, work: Callable[[pl.DataFrame], Iterable[pl.DataFrame]], ddl: str
+) -> DataFrame:
+    """Return what a function makes of the rows of each partition as a whole."""
+    schema = struct(ddl)
+    wanted = arrow_schema(schema)
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = list(batches)
+        if found:
+            for made in work(pl.DataFrame(pa.Table.from_batches(found))):
+                yield from to_arrow(made, wanted)
+
+    return rows.mapInArrow(run, schema)
+
+
+def tasks_for(rows: int) -> int:
+    """Return over how many tasks so many samples are spread."""
+    return max(1, -(-rows // ROWS_A_TASK))
+
+
+def in_order(rows: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """Return rows with each series' together, so that a reader of one opens little."""
+    series = [name for name in table.key if name not in ("cluster", "grain_seconds", table.time)]
+    return rows.sort(*series, table.time)
+
+
+def _packed(rows: pl.DataFrame, name: str, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Return rows as one column of a struct, all other columns null."""
+    of_struct = pa.schema(list(wanted.field(name).type))
+    for batch in to_arrow(rows, of_struct):
+        columns = [
+            pa.StructArray.from_arrays(batch.columns, fields=list(of_struct))
+            if one.name == name
+            else pa.nulls(batch.num_rows, one.type)
+            for one in wanted
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=wanted)
+
+
+def struct(ddl: str) -> StructType:
+    """Return the columns that Spark's schema text names; on the driver alone."""
+    schema = StructType.fromDDL(ddl)
+    if not isinstance(schema, StructType):
+        raise TypeError(f"no columns: {ddl}")
+    return schema
+
+
+def arrow_schema(columns: StructType) -> pa.Schema:
+    """Return Spark's columns as Arrow knows them."""
+    return to_arrow_schema(columns, timezone="UTC")
+
+
+def to_arrow(rows: pl.DataFrame, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Return these columns of rows as Spark takes them, and not too many at once."""
+    for part in rows.select(wanted.names).iter_slices(_BATCH_ROWS):
+        table = part.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(wanted)
+        yield from table.combine_chunks().to_batches()
