@@ -102,6 +102,7 @@ def commands_of(process: subprocess.Popen[str]) -> str:
     return "\n".join(found)
 
 
+@pytest.mark.exhaustive
 def test_a_cluster_loses_a_worker_and_its_store(
     s3: S3Server, cluster: Standalone, make_world: Callable[..., World]
 ) -> None:
@@ -148,6 +149,7 @@ def test_a_cluster_loses_a_worker_and_its_store(
         assert SECRET.encode() not in log.read_bytes()
 
 
+@pytest.mark.exhaustive
 def test_a_store_that_answers_with_rubbish_is_told_and_nothing_is_lost(
     s3: S3Server, make_world: Callable[..., World]
 ) -> None:
