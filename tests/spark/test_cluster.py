@@ -186,6 +186,7 @@ def test_wrong_credentials_are_one_line_without_them(make_world: Callable[..., W
     assert "not-the-secret" not in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_killed_drivers_lease_runs_out(make_world: Callable[..., World]) -> None:
     world = make_world("killed")
     bronze.append(world.lake, *eventful(seed=33, polls=2))
