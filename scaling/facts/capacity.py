@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scaling.facts.intervals import (
-    DEFAULT_RULES,
+    DEFAULT_CAPACITY_RULES,
     CapacityRules,
     Integers,
     Intervals,
@@ -109,7 +109,7 @@ def estimate_capacity(
     intervals: Intervals,
     *,
     blocked: Collection[str] = (),
-    rules: CapacityRules = DEFAULT_RULES,
+    rules: CapacityRules = DEFAULT_CAPACITY_RULES,
 ) -> Capacity:
     """Return what one member of a group can process, and how far that can be trusted.
 

@@ -57,7 +57,7 @@ class CapacityRules:
     sustained_seconds: float = 600.0
 
 
-DEFAULT_RULES = CapacityRules()
+DEFAULT_CAPACITY_RULES = CapacityRules()
 
 QUICK = 1.25
 """How much faster than usual a member may be over the minutes of a run."""
@@ -139,7 +139,7 @@ class Intervals:
         )
 
 
-def saturated(intervals: Intervals, rules: CapacityRules = DEFAULT_RULES) -> Booleans:
+def saturated(intervals: Intervals, rules: CapacityRules = DEFAULT_CAPACITY_RULES) -> Booleans:
     """Tell which entries show a member that never waited.
 
     Its backlog exceeds, at both ends, what it may hold uncommitted: the larger of max.poll.records

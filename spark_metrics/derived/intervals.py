@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from scaling.facts.intervals import DEFAULT_RULES
+from scaling.facts.intervals import DEFAULT_CAPACITY_RULES
 
 NEEDED = (
     "cluster",
@@ -98,7 +98,7 @@ def member_intervals(gained: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame
         .drop("fewest")
     )
     whole = members.join(counted, on=[*_GROUP, "minute"]).rename({"minute": "started_at"})
-    waits = pl.min_horizontal("lag_start", "lag_end") < DEFAULT_RULES.max_poll_records
+    waits = pl.min_horizontal("lag_start", "lag_end") < DEFAULT_CAPACITY_RULES.max_poll_records
     busy = whole.filter(~waits)
     found = pl.concat([busy, _best_sustained(whole.filter(waits)).select(busy.columns)])
     hour = pl.col("started_at").dt.truncate("1h").alias("hour")
@@ -120,7 +120,7 @@ def _best_sustained(minutes: pl.DataFrame) -> pl.DataFrame:
             pl.col("consumed", "arrived", "seconds").sum(),
             pl.col("lag_start", "lag_end").min(),
         )
-        .filter(pl.col("seconds") >= DEFAULT_RULES.sustained_seconds / 2)
+        .filter(pl.col("seconds") >= DEFAULT_CAPACITY_RULES.sustained_seconds / 2)
     )
     hour = pl.col("started_at").dt.truncate("1h")
     fastest = (pl.col("consumed") / pl.col("seconds")).rank("ordinal", descending=True)
