@@ -157,9 +157,11 @@ def draw_all(now: datetime) -> dict[str, list[float]]:
     app.data.context.utc_now = lambda: now
     script = str(Path(app.data.context.__file__).parents[1] / "main.py")
     found: dict[str, list[float]] = {}
+    overview = ""
     for page in _PAGES:
         test = AppTest.from_file(script, default_timeout=600)
         if page != "overview":
+            test.run()  # which tells what pages there are
             test.switch_page(f"views/{page}/page.py")
         if page in _PARAMETERS:
             test.query_params[page] = _PARAMETERS[page]
@@ -171,6 +173,11 @@ def draw_all(now: datetime) -> dict[str, list[float]]:
             seconds.append(time.perf_counter() - began)
             if test.exception:
                 raise RuntimeError(f"{page}: {test.exception[0].value}")
+        title = test.title[0].value
+        if page == "overview":
+            overview = title
+        elif title == overview:
+            raise RuntimeError(f"{page}: the overview was drawn in its place")
         found[page] = seconds
     return found
 
