@@ -26,6 +26,7 @@ from lake.storage.store import Lake
 from spark_metrics.errors import HistoryError
 from spark_metrics.history import SOURCES
 from spark_metrics.minutes import Collections
+from spark_metrics.objectstore import hadoop_address
 from spark_metrics.progress import MINUTE, Journal, Progress, Round, Span, merge, minute_of
 from spark_metrics.samples import address
 
@@ -106,8 +107,7 @@ def read_new(
 
 def address_of_checkpoint(lake: Lake, stream: str) -> str:
     """Return where a stream keeps how far it came."""
-    uri = f"{lake.checkpoints_uri}/history/{stream}"
-    return "s3a://" + uri.removeprefix("s3://") if uri.startswith("s3://") else uri
+    return hadoop_address(f"{lake.checkpoints_uri}/history/{stream}")
 
 
 @dataclass(frozen=True, slots=True)

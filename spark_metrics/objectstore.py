@@ -16,6 +16,11 @@ _CREDENTIALS = {
 }
 
 
+def hadoop_address(uri: str) -> str:
+    """Return an address as Hadoop's file systems spell it: S3's begin with ``s3a://``."""
+    return "s3a://" + uri.removeprefix("s3://") if uri.startswith("s3://") else uri
+
+
 def is_s3(lake: LakeSettings) -> bool:
     """Tell whether the lake is in S3 or in a store with its interface."""
     return lake.uri.startswith(("s3://", "s3a://"))

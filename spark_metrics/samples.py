@@ -22,6 +22,7 @@ from pyspark.sql.types import StructType
 from lake.change_encoding.expand import CARRIED_FOR, NEEDED, POLL, expanded
 from lake.schemas.model import Table
 from lake.storage.store import Lake
+from spark_metrics.objectstore import hadoop_address
 
 Samples = Mapping[str, pl.DataFrame]
 """Samples by bronze table, from as far before a stretch as a difference may reach."""
@@ -37,8 +38,7 @@ _BATCH_ROWS = 50_000
 
 def address(lake: Lake, table: Table) -> str:
     """Return a table's address as Hadoop's file systems spell it."""
-    uri = lake.uri(table)
-    return "s3a://" + uri.removeprefix("s3://") if uri.startswith("s3://") else uri
+    return hadoop_address(lake.uri(table))
 
 
 def read(spark: SparkSession, lake: Lake, table: Table) -> DataFrame:
