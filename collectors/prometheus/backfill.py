@@ -19,9 +19,8 @@ import polars as pl
 
 from collectors.errors import CollectorError, NoAnswerError, SettingsError
 from collectors.prometheus import lag
-from collectors.prometheus.client import PrometheusClient, Series
+from collectors.prometheus.client import PrometheusClient, Series, TooMuchError
 from collectors.prometheus.queries import name_matchers, queries, scope_labels, values
-from collectors.prometheus.session import TooMuchError
 from collectors.prometheus.source import row
 from config.integrations import PrometheusSettings
 from config.settings import Settings

@@ -22,7 +22,7 @@ from collectors.prometheus.lag import (
     NO_LEADER,
     NO_TIME_LAG,
 )
-from collectors.prometheus.session import TooMuchError
+from collectors.prometheus.client import TooMuchError
 from config.integrations import PrometheusSettings
 from config.settings import Settings
 from lake.errors import LakeError
