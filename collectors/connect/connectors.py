@@ -9,7 +9,7 @@ import polars as pl
 
 from collectors.connect.answers import Connector
 from collectors.connect.client import ConnectClient
-from collectors.connect.rows import frame
+from collectors.source.rows import frame
 from collectors.source.shared_state import Sink
 from config.integrations import ConnectSettings
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS

@@ -10,8 +10,8 @@ import polars as pl
 from collectors.connect.answers import MIRROR_SOURCE
 from collectors.connect.client import ConnectClient
 from collectors.connect.comparison import compare
-from collectors.connect.rows import frame
 from collectors.errors import CollectorError
+from collectors.source.rows import frame
 from config.integrations import ConnectSettings
 from lake.schemas.tables import MIRROR_OFFSETS
 

@@ -21,13 +21,13 @@ from collectors.errors import CollectorError, ProtocolError
 from collectors.source.http_client import HttpClient, NotFoundError
 from collectors.source.http_source import HttpSource
 from collectors.source.model import Check
+from collectors.source.rows import frame
 from collectors.source.shared_state import Exchange
 from config.integrations import DittoSettings
 from config.settings import Settings
 from lake.schemas.tables import DITTO_CONNECTIONS
 
 _CONNECTIONS = "/api/2/connections"
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
 class DittoClient(HttpClient):
@@ -114,12 +114,7 @@ def collect(client: DittoClient, settings: DittoSettings, now: datetime) -> dict
         ("metrics", client.metrics, metrics_row),
     ):
         _complete(client, rows, what, ask, fill)
-    schema = {
-        name: type_
-        for name, type_ in DITTO_CONNECTIONS.polars_schema.items()
-        if name not in _SAMPLE
-    }
-    return {"ditto_connections": pl.DataFrame(list(rows.values()), schema=schema)}
+    return {"ditto_connections": frame(DITTO_CONNECTIONS, list(rows.values()))}
 
 
 def check(client: DittoClient, settings: DittoSettings) -> Sequence[Check]:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 import polars as pl
 
 from collectors.source.model import Check, SectionResult
+from collectors.source.rows import frame
 from lake.replication import IS_OFFLINE, IS_UNDER_MIN_ISR, IS_UNDER_REPLICATED, number_of
 from lake.schemas.tables import TABLES
 
@@ -17,8 +18,6 @@ KAFKA = "kafka"
 """The name of every source that is a Kafka cluster."""
 
 COUNTS = ("topics", "partitions", "under_replicated", "under_min_isr", "offline")
-
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 _OFFSET_COLUMNS = (
     "topic",
@@ -50,8 +49,7 @@ class PollReport:
 
     def table(self, name: str) -> pl.DataFrame:
         """Return the rows of a table; none where its section failed."""
-        schema = TABLES[name].polars_schema
-        empty = pl.DataFrame(schema={n: schema[n] for n in schema if n not in _SAMPLE})
+        empty = frame(TABLES[name], [])
         for result in self.results:
             if name in result.frames:
                 # With a column for everything that the section says nothing of.
