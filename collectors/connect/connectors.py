@@ -18,11 +18,7 @@ from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS
 def collect(
     client: ConnectClient, settings: ConnectSettings, now: datetime
 ) -> dict[str, pl.DataFrame]:
-    """Return the tables ``connectors`` and ``connector_tasks``; tell the sinks.
-
-    Raises:
-        CollectorError: Connect could not be asked.
-    """
+    """Return the tables ``connectors`` and ``connector_tasks``; tell the sinks."""
     connectors = sorted(client.connectors(), key=lambda each: each.name)
     client.exchange.tell_sinks(
         client.cluster,

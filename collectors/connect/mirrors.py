@@ -23,9 +23,6 @@ def collect(
 
     The position is what the connector last committed (every minute by default), the end that of
     the last poll of the source cluster.
-
-    Raises:
-        CollectorError: No position could be read.
     """
     mirrors = [each for each in client.connectors() if each.class_name == MIRROR_SOURCE]
     before, client.compared = client.compared, {}

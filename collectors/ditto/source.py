@@ -34,21 +34,12 @@ class DittoClient(HttpClient):
     """Asks one Ditto, and tells others which consumer groups are its own. For one thread."""
 
     def __init__(self, settings: DittoSettings, cluster: str, exchange: Exchange) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
         super().__init__(settings)
         self._cluster = cluster
         self._exchange = exchange
 
     def connections(self) -> list[Connection]:
-        """Return all connections, in one answer: Ditto knows no pages.
-
-        Raises:
-            CollectorError: They cannot be read.
-        """
+        """Return all connections, in one answer: Ditto knows no pages."""
         listed = self.get(_CONNECTIONS, {"fields": FIELDS})
         if not isinstance(listed, list):
             raise self._not_understood()
@@ -81,11 +72,6 @@ class DittoSource(HttpSource[DittoClient, DittoSettings]):
     def __init__(
         self, settings: DittoSettings, cluster: str, interval_seconds: float, exchange: Exchange
     ) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
         super().__init__(
             "ditto",
             settings,
@@ -178,11 +164,7 @@ def _complete(
 
 
 def ditto_sources(settings: Settings, exchange: Exchange) -> Iterator[DittoSource]:
-    """Make a source of each Ditto in the settings.
-
-    Raises:
-        SettingsError: A certificate file cannot be used.
-    """
+    """Make a source of each Ditto in the settings."""
     for each in settings.ditto:
         yield DittoSource(
             each, settings.cluster_of(each), settings.poll_interval_seconds(each), exchange

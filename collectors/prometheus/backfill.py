@@ -135,11 +135,6 @@ class Backfill:
     """Brings the history of one Prometheus into the lake. For one thread."""
 
     def __init__(self, server: PrometheusSettings, settings: Settings, lake: Lake) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
         self._patience = max(server.request_timeout_seconds, _REQUEST_SECONDS)
         self._server = server.model_copy(update={"request_timeout_seconds": self._patience})
         self._cluster = settings.cluster(settings.cluster_of(server))

@@ -112,9 +112,6 @@ class PrometheusClient(HttpClient):
             since: Metrics without a sample since then are left out, roughly: Prometheus tells
                 names by its blocks, which hold hours.
             until: The same for samples after it.
-
-        Raises:
-            CollectorError: No answer, or none that can be understood.
         """
         params = {
             "match[]": list(matchers),
@@ -127,11 +124,7 @@ class PrometheusClient(HttpClient):
         return set(found)
 
     def query(self, query: str) -> list[Series]:
-        """Return what a query gives now, by the server's clock.
-
-        Raises:
-            CollectorError: No answer, or none that can be understood.
-        """
+        """Return what a query gives now, by the server's clock."""
         found = self._understood(lambda: self._api.custom_query(query))
         return list(self._series(found))
 
@@ -196,13 +189,7 @@ class PrometheusClient(HttpClient):
 
 
 def selector(labels: Mapping[str, str], *matchers: str, name: str = "") -> str:
-    """Return PromQL's selector of series with these labels.
-
-    Args:
-        labels: Label: the value that it must have; any text.
-        matchers: Further matchers as PromQL has them, for example ``topic=""``.
-        name: The metric's name.
-    """
+    """Return PromQL's selector of series with these labels."""
     equal = (f"{label}={quoted(value)}" for label, value in labels.items())
     return f"{name}{{{','.join((*equal, *matchers))}}}"
 

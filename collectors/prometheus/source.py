@@ -40,11 +40,6 @@ class PrometheusSource(HttpSource[PrometheusClient, PrometheusSettings]):
     """Polls one Prometheus for metrics of the brokers."""
 
     def __init__(self, settings: PrometheusSettings, cluster: str, interval_seconds: float) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
         self.client = PrometheusClient(settings)
         super().__init__(
             "prometheus",
@@ -155,11 +150,7 @@ def _nothing(client: PrometheusClient, settings: PrometheusSettings, names: Coll
 
 
 def prometheus_sources(settings: Settings, _exchange: Exchange) -> Iterator[PrometheusSource]:
-    """Make a source of each Prometheus in the settings.
-
-    Raises:
-        SettingsError: A certificate file cannot be used.
-    """
+    """Make a source of each Prometheus in the settings."""
     for each in settings.prometheus:
         yield PrometheusSource(
             each, settings.cluster_of(each), settings.poll_interval_seconds(each)

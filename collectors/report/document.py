@@ -61,12 +61,7 @@ class PollReport:
         return any(r.section == name and r.status == "failed" for r in self.results)
 
     def as_object(self, statuses: pl.DataFrame | None = None) -> dict[str, Any]:
-        """Return a Kafka cluster's object of ``once --json``; unknown values are None.
-
-        Args:
-            statuses: Rows of ``group_status``: what the alerting service found groups to be
-                doing; None: nothing is known.
-        """
+        """Return a Kafka cluster's object of ``once --json``; unknown values are None."""
         return {
             "cluster_id": self.cluster_id,
             "controller": self.controller,
@@ -182,12 +177,7 @@ def in_order(items: Sequence[S]) -> list[S]:
 def as_object(
     reports: Sequence[PollReport], statuses: pl.DataFrame | None = None
 ) -> dict[str, Any]:
-    """Return the object of ``once --json``: Kafka clusters by name, other sources by theirs.
-
-    Args:
-        reports: What was polled.
-        statuses: Rows of ``group_status``; a group without one has the status None.
-    """
+    """Return the object of ``once --json``: Kafka clusters by name, other sources by theirs."""
     return {
         "cluster": {r.cluster: r.as_object(statuses) for r in reports if r.source == KAFKA},
         "sources": {r.source: r.as_source_object() for r in reports if r.source != KAFKA},

@@ -60,7 +60,8 @@ class HttpClient:
     """Asks one server; keeps its connections from poll to poll. For one thread.
 
     A request is tried again after a lost connection and after the statuses that mean "not now".
-    Redirects are not followed, since credentials would go with them.
+    Redirects are not followed, since credentials would go with them. What cannot be read raises
+    CollectorError, in subclasses as well.
 
     Attributes:
         problems: What stayed unknown so far in the section that is being collected.

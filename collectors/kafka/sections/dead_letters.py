@@ -89,11 +89,7 @@ def _depths(client: PollView, topic: str, ends: pl.DataFrame) -> tuple[dict[str,
 
 
 def _committed(client: PollView, group: str, topic: str) -> dict[int, int]:
-    """Return where the redrive group stands, by partition; what it never committed is missing.
-
-    Raises:
-        CollectorError: Its offsets are unknown.
-    """
+    """Return where the redrive group stands, by partition; what it never committed is missing."""
     groups = client.groups
     if group in groups.offsets_unknown:
         raise CollectorError(groups.offsets_unknown[group])
