@@ -36,7 +36,7 @@ class KafkaCluster:
     in time, raises ClusterError.
 
     Attributes:
-        folder: Holds data, properties and logs of all brokers; data of an earlier run is used again.
+        folder: Holds data (that of an earlier run is used again), properties and logs.
     """
 
     def __init__(
