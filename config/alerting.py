@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from config.parts import Name, Section
+from config.parts import CredentialSettings, Name, Section
 from config.secret import Secret
 
 TargetKind = Literal["apprise", "alertmanager", "webhook"]
@@ -18,7 +18,7 @@ _BY_ADDRESS: frozenset[TargetKind] = frozenset({"apprise"})
 """Kinds that are reached by one secret address; all others have the URL of an HTTP server."""
 
 
-class TargetSettings(Section):
+class TargetSettings(CredentialSettings):
     """Somebody who is told."""
 
     name: Name
@@ -30,10 +30,6 @@ class TargetSettings(Section):
     secret: Secret | None = Field(
         default=None, description="of a webhook: signs the body with HMAC-SHA256"
     )
-    username: str | None = Field(default=None, description="with password: HTTP basic")
-    password: Secret | None = None
-    token: Secret | None = Field(default=None, description="sent as a bearer token")
-    ca_file: Path | None = Field(default=None, description="certificates to trust (PEM)")
     severities: list[SeverityName] = Field(
         default=["critical", "warning"], description="what it is notified of"
     )
@@ -62,10 +58,6 @@ class TargetSettings(Section):
                 )
             if parts.username or parts.password:
                 raise ValueError(f"{self.name}: credentials belong into username and password")
-        if (self.username is None) != (self.password is None):
-            raise ValueError(f"{self.name}: username and password go together")
-        if self.token is not None and self.username is not None:
-            raise ValueError(f"{self.name}: either a token, or username and password")
         return self
 
 

@@ -42,10 +42,6 @@ def object_store_options(uri: str, options: Mapping[str, str | SecretStr]) -> di
     one version exactly one succeeds. A store with an address of its own may be without regions
     and without TLS: the one is named as the default, the other is what ``http://`` says.
 
-    Args:
-        uri: The lake's address.
-        options: The options of the configuration; they win over the defaults.
-
     Returns:
         All options, secrets in the clear: hand them to a client at once.
     """

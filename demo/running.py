@@ -68,11 +68,6 @@ class RunningDemo:
     def __init__(
         self, folder: DataFolder, options: Options, java: Java, notice: Callable[[str], None]
     ) -> None:
-        """Prepare the folder; nothing starts yet.
-
-        Raises:
-            DemoError: Kept data is of a cluster of another size.
-        """
         self._folder = folder
         self._options = options
         self._java = java

@@ -77,9 +77,6 @@ def ensure(
     """Return the folder of a set of jars, resolving it where it is missing or damaged.
 
     Safe to call from several processes at once: one downloads, the others wait.
-
-    Raises:
-        JarsError: The set could not be resolved.
     """
     root = (cache or cache_folder()) / "jars"
     folder = root / jars.folder_name
@@ -283,11 +280,7 @@ def _failure(jars: JarSet, why: str, log: Path) -> str:
 def ensure_all(
     wanted: Sequence[JarSet], resolve: Resolver, notice: Callable[[str], None]
 ) -> list[Path]:
-    """Resolve sets of jars side by side.
-
-    Raises:
-        JarsError: One of them could not be resolved; told when all have ended.
-    """
+    """Resolve sets of jars side by side."""
     # Threads that do not hold the process: Ctrl-C ends a download at once.
     found: dict[str, Path] = {}
     failures: list[JarsError] = []

@@ -29,9 +29,6 @@ def measure(warm_seconds: float, seconds: float, notice: Callable[[str], None]) 
 
     Nobody looks at the dashboard. The brokers, the workload, Connect and RabbitMQ are not
     Headroom's, and do not count.
-
-    Raises:
-        DemoFailedError: The demo did not start, or a service was started anew meanwhile.
     """
     with TemporaryDirectory(prefix="headroom-bench-demo-") as folder:
         data = Path(folder) / "data"

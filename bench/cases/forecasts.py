@@ -137,11 +137,7 @@ def figures_of(name: str, found: ForecastScore) -> Iterator[Figure]:
 
 
 def measure(traces: Path | None, notice: Callable[[str], None]) -> list[Figure]:
-    """Score the recorded series of a folder, if any, and the generated ones.
-
-    Raises:
-        TraceError: The folder cannot be read.
-    """
+    """Score the recorded series of a folder, if any, and the generated ones."""
     recorded, problems = ([], []) if traces is None else read_traces(traces)
     for problem in problems:
         print(problem, file=sys.stderr)

@@ -159,11 +159,7 @@ def _make_chunk(connection: Connection, groups: Sequence[_Group]) -> None:
 
 
 def ask(connection: Connection, requests: Sequence[Any]) -> list[Any]:
-    """Send requests and return their answers.
-
-    Raises:
-        RuntimeError: One of them failed.
-    """
+    """Send requests and return their answers."""
     answers = connection.exchange(requests, monotonic() + _SECONDS)
     for answer in answers:
         commits = [each for topic in getattr(answer, "topics", ()) for each in topic.partitions]

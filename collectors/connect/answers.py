@@ -40,7 +40,7 @@ class Task:
         error: The first line of its trace, at most 256 characters, without secrets.
     """
 
-    number: int
+    task: int
     state: str | None
     worker: str | None = None
     error_class: str | None = None
@@ -206,7 +206,7 @@ def _tasks(
     for entry in _objects(info.get("tasks")):
         number = _number(entry.get("task"), _LARGEST_INT)
         if number is not None:
-            found[number] = Task(number=number, state=None)
+            found[number] = Task(task=number, state=None)
     for entry in _objects(status.get("tasks")):
         number = _number(entry.get("id"), _LARGEST_INT)
         if number is None:
@@ -214,7 +214,7 @@ def _tasks(
         trace = _trace(entry, config)
         error_class, cause_class = _exceptions(trace)
         found[number] = Task(
-            number=number,
+            task=number,
             state=_upper(entry.get("state")),
             worker=_text(entry.get("worker_id")),
             error_class=error_class,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -34,16 +35,7 @@ def collect(
             client.problems.append(f"{each.name}: {each.unknown_reason}")
     rows = [_row(settings.name, each) for each in connectors]
     tasks = [
-        {
-            "connect": settings.name,
-            "connector": each.name,
-            "task": task.number,
-            "state": task.state,
-            "worker": task.worker,
-            "error_class": task.error_class,
-            "cause_class": task.cause_class,
-            "error": task.error,
-        }
+        {"connect": settings.name, "connector": each.name, **asdict(task)}
         for each in connectors
         for task in each.tasks or ()
     ]
@@ -55,22 +47,10 @@ def collect(
 
 def _row(connect: str, connector: Connector) -> dict[str, Any]:
     return {
+        **asdict(connector),
         "connect": connect,
         "connector": connector.name,
-        "type": connector.type,
-        "kind": connector.kind,
-        "class_name": connector.class_name,
-        "state": connector.state,
-        "worker": connector.worker,
-        "tasks_expected": connector.tasks_expected,
         "tasks": None if connector.tasks is None else len(connector.tasks),
         "tasks_running": connector.count("RUNNING"),
         "tasks_failed": connector.count("FAILED"),
-        "error": connector.error,
-        "topics": connector.topics,
-        "group": connector.group,
-        "dead_letter_topic": connector.dead_letter_topic,
-        "dead_letter_headers": connector.dead_letter_headers,
-        "errors_tolerance": connector.errors_tolerance,
-        "unknown_reason": connector.unknown_reason,
     }

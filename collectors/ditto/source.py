@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -92,9 +93,9 @@ def collect(client: DittoClient, settings: DittoSettings, now: datetime) -> dict
     chosen = [
         each
         for each in client.connections()
-        if settings.connections.selects(each.name or each.connection_id)
+        if settings.connections.selects(each.name or each.connection)
     ]
-    rows = {each.connection_id: _row(each, settings.name) for each in chosen}
+    rows = {each.connection: {"ditto": settings.name, **asdict(each)} for each in chosen}
     for what, ask, fill in (
         ("status", client.status, status_row),
         ("metrics", client.metrics, metrics_row),
@@ -116,27 +117,12 @@ def check(client: DittoClient, settings: DittoSettings) -> Sequence[Check]:
         detail = "there is no connection to ask for it"
         if found:
             try:
-                ask(found[0].connection_id)
-                works, detail = True, f"of {found[0].name or found[0].connection_id}"
+                ask(found[0].connection)
+                works, detail = True, f"of {found[0].name or found[0].connection}"
             except CollectorError as error:
                 works, detail = False, str(error)
         checks.append(Check(f"{feature}: {what} of connections", works, False, detail))
     return checks
-
-
-def _row(each: Connection, ditto: str) -> dict[str, Any]:
-    return {
-        "ditto": ditto,
-        "connection": each.connection_id,
-        "name": each.name,
-        "type": each.type,
-        "desired_status": each.desired_status,
-        "clients": each.clients,
-        "consumers": each.consumers,
-        "group": each.group,
-        "topics": None if each.topics is None else list(each.topics),
-        "qos": each.qos,
-    }
 
 
 def _complete(

@@ -44,11 +44,6 @@ class KafkaSource:
     def __init__(
         self, settings: ClusterSettings, interval_seconds: float, exchange: Exchange
     ) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: The cluster's properties cannot work.
-        """
         self._settings = settings
         self.cluster = settings.name
         self.interval_seconds = interval_seconds

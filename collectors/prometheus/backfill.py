@@ -113,11 +113,7 @@ def duration(option: str, text: str) -> timedelta:
 
 
 def windows(start: datetime, end: datetime, step: timedelta) -> Iterator[Window]:
-    """Return the grid from ``start`` on and before ``end``, in windows.
-
-    Raises:
-        BackfillError: There is no moment in between.
-    """
+    """Return the grid from ``start`` on and before ``end``, in windows."""
     seconds = step.total_seconds()
     first = math.ceil(start.timestamp() / seconds)
     last = math.ceil(end.timestamp() / seconds) - 1
@@ -334,11 +330,7 @@ def _far(moments: pl.Series, samples: Sequence[datetime], reach: timedelta) -> p
 
 
 def chosen(settings: Settings, name: str | None) -> list[PrometheusSettings]:
-    """Return the servers to ask: all, or the one of that name.
-
-    Raises:
-        SettingsError: There is none.
-    """
+    """Return the servers to ask: all, or the one of that name."""
     found = [server for server in settings.prometheus if name in (None, server.name)]
     if not found:
         names = ", ".join(server.name for server in settings.prometheus)

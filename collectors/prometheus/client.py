@@ -133,12 +133,6 @@ class PrometheusClient(HttpClient):
     ) -> list[Series]:
         """Return what a query gives at ``start``, every step after it, up to ``end`` inclusive.
 
-        Args:
-            query: The query.
-            start: First moment, in whole seconds: the library would round it.
-            end: Last moment.
-            step: From one moment to the next.
-
         Raises:
             TooMuchError: There are more than Prometheus's 11,000 moments, or too many samples.
             CollectorError: No answer, or none that can be understood.

@@ -117,11 +117,7 @@ class RabbitClient(HttpClient):
         return tuple(str(tag) for tag in tags) if isinstance(tags, list) else ()
 
     def virtual_hosts(self) -> tuple[str, ...]:
-        """Return the names of the virtual hosts that the settings select.
-
-        Raises:
-            CollectorError: They cannot be asked for, or none is selected.
-        """
+        """Return the names of the virtual hosts that the settings select."""
         answer = self.get("/api/vhosts", {"columns": "name"})
         names = [text(each.get("name")) for each in _items(answer)]
         known = sorted(name for name in names if name is not None)

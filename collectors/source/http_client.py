@@ -71,11 +71,6 @@ class HttpClient:
     largest_bytes = 64 * 1024 * 1024
 
     def __init__(self, settings: HttpSettings) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
         self.settings = settings
         self.problems: list[str] = []
         headers = {"user-agent": "headroom", "accept": "application/json"}

@@ -273,13 +273,9 @@ class KafkaCluster:
         """Return the command that runs a class of Kafka's jars."""
         if self._java is None or self._classpath is None:
             raise ClusterError("the cluster has not been started")
-        common = settings.java_flags(heap_mb)
-        archive = settings.archive_of(self._java, self._classpath)
-        if not flags and archive.exists() and archive.stat().st_size > 0:
-            common += [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off"]
-        classpath = f"{self._classpath}/*"
-        executable = str(self._java.executable)
-        return [executable, *common, *flags, "-cp", classpath, main_class, *arguments]
+        return settings.java_command(
+            self._java, self._classpath, heap_mb, main_class, *arguments, flags=flags
+        )
 
     def _wait(self, brokers: set[int], children: Iterable[Child], timeout_seconds: float) -> None:
         def ready() -> bool:

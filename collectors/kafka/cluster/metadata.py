@@ -75,11 +75,7 @@ class Metadata:
 
 
 def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
-    """Ask one broker for the cluster's layout. All topics are meant, none is named or created.
-
-    Raises:
-        CollectorError: No broker answered.
-    """
+    """Ask one broker for the cluster's layout. All topics are meant, none is named or created."""
     answer = wire.any(
         lambda: MetadataRequest(topics=None, allow_auto_topic_creation=False), deadline
     )

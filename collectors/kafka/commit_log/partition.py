@@ -90,10 +90,6 @@ class PartitionCommits:
     def feed(self, data: bytes, at: float) -> None:
         """Take over records from the position on, and move the position behind them.
 
-        Args:
-            data: The field ``records`` of a Fetch response.
-            at: When they were asked for, in monotonic seconds.
-
         Raises:
             CorruptBatchError: A batch is not understood. What was known before it is forgotten,
                 since it may be outdated. The position is behind it, or has not moved over it where

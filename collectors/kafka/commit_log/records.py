@@ -84,10 +84,6 @@ def read_commits(batch: Batch, into: Commits) -> None:
     in place (zigzag varints; those of one or two bytes without a call), and what is not needed is
     stepped over.
 
-    Args:
-        batch: A batch that is no control batch.
-        into: Takes the offset commits.
-
     Raises:
         ValueError, IndexError, struct.error: The records make no sense (``MALFORMED``); what
             was read before stays in ``into``.
@@ -169,11 +165,7 @@ def read_commits(batch: Batch, into: Commits) -> None:
 
 
 def ends_in_commit(batch: Batch) -> bool:
-    """Tell what a control batch does with its producer's transaction: commit it, or abort it.
-
-    Raises:
-        ValueError, IndexError, struct.error: The record makes no sense (``MALFORMED``).
-    """
+    """Tell what a control batch does with its producer's transaction: commit it, or abort it."""
     data = batch.data
     _, at = _varint(data, batch.start)
     at += 1
@@ -187,11 +179,7 @@ def ends_in_commit(batch: Batch) -> bool:
 
 
 def decode_key(key: bytes) -> CommitKey:
-    """Read the key of an offset commit.
-
-    Raises:
-        ValueError, struct.error: It makes no sense; ``UnicodeDecodeError`` is a ``ValueError``.
-    """
+    """Read the key of an offset commit."""
     group, at = _string(key, 2)
     topic, at = _string(key, at)
     if at + 4 != len(key):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -28,17 +29,7 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
             continue
         client.problems += [f"broker {broker}: {problem}" for problem in found.problems]
         rows += [
-            {
-                "broker_id": broker,
-                "path": directory.path,
-                "is_offline": directory.is_offline,
-                "is_cordoned": directory.is_cordoned,
-                "log_bytes": directory.log_bytes,
-                "total_bytes": directory.total_bytes,
-                "free_bytes": directory.free_bytes,
-                "replicas": directory.replicas,
-                "unknown_reason": directory.error,
-            }
+            {"broker_id": broker, **asdict(directory), "is_offline": directory.is_offline}
             for directory in found.directories
         ]
     is_new = client.memory.log_directories_at == now

@@ -149,10 +149,6 @@ def _read(answer: Any, places: Mapping[Place, Wanted], found: dict[Wanted, float
 def batch_time(data: bytes, offset: int) -> float | str:
     """Tell when a record was written by the head of the batch that holds it.
 
-    Args:
-        data: The beginning of a batch of records (version 2, in use since Kafka 0.11).
-        offset: The record's offset.
-
     Returns:
         Seconds since the epoch, or why it is not known.
     """
