@@ -21,11 +21,11 @@ from pyspark.sql import functions as F
 from config.settings import LakeSettings
 from lake.change_encoding.expand import CARRIED_FOR
 from lake.errors import one_line
-from lake.schemas.tables import TABLES
+from lake.schemas.tables import COLLECTIONS, TABLES
 from lake.storage.store import Lake
 from spark_metrics.errors import HistoryError
 from spark_metrics.history import SOURCES
-from spark_metrics.minutes import Collections
+from spark_metrics.minutes import reach_of
 from spark_metrics.objectstore import hadoop_address
 from spark_metrics.progress import MINUTE, Journal, Progress, Round, Span, merge, minute_of
 from spark_metrics.samples import address
@@ -92,7 +92,14 @@ def read_new(
         .option("skipChangeCommits", "true")
         .option("maxFilesPerTrigger", MOST_FILES)
         .load(address(lake, table))
-        .select(F.lit(table.name).alias("source"), "observed_at")
+        .select(
+            F.lit(table.name).alias("source"),
+            "observed_at",
+            # Collectors say how often they poll beside what they polled.
+            (F.col("interval_seconds") if table is COLLECTIONS else F.lit(None))
+            .cast("double")
+            .alias("interval_seconds"),
+        )
         for table in SOURCES
     ]
     arrivals = reduce(DataFrame.unionByName, parts)
@@ -141,7 +148,11 @@ class Note:
                 is_late.alias("is_late"),
                 F.date_trunc("minute", "observed_at").alias("minute"),
             )
-            .agg(F.count(F.lit(1)).alias("rows"), F.max("observed_at").alias("last"))
+            .agg(
+                F.count(F.lit(1)).alias("rows"),
+                F.max("observed_at").alias("last"),
+                F.max("interval_seconds").alias("interval_seconds"),
+            )
             .toArrow()
         )
         if found.is_empty():
@@ -150,23 +161,22 @@ class Note:
         in_time = found.filter(~pl.col("is_late"))
         noted = progress
         if not in_time.is_empty():
-            first: datetime = in_time["minute"].min()  # type: ignore[assignment]
-            last: datetime = in_time["last"].max()  # type: ignore[assignment]
-            until = max(last, newest or last) + MINUTE
-            reach = Collections.read(batch.sparkSession, lake, first, until).reach
-            noted = touched(progress, in_time, reach)
+            noted = touched(progress, in_time)
         round_ = Round(started_at, "read", int(found["rows"].sum()), int(late["rows"].sum()))
         journal.add(round_, noted)
 
 
-def touched(progress: Progress, found: pl.DataFrame, reach: timedelta) -> Progress:
+def touched(progress: Progress, found: pl.DataFrame) -> Progress:
     """Return a progress with the minutes that new samples touch.
 
     Args:
         progress: What was known before.
-        found: ``source``, ``minute`` and the ``last`` sample of each minute; at least one.
-        reach: How far a difference between samples may reach.
+        found: ``source``, ``minute``, the ``last`` sample of each minute and the longest
+            ``interval_seconds`` between polls that it tells of; at least one.
     """
+    intervals = [*found["interval_seconds"].drop_nulls(), progress.longest_interval or 0.0]
+    longest = max(intervals) or None
+    reach = reach_of(longest)
     last: datetime = found["last"].max()  # type: ignore[assignment]
     newest = max(last, progress.newest or last)
     end = minute_of(newest) + MINUTE
@@ -176,7 +186,8 @@ def touched(progress: Progress, found: pl.DataFrame, reach: timedelta) -> Progre
         for source, minute, at in found.select("source", "minute", "last").iter_rows()
     )
     inside = (span for one in spans if (span := one.before(end)) is not None)
-    return replace(progress, pending=merge([*progress.pending, *inside]), newest=newest)
+    pending = merge([*progress.pending, *inside])
+    return replace(progress, pending=pending, newest=newest, longest_interval=longest)
 
 
 def cause(error: Exception) -> HistoryError:

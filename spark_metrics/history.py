@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -93,7 +93,7 @@ def of_dead_letters(samples: Samples, start: datetime, end: datetime) -> Results
 
 
 def of_clusters(
-    polls: Sequence[pl.DataFrame],
+    polls: pl.DataFrame,
     brokers: pl.DataFrame,
     collections: pl.DataFrame,
     start: datetime,
@@ -102,7 +102,7 @@ def of_clusters(
     """Return the minutes of clusters.
 
     Args:
-        polls: The results ``POLLS``.
+        polls: The result ``POLLS`` of all passes.
         brokers: Rows of ``brokers``.
         collections: Rows of ``collections``.
         start: The first minute.
@@ -110,7 +110,7 @@ def of_clusters(
     """
     inside = _inside(start, end)
     of_brokers = clusters.of_brokers(brokers.filter(inside), collections.filter(inside))
-    whole = clusters.together([*polls, of_brokers])
+    whole = clusters.together([polls, of_brokers])
     return _minutes(CLUSTER_HISTORY, clusters.cluster_minutes(whole))
 
 

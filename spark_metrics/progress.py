@@ -72,6 +72,7 @@ class Progress:
         pending: Minutes that must be computed (again).
         hours: Hours whose minutes changed since the hour was computed.
         newest: The newest sample that was read.
+        longest_interval: The longest interval between polls that was read of, in seconds.
     """
 
     stream: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -79,6 +80,7 @@ class Progress:
     pending: tuple[Span, ...] = ()
     hours: frozenset[datetime] = frozenset()
     newest: datetime | None = None
+    longest_interval: float | None = None
 
     @property
     def is_done(self) -> bool:
@@ -96,6 +98,7 @@ class Progress:
                 ],
                 "hours": sorted(hour.isoformat() for hour in self.hours),
                 "newest": None if self.newest is None else self.newest.isoformat(),
+                "longest_interval": self.longest_interval,
             }
         )
 
@@ -111,6 +114,7 @@ class Progress:
             pending=tuple(Span(moment(start), moment(end)) for start, end in found["pending"]),
             hours=frozenset(moment(hour) for hour in found["hours"]),
             newest=None if newest is None else moment(newest),
+            longest_interval=found["longest_interval"],
         )
 
 

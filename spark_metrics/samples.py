@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import reduce
+from itertools import zip_longest
 
 import polars as pl
 import pyarrow as pa
@@ -105,7 +106,7 @@ class Source:
         since: First moment.
         until: Last moment, exclusive.
         polls: Of a table that leaves out what repeats: its rows with mark ``poll``, of which
-            each task needs all.
+            each task needs all; None where one task gets every row.
     """
 
     table: Table
@@ -125,14 +126,16 @@ class Source:
         together: Sequence[str],
         since: datetime,
         until: datetime,
+        *,
+        one_task: bool = False,
     ) -> Source:
-        """Return a source, having read its polls.
+        """Return a source, having read its polls unless one task gets them with all other rows.
 
         Raises:
             LakeError: They cannot be read.
         """
         polls = None
-        if table.carried:
+        if table.carried and not one_task:
             rows = read(spark, lake, table).where(between(table, since - CARRIED_FOR, until))
             polls = pl.DataFrame(rows.where(F.col("mark") == POLL).select(*NEEDED).toArrow())
         return cls(table, tuple(columns), tuple(together), since, until, polls)
@@ -152,14 +155,17 @@ class Source:
         near = between(self.table, self.since - CARRIED_FOR, self.until)
         # A row that is complete by itself says nothing of later polls.
         holds = F.col("run").isNotNull() | (F.col(self.table.time) >= F.lit(self.since))
-        is_series = F.col("mark").isNull() | (F.col("mark") != POLL)
-        return rows.where(near & holds & is_series).select(*self.names)
+        rows = rows.where(near & holds).select(*self.names)
+        if self.polls is None:
+            return rows
+        return rows.where(F.col("mark").isNull() | (F.col("mark") != POLL))
 
     def whole(self, written: pl.DataFrame) -> pl.DataFrame:
         """Return each row once, those that were left out included."""
-        if self.polls is None:
+        if not self.table.carried:
             return self.table.distinct(written)
-        rows = pl.concat([written, self.polls], how="diagonal")
+        parts = [written] if self.polls is None else [written, self.polls]
+        rows = pl.concat(parts, how="diagonal")
         return expanded(self.table, rows, since=self.since, until=self.until)
 
 
@@ -168,7 +174,7 @@ def worked(
     lake: Lake,
     sources: Mapping[str, Source],
     tasks: int,
-    work: Callable[[Samples], Results],
+    work: Callable[[Samples], Iterable[tuple[str, pl.DataFrame]]],
     results: Mapping[str, str],
 ) -> DataFrame:
     """Work on rows of several tables, spread over tasks.
@@ -178,7 +184,8 @@ def worked(
         lake: Where the rows are.
         sources: The rows, by the names under which ``work`` gets them.
         tasks: How many tasks; one shuffles nothing.
-        work: Makes rows of those that a task has, as they were written; runs on any machine.
+        work: Makes rows of those that a task has, as they were written, each with the name of
+            its result; runs on any machine.
         results: The columns of each result, as Spark's schema text.
 
     Returns:
@@ -190,8 +197,8 @@ def worked(
     packed = [
         rows.select(
             *(
-                F.col(name).alias(key)
-                for key, name in zip(keys, sources[own].together, strict=True)
+                (F.lit(None) if name is None else F.col(name)).cast("string").alias(key)
+                for key, name in zip_longest(keys, sources[own].together)
             ),
             *(
                 (F.struct(*rows.columns) if name == own else F.lit(None))
@@ -217,7 +224,7 @@ def worked(
             name: rows.select(name).filter(pl.col(name).is_not_null()).unnest(name)
             for name in names
         }
-        for name, made in work(samples).items():
+        for name, made in work(samples):
             yield from _packed(made, name, wanted)
 
     return dealt.select(*keys, *names).mapInArrow(run, schema)

@@ -41,7 +41,7 @@ GRACE = timedelta(seconds=5)
 """A minute is closed when a sample so much later has come."""
 LONGEST_OPEN = timedelta(seconds=90)
 """A minute that began so long ago is closed even if no sample came after it."""
-OPEN_HOUR_EVERY = timedelta(minutes=5)
+OPEN_HOUR_EVERY = timedelta(minutes=10)
 """How old the current hour and day may become, if computing them is quick."""
 ROLL_UP_RESTS = 20.0
 """Open hours are computed again after so many times what it took."""

@@ -110,7 +110,7 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
 
     def by_spark() -> None:
         collections = Collections.read(spark, lake, START, end)
-        made = minutes_of(spark, lake, PASSES[0], collections, START, end)
+        made = minutes_of(spark, lake, PASSES[:1], collections, START, end)
         gold.replace_minutes(taken(made, GROUP_PARTITION_HISTORY.name), START, end)
 
     def by_duckdb() -> None:

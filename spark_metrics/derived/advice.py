@@ -40,7 +40,7 @@ from scaling.facts.topic_facts import Reader, topic_readers
 from spark_metrics.derived.of_groups import groups_at_once
 from spark_metrics.derived.tables import DerivedTables, fields, names_of
 from spark_metrics.minutes import Collections
-from spark_metrics.samples import Results, Samples, taken, tasks_for, worked
+from spark_metrics.samples import Samples, taken, tasks_for, worked
 
 KEPT = timedelta(days=90)
 """Advice that was last given so long ago is forgotten."""
@@ -135,7 +135,7 @@ def _on_groups(
     on_groups = standing.filter(pl.col("subject_kind") == "group")
     topic = ["cluster", "topic"]
 
-    def advise(written: Samples) -> Results:
+    def advise(written: Samples) -> list[tuple[str, pl.DataFrame]]:
         wanted = {
             name: rows if (which := GROUP_READS[name].wanted) is None else rows.filter(which)
             for name, rows in written.items()
@@ -156,7 +156,7 @@ def _on_groups(
             advice = recommendation_rows(found.advice, at=now, standing=last)
             parts = [recommendation_frame(advice), _reader_rows(facts), _state_rows(found.states)]
             made.append(pl.concat(parts, how="diagonal").select(names_of(_GIVEN)))
-        return {_GIVEN.name: pl.concat(made)}
+        return [(_GIVEN.name, pl.concat(made))]
 
     samples = Collections.read(tables.spark, lake, now - WINDOW, now + _MOMENT).samples(
         GROUP_OFFSETS, now - WINDOW, now + _MOMENT

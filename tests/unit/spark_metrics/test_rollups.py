@@ -75,7 +75,7 @@ def history(lake: dict[str, pl.DataFrame], edges: list[datetime], of: int) -> di
                 for name, rows in results.items():
                     made[name].append(rows)
         rest = lake[BROKERS.name], lake[COLLECTIONS.name]
-        made[CLUSTER_HISTORY.name].append(of_clusters(polls, *rest, start, end))
+        made[CLUSTER_HISTORY.name].append(of_clusters(pl.concat(polls), *rest, start, end))
     return {table.name: rolled_up(pl.concat(made[table.name]), table) for table in HISTORIES}
 
 
