@@ -67,15 +67,7 @@ def _line(node: yaml.Node) -> str:
 
 
 def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
-    """Return how many nodes there are once every alias is written out.
-
-    Args:
-        node: Where to begin.
-        sizes: What is known already, by the node's id; 0: on the way down to here.
-
-    Raises:
-        ConfigError: A node contains itself.
-    """
+    """Return how many nodes there are once every alias is written out."""
     if id(node) in sizes:
         if not sizes[id(node)]:
             raise ConfigError(f"{_line(node)}: contains itself")

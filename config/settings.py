@@ -304,11 +304,7 @@ class Settings(BaseSettings):
         return source.poll_interval_seconds or self.collectors.poll_interval_seconds
 
     def cluster(self, name: str) -> ClusterSettings:
-        """Return the cluster of that name.
-
-        Raises:
-            KeyError: No such cluster is configured.
-        """
+        """Return the cluster of that name."""
         for cluster in self.clusters:
             if cluster.name == name:
                 return cluster

@@ -29,11 +29,7 @@ class RetentionSettings(Section):
 
 
 def check_options(options: Mapping[str, str | SecretStr]) -> None:
-    """Refuse a secret that is written out.
-
-    Raises:
-        ValueError: A secret option is plain text; the message names the key.
-    """
+    """Refuse a secret that is written out."""
     for key, value in options.items():
         if _SECRET_OPTION.search(key) and not isinstance(value, SecretStr):
             raise ValueError(f"{key}: a secret must come from the environment or a file: {HOW}")

@@ -174,11 +174,7 @@ class RunningDemo:
         self._supervisor.start(Service("workload", command, {"PYTHONPATH": _ROOT}))
 
     def wait_for_workload(self, timeout_seconds: float = 90.0) -> None:
-        """Wait until all topics exist and all groups have been started.
-
-        Raises:
-            ProcessError: It ended or took too long.
-        """
+        """Wait until all topics exist and all groups have been started."""
         wait_until(
             lambda: Reached.read(self._folder.control) is not None,
             timeout_seconds=timeout_seconds,
@@ -218,11 +214,7 @@ class RunningDemo:
         return self._supervisor
 
     def wait_for_first_lag(self, timeout_seconds: float = 120.0) -> int:
-        """Wait until the lake holds a lag that is not nothing, and return the sum of the first.
-
-        Raises:
-            ProcessError: The collectors ended, or there was none in time.
-        """
+        """Wait until the lake holds a lag that is not nothing, and return the sum of the first."""
         lake = Lake(LakeSettings(uri=str(self._folder.lake)))
         total = 0
 
@@ -385,7 +377,6 @@ class Stopwatch:
     """Seconds since a start, for progress."""
 
     def __init__(self) -> None:
-        """Start now."""
         self._start = time.monotonic()
 
     @property

@@ -52,7 +52,6 @@ class DataFolder:
     """The folder of a demo: its data, its lock, its control channel."""
 
     def __init__(self, path: Path) -> None:
-        """Name the folder; nothing is touched yet."""
         self.path = path.absolute()
         self._lock: IO[str] | None = None
 

@@ -224,11 +224,6 @@ def tail(log: Path, lines: int = 8, start: int = 0) -> str:
     """Return the last lines of a log file, indented, or a word on why there are none.
 
     Frames of Java stack traces are left out, their exceptions are not.
-
-    Args:
-        log: The file, of any size.
-        lines: How many lines to return at most.
-        start: Bytes at the beginning that are of no interest, such as an earlier run's.
     """
     try:
         with log.open("rb") as handle:
@@ -292,11 +287,7 @@ def port_free(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def require_port(port: int, *, option: str, host: str = "127.0.0.1") -> None:
-    """Check that a port is free.
-
-    Raises:
-        PortTakenError: Something listens there, or listening is not allowed.
-    """
+    """Check that a port is free."""
     if not port_free(port, host):
         raise PortTakenError(
             f"port {port} is taken: end what uses it, or choose another with {option}"

@@ -109,11 +109,7 @@ class Supervisor:
         self._watched: dict[str, _Watched] = {}
 
     def start(self, service: Service) -> Child:
-        """Start a service and watch it from now on.
-
-        Raises:
-            ProcessError: It could not be started.
-        """
+        """Start a service and watch it from now on."""
         child = self._launch(service)
         self._watched[service.name] = _Watched(service, child, self._clock())
         return child
@@ -186,11 +182,7 @@ def dashboard_answers(port: int) -> bool:
 
 
 def wait_for_dashboard(child: Child, port: int, timeout_seconds: float = 60.0) -> None:
-    """Wait until the dashboard answers that it is healthy.
-
-    Raises:
-        ProcessError: It ended or did not answer in time.
-    """
+    """Wait until the dashboard answers that it is healthy."""
     wait_until(
         lambda: dashboard_answers(port),
         timeout_seconds=timeout_seconds,

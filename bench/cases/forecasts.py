@@ -7,14 +7,16 @@ its own past errors as its interval.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from time import process_time
 
 import numpy as np
 
 from bench.support.figures import Figure
-from simulation.traces import Trace
+from simulation.traces import Trace, read_traces
 from spark_metrics.derived.forecast import HORIZON, LEVELS, LONGEST_HISTORY, forecast
 from spark_metrics.derived.series import DAY, HOUR_SECONDS, WEEK, Floats
 
@@ -134,17 +136,26 @@ def figures_of(name: str, found: ForecastScore) -> Iterator[Figure]:
         yield Figure(f"{name}: inside the {level:.0%} interval", share, "", least=least)
 
 
-def measure(series: Mapping[str, Floats]) -> Iterator[tuple[str, list[Figure] | str]]:
-    """Yield for each series its figures, or why there are none."""
+def measure(traces: Path | None, notice: Callable[[str], None]) -> list[Figure]:
+    """Score the recorded series of a folder, if any, and the generated ones.
+
+    Raises:
+        TraceError: The folder cannot be read.
+    """
+    recorded, problems = ([], []) if traces is None else read_traces(traces)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    found: list[Figure] = []
     slowest = 0.0
-    for name, values in series.items():
-        found = score(values)
-        if isinstance(found, str):
-            yield name, found
+    for name, values in ({trace.name: hours(trace) for trace in recorded} | generated()).items():
+        notice(f"forecast: {name}")
+        scored = score(values)
+        if isinstance(scored, str):
+            print(f"{name}: {scored}", file=sys.stderr)
             continue
-        slowest = max(slowest, found.seconds)
-        yield name, list(figures_of(name, found))
-    yield "cost", [Figure("one forecast, the slowest series' median", 1000 * slowest, "ms CPU")]
+        slowest = max(slowest, scored.seconds)
+        found += figures_of(name, scored)
+    return [*found, Figure("one forecast, the slowest series' median", 1000 * slowest, "ms CPU")]
 
 
 def _seasonal_naive(past: Floats, season: int) -> Floats:

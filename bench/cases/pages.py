@@ -21,6 +21,7 @@ from alerting.current.state import EvaluationInMemory
 from alerting.rules.rule_file import RuleSet
 from bench.cases.advice import fill
 from bench.support.figures import Figure
+from bench.support.process_usage import resident_bytes
 from bench.support.samples import CLUSTER
 from config.load import CONFIG_VARIABLE, load
 from config.scaling import ScalingSettings
@@ -182,11 +183,6 @@ def draw_all(now: datetime) -> dict[str, list[float]]:
     return found
 
 
-def _resident_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
 if __name__ == "__main__":
     drawn = draw_all(datetime.fromtimestamp(float(sys.argv[1]), UTC))
-    print(json.dumps({"pages": drawn, "resident_bytes": _resident_bytes()}))
+    print(json.dumps({"pages": drawn, "resident_bytes": resident_bytes()}))

@@ -16,14 +16,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.request import urlopen
 
-import numpy as np
-import polars as pl
-
 from bench.support.figures import Figure
+from bench.support.samples import CLUSTER, INTERVAL_SECONDS, START, Workload
 from bench.support.spark_cluster import HOST, Standalone
 from config.settings import ClusterSettings, LakeSettings, Settings, SparkSettings
 from lake.schemas.tables import GROUP_OFFSETS
@@ -35,9 +33,6 @@ from spark_metrics.session import spark_session
 from spark_metrics.stretch import Stretch
 
 SPEEDUP = 1.6
-_PARTITIONS, _CADENCE_SECONDS = 15, 15
-_POLLS_A_COMMIT = 20
-START = datetime(2026, 1, 5, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +84,7 @@ def _run(cluster: Standalone, lake: LakeSettings, end: datetime, workers: int) -
         master=cluster.master, shuffle_partitions=8, properties=properties
     )
     settings = Settings(
-        clusters=[ClusterSettings(name="bench", bootstrap_servers="localhost:9092")],
+        clusters=[ClusterSettings(name=CLUSTER, bootstrap_servers="localhost:9092")],
         lake=lake,
         spark=spark_settings,
     )
@@ -117,35 +112,9 @@ def _task_seconds(page: int, application: str) -> dict[str, float]:
 
 
 def _fill(lake: Lake, rows: int, groups: int) -> datetime:
-    """Append samples, some polls a commit; return the end of their time."""
-    random = np.random.default_rng(1)
-    polls = max(1, rows // (groups * _PARTITIONS))
-    names = np.repeat([f"group-{number:05}" for number in range(groups)], _PARTITIONS)
-    partitions = np.tile(np.arange(_PARTITIONS, dtype=np.int32), groups)
-    end = random.integers(1_000, 1_000_000, names.size)
-    committed = end - random.integers(0, 500, names.size)
-    waiting = []
-    at = START
-    for poll in range(polls):
-        at = START + timedelta(seconds=_CADENCE_SECONDS * poll)
-        end = end + random.integers(0, 300, names.size)
-        committed = np.minimum(end, committed + random.integers(0, 320, names.size))
-        waiting.append(
-            pl.DataFrame(
-                {
-                    "group": names,
-                    "topic": names,
-                    "partition": partitions,
-                    "committed": committed,
-                    "log_start": np.zeros(names.size, dtype=np.int64),
-                    "log_end": end,
-                    "lag": end - committed,
-                }
-            ).with_columns(
-                cluster=pl.lit("bench"), observed_at=pl.lit(at), poll_id=pl.lit(str(poll))
-            )
-        )
-        if len(waiting) == _POLLS_A_COMMIT or poll == polls - 1:
-            lake.append(GROUP_OFFSETS, pl.concat(waiting))
-            waiting = []
-    return at + timedelta(seconds=1)
+    """Append samples; return the end of their time."""
+    workload = Workload(groups)
+    polls = max(1, rows // workload.rows)
+    for _ in range(polls):
+        lake.append(GROUP_OFFSETS, workload.poll()[GROUP_OFFSETS.name])
+    return START + timedelta(seconds=INTERVAL_SECONDS) * polls

@@ -107,22 +107,14 @@ class Position:
 
 
 def read_names(answer: Any) -> list[str]:
-    """Understand ``/connectors``.
-
-    Raises:
-        ProtocolError: It is no list of names.
-    """
+    """Understand ``/connectors``."""
     if not isinstance(answer, list):
         raise ProtocolError("/connectors did not answer a list: is this url Kafka Connect's?")
     return [name for name in map(_text, answer) if name is not None]
 
 
 def read_connectors(answer: Any) -> list[Connector]:
-    """Understand ``/connectors?expand=status&expand=info``.
-
-    Raises:
-        ProtocolError: It is not an object.
-    """
+    """Understand ``/connectors?expand=status&expand=info``."""
     if not isinstance(answer, dict):
         raise ProtocolError(
             "/connectors?expand=… did not answer an object: is this url Kafka Connect's (from 2.3)?"
@@ -138,9 +130,6 @@ def read_positions(answer: Any, alias: str | None) -> list[Position]:
     Args:
         answer: The JSON.
         alias: The source cluster's, from the connector's configuration; the answer's comes first.
-
-    Raises:
-        ProtocolError: It is no list of offsets.
     """
     entries = _object(answer).get("offsets")
     if not isinstance(entries, list):

@@ -9,7 +9,7 @@ import polars as pl
 
 from collectors.connect.answers import Connector
 from collectors.connect.client import ConnectClient
-from collectors.connect.rows import frame
+from collectors.source.rows import frame
 from collectors.source.shared_state import Sink
 from config.integrations import ConnectSettings
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS
@@ -18,11 +18,7 @@ from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS
 def collect(
     client: ConnectClient, settings: ConnectSettings, now: datetime
 ) -> dict[str, pl.DataFrame]:
-    """Return the tables ``connectors`` and ``connector_tasks``; tell the sinks.
-
-    Raises:
-        CollectorError: Connect could not be asked.
-    """
+    """Return the tables ``connectors`` and ``connector_tasks``; tell the sinks."""
     connectors = sorted(client.connectors(), key=lambda each: each.name)
     client.exchange.tell_sinks(
         client.cluster,

@@ -170,10 +170,6 @@ def _seen(brokers: pl.DataFrame) -> Seen:
 
 
 def kafka_sources(settings: Settings, exchange: Exchange) -> Iterator[KafkaSource]:
-    """Make a source of each Kafka cluster in the settings.
-
-    Raises:
-        SettingsError: A cluster's properties cannot work.
-    """
+    """Make a source of each Kafka cluster in the settings."""
     for each in settings.clusters:
         yield KafkaSource(each, settings.poll_interval_seconds(each), exchange)

@@ -19,9 +19,8 @@ import polars as pl
 
 from collectors.errors import CollectorError, NoAnswerError, SettingsError
 from collectors.prometheus import lag
-from collectors.prometheus.client import PrometheusClient, Series
+from collectors.prometheus.client import PrometheusClient, Series, TooMuchError
 from collectors.prometheus.queries import name_matchers, queries, scope_labels, values
-from collectors.prometheus.session import TooMuchError
 from collectors.prometheus.source import row
 from config.integrations import PrometheusSettings
 from config.settings import Settings
@@ -136,11 +135,6 @@ class Backfill:
     """Brings the history of one Prometheus into the lake. For one thread."""
 
     def __init__(self, server: PrometheusSettings, settings: Settings, lake: Lake) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
         self._patience = max(server.request_timeout_seconds, _REQUEST_SECONDS)
         self._server = server.model_copy(update={"request_timeout_seconds": self._patience})
         self._cluster = settings.cluster(settings.cluster_of(server))

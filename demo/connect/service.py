@@ -82,11 +82,7 @@ class ConnectPart:
     def start(
         self, processes: ProcessGroup, logs: Path, bootstrap_servers: str, replicas: int
     ) -> None:
-        """Start the worker; :meth:`look_after` does the rest.
-
-        Raises:
-            ProcessError: It could not be started.
-        """
+        """Start the worker; :meth:`look_after` does the rest."""
         worker = ConnectWorker(self._folder, bootstrap_servers, replicas=replicas, port=self._port)
         service = worker.service(self._java, kafka_classpath(self._java))
         self._worker, self._processes = worker, processes

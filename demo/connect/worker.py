@@ -106,19 +106,11 @@ class ConnectWorker:
         return True
 
     def configure(self, connector: str, config: Mapping[str, str]) -> None:
-        """Create a connector, or give it another configuration.
-
-        Raises:
-            DemoError: The worker refused.
-        """
+        """Create a connector, or give it another configuration."""
         self.ask("PUT", f"/connectors/{connector}/config", dict(config))
 
     def ask(
         self, method: str, path: str, body: Any = None, timeout_seconds: float = _ANSWER_SECONDS
     ) -> Any:
-        """Send one request and return the JSON of its answer; None where it is empty.
-
-        Raises:
-            DemoError: No answer, or another status than 2xx.
-        """
+        """Send one request and return the JSON of its answer; None where it is empty."""
         return ask(method, self.url + path, body, timeout_seconds=timeout_seconds)

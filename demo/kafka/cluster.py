@@ -32,10 +32,11 @@ _METADATA_SECONDS = 3.0
 class KafkaCluster:
     """A cluster of brokers numbered from 1, each broker and controller in one.
 
-    Use as a context manager, or call :meth:`start` and :meth:`close`.
+    Use as a context manager, or call :meth:`start` and :meth:`close`. What does not succeed, or not
+    in time, raises ClusterError.
 
     Attributes:
-        folder: Holds data, properties and logs of all brokers.
+        folder: Holds data (that of an earlier run is used again), properties and logs.
     """
 
     def __init__(
@@ -50,18 +51,7 @@ class KafkaCluster:
         processes: ProcessGroup | None = None,
         flags: Sequence[str] = (),
     ) -> None:
-        """Describe a cluster; nothing starts yet.
-
-        Args:
-            folder: Where everything of it goes; data of an earlier run in it is used again.
-            brokers: How many brokers.
-            heap_mb: Heap of each broker in MiB, at least 64.
-            properties: Broker properties that replace or complete the ready-made ones.
-            ports: One client port a broker; free ones by default.
-            java: The Java to run on, the one that is found by default.
-            processes: Owner of the processes, one of the cluster's own by default.
-            flags: Further flags for the brokers' Java.
-        """
+        """Describe a cluster; nothing starts yet."""
         if brokers < 1:
             raise ClusterError(f"a cluster needs at least one broker, not {brokers}")
         if heap_mb < SMALLEST_HEAP_MB:
@@ -138,14 +128,7 @@ class KafkaCluster:
         return self.folder / "logs" / f"broker-{self._known(broker)}.log"
 
     def start(self, timeout_seconds: float = 90.0) -> Self:
-        """Start all brokers at once and wait until they answer.
-
-        Raises:
-            ClusterError: They did not come up; the message ends with the log's last lines.
-            JavaError: There is no usable Java.
-            JarsError: Kafka's jars could not be downloaded.
-            PortTakenError: A port that was asked for is in use.
-        """
+        """Start all brokers at once and wait until they answer."""
         self._java = self._java or find_java()
         self._classpath = kafka_classpath(self._java)
         self._processes = self._processes or ProcessGroup()
@@ -163,21 +146,11 @@ class KafkaCluster:
         return self
 
     def wait_until_ready(self, timeout_seconds: float = 90.0) -> None:
-        """Wait until metadata shows every running broker and a controller.
-
-        Raises:
-            ClusterError: A broker ended, or the time is over.
-        """
+        """Wait until metadata shows every running broker and a controller."""
         self._wait(set(self.running) - self._frozen, self._running.values(), timeout_seconds)
 
     def stop(self, broker: int, number: int = signal.SIGTERM, grace_seconds: float = 20.0) -> None:
-        """End one broker and wait for its end.
-
-        Args:
-            broker: Its number.
-            number: SIGTERM for an orderly shutdown, SIGKILL for a crash.
-            grace_seconds: How long an orderly shutdown may take before it is killed.
-        """
+        """End one broker and wait for its end."""
         child = self._running.pop(self._known(broker), None)
         if child is None or self._processes is None:
             raise ClusterError(f"broker {broker} is not running")
@@ -205,9 +178,6 @@ class KafkaCluster:
         """Start a broker that is down on its old data, and wait until metadata shows it.
 
         A broker that still runs is shut down first.
-
-        Raises:
-            ClusterError: It did not come up.
         """
         if self._known(broker) in self._running:
             alive = self._running[broker].alive
@@ -235,11 +205,7 @@ class KafkaCluster:
         return done
 
     def wait_until_in_sync(self, timeout_seconds: float = 60.0) -> None:
-        """Wait until every partition has a leader and all its replicas in sync.
-
-        Raises:
-            ClusterError: The time is over.
-        """
+        """Wait until every partition has a leader and all its replicas in sync."""
 
         def in_sync() -> bool:
             try:
@@ -267,17 +233,7 @@ class KafkaCluster:
         timeout_seconds: float = 60.0,
         stdin: str | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run one of Kafka's own command-line tools against this cluster.
-
-        Args:
-            main_class: For example ``org.apache.kafka.tools.consumer.group.ConsumerGroupCommand``.
-            arguments: Its arguments; ``--bootstrap-server`` is added where it is missing.
-            timeout_seconds: How long it may take.
-            stdin: What it reads from its standard input.
-
-        Raises:
-            ClusterError: It did not end in time.
-        """
+        """Run one of Kafka's own command-line tools against this cluster."""
         given = list(arguments)
         if "--bootstrap-server" not in given:
             given = ["--bootstrap-server", self.bootstrap_servers, *given]

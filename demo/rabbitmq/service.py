@@ -61,11 +61,7 @@ class RabbitPart:
         }
 
     def start(self, processes: ProcessGroup, logs: Path) -> None:
-        """Start the node; :meth:`look_after` does the rest.
-
-        Raises:
-            ProcessError: It could not be started.
-        """
+        """Start the node; :meth:`look_after` does the rest."""
         self._processes, self._logs = processes, logs
         for service in self._server.services():
             self._launch(service)

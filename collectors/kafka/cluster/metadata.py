@@ -122,11 +122,6 @@ def read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> pl
     <= last stable <= end holds while records arrive, and new records are not taken for an open
     transaction.
 
-    Args:
-        wire: The connections.
-        partitions: Rows with topic, partition, leader.
-        deadline: The poll's.
-
     Returns:
         One row a partition (``OFFSETS_SCHEMA``); where an offset is null, ``offsets_unknown``
         says why.

@@ -118,15 +118,6 @@ class CommitLog:
         duty: float = _DUTY,
         pause_seconds: float = _PAUSE_SECONDS,
     ) -> None:
-        """Prepare; nothing runs before the first ``meet``.
-
-        Args:
-            cluster: The cluster's name, for the log.
-            connect: Makes the follower's own connections.
-            request_seconds: The longest wait for one request.
-            duty: Share of a core that is used while there is more to read, 1 at most.
-            pause_seconds: Time between two looks at a log that has been read to its end.
-        """
         self._cluster = cluster
         self._connect = connect
         self._request_seconds = request_seconds

@@ -77,15 +77,6 @@ def sample(
 ) -> Sample:
     """Read the oldest and the newest records of a topic, spread over its partitions.
 
-    Args:
-        wire: The connections.
-        topic: The topic.
-        spans: One a partition.
-        leaders: Partition: the broker that leads it.
-        records: How many of the oldest and how many of the newest; where they are large, what
-            ``LARGEST_BYTES`` holds of either.
-        deadline: When reading ends, with what was read by then.
-
     Raises:
         CollectorError: Records cannot be read: not permitted, or no broker.
     """

@@ -104,12 +104,7 @@ class PollView:
 
     @property
     def quorum(self) -> Quorum:
-        """The metadata quorum.
-
-        Raises:
-            UnsupportedError: The cluster works with ZooKeeper.
-            CollectorError: It is unknown.
-        """
+        """The metadata quorum."""
         return self._once("quorum", lambda: read_quorum(self.wire, self.deadline))
 
     @property

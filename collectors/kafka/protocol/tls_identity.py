@@ -31,11 +31,7 @@ class CertificateFiles:
     key_password: str | None = field(default=None, repr=False)
 
     def load(self, context: ssl.SSLContext) -> None:
-        """Let a context show this certificate.
-
-        Raises:
-            SettingsError: A file cannot be read or holds something else.
-        """
+        """Let a context show this certificate."""
         try:
             # Without a password OpenSSL would ask for it at the terminal.
             context.load_cert_chain(self.certificate, self.key, password=self.key_password or "")

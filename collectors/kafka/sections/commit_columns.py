@@ -15,11 +15,6 @@ def with_commits(client: PollView, rows: pl.DataFrame, now: datetime) -> pl.Data
 
     Their source is the log of commits where that was read to its end lately (``log``), otherwise
     the changes of the committed offsets (``estimate``). All are null where no commit is known.
-
-    Args:
-        client: The poll.
-        rows: Rows with group, topic, partition, committed; their order stays.
-        now: The moment that the poll's samples carry.
     """
     memory = client.memory
     if memory.commit_log is not None:

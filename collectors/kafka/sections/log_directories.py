@@ -8,10 +8,9 @@ from typing import Any
 import polars as pl
 
 from collectors.kafka.poll.reads import PollView
+from collectors.source.rows import frame
 from config.settings import ClusterSettings
 from lake.schemas.tables import LOG_DIRECTORIES
-
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
 def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
@@ -42,8 +41,5 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
             }
             for directory in found.directories
         ]
-    schema = {
-        name: type_ for name, type_ in LOG_DIRECTORIES.polars_schema.items() if name not in _SAMPLE
-    }
     is_new = client.memory.log_directories_at == now
-    return {"log_directories": pl.DataFrame(rows if is_new else [], schema=schema)}
+    return {"log_directories": frame(LOG_DIRECTORIES, rows if is_new else [])}

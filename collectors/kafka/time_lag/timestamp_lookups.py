@@ -92,12 +92,6 @@ def first_from(
 
     Needs DESCRIBE on the topic only.
 
-    Args:
-        wire: The connections.
-        times: Partition: a time, in seconds since the epoch.
-        leaders: Where to ask.
-        deadline: The poll's.
-
     Returns:
         Partition: offset and timestamp of the record; None where all are older; or why it is not
         known.
