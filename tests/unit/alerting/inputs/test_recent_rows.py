@@ -40,6 +40,7 @@ from tests.selection import exhaustive
 
 BEGIN = datetime(2026, 1, 5, 23, 50, tzinfo=UTC)
 POLL = timedelta(seconds=45)
+KAFKA_SOURCE = {"source": "kafka", "interval_seconds": POLL.total_seconds()}
 POLLS = 24
 """More than the quarter of an hour after which all rows are written again, and over midnight."""
 
@@ -119,8 +120,7 @@ class Collector:
         sections = (GROUP_OFFSETS, GROUPS, PARTITIONS, BROKERS, DEAD_LETTERS)
         rows: dict[Table, list[dict[str, Any]]] = {
             COLLECTIONS: [
-                {"source": "kafka", "section": table.name, "status": "ok", "interval_seconds": POLL.seconds}
-                for table in sections
+                {"section": table.name, "status": "ok", **KAFKA_SOURCE} for table in sections
             ],
             GROUP_OFFSETS: offsets,
             GROUPS: members,
