@@ -20,7 +20,7 @@ _BY_ADDRESS: frozenset[TargetKind] = frozenset({"apprise"})
 
 
 class TargetSettings(Section):
-    """Somebody who is told."""
+    """Somebody who is notified."""
 
     name: Name
     kind: TargetKind

@@ -33,7 +33,7 @@ from lake.storage.store import Lake
 from scaling.facts.group_facts import GroupFacts, KnownStatus, group_facts, newest
 
 WINDOW = timedelta(seconds=WINDOW_SECONDS)
-"""How much of the past advice looks at."""
+"""How much history advice looks at."""
 
 _SETTINGS_AGE = timedelta(days=1)  # topics are written when they change, and hourly
 _DERIVED_AGE = timedelta(days=2)  # capacity and forecasts are derived hourly
