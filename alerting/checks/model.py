@@ -117,6 +117,9 @@ def _newest_of_each(rows: pl.DataFrame, name: str) -> dict[str, Mapping[str, Any
     return {row[name]: row for row in newest.iter_rows(named=True)}
 
 
+Evaluate = Callable[[CheckInput], Iterable[Observation]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """Something that is observed at each poll.
@@ -137,7 +140,28 @@ class Check:
     name: str
     unit: str
     meaning: str
-    labels: tuple[str, ...] = ()
-    bad: Literal["above", "below"] = "above"
+    labels: tuple[str, ...]
+    bad: Literal["above", "below"]
     sources: tuple[Table, ...]
-    evaluate: Callable[[CheckInput], Iterable[Observation]]
+    evaluate: Evaluate
+
+
+def check(
+    name: str,
+    *,
+    unit: str,
+    meaning: str,
+    labels: tuple[str, ...] = (),
+    bad: Literal["above", "below"] = "above",
+    sources: tuple[Table, ...],
+) -> Callable[[Evaluate], Check]:
+    """Make a check of a function that tells what it sees; see ``Check``."""
+    return lambda evaluate: Check(
+        name=name,
+        unit=unit,
+        meaning=meaning,
+        labels=labels,
+        bad=bad,
+        sources=sources,
+        evaluate=evaluate,
+    )

@@ -91,7 +91,7 @@ def from_row(row: Mapping[str, Any]) -> Recommendation:
         ),
         artefacts=tuple(Artefact(**one) for one in json.loads(row["artefacts"])),
         subject_kind=Subject(row["subject_kind"]),
-        limiting_factor=row["binding"],
+        limiting_factor=row["limiting_factor"],
         consequence=row["consequence"],
         keda=KedaAnswer(**json.loads(keda)) if keda else None,
     )
@@ -107,7 +107,7 @@ def _row(one: Recommendation) -> Row:
         "current": one.current,
         "proposed": one.proposed,
         "unknown_reason": one.unknown_reason,
-        "binding": one.limiting_factor,
+        "limiting_factor": one.limiting_factor,
         "severity": one.severity.value,
         "confidence": one.confidence.value,
         "saving": one.saving,
