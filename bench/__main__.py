@@ -124,7 +124,7 @@ def forecast_quality(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare forecasts with what came, on recorded and generated series; about a minute."""
+    """Compare forecasts with what came, on recorded and generated series; a minute."""
     _show(_forecasts(traces), as_json)
 
 
@@ -195,7 +195,7 @@ def _forecasts(traces: Path | None) -> list[Figure]:
     series |= forecasts.generated()
     found: list[Figure] = []
     with Console(stderr=True).status("forecasting") as status:
-        for name, measured in forecasts.measure(series):
+        for name, measured in forecasts.measure(series, forecasts.of_demo()):
             status.update(f"forecast: {name}")
             if isinstance(measured, str):
                 print(f"{name}: {measured}", file=sys.stderr)

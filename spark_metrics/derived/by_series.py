@@ -131,8 +131,9 @@ def _forecast_rows(first: int, values: Floats) -> Iterator[_Row]:
     found = forecast(values)
     about: _Row = {
         "grain_seconds": HOUR_SECONDS,
-        "status": found.status,
+        "status": "ok" if found.reason is None else "too little history",
         "reason": found.reason,
+        "method": found.method,
     }
     if found.measured is not None:
         about |= {
