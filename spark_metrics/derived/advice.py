@@ -19,7 +19,6 @@ from lake.schemas.tables import (
     ADVICE_STATE,
     CONNECTORS,
     DITTO_CONNECTIONS,
-    GROUP_OFFSETS,
     RECOMMENDATIONS,
 )
 from lake.storage.current_store import read_statuses
@@ -37,12 +36,9 @@ from scaling.facts.lake_reader import (
     read_topics,
 )
 from scaling.facts.topic_facts import Reader, topic_readers
-from spark_metrics.derived.of_groups import groups_at_once
-from spark_metrics.derived.tables import DerivedTables, fields, names_of
-from spark_metrics.minutes import Collections
-from spark_metrics.samples import Samples, taken, tasks_for, worked
+from spark_metrics.derived.by_group import Frames, by_group
+from spark_metrics.derived.tables import DerivedTables
 
-_WORTH_TWO_TASKS = 100_000
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = timedelta(seconds=1)
 _STANDS = ("current", "proposed", "confirmed_at")
@@ -133,35 +129,31 @@ def _on_groups(
     on_groups = standing.filter(pl.col("subject_kind") == "group")
     topic = ["cluster", "topic"]
 
-    def advise(written: Samples) -> list[tuple[str, pl.DataFrame]]:
-        wanted = {
-            name: rows if (which := GROUP_READS[name].wanted) is None else rows.filter(which)
-            for name, rows in written.items()
-        }
-        made = []
-        for rows in groups_at_once(sources, wanted):
-            read = rows["offsets"].select(topic).unique()
-            frames = GroupFrames(
-                **rows,
-                topics=topics.join(read, on=topic, how="semi"),
-                partitions=partitions.join(read, on=topic, how="semi"),
-                statuses=statuses.join(rows["groups"], on=["cluster", "group"], how="semi"),
-            )
-            facts = facts_of(frames, now=now, objective=settings.objective_seconds)
-            found = advise_groups(facts, frames.state_texts())
-            names = [key.group for key in facts]
-            last = on_groups.filter(pl.col("subject").is_in(names)).rows(named=True)
-            advice = recommendation_rows(found.advice, at=now, standing=last)
-            parts = [recommendation_frame(advice), _reader_rows(facts), _state_rows(found.states)]
-            made.append(pl.concat(parts, how="diagonal").select(names_of(_GIVEN)))
-        return [(_GIVEN.name, pl.concat(made))]
+    def advise(written: Frames) -> pl.DataFrame:
+        rows = {name: source.whole(written[name]) for name, source in sources.items()}
+        for name, read in GROUP_READS.items():
+            if read.wanted is not None:
+                rows[name] = rows[name].filter(read.wanted)
+        of_read = rows["offsets"].select(topic).unique()
+        frames = GroupFrames(
+            **rows,
+            topics=topics.join(of_read, on=topic, how="semi"),
+            partitions=partitions.join(of_read, on=topic, how="semi"),
+            statuses=statuses.join(rows["groups"], on=["cluster", "group"], how="semi"),
+        )
+        facts = facts_of(frames, now=now, objective=settings.objective_seconds)
+        found = advise_groups(facts, frames.state_texts())
+        names = [key.group for key in facts]
+        last = on_groups.filter(pl.col("subject").is_in(names)).rows(named=True)
+        advice = recommendation_rows(found.advice, at=now, standing=last)
+        parts = [recommendation_frame(advice), _reader_rows(facts), _state_rows(found.states)]
+        return pl.concat(parts, how="diagonal")
 
-    samples = Collections.read(tables.spark, lake, now - WINDOW, now + _MOMENT).samples(
-        GROUP_OFFSETS, now - WINDOW, now + _MOMENT
-    )
-    tasks = max(tasks_for(samples), 2 if samples > _WORTH_TWO_TASKS else 1)
-    found = worked(tables.spark, lake, sources, tasks, advise, {_GIVEN.name: fields(_GIVEN)})
-    return taken(found, _GIVEN.name)
+    written = {
+        name: (source.written(tables.spark, lake), GROUP_READS[name].named)
+        for name, source in sources.items()
+    }
+    return by_group(written, tables.tasks(now - WINDOW, now + _MOMENT), advise, _GIVEN)
 
 
 def _reader_rows(facts: Mapping[GroupKey, GroupFacts]) -> pl.DataFrame:

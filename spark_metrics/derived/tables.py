@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
@@ -12,12 +11,16 @@ from pyspark.sql import functions as F
 from config.settings import LakeSettings
 from lake.schemas.grain import PARTITIONED_BY, Grain
 from lake.schemas.model import Table
+from lake.schemas.tables import GROUPS
 from lake.storage.store import Lake
 from spark_metrics.gold import define
 from spark_metrics.samples import Source, address, arranged, between, read
 from spark_metrics.stretch import first_of
 
 HOUR = timedelta(hours=1)
+_STAMP = ("as_of", "date")
+GROUPS_A_TASK = 250
+"""About so many groups' samples of ten minutes, or of an hour, fit well into a worker's memory."""
 
 
 class DerivedTables:
@@ -84,6 +87,30 @@ class DerivedTables:
         columns = [name for name in table.polars_schema if name != "date"]
         return Source.of(self.spark, self._lake, table, columns, ("cluster", named), since, until)
 
+    def rows(self, table: Table, since: datetime) -> int:
+        """Return how many hours a history table has of the dates since a moment.
+
+        Raises:
+            LakeError: The table's log cannot be read.
+        """
+        files = self._lake.files(table)
+        if files.is_empty():
+            return 0
+        inside = (pl.col("partition.grain_seconds") == Grain.HOUR.seconds) & (
+            pl.col("partition.date") >= since.date()
+        )
+        return int(files.filter(inside)["num_records"].sum())
+
+    def tasks(self, since: datetime, until: datetime) -> int:
+        """Return over how many tasks the groups of a stretch of time are dealt out.
+
+        Raises:
+            LakeError: The samples of groups cannot be read.
+        """
+        groups = self._lake.scan(GROUPS, since=since, until=until).select("cluster", "group")
+        number = self._lake.collect(GROUPS, groups.unique()).height
+        return -(-number // GROUPS_A_TASK) or 1
+
     def hours(self, table: Table, since: datetime, until: datetime) -> DataFrame:
         """Return the hours of a history table; see ``read``."""
         return self.read(table, since, until).where(F.col("grain_seconds") == Grain.HOUR.seconds)
@@ -132,19 +159,7 @@ class DerivedTables:
         writer.option("mergeSchema", "true").save(address(self._lake, table))
 
 
-def fields(table: Table, *without: str) -> str:
-    """Return a table's columns as Spark's schema text, for rows that Python makes.
-
-    Args:
-        table: The table.
-        without: Columns that are added afterwards.
-    """
-    left_out = {"as_of", "date", *without}
-    kept = (column for column in table.columns if column.name not in left_out)
+def fields(table: Table) -> str:
+    """Return a table's columns as Spark's schema text, but for those that ``replace`` adds."""
+    kept = (column for column in table.columns if column.name not in _STAMP)
     return ", ".join(f"`{column.name}` {column.spark_type}" for column in kept)
-
-
-def names_of(table: Table, *without: str) -> Sequence[str]:
-    """Return the names of these columns, in order."""
-    left_out = {"as_of", "date", *without}
-    return [column.name for column in table.columns if column.name not in left_out]

@@ -14,7 +14,6 @@ from lake.change_encoding.expand import NEEDED, POLL
 from lake.schemas.model import Table
 from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 from lake.storage.store import Lake
-from spark_metrics.derived.of_groups import groups_at_once
 from spark_metrics.samples import Source
 from tests.support import double
 
@@ -62,12 +61,3 @@ def test_each_sample_is_there_once(lake: Lake, table: Table) -> None:
     if not table.carried:
         rows = rows.filter(pl.col("observed_at") >= middle)
     assert sorted(source.whole(rows)["poll_id"]) == [str(number) for number in range(4, POLLS)]
-
-
-def test_of_groups_each_sample_is_there_once(lake: Lake) -> None:
-    sources = {table.name: source_of(lake, table, "group", AT) for table in (GROUPS, GROUP_OFFSETS)}
-    rows = {table.name: written(lake, table) for table in (GROUPS, GROUP_OFFSETS)}
-    named = {name: of_table.select(sources[name].names) for name, of_table in rows.items()}
-    (frames,) = groups_at_once(sources, named)
-    for found in frames.values():
-        assert sorted(found["poll_id"]) == [str(number) for number in range(POLLS)]
