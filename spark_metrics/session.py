@@ -14,7 +14,7 @@ from config.settings import LakeSettings, SparkSettings
 from runtime.errors import RuntimeSetupError
 from runtime.jars import spark_jars
 from runtime.java import Java, find_java
-from spark_metrics.code import give_code
+from spark_metrics.code import check_workers, give_code, versions
 from spark_metrics.errors import SessionError
 from spark_metrics.objectstore import give_credentials, is_s3, s3a_properties
 
@@ -58,7 +58,7 @@ def spark_session(
         The session; stop it when done.
 
     Raises:
-        SessionError: No Java, no jars, or Spark did not start.
+        SessionError: No Java, no jars, Spark did not start, or its workers have other versions.
     """
     builder = SparkSession.builder.appName("headroom-history")
     if is_remote(settings):
@@ -84,6 +84,7 @@ def spark_session(
         give_credentials(session, lake)
     if not settings.master.startswith("local") or is_submitted():
         give_code(session)
+        check_workers(session, versions())
     return session
 
 
@@ -116,6 +117,11 @@ _ALLOCATOR = "dirty_decay_ms:5000,muzzy_decay_ms:0,narenas:1,background_thread:t
 """How Polars' allocator (jemalloc) works in workers: pages that one step of a task has left serve
 the next, which takes a seventh less time than to have each given anew, and go back once the worker
 is idle."""
+
+
+_JVM_MEGABYTES = 384
+_TASK_MEGABYTES = 1024
+"""Of ``samples.ROWS_A_TASK`` rows; measured in docs/history.md."""
 
 
 def properties(
@@ -151,6 +157,16 @@ def properties(
     return found | _of_every_session(settings, lake) | settings.properties
 
 
+def worker_megabytes(settings: SparkSettings) -> int:
+    """Return the memory that an executor needs beside its JVM's heap.
+
+    A Python process for each core, which holds a task's samples and what is made of them, and what
+    a JVM takes beyond its heap.
+    """
+    cores = int(settings.properties.get("spark.executor.cores", "1"))
+    return _JVM_MEGABYTES + cores * _TASK_MEGABYTES
+
+
 def _of_every_session(settings: SparkSettings, lake: LakeSettings | None) -> dict[str, str]:
     """Return the properties that the work itself relies on, wherever Spark runs."""
     found = {
@@ -168,6 +184,8 @@ def _of_every_session(settings: SparkSettings, lake: LakeSettings | None) -> dic
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
     }
+    if not settings.master.startswith("local"):
+        found["spark.executor.memoryOverhead"] = f"{worker_megabytes(settings)}m"
     if lake is not None and is_s3(lake):
         theirs = s3a_properties(lake.plain_storage_options())
         found |= {f"spark.hadoop.{name}": value for name, value in theirs.items()}
