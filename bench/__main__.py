@@ -19,16 +19,13 @@ from bench.cases import (
     evaluation,
     forecasts,
     history,
-    maintenance,
     pages,
-    workers,
 )
 from bench.support import figures
 from bench.support.figures import Figure
 from simulation.traces import TraceError
 
 _SMALL, _LARGE = 1_000, 10_000
-_SAMPLES = 6_000_000
 
 Measure = Callable[[Callable[[str], None]], list[Figure]]
 """Measures, and tells meanwhile what it is doing."""
@@ -105,26 +102,6 @@ def forecast_quality(
     _show(as_json, partial(forecasts.measure, traces))
 
 
-@app.command("maintenance")
-def maintenance_of_a_month(
-    days: Annotated[int, typer.Option(min=1, help="Days of simulated time.")] = 30,
-    polls: Annotated[int, typer.Option(min=1, help="Polls a half hour; 120: every 15 s.")] = 12,
-    as_json: JsonOption = False,
-) -> None:
-    """Count files and log entries over a month of polls with maintenance between; some minutes."""
-    _show(as_json, partial(maintenance.measure, days, polls))
-
-
-@app.command("workers")
-def two_workers(
-    rows: Annotated[int, typer.Option(min=1, help="Samples.")] = _SAMPLES,
-    groups: GroupsOption = _LARGE,
-    as_json: JsonOption = False,
-) -> None:
-    """Compare two workers of a Spark cluster with one; 4 GB of memory needed."""
-    _show(as_json, partial(workers.measure, rows, groups))
-
-
 @app.command("history")
 def of_history(
     groups: GroupsOption = _LARGE,
@@ -149,8 +126,6 @@ def everything(as_json: JsonOption = False) -> None:
         commits.measure,
         partial(forecasts.measure, None),
         partial(history.measure, _LARGE, 24),
-        partial(maintenance.measure, 30, 3),
-        partial(workers.measure, _SAMPLES, _LARGE),
     )
 
 

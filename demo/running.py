@@ -18,6 +18,7 @@ from config.settings import LakeSettings
 from demo.connect.service import ConnectPart
 from demo.errors import DemoError
 from demo.kafka.cluster import KafkaCluster
+from demo.part import Part
 from demo.rabbitmq.node import find_rabbitmq
 from demo.rabbitmq.service import RabbitPart
 from demo.state import Answer, DataFolder, Request
@@ -29,7 +30,7 @@ from lake.storage.store import Lake
 from runtime.errors import ProcessError, RuntimeSetupError
 from runtime.java import Java
 from runtime.processes import Child, ProcessGroup, free_ports, wait_until
-from runtime.services import Service, Supervisor, services
+from runtime.services import ROOT, Service, Supervisor, services
 
 CLUSTER_NAME = "demo"
 POLL_SECONDS = 5
@@ -39,7 +40,6 @@ _RULES = {
     "GroupStopped": {"for": f"{3 * POLL_SECONDS}s", "keep_firing_for": f"{3 * POLL_SECONDS}s"},
     "BrokerMissing": {"keep_firing_for": f"{3 * POLL_SECONDS}s"},
 }
-_ROOT = str(Path(__file__).resolve().parent.parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,19 +135,13 @@ class RunningDemo:
 
         The configuration must have been written.
         """
-        command = (
-            sys.executable,
-            "-m",
-            "demo.history.tables",
-            "--config",
-            str(self._folder.config),
-        )
         until = f"{self._started_at:%Y-%m-%dT%H:%M:%S}"
+        options = ("--config", str(self._folder.config), "--until", until)
         self._history = self._processes.start(
             "generated history",
-            (*command, "--until", until),
+            (sys.executable, "-m", "demo.history.tables", *options),
             log=self._folder.logs / "generated-history.log",
-            environment={"PYTHONPATH": _ROOT},
+            environment={"PYTHONPATH": str(ROOT)},
         )
 
     def wait_for_generated_history(self, timeout_seconds: float = 60.0) -> None:
@@ -163,15 +157,11 @@ class RunningDemo:
         """Start producers and consumers; :meth:`wait_for_workload` waits for them."""
         self._wanted.write(self._folder.control)
         command = (
-            sys.executable,
-            "-m",
-            "demo.workload",
-            "--bootstrap-servers",
-            self.cluster.bootstrap_servers,
-            "--control",
-            str(self._folder.control),
+            *(sys.executable, "-m", "demo.workload"),
+            *("--bootstrap-servers", self.cluster.bootstrap_servers),
+            *("--control", str(self._folder.control)),
         )
-        self._supervisor.start(Service("workload", command, {"PYTHONPATH": _ROOT}))
+        self._supervisor.start(Service("workload", command, {"PYTHONPATH": str(ROOT)}))
 
     def wait_for_workload(self, timeout_seconds: float = 90.0) -> None:
         """Wait until all topics exist and all groups have been started."""
@@ -272,7 +262,7 @@ class RunningDemo:
             self._folder.keep()
 
     @property
-    def _parts(self) -> Sequence[ConnectPart | RabbitPart]:
+    def _parts(self) -> Sequence[Part]:
         return [self.connect] if self.rabbit is None else [self.connect, self.rabbit]
 
     def _carry_out(self, request: Request) -> Answer:

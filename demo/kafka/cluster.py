@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import shutil
 import signal
-import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -135,7 +134,7 @@ class KafkaCluster:
         try:
             self._choose_ports()
             self._cluster_id = storage.prepare(
-                self.folder, self._ports, self._extra, partial(self._java_command, 64)
+                self.folder, self._ports, self._extra, partial(self.java_command, 64)
             )
             for number in self.brokers:
                 self._launch(number)
@@ -204,50 +203,11 @@ class KafkaCluster:
         self.wait_until_ready(timeout_seconds)
         return done
 
-    def wait_until_in_sync(self, timeout_seconds: float = 60.0) -> None:
-        """Wait until every partition has a leader and all its replicas in sync."""
-
-        def in_sync() -> bool:
-            try:
-                topics = self.admin().list_topics(timeout=_METADATA_SECONDS).topics.values()
-            except KafkaException:
-                return False
-            return all(
-                partition.leader >= 0 and set(partition.isrs) == set(partition.replicas)
-                for topic in topics
-                for partition in topic.partitions.values()
-            )
-
-        _until(in_sync, timeout_seconds, "full set of in-sync replicas")
-
     def admin(self) -> AdminClient:
         """Return an admin client of this cluster, always the same."""
         if self._admin is None:
             self._admin = AdminClient(settings.admin_settings(self.bootstrap_servers))
         return self._admin
-
-    def tool(
-        self,
-        main_class: str,
-        *arguments: str,
-        timeout_seconds: float = 60.0,
-        stdin: str | None = None,
-    ) -> subprocess.CompletedProcess[str]:
-        """Run one of Kafka's own command-line tools against this cluster."""
-        given = list(arguments)
-        if "--bootstrap-server" not in given:
-            given = ["--bootstrap-server", self.bootstrap_servers, *given]
-        try:
-            return subprocess.run(
-                self._java_command(96, main_class, *given),
-                input=stdin or "",
-                capture_output=True,
-                text=True,
-                timeout=timeout_seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise ClusterError(f"{main_class} did not end in {timeout_seconds:.0f} s") from None
 
     def close(self, *, keep: bool = True) -> None:
         """End every broker; safe to call twice.
@@ -302,14 +262,15 @@ class KafkaCluster:
         properties = str(storage.properties_file(self.folder, broker))
         self._running[broker] = self._processes.start(
             f"broker {broker}",
-            self._java_command(self._heap_mb, "kafka.Kafka", properties, flags=self._flags),
+            self.java_command(self._heap_mb, "kafka.Kafka", properties, flags=self._flags),
             log=self.log(broker),
             folder=self.folder,
         )
 
-    def _java_command(
+    def java_command(
         self, heap_mb: int, main_class: str, *arguments: str, flags: Sequence[str] = ()
     ) -> list[str]:
+        """Return the command that runs a class of Kafka's jars."""
         if self._java is None or self._classpath is None:
             raise ClusterError("the cluster has not been started")
         common = settings.java_flags(heap_mb)
@@ -328,20 +289,12 @@ class KafkaCluster:
                 return False
             return metadata.controller_id >= 0 and brokers <= set(metadata.brokers)
 
-        _until(
-            ready, timeout_seconds, f"answer of {len(brokers)} brokers with a controller", children
-        )
-
-
-def _until(
-    ready: Callable[[], bool],
-    timeout_seconds: float,
-    waiting_for: str,
-    children: Iterable[Child] = (),
-) -> None:
-    try:
-        wait_until(
-            ready, timeout_seconds=timeout_seconds, waiting_for=waiting_for, children=children
-        )
-    except ProcessError as error:
-        raise ClusterError(str(error)) from error
+        try:
+            wait_until(
+                ready,
+                timeout_seconds=timeout_seconds,
+                waiting_for=f"answer of {len(brokers)} brokers with a controller",
+                children=children,
+            )
+        except ProcessError as error:
+            raise ClusterError(str(error)) from error

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import polars as pl
 
-from collectors.kafka.commit_log.estimate import LOG, estimate
+from collectors.kafka.commit_log.estimate import KEY, LOG, estimate
 from collectors.kafka.poll.reads import PollView
 
 
@@ -22,7 +22,9 @@ def with_commits(client: PollView, rows: pl.DataFrame, now: datetime) -> pl.Data
         told = memory.commit_log.latest().drop("log_committed")
         told = told.with_columns(pl.lit(LOG).alias("commit_source"))
         client.problems += memory.commit_log.state.lost
-        rows = rows.hstack(memory.commit_places.beside(rows, told, "committed_at"))
+        # A key is there twice once the log has more partitions: old records stay where they were.
+        newest = told.sort("committed_at").unique(KEY, keep="last")
+        rows = rows.join(newest, on=KEY, how="left", maintain_order="left")
     else:
         rows = rows.with_columns(
             pl.lit(None, pl.Datetime("us", "UTC")).alias("committed_at"),
