@@ -32,7 +32,7 @@ RECENT_CHANGES_KEPT = timedelta(hours=1)
 """Changes of groups, brokers and topics that the Overview shows."""
 
 ALERT_HISTORY_DAYS = 90.0
-"""Resolved alerts and their deliveries; the default of ``alerting.keep_days``."""
+"""Resolved alerts, deliveries and ended silences; the default of ``alerting.keep_days``."""
 
 UNUSED_FILES_KEPT = timedelta(hours=3)
 """Files of samples that were compacted or deleted: whoever began to read before goes on."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import polars as pl
 
-from alerting.checks.model import Check, CheckInput, Observation, check
+from alerting.checks.model import Check, CheckInput, Observation
 from alerting.inputs.facts import is_missing, since_when
 from alerting.inputs.frames import unix
 from alerting.status.phrases import duration, plural, short
@@ -14,8 +15,9 @@ from lake.replication import with_replication
 from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITIONS
 
 
-@check(
-    "broker_missing",
+@partial(
+    Check,
+    name="broker_missing",
     unit="1",
     meaning="1 while a broker that was there is gone",
     labels=("broker",),
@@ -44,7 +46,13 @@ def broker_missing(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@check("no_controller", unit="1", meaning="1 while no controller is active", sources=(BROKERS,))
+@partial(
+    Check,
+    name="no_controller",
+    unit="1",
+    meaning="1 while no controller is active",
+    sources=(BROKERS,),
+)
 def no_controller(given: CheckInput) -> Iterable[Observation]:
     """Return whether no controller is active."""
     controller = given.frames.newest(BROKERS)["is_controller"]
@@ -67,7 +75,14 @@ def _replication(
 ) -> Check:
     """Make the check of the partitions for which a column of their replication is true."""
 
-    @check(name, unit="partitions", meaning=meaning, labels=("topic",), sources=(PARTITIONS,))
+    @partial(
+        Check,
+        name=name,
+        unit="partitions",
+        meaning=meaning,
+        labels=("topic",),
+        sources=(PARTITIONS,),
+    )
     def observations(given: CheckInput) -> Iterable[Observation]:
         newest = given.partitions
         bad = newest.filter(pl.col(column))
@@ -127,8 +142,9 @@ under_replicated = _replication(
 )
 
 
-@check(
-    "leader_imbalance",
+@partial(
+    Check,
+    name="leader_imbalance",
     unit="ratio",
     meaning="partitions not led by their first replica, of all",
     sources=(PARTITIONS,),
@@ -154,8 +170,9 @@ def leader_imbalance(given: CheckInput) -> Iterable[Observation]:
     )
 
 
-@check(
-    "disk_free",
+@partial(
+    Check,
+    name="disk_free",
     unit="ratio",
     meaning="free space of a broker's disks, of all",
     labels=("broker",),
@@ -182,8 +199,9 @@ def disk_free(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@check(
-    "log_directory_offline",
+@partial(
+    Check,
+    name="log_directory_offline",
     unit="1",
     meaning="1 while it failed",
     labels=("broker", "path"),
@@ -213,8 +231,9 @@ def log_directory_offline(given: CheckInput) -> Iterable[Observation]:
         yield Observation(check="log_directory_offline", labels=labels, value=None)
 
 
-@check(
-    "open_transaction",
+@partial(
+    Check,
+    name="open_transaction",
     unit="seconds",
     meaning="age of the oldest open transaction, behind which committed readers wait",
     labels=("topic",),

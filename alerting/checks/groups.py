@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from alerting.checks.loss_deadline import next_loss, retentions_of
-from alerting.checks.model import Check, CheckInput, Observation, check
+from alerting.checks.model import Check, CheckInput, Observation
 from alerting.inputs.windows import GroupKey
 from alerting.status.descriptions import GroupWords, group_words
 from alerting.status.model import GroupStatus, Status
@@ -19,8 +20,9 @@ def _status(status: Status, meaning: str) -> Check:
     """Make the check of the groups that have a status, and those that may have it."""
     name = status.value.lower()
 
-    @check(
-        name,
+    @partial(
+        Check,
+        name=name,
         unit="1" if status is Status.UNKNOWN else "messages",
         meaning=meaning,
         labels=("group",),
@@ -93,8 +95,9 @@ def _related(found: GroupStatus) -> dict[str, str]:
     return {"topic": ",".join(sorted(topics))}
 
 
-@check(
-    "time_lag",
+@partial(
+    Check,
+    name="time_lag",
     unit="seconds",
     meaning="age of the oldest message that the group has not read",
     labels=("group",),
@@ -114,8 +117,9 @@ def time_lag(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@check(
-    "lag",
+@partial(
+    Check,
+    name="lag",
     unit="messages",
     meaning="messages that the group has not read",
     labels=("group",),
@@ -160,8 +164,9 @@ def _of_lag(
     )
 
 
-@check(
-    "idle_consumers",
+@partial(
+    Check,
+    name="idle_consumers",
     unit="consumers",
     meaning="members that hold no partition",
     labels=("group",),
@@ -188,8 +193,9 @@ def idle_consumers(given: CheckInput) -> Iterable[Observation]:
             )
 
 
-@check(
-    "data_loss_deadline",
+@partial(
+    Check,
+    name="data_loss_deadline",
     unit="seconds",
     meaning="time until retention reaches an unread message",
     labels=("group",),

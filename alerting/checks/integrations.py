@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-from alerting.checks.model import CheckInput, Observation, check
+from alerting.checks.model import Check, CheckInput, Observation
 from alerting.inputs.facts import dead_letter_rows, short_class
 from alerting.inputs.frames import KAFKA, Frames, unix
 from alerting.inputs.windows import GroupKey
@@ -33,8 +34,9 @@ _NEW_SECONDS = 900.0
 _NOT_WORKING = frozenset({Status.STOPPED, Status.STALLED})
 
 
-@check(
-    "dead_letter_ratio",
+@partial(
+    Check,
+    name="dead_letter_ratio",
     unit="ratio",
     meaning="messages that fail, of those that arrive in the main topic",
     labels=("source", "name"),
@@ -69,8 +71,9 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@check(
-    "dead_letter_new_reason",
+@partial(
+    Check,
+    name="dead_letter_new_reason",
     unit="classes",
     meaning="exception classes not seen in the day before",
     labels=("source", "name"),
@@ -98,8 +101,9 @@ def dead_letter_new_reason(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@check(
-    "dead_letter_retention",
+@partial(
+    Check,
+    name="dead_letter_retention",
     unit="seconds",
     meaning="how long a dead-letter topic keeps a message",
     labels=("source", "name"),
@@ -128,8 +132,9 @@ def dead_letter_retention(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@check(
-    "dead_letter_age",
+@partial(
+    Check,
+    name="dead_letter_age",
     unit="seconds",
     meaning="age of the oldest dead letter that its redrive group has not read",
     labels=("source", "name"),
@@ -157,8 +162,9 @@ def dead_letter_age(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@check(
-    "redrive_stopped",
+@partial(
+    Check,
+    name="redrive_stopped",
     unit="messages",
     meaning="dead letters that wait while their redrive group does not work",
     labels=("source", "name"),
@@ -257,8 +263,9 @@ def _new_reasons(frames: Frames) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-@check(
-    "connector_failed",
+@partial(
+    Check,
+    name="connector_failed",
     unit="1",
     meaning="1 while a connector has failed",
     labels=("connect", "connector"),
@@ -282,8 +289,9 @@ def connector_failed(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@check(
-    "tasks_failed",
+@partial(
+    Check,
+    name="tasks_failed",
     unit="tasks",
     meaning="failed tasks of a connector",
     labels=("connect", "connector"),
@@ -325,8 +333,9 @@ def _group(row: Mapping[str, Any]) -> dict[str, str]:
     return {"group": row["group"]} if row["group"] else {}
 
 
-@check(
-    "queue_target_missing",
+@partial(
+    Check,
+    name="queue_target_missing",
     unit="1",
     meaning="1 while a queue's dead letters go nowhere and are lost",
     labels=("vhost", "queue"),
@@ -352,8 +361,9 @@ def queue_target_missing(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@check(
-    "queue_backlog",
+@partial(
+    Check,
+    name="queue_backlog",
     unit="messages",
     meaning="messages ready in a queue",
     labels=("vhost", "queue"),
@@ -376,8 +386,9 @@ def queue_backlog(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@check(
-    "queue_no_consumers",
+@partial(
+    Check,
+    name="queue_no_consumers",
     unit="messages",
     meaning="messages that wait in a queue without a consumer",
     labels=("vhost", "queue"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -120,9 +120,9 @@ def _newest_of_each(rows: pl.DataFrame, name: str) -> dict[str, Mapping[str, Any
 Evaluate = Callable[[CheckInput], Iterable[Observation]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Check:
-    """Something that is observed at each poll.
+    """Something that is observed at each poll; ``partial(Check, …)`` makes one of a function.
 
     A thing without an observation is gone or fine, as long as all sources were read. While one
     of them was not, an alert of the check stays as it is.
@@ -137,31 +137,11 @@ class Check:
         evaluate: Tells what it sees.
     """
 
+    evaluate: Evaluate
+    _: KW_ONLY
     name: str
     unit: str
     meaning: str
-    labels: tuple[str, ...]
-    bad: Literal["above", "below"]
+    labels: tuple[str, ...] = ()
+    bad: Literal["above", "below"] = "above"
     sources: tuple[Table, ...]
-    evaluate: Evaluate
-
-
-def check(
-    name: str,
-    *,
-    unit: str,
-    meaning: str,
-    labels: tuple[str, ...] = (),
-    bad: Literal["above", "below"] = "above",
-    sources: tuple[Table, ...],
-) -> Callable[[Evaluate], Check]:
-    """Make a check of a function that tells what it sees; see ``Check``."""
-    return lambda evaluate: Check(
-        name=name,
-        unit=unit,
-        meaning=meaning,
-        labels=labels,
-        bad=bad,
-        sources=sources,
-        evaluate=evaluate,
-    )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
-from alerting.checks.model import CheckInput, Observation, check
+from alerting.checks.model import Check, CheckInput, Observation
 from alerting.inputs.frames import KAFKA, STALE_INTERVALS, Frames, unix
 from alerting.status.phrases import duration
 from lake.schemas.tables import COLLECTIONS
@@ -14,8 +15,9 @@ STARTING_SECONDS = 60.0
 """What has not worked yet has this long from the monitor's start: it may be starting itself."""
 
 
-@check(
-    "collection_failed",
+@partial(
+    Check,
+    name="collection_failed",
     unit="1",
     meaning="1 while a section of the collection fails",
     labels=("source", "section"),
@@ -39,8 +41,9 @@ def collection_failed(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@check(
-    "data_stale",
+@partial(
+    Check,
+    name="data_stale",
     unit="intervals",
     meaning="age of a section's newest success, in its polling intervals",
     labels=("source", "section"),
@@ -65,8 +68,9 @@ def data_stale(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@check(
-    "nothing_collected",
+@partial(
+    Check,
+    name="nothing_collected",
     unit="intervals",
     meaning="age of the newest success of any section, in polling intervals",
     sources=(COLLECTIONS,),
