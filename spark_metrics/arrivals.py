@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from config.settings import LakeSettings
-from lake.change_encoding.expand import CARRIED_FOR
+from lake.change_encoding.expand import REWRITTEN_AFTER
 from lake.errors import one_line
 from lake.schemas.tables import COLLECTIONS, TABLES
 from lake.storage.store import Lake
@@ -182,7 +182,9 @@ def touched(progress: Progress, found: pl.DataFrame) -> Progress:
     end = minute_of(newest) + MINUTE
     spans = (
         # What a row says holds for later polls too, that did not write it again.
-        Span.around(minute, at + reach + (CARRIED_FOR if TABLES[source].carried else timedelta()))
+        Span.around(
+            minute, at + reach + (REWRITTEN_AFTER if TABLES[source].change_only else timedelta())
+        )
         for source, minute, at in found.select("source", "minute", "last").iter_rows()
     )
     inside = (span for one in spans if (span := one.before(end)) is not None)

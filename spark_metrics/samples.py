@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from lake.change_encoding.expand import CARRIED_FOR, NEEDED, POLL, expanded
+from lake.change_encoding.expand import HEARTBEAT, NEEDED, REWRITTEN_AFTER, expand
 from lake.schemas.model import Table
 from lake.storage.store import Lake
 from spark_metrics.objectstore import hadoop_address
@@ -105,8 +105,8 @@ class Source:
         together: A task gets all rows that agree in these columns.
         since: First moment.
         until: Last moment, exclusive.
-        polls: Of a table that leaves out what repeats: its rows with mark ``poll``, of which
-            each task needs all; None where one task gets every row.
+        polls: Of a table that leaves out what repeats: its heartbeats, of which each task needs
+            all; None where one task gets every row.
     """
 
     table: Table
@@ -135,38 +135,40 @@ class Source:
             LakeError: They cannot be read.
         """
         polls = None
-        if table.carried and not one_task:
-            rows = read(spark, lake, table).where(between(table, since - CARRIED_FOR, until))
-            polls = pl.DataFrame(rows.where(F.col("mark") == POLL).select(*NEEDED).toArrow())
+        if table.change_only and not one_task:
+            rows = read(spark, lake, table).where(between(table, since - REWRITTEN_AFTER, until))
+            polls = pl.DataFrame(
+                rows.where(F.col("row_kind") == HEARTBEAT).select(*NEEDED).toArrow()
+            )
         return cls(table, tuple(columns), tuple(together), since, until, polls)
 
     @property
     def names(self) -> list[str]:
         """The columns that are read."""
-        keys = (*NEEDED, *self.table.series) if self.table.carried else self.table.identity
+        keys = (*NEEDED, *self.table.series) if self.table.change_only else self.table.identity
         return list(dict.fromkeys((*keys, *self.columns)))
 
     def written(self, spark: SparkSession, lake: Lake) -> DataFrame:
         """Return the rows as they were written, and those before that stand for the first polls."""
         rows = read(spark, lake, self.table)
-        if not self.table.carried:
+        if not self.table.change_only:
             inside = rows.where(between(self.table, self.since, self.until))
             return inside.select(*self.names).where(F.col(self.together[-1]).isNotNull())
-        near = between(self.table, self.since - CARRIED_FOR, self.until)
+        near = between(self.table, self.since - REWRITTEN_AFTER, self.until)
         # A row that is complete by itself says nothing of later polls.
-        holds = F.col("run").isNotNull() | (F.col(self.table.time) >= F.lit(self.since))
+        holds = F.col("stream").isNotNull() | (F.col(self.table.time) >= F.lit(self.since))
         rows = rows.where(near & holds).select(*self.names)
         if self.polls is None:
             return rows
-        return rows.where(F.col("mark").isNull() | (F.col("mark") != POLL))
+        return rows.where(F.col("row_kind").isNull() | (F.col("row_kind") != HEARTBEAT))
 
     def whole(self, written: pl.DataFrame) -> pl.DataFrame:
         """Return each row once, those that were left out included."""
-        if not self.table.carried:
+        if not self.table.change_only:
             return self.table.distinct(written)
         parts = [written] if self.polls is None else [written, self.polls]
         rows = pl.concat(parts, how="diagonal")
-        return expanded(self.table, rows, since=self.since, until=self.until)
+        return expand(self.table, rows, since=self.since, until=self.until)
 
 
 def worked(

@@ -9,7 +9,7 @@ from uuid import UUID
 import numpy as np
 import polars as pl
 
-from lake.change_encoding.compact import Thinning
+from lake.change_encoding.compact import ChangeEncoder
 from lake.schemas.tables import TABLES
 from lake.storage.store import Lake
 
@@ -160,15 +160,15 @@ class Collector:
     def __init__(self, lake: Lake, workload: Workload) -> None:
         self._lake = lake
         self._workload = workload
-        self._thinnings = {
-            table.name: Thinning(table) for table in TABLES.values() if table.carried
+        self._encoders = {
+            table.name: ChangeEncoder(table) for table in TABLES.values() if table.change_only
         }
 
     def poll(self) -> dict[str, pl.DataFrame]:
         """Let a cadence pass; return what the poll saw, whole, by table."""
         polled = self._workload.poll()
         for name, rows in polled.items():
-            thinning = self._thinnings.get(name)
-            kept = rows if thinning is None else thinning.thinned(CLUSTER, rows)
+            encoder = self._encoders.get(name)
+            kept = rows if encoder is None else encoder.compact(CLUSTER, rows)
             self._lake.append(TABLES[name], kept)
         return polled

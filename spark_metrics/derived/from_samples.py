@@ -10,7 +10,7 @@ import polars as pl
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lake.change_encoding.expand import CARRIED_FOR
+from lake.change_encoding.expand import REWRITTEN_AFTER
 from lake.schemas.tables import CAPACITY, CAPACITY_INTERVALS, GROUPS
 from scaling.facts.capacity import Capacity, Estimate, estimate_capacity
 from scaling.facts.intervals import Intervals
@@ -27,11 +27,11 @@ def hosts(samples: DataFrame, partitions: DataFrame) -> DataFrame:
     A partition that moved within the hour counts wholly for the host that had it last.
 
     Args:
-        samples: Rows of ``group_offsets`` from ``CARRIED_FOR`` before the first hour.
+        samples: Rows of ``group_offsets`` from ``REWRITTEN_AFTER`` before the first hour.
         partitions: Hours of ``group_partition_history``.
     """
     # A sample that stands for the next minutes too stands for the hour that they begin.
-    reaches = F.col("observed_at") + F.expr(f"INTERVAL {CARRIED_FOR.seconds} SECONDS")
+    reaches = F.col("observed_at") + F.expr(f"INTERVAL {REWRITTEN_AFTER.seconds} SECONDS")
     hours = F.array_distinct(F.array(_hour(F.col("observed_at")), _hour(reaches)))
     held = (
         samples.where(F.col("host").isNotNull())

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.utils import is_remote
 
 from config.settings import LakeSettings, Settings
-from lake.change_encoding.expand import CARRIED_FOR
+from lake.change_encoding.expand import REWRITTEN_AFTER
 from lake.errors import LakeError, one_line
 from lake.schemas.model import Table
 from lake.schemas.tables import (
@@ -59,7 +59,7 @@ ADVISE_EVERY = timedelta(minutes=10)
 """As long as the samples that advice is based on: none of them is passed over."""
 MOST_ADVISING = 0.1
 """The share of the time that advice may take: on a large lake it comes less often."""
-_HOURS_A_TASK = 500_000
+_HOURS_A_TASK = 250_000
 YOUNG = timedelta(hours=3)
 """A lake whose first samples are no older does not wait for the end of an hour."""
 
@@ -244,7 +244,7 @@ class DerivedJob:
     def _hosts(self, start: datetime, until: datetime) -> None:
         """Derive what the members on each host did, in the hours that were closed since."""
         if self._tables.exists(GROUP_OFFSETS):
-            rows = self._tables.read(GROUP_OFFSETS, start - CARRIED_FOR, until)
+            rows = self._tables.read(GROUP_OFFSETS, start - REWRITTEN_AFTER, until)
             partitions = self._tables.hours(GROUP_PARTITION_HISTORY, start, until)
             found = from_samples.hosts(rows.where("group is not null"), partitions)
             self._tables.replace_hours(HOST_HISTORY, found)

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from config.settings import ClusterSettings, Settings, SparkSettings
-from lake.change_encoding.compact import Thinning
+from lake.change_encoding.compact import ChangeEncoder
 from lake.errors import LakeError
 from lake.schemas.tables import (
     GROUP_HISTORY,
@@ -261,17 +261,17 @@ def test_history_of_samples_that_were_left_out_is_the_same(
 ) -> None:
     """Collectors write what changed alone, commit by commit, and the job follows."""
     polls = eventful(seed=13, polls=30)
-    thinnings = {table.name: Thinning(table) for table in bronze.SOURCES if table.carried}
+    encoders = {table.name: ChangeEncoder(table) for table in bronze.SOURCES if table.change_only}
     job = HistoryJob(spark, lake, settings)
     for number, poll in enumerate(polls, start=1):
         for table in bronze.SOURCES:
             rows = bronze.frame(table, poll[table.name])
-            if table.name in thinnings and not rows.is_empty():
-                rows = thinnings[table.name].thinned("demo", rows)
+            if table.name in encoders and not rows.is_empty():
+                rows = encoders[table.name].compact("demo", rows)
             lake.append(table, rows)
         if number in (9, 20):
             job.step(everything=number == 20)
     catch_up(job)
-    written = lake.scan(PARTITIONS).filter(pl.col("mark").is_null()).collect()
+    written = lake.scan(PARTITIONS).filter(pl.col("row_kind").is_null()).collect()
     assert written.height < sum(len(poll["partitions"]) for poll in polls)
     assert_recomputed(lake, polls)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from lake.change_encoding.expand import CARRIED_FOR
+from lake.change_encoding.expand import REWRITTEN_AFTER
 from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_OFFSETS, GROUPS
 from spark_metrics.arrivals import LostStreamError, UnreadableFileError, cause, touched
@@ -46,7 +46,7 @@ def test_a_slow_cadence_reaches_further() -> None:
 
 def test_what_is_not_written_again_touches_as_long_as_it_stands() -> None:
     noted = touched(Progress(newest=NOON + 30 * MINUTE), found(GROUP_OFFSETS, NOON))
-    assert noted.pending == (Span(NOON, NOON + CARRIED_FOR + 2 * MINUTE),)
+    assert noted.pending == (Span(NOON, NOON + REWRITTEN_AFTER + 2 * MINUTE),)
 
 
 def test_nothing_is_touched_after_the_newest_sample() -> None:

@@ -23,7 +23,7 @@ from alerting.inputs.recent_rows import RecentRows, known_reasons, newest_of_top
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert
 from config.settings import LakeSettings
-from lake.change_encoding.compact import Thinning
+from lake.change_encoding.compact import ChangeEncoder
 from lake.errors import LakeError
 from lake.schemas.model import Table
 from lake.schemas.tables import (
@@ -54,7 +54,7 @@ class Collector:
     def __init__(self, lake: Lake, seed: int) -> None:
         self._lake = lake
         self._random = random.Random(seed)  # noqa: S311 - the same lake each time
-        self._thinnings = {table: Thinning(table) for table in (GROUP_OFFSETS, PARTITIONS)}
+        self._encoders = {table: ChangeEncoder(table) for table in (GROUP_OFFSETS, PARTITIONS)}
         self._late: list[tuple[int, Table, pl.DataFrame]] = []
         self._ends: dict[tuple[str, int], int] = {}
         self._committed: dict[tuple[str, int], int] = {}
@@ -68,8 +68,8 @@ class Collector:
             self._lake.append(late[1], late[2])
         for table, given in self._rows(topics, at, number).items():
             if self._random.random() < 0.1:  # lost on its way
-                if table in self._thinnings:
-                    self._thinnings[table].forget("kafka")
+                if table in self._encoders:
+                    self._encoders[table].forget("kafka")
                 continue
             shared = {"cluster": "c", "observed_at": at, "poll_id": f"{at.timestamp():.0f}"}
             rows = conform(
@@ -80,8 +80,8 @@ class Collector:
                     infer_schema_length=None,
                 ),
             )
-            if table in self._thinnings:
-                rows = conform(table, self._thinnings[table].thinned("kafka", rows))
+            if table in self._encoders:
+                rows = conform(table, self._encoders[table].compact("kafka", rows))
             elif self._random.random() < 0.2:
                 self._late.append((number + self._random.randint(1, 2), table, rows))
                 continue
@@ -155,8 +155,8 @@ def assert_same(found: Frames, wanted: Frames, step: int) -> None:
     assert not found.errors
     for name, rows in wanted.tables.items():
         key = _key(name)
-        got = found.tables[name].drop("run", strict=False).sort(key)
-        assert got.equals(rows.drop("run", strict=False).sort(key)), (step, name)
+        got = found.tables[name].drop("stream", strict=False).sort(key)
+        assert got.equals(rows.drop("stream", strict=False).sort(key)), (step, name)
 
 
 def steps(lake: Lake, seed: int, count: int) -> Iterator[tuple[int, datetime]]:
