@@ -27,7 +27,15 @@ from spark_metrics.errors import HistoryError
 from spark_metrics.history import SOURCES
 from spark_metrics.minutes import reach_of
 from spark_metrics.objectstore import hadoop_address
-from spark_metrics.progress import MINUTE, Journal, Progress, Round, Span, merge, minute_of
+from spark_metrics.progress import (
+    MINUTE,
+    JobRecords,
+    MicroBatch,
+    Progress,
+    TimeRange,
+    merge,
+    minute_of,
+)
 from spark_metrics.samples import address
 
 SPARK_ERRORS = (PySparkException, Py4JError, OSError)
@@ -72,13 +80,13 @@ def tables_of(lake: Lake) -> dict[str, str]:
 def read_new(
     spark: SparkSession, lake: Lake, settings: LakeSettings, progress: Progress, late: timedelta
 ) -> None:
-    """Note in the journal which minutes the samples touch that came since the last time.
+    """Note in the records which minutes the samples touch that came since the last time.
 
     Args:
         spark: The session.
         lake: The lake.
         settings: Where it is, for the process that Spark notes batches in.
-        progress: Its ``stream`` goes on; unknown to the journal, a new one begins.
+        progress: Its ``stream`` goes on; unknown to the records, a new one begins.
         late: Samples so much older than the newest that is known are left to a backfill.
 
     Raises:
@@ -123,7 +131,7 @@ class Note:
 
     Attributes:
         settings: The lake.
-        progress: Where the journal stands if it does not know the stream yet.
+        progress: Where the records stands if it does not know the stream yet.
         late_after: How much older than the newest sample a sample may be.
     """
 
@@ -135,8 +143,8 @@ class Note:
         """Write down what the batch with this number touches."""
         started_at = datetime.now(UTC)
         lake = Lake(self.settings)
-        journal = Journal(lake)
-        known = journal.last()
+        records = JobRecords(lake)
+        known = records.last()
         progress = known if known and known.stream == self.progress.stream else self.progress
         newest = progress.newest
         is_late = F.lit(False)
@@ -162,8 +170,10 @@ class Note:
         noted = progress
         if not in_time.is_empty():
             noted = touched(progress, in_time)
-        round_ = Round(started_at, "read", int(found["rows"].sum()), int(late["rows"].sum()))
-        journal.add(round_, noted)
+        micro_batch = MicroBatch(
+            started_at, "read", int(found["rows"].sum()), int(late["rows"].sum())
+        )
+        records.add(micro_batch, noted)
 
 
 def touched(progress: Progress, found: pl.DataFrame) -> Progress:
@@ -180,14 +190,14 @@ def touched(progress: Progress, found: pl.DataFrame) -> Progress:
     last: datetime = found["last"].max()  # type: ignore[assignment]
     newest = max(last, progress.newest or last)
     end = minute_of(newest) + MINUTE
-    spans = (
+    ranges = (
         # What a row says holds for later polls too, that did not write it again.
-        Span.around(
+        TimeRange.around(
             minute, at + reach + (REWRITTEN_AFTER if TABLES[source].change_only else timedelta())
         )
         for source, minute, at in found.select("source", "minute", "last").iter_rows()
     )
-    inside = (span for one in spans if (span := one.before(end)) is not None)
+    inside = (time_range for one in ranges if (time_range := one.before(end)) is not None)
     pending = merge([*progress.pending, *inside])
     return replace(progress, pending=pending, newest=newest, longest_interval=longest)
 

@@ -28,7 +28,7 @@ from lake.schemas.tables import (
 from spark_metrics.rollups import clusters, dead_letters, group_partitions, groups, topics
 from spark_metrics.rollups.samples import cadences, differences, leading, with_cadence
 from spark_metrics.rollups.windows import finished
-from spark_metrics.samples import Results, Samples, in_order
+from spark_metrics.samples import Results, Samples, sorted_by_series
 
 SOURCES: tuple[Table, ...] = (
     COLLECTIONS,
@@ -116,7 +116,7 @@ def of_clusters(
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Samples that are read and worked on together.
+    """Samples that are read and map_samples on together.
 
     Attributes:
         columns: By bronze table: the columns that are read, beside those of every sample.
@@ -172,7 +172,7 @@ PASSES: tuple[Pass, ...] = (
 
 
 def _minutes(table: Table, rows: pl.DataFrame) -> pl.DataFrame:
-    return in_order(finished(rows, table, Grain.MINUTE), table)
+    return sorted_by_series(finished(rows, table, Grain.MINUTE), table)
 
 
 def _counted(

@@ -16,7 +16,7 @@ from lake.storage.store import Lake
 from spark_metrics.history import CADENCE, PASSES, POLLS, Pass, of_clusters
 from spark_metrics.rollups import clusters
 from spark_metrics.rollups.samples import DEFAULT_GAP_SECONDS, GAP_INTERVALS
-from spark_metrics.samples import Samples, Source, collected, taken, tasks_for, worked
+from spark_metrics.samples import Samples, Source, collected, map_samples, rows_of, tasks_for
 
 LONGEST_REACH = timedelta(hours=4)
 MOST_AT_ONCE = 10_000_000
@@ -25,10 +25,10 @@ MOST_AT_ONCE = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Collections:
-    """What collectors say of their polls in a stretch of time: few rows, read on the driver.
+    """What collectors say of their polls in a time range: few rows, read on the driver.
 
     Attributes:
-        rows: Rows of ``collections``, from as far before the stretch as a difference may reach.
+        rows: Rows of ``collections``, from as far before the range as a difference may reach.
         reach: How far before a moment that is.
     """
 
@@ -47,13 +47,13 @@ class Collections:
         return cls(rows.filter(pl.col("observed_at") >= start - reach), reach)
 
     def samples(self, table: Table, start: datetime, end: datetime) -> int:
-        """Return how many samples of a table collectors counted in a stretch."""
+        """Return how many samples of a table collectors counted in a time range."""
         time = pl.col("observed_at")
         inside = (time >= start) & (time < end) & (pl.col("section") == table.name)
         return int(self.rows.filter(inside)["rows"].sum())
 
-    def pieces(self, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
-        """Cut a stretch into pieces of whole minutes with not too many samples."""
+    def batches(self, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
+        """Cut a time range into batches of whole minutes with not too many samples."""
         count = sum(self.samples(table, start, end) for one in PASSES for table in one.sources)
         minutes = max(1, round((end - start) / timedelta(minutes=1)))
         count = min(minutes, -(-count // MOST_AT_ONCE) or 1)
@@ -85,12 +85,12 @@ def computed(
     """
     results = minutes_of(spark, lake, PASSES, collections, start, end).persist()
     try:
-        polls = pl.DataFrame(taken(results, POLLS).toArrow())
+        polls = pl.DataFrame(rows_of(results, POLLS).toArrow())
         seen = collected(spark, lake, BROKERS, ("is_alive",), start, end)
         rows = of_clusters(polls, seen, collections.rows, start, end)
         whole = spark.createDataFrame(rows.to_arrow(), CLUSTER_HISTORY.spark_ddl)
         histories = [table for one in PASSES for table in one.histories]
-        made = {table: taken(results, table.name) for table in histories}
+        made = {table: rows_of(results, table.name) for table in histories}
         yield made | {CLUSTER_HISTORY: whole}
     finally:
         results.unpersist()
@@ -104,7 +104,7 @@ def minutes_of(
     start: datetime,
     end: datetime,
 ) -> DataFrame:
-    """Return what passes make of the samples from start to end; see ``samples.worked``.
+    """Return what passes make of the samples from start to end; see ``samples.map_samples``.
 
     Args:
         spark: The session.
@@ -139,4 +139,4 @@ def minutes_of(
             yield from one.work({**samples, COLLECTIONS.name: said}, start, end).items()
 
     results = columns | {POLLS: clusters.PARTS_DDL}
-    return worked(spark, lake, sources, tasks, on_samples, results)
+    return map_samples(spark, lake, sources, tasks, on_samples, results)

@@ -26,7 +26,7 @@ from lake.storage.store import Lake
 from spark_metrics.objectstore import hadoop_address
 
 Samples = Mapping[str, pl.DataFrame]
-"""Samples by bronze table, from as far before a stretch as a difference may reach."""
+"""Samples by bronze table, from as far before the range as a difference may reach."""
 
 Results = Mapping[str, pl.DataFrame]
 """What a task makes, by the name of the result."""
@@ -51,10 +51,10 @@ def read(spark: SparkSession, lake: Lake, table: Table) -> DataFrame:
     if not lake.exists(table):
         nothing: DataFrame = spark.createDataFrame([], table.spark_ddl)
         return nothing
-    return arranged(spark.read.format("delta").load(address(lake, table)), table)
+    return with_all_columns(spark.read.format("delta").load(address(lake, table)), table)
 
 
-def arranged(rows: DataFrame, table: Table) -> DataFrame:
+def with_all_columns(rows: DataFrame, table: Table) -> DataFrame:
     """Return the table's columns in its order and types; those that are absent are null."""
     return rows.select(
         *(
@@ -67,7 +67,7 @@ def arranged(rows: DataFrame, table: Table) -> DataFrame:
 
 
 def between(table: Table, since: datetime, until: datetime) -> Column:
-    """Tell which rows lie in a stretch of time, so that no other date's files are opened."""
+    """Tell which rows lie in a time range, so that no other date's files are opened."""
     time, date = F.col(table.time), F.col("date")
     return (
         (date >= F.lit(since.date()))
@@ -85,7 +85,7 @@ def collected(
     since: datetime,
     until: datetime,
 ) -> pl.DataFrame:
-    """Return rows of a table of which there are few in a stretch of time, on the driver.
+    """Return rows of a table of which there are few in a time range, on the driver.
 
     Raises:
         LakeError: The table cannot be read.
@@ -97,7 +97,7 @@ def collected(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Rows of one table in a stretch of time.
+    """Rows of one table in a time range.
 
     Attributes:
         table: The table.
@@ -171,7 +171,7 @@ class Source:
         return expand(self.table, rows, since=self.since, until=self.until)
 
 
-def worked(
+def map_samples(
     spark: SparkSession,
     lake: Lake,
     sources: Mapping[str, Source],
@@ -191,7 +191,7 @@ def worked(
         results: The columns of each result, as Spark's schema text.
 
     Returns:
-        A column a result, a struct of its columns; of each row one is not null. ``taken`` takes
+        A column a result, a struct of its columns; of each row one is not null. ``rows_of`` takes
         one apart.
     """
     found = {name: source.written(spark, lake) for name, source in sources.items()}
@@ -232,12 +232,12 @@ def worked(
     return dealt.select(*keys, *names).mapInArrow(run, schema)
 
 
-def taken(results: DataFrame, name: str) -> DataFrame:
-    """Return the rows of one result of ``worked``."""
+def rows_of(results: DataFrame, name: str) -> DataFrame:
+    """Return the rows of one result of ``map_samples``."""
     return results.where(F.col(name).isNotNull()).select(f"{name}.*")
 
 
-def on_columns(
+def map_partitions(
     rows: DataFrame, work: Callable[[pl.DataFrame], Iterable[pl.DataFrame]], ddl: str
 ) -> DataFrame:
     """Return what a function makes of the rows of each partition as a whole."""
@@ -258,7 +258,7 @@ def tasks_for(rows: int) -> int:
     return max(1, -(-rows // ROWS_A_TASK))
 
 
-def in_order(rows: pl.DataFrame, table: Table) -> pl.DataFrame:
+def sorted_by_series(rows: pl.DataFrame, table: Table) -> pl.DataFrame:
     """Return rows with each series' together, so that a reader of one opens little."""
     series = [name for name in table.key if name not in ("cluster", "grain_seconds", table.time)]
     return rows.sort(*series, table.time)

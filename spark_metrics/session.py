@@ -29,9 +29,9 @@ _LOCAL_JVM = (
     "-XX:Tier4MinInvocationThreshold=20000",
     "-XX:Tier4CompileThreshold=200000",
     "-XX:Tier4BackEdgeThreshold=1000000",
-    # The 48 MB that come with it are full after a few rounds, and from then on nothing is compiled.
+    # The default of 48 MB is full after a few micro-batches: from then on nothing is compiled.
     "-XX:ReservedCodeCacheSize=160m",
-    # Memory that a round has left is given back.
+    # Memory that a micro-batch has left is given back.
     "-XX:MinHeapFreeRatio=10",
     "-XX:MaxHeapFreeRatio=30",
     "-XX:+IgnoreUnrecognizedVMOptions",
@@ -144,7 +144,7 @@ def properties(
         "spark.driver.extraJavaOptions": " ".join(jvm),
         "spark.ui.enabled": "false",
         "spark.eventLog.enabled": "false",
-        # Without its page nobody looks at what Spark would keep of past rounds.
+        # Without its page nobody looks at what Spark would keep of past micro-batches.
         "spark.ui.retainedJobs": "20",
         "spark.ui.retainedStages": "20",
         "spark.ui.retainedTasks": "100",

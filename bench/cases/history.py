@@ -33,11 +33,11 @@ from lake.storage.store import Lake, conform
 from lake.storage.table_maintenance import keep_up
 from spark_metrics.gold import GoldTable, properties
 from spark_metrics.history import PASSES
+from spark_metrics.history_tables import tune
 from spark_metrics.minutes import Collections, minutes_of
-from spark_metrics.samples import address, arranged, taken
+from spark_metrics.samples import address, rows_of, with_all_columns
 from spark_metrics.session import spark_session
 from spark_metrics.streaming import HistoryJob
-from spark_metrics.stretch import tune
 
 CORES = 2
 _TURNS = 3
@@ -111,7 +111,7 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
     def by_spark() -> None:
         collections = Collections.read(spark, lake, START, end)
         made = minutes_of(spark, lake, PASSES[:1], collections, START, end)
-        gold.replace_minutes(taken(made, GROUP_PARTITION_HISTORY.name), START, end)
+        gold.replace_minutes(rows_of(made, GROUP_PARTITION_HISTORY.name), START, end)
 
     def by_duckdb() -> None:
         with duckdb.connect(config={"threads": CORES}) as connection:
@@ -240,7 +240,9 @@ def page_query(spark: SparkSession, folder: Path, groups: int) -> list[Figure]:
             pl.lit(0, pl.Int32).alias("part"),
         )
         hours = spark.createDataFrame(conform(GROUP_HISTORY, rows).to_arrow())
-        one_file = arranged(hours, GROUP_HISTORY).repartition(1).sortWithinPartitions("group")
+        one_file = (
+            with_all_columns(hours, GROUP_HISTORY).repartition(1).sortWithinPartitions("group")
+        )
         writer = one_file.write.format("delta").mode("append").options(**properties(GROUP_HISTORY))
         writer.partitionBy(*PARTITIONED_BY).save(address(lake, GROUP_HISTORY))
     times = []
