@@ -71,9 +71,14 @@ def advice_on_all(groups: GroupsOption = _LARGE, as_json: JsonOption = False) ->
 
 
 @app.command("pages")
-def server_time_of_pages(groups: GroupsOption = _LARGE, as_json: JsonOption = False) -> None:
+def server_time_of_pages(
+    groups: GroupsOption = _LARGE,
+    incident: Annotated[bool, typer.Option(help="A fifth of the groups lost consumers.")] = False,
+    alerting: Annotated[bool, typer.Option(help="Whether the alerting service ran.")] = True,
+    as_json: JsonOption = False,
+) -> None:
     """Time the server's work for each page on a large cluster; some minutes, 4 GB of memory."""
-    _show(as_json, partial(pages.measure, groups))
+    _show(as_json, partial(pages.measure, groups, incident=incident, alerting=alerting))
 
 
 @app.command("demo")

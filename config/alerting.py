@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from config.parts import CredentialSettings, Name, Section
 from config.secret import Secret
+from config.storage import ALERT_HISTORY_DAYS
 
 TargetKind = Literal["apprise", "alertmanager", "webhook"]
 SeverityName = Literal["critical", "warning", "info"]
@@ -19,7 +20,7 @@ _BY_ADDRESS: frozenset[TargetKind] = frozenset({"apprise"})
 
 
 class TargetSettings(CredentialSettings):
-    """Somebody who is told."""
+    """Somebody who is notified."""
 
     name: Name
     kind: TargetKind
@@ -84,7 +85,9 @@ class AlertingSettings(Section):
     repeat_interval_seconds: float = Field(
         default=4 * 3600.0, ge=60, description="what still fires is notified again after this time"
     )
-    keep_days: float = Field(default=90.0, gt=0, description="how long history is kept")
+    keep_days: float = Field(
+        default=ALERT_HISTORY_DAYS, gt=0, description="how long history is kept"
+    )
     targets: list[TargetSettings] = Field(default=[])
 
     @model_validator(mode="after")

@@ -214,7 +214,7 @@ class SparkSettings(Section):
     master: str = Field(
         default="local[*]", pattern=r"^(local(\[.+\])?|spark://.+|yarn|k8s://.+|sc://.+)$"
     )
-    trigger_seconds: float = Field(default=60.0, ge=1, le=3600)
+    trigger_seconds: float = Field(default=120.0, ge=1, le=3600)
     shuffle_partitions: int = Field(default=2, ge=1, le=10_000)
     driver_memory: str = Field(default="1g", pattern=r"^\d+[mgMG]$")
     late_after_seconds: float = Field(

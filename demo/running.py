@@ -118,7 +118,6 @@ class RunningDemo:
             "rabbitmq": [] if self.rabbit is None else [self.rabbit.configuration()],
             "lake": {"uri": "lake"},
             "alerting": {"state": "alerts.sqlite", "rules": "rules.yaml"},
-            "spark": {"trigger_seconds": 60},
             "app": {"port": self._options.port, "refresh_seconds": POLL_SECONDS},
         }
         self._folder.config.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")

@@ -10,7 +10,7 @@ import polars as pl
 
 from alerting.inputs.frames import Frames
 from alerting.inputs.lake_rows import LOOK_BACK
-from lake.change_encoding.expand import CARRIED_FOR, expanded, followed, settled
+from lake.change_encoding.expand import REWRITTEN_AFTER, expand, expand_next, still_needed
 from lake.errors import LakeError
 from lake.schemas.model import Table
 from lake.schemas.tables import DEAD_LETTERS, TOPICS
@@ -21,13 +21,13 @@ OVERLAP = timedelta(seconds=120)
 """Rows that arrive this late are still found: sections of a poll are written one by one."""
 
 MOST_ROWS = 300_000
-"""Of a change-encoded table: beyond it fewer of the older polls are kept."""
+"""Of a change-only table: beyond it fewer of the older polls are kept."""
 
 _NEWEST_POLLS = 2
 _LEAST_OLDER_POLLS = 2
 _RECENT = timedelta(minutes=20)
 _MOST_CHUNKS = 16
-_SETTLED_EVERY = 4
+_TRIMMED_EVERY = 4
 
 Reduce = Callable[[pl.DataFrame, datetime], pl.DataFrame]
 
@@ -68,19 +68,19 @@ class _Kept:
         self._rows = pl.DataFrame(schema=table.polars_schema)
         self._written = self._rows
         self._newest: datetime | None = None
-        self._unsettled = 0
+        self._since_trimmed = 0
 
     def take(self, now: datetime) -> pl.DataFrame:
         """Read what is new and return the rows of the look-back up to a moment."""
         first = now - self._look_back
-        reach = CARRIED_FOR if self._table.carried else timedelta(0)
+        reach = REWRITTEN_AFTER if self._table.change_only else timedelta(0)
         near = first if self._newest is None else max(first, self._newest - OVERLAP)
         added = self._tail.read(self._cluster, near, since_anew=first - reach)
         if added is not None:
             if added.is_anew:
                 self._rows, self._written = self._rows.clear(), self._written.clear()
                 self._newest = None
-            (self._add_carried if self._table.carried else self._add)(added.rows, first)
+            (self._add_changes if self._table.change_only else self._add)(added.rows, first)
         self._rows = self._reduce(_between(self._rows, first, None), now)
         return _between(self._rows, None, now)
 
@@ -93,33 +93,35 @@ class _Kept:
         self._rows = _in_order([self._rows, new])
         self._newest = _newest(self._rows)
 
-    def _add_carried(self, rows: pl.DataFrame, first: datetime) -> None:
-        """Add rows of a change-encoded table, and fill in what they leave out."""
+    def _add_changes(self, rows: pl.DataFrame, first: datetime) -> None:
+        """Add rows of a change-only table, and fill in what they leave out."""
         table = self._table
-        new = _unknown(rows, self._written, self._newest, ("run", "mark", *table.key))
+        new = _unknown(rows, self._written, self._newest, ("stream", "row_kind", *table.key))
         if new.is_empty():
             return
         written = pl.concat([self._written, new])
         earliest = max(first, *_times(new)[:1])
         known = self._rows.filter(pl.col("observed_at") < earliest)
         before = self._poll_before(new)
-        filled = (
-            _filled(table, written, earliest) if before is None else [followed(table, before, new)]
-        )
+        if before is None:
+            filled = _filled(table, written, earliest)
+        else:
+            filled = [expand_next(table, before, new)]
         self._rows = _in_order([known, *filled])
         self._rows = _fewer_polls(self._rows, self._look_back)
         self._newest = _newest(self._rows)
-        self._written, self._unsettled = written, self._unsettled + 1
-        if self._newest is not None and self._unsettled >= _SETTLED_EVERY:
-            self._written, self._unsettled = settled(table, written, self._newest - OVERLAP), 0
+        self._written, self._since_trimmed = written, self._since_trimmed + 1
+        if self._newest is not None and self._since_trimmed >= _TRIMMED_EVERY:
+            self._written = still_needed(table, written, self._newest - OVERLAP)
+            self._since_trimmed = 0
 
     def _poll_before(self, new: pl.DataFrame) -> pl.DataFrame | None:
-        """Return the newest poll where the new rows are the next one of its run; else None."""
+        """Return the newest poll where the new rows are the next one of its stream; else None."""
         if self._newest is None or new["observed_at"].min() != new["observed_at"].max():
             return None
         newest = _between(self._rows, self._newest, None)
-        runs = {*newest["run"].unique(), *new["run"].unique()}
-        is_next = new["observed_at"][0] > self._newest and len(runs) == 1 and None not in runs
+        streams = {*newest["stream"].unique(), *new["stream"].unique()}
+        is_next = new["observed_at"][0] > self._newest and len(streams) == 1 and None not in streams
         return newest if is_next else None
 
 
@@ -168,8 +170,8 @@ def _filled(table: Table, written: pl.DataFrame, since: datetime) -> list[pl.Dat
     series = written.select(pl.struct(table.series).n_unique()).item()
     kept = _kept_polls(polls, series * len(polls), polls[-1] - polls[0])
     if len(kept) == len(polls):
-        return [expanded(table, written, since=since)]
-    return [expanded(table, written, since=at, until=at + timedelta(microseconds=1)) for at in kept]
+        return [expand(table, written, since=since)]
+    return [expand(table, written, since=at, until=at + timedelta(microseconds=1)) for at in kept]
 
 
 def _fewer_polls(rows: pl.DataFrame, look_back: timedelta) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Forecasts against what came, on recorded and on generated series.
+"""Forecasts against what came, on recorded and generated series and the demo's history.
 
 At some sixty origins a series is cut, its next 24 hours are forecast from what lies before, and
 compared with what came. The floor is seasonal-naive, the value a season ago, with the quantiles of
@@ -10,12 +10,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from time import process_time
 
 import numpy as np
+import polars as pl
 
 from bench.support.figures import Figure
+from demo.history.generated import DAYS, simulate_history
+from demo.workload.catalogue import CATALOGUE
 from simulation.traces import Trace, read_traces
 from spark_metrics.derived.forecast import HORIZON, LEVELS, LONGEST_HISTORY, forecast
 from spark_metrics.derived.series import DAY, HOUR_SECONDS, WEEK, Floats
@@ -23,6 +27,7 @@ from spark_metrics.derived.series import DAY, HOUR_SECONDS, WEEK, Floats
 _ORIGINS = 60
 _QUANTILES = np.array([0.05, 0.1, 0.5, 0.9, 0.95])
 _SEEDED_WEEKS = 9
+_DEMO_DAYS = 5
 _LEAST_COVERAGE = (0.75, 0.85)
 """Of intervals that should hold 80 and 90 %: sixty days, and errors that come in runs, leave so
 much to chance."""
@@ -81,14 +86,40 @@ def generated() -> dict[str, Floats]:
     }
 
 
-def score(values: Floats, origins: int = _ORIGINS) -> ForecastScore | str:
+def of_demo() -> dict[str, Floats]:
+    """Return the arrival at the demo's groups, five days longer than the history it begins with.
+
+    They end on a Saturday evening: what is forecast has working days and a weekend in it.
+    """
+    until = datetime(2026, 1, 10, 20, tzinfo=UTC)
+    minutes = simulate_history(CATALOGUE, until, days=DAYS + _DEMO_DAYS)
+    hours = (
+        minutes.group_by("group", pl.col("at").dt.truncate("1h"))
+        .agg(pl.col("arrived").sum() / HOUR_SECONDS)
+        .sort("group", "at")
+    )
+    return {
+        group: rows["arrived"].to_numpy()
+        for (group,), rows in hours.group_by("group", maintain_order=True)
+    }
+
+
+def score(
+    values: Floats, origins: int = _ORIGINS, *, known: int | None = None
+) -> ForecastScore | str:
     """Forecast a series at many origins; return why not where it is too short.
 
     A series of less than three weeks is scored with a season of a day, since no week is left over
     to compare with.
+
+    Args:
+        values: One value an hour.
+        origins: How many times about.
+        known: Hours before each origin that the forecast is given, with a season of a week; all
+            of them without.
     """
-    season = WEEK if len(values) >= 3 * WEEK else DAY
-    start = 2 * season
+    season = WEEK if known or len(values) >= 3 * WEEK else DAY
+    start = known or 2 * season
     if len(values) < start + 2 * HORIZON:
         return f"{len(values)} hours are too few to hold any back"
     step = max(1, (len(values) - HORIZON - start) // origins)
@@ -98,21 +129,22 @@ def score(values: Floats, origins: int = _ORIGINS) -> ForecastScore | str:
     seconds: list[float] = []
     for origin in range(start, len(values) - HORIZON + 1, step):
         begun = process_time()
-        found = forecast(values[:origin], season=season)
+        past = values[origin - (known or origin) : origin]
+        found = forecast(past, season=season)
         seconds.append(process_time() - begun)
         if not len(found.median):
             continue
         low, high = found.low[::-1], found.high
         ours.append(np.vstack([low, found.median, high]).T)
-        floor.append(_seasonal_naive(values[max(0, origin - LONGEST_HISTORY) : origin], season))
+        floor.append(_seasonal_naive(past[-LONGEST_HISTORY:], season))
         came.append(values[origin : origin + HORIZON])
     if not came:
         return "no forecast was possible: too much of it is unknown"
     truth, mine, naive = np.concatenate(came), np.concatenate(ours), np.concatenate(floor)
-    known = np.isfinite(truth) & np.isfinite(naive).all(axis=1)
-    if not known.any():
+    both = np.isfinite(truth) & np.isfinite(naive).all(axis=1)
+    if not both.any():
         return "nothing that was forecast is known"
-    truth, mine, naive = truth[known], mine[known], naive[known]
+    truth, mine, naive = truth[both], mine[both], naive[both]
     near = 1e-9 * np.abs(truth)
     return ForecastScore(
         mae_ratio=_ratio(np.abs(truth - mine[:, 2]).mean(), np.abs(truth - naive[:, 2]).mean()),
@@ -137,15 +169,17 @@ def figures_of(name: str, found: ForecastScore) -> Iterator[Figure]:
 
 
 def measure(traces: Path | None, notice: Callable[[str], None]) -> list[Figure]:
-    """Score the recorded series of a folder, if any, and the generated ones."""
+    """Score the recorded series of a folder, if any, the generated ones and the demo's."""
     recorded, problems = ([], []) if traces is None else read_traces(traces)
     for problem in problems:
         print(problem, file=sys.stderr)
+    demo = of_demo()
+    series = {trace.name: hours(trace) for trace in recorded} | generated() | demo
     found: list[Figure] = []
     slowest = 0.0
-    for name, values in ({trace.name: hours(trace) for trace in recorded} | generated()).items():
+    for name, values in series.items():
         notice(f"forecast: {name}")
-        scored = score(values)
+        scored = score(values, known=DAYS * DAY if name in demo else None)
         if isinstance(scored, str):
             print(f"{name}: {scored}", file=sys.stderr)
             continue

@@ -25,7 +25,7 @@ from bench.support.process_usage import resident_bytes, usage_of_tree
 from bench.support.samples import CLUSTER, INTERVAL_SECONDS, START, Collector, Workload
 from config.settings import ClusterSettings, LakeSettings, Settings, SparkSettings
 from config.storage import RetentionSettings
-from lake.change_encoding.compact import Thinning
+from lake.change_encoding.compact import ChangeEncoder
 from lake.schemas.grain import PARTITIONED_BY
 from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUP_PARTITION_HISTORY, TABLES
@@ -33,11 +33,11 @@ from lake.storage.store import Lake, conform
 from lake.storage.table_maintenance import keep_up
 from spark_metrics.gold import GoldTable, properties
 from spark_metrics.history import PASSES
+from spark_metrics.history_tables import tune
 from spark_metrics.minutes import Collections, minutes_of
-from spark_metrics.samples import address, arranged, taken
+from spark_metrics.samples import address, rows_of, with_all_columns
 from spark_metrics.session import spark_session
 from spark_metrics.streaming import HistoryJob
-from spark_metrics.stretch import tune
 
 CORES = 2
 _TURNS = 3
@@ -110,8 +110,8 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
 
     def by_spark() -> None:
         collections = Collections.read(spark, lake, START, end)
-        made = minutes_of(spark, lake, PASSES[0], collections, START, end)
-        gold.replace_minutes(taken(made, GROUP_PARTITION_HISTORY.name), START, end)
+        made = minutes_of(spark, lake, PASSES[:1], collections, START, end)
+        gold.replace_minutes(rows_of(made, GROUP_PARTITION_HISTORY.name), START, end)
 
     def by_duckdb() -> None:
         with duckdb.connect(config={"threads": CORES}) as connection:
@@ -177,14 +177,14 @@ def idle_bytes(folder: Path, groups: int) -> list[Figure]:
     """
     lakes = {name: Lake(LakeSettings(uri=str(folder / name))) for name in ("whole", "thin", "busy")}
     idle, busy = Workload(groups, idle_ratio=0.8), Workload(groups)
-    of_idle, of_busy = Thinning(GROUP_OFFSETS), Thinning(GROUP_OFFSETS)
+    of_idle, of_busy = ChangeEncoder(GROUP_OFFSETS), ChangeEncoder(GROUP_OFFSETS)
     memory = []
     for _ in range(240):
         rows = idle.poll()[GROUP_OFFSETS.name]
         lakes["whole"].append(GROUP_OFFSETS, rows)
-        lakes["thin"].append(GROUP_OFFSETS, of_idle.thinned(CLUSTER, rows))
+        lakes["thin"].append(GROUP_OFFSETS, of_idle.compact(CLUSTER, rows))
         rows = busy.poll()[GROUP_OFFSETS.name]
-        lakes["busy"].append(GROUP_OFFSETS, of_busy.thinned(CLUSTER, rows))
+        lakes["busy"].append(GROUP_OFFSETS, of_busy.compact(CLUSTER, rows))
         memory.append(resident_bytes())
     sizes = {name: _bytes(lake) for name, lake in lakes.items()}
     for lake in lakes.values():
@@ -192,8 +192,12 @@ def idle_bytes(folder: Path, groups: int) -> list[Figure]:
     samples = 240.0 * idle.rows
     hour = "an hour with 80 % idle partitions"
     return [
+        Figure(f"{hour}, bytes appended", sizes["thin"] / sizes["busy"], "of one with none"),
         Figure(
-            f"{hour}, bytes written", sizes["thin"] / sizes["busy"], "of one with none", most=0.25
+            "the same, compacted",
+            _bytes(lakes["thin"]) / _bytes(lakes["busy"]),
+            "of one with none",
+            most=0.25,
         ),
         Figure(
             "the same, against a row of each partition at each poll",
@@ -236,7 +240,9 @@ def page_query(spark: SparkSession, folder: Path, groups: int) -> list[Figure]:
             pl.lit(0, pl.Int32).alias("part"),
         )
         hours = spark.createDataFrame(conform(GROUP_HISTORY, rows).to_arrow())
-        one_file = arranged(hours, GROUP_HISTORY).repartition(1).sortWithinPartitions("group")
+        one_file = (
+            with_all_columns(hours, GROUP_HISTORY).repartition(1).sortWithinPartitions("group")
+        )
         writer = one_file.write.format("delta").mode("append").options(**properties(GROUP_HISTORY))
         writer.partitionBy(*PARTITIONED_BY).save(address(lake, GROUP_HISTORY))
     times = []

@@ -17,7 +17,7 @@ import polars as pl
 
 from collectors.service.rows import Stamp, rows_of
 from collectors.source.model import SectionResult
-from lake.change_encoding.compact import Thinning
+from lake.change_encoding.compact import ChangeEncoder
 from lake.errors import LakeError
 from lake.schemas.model import Table
 from lake.schemas.tables import TABLES
@@ -103,8 +103,8 @@ class LakeWriter:
         self._lost_rows = 0
         self._untold: dict[tuple[str, str], _Loss] = {}
         # Of the thread that appends.
-        self._thinnings = {
-            table.name: Thinning(table) for table in TABLES.values() if table.carried
+        self._encoders = {
+            table.name: ChangeEncoder(table) for table in TABLES.values() if table.change_only
         }
 
     def start(self) -> None:
@@ -225,16 +225,16 @@ class LakeWriter:
 
     def _to_write(self, table: Table, items: Sequence[_Item]) -> pl.DataFrame:
         """Return the rows of one table together, without what readers fill in."""
-        thinning = self._thinnings.get(table.name)
-        if thinning is None:
+        encoder = self._encoders.get(table.name)
+        if encoder is None:
             return _together([item.rows for item in items])
-        return _together([thinning.thinned(item.stream, item.rows) for item in items])
+        return _together([encoder.compact(item.stream, item.rows) for item in items])
 
     def _not_written(self, items: Sequence[_Item], why: str) -> None:
-        thinning = self._thinnings.get(items[0].table.name)
-        if thinning is not None:
+        encoder = self._encoders.get(items[0].table.name)
+        if encoder is not None:
             for item in items:
-                thinning.forget(item.stream)
+                encoder.forget(item.stream)
         self._lost(items, why)
 
     def _lost(self, items: Sequence[_Item], why: str) -> None:

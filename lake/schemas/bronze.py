@@ -21,29 +21,27 @@ _SAMPLE = (
 
 
 # Of tables whose rows are left out while nothing changes; see lake.change_encoding.expand.
-_CARRIED = columns(
-    run="string",  # the polls that belong together; null: the poll is complete by itself
-    mark="string",  # poll: it was read; gone: a series is no more; null, whole: a sample
+_CHANGE_ONLY = columns(
+    stream="string",  # the polls that belong together; null: the poll is complete by itself
+    row_kind="string",  # null: a sample; heartbeat: a poll was read; tombstone: a series is no more
 )
 
 
-def _carried(
+def _change_only(
     name: str,
     key: tuple[str, ...],
     /,
     volatile: tuple[str, ...] = (),
-    lasting: tuple[str, ...] = (),
     **types: Type,
 ) -> Table:
     return Table(
         name,
         "bronze",
-        (*_SAMPLE, *columns(**types), *_CARRIED, DATE),
+        (*_SAMPLE, *columns(**types), *_CHANGE_ONLY, DATE),
         time="observed_at",
         key=("cluster", "poll_id", *key),
-        carried=True,
+        change_only=True,
         volatile=volatile,
-        lasting=lasting,
     )
 
 
@@ -75,7 +73,7 @@ BROKERS = _bronze(
     unknown_reason="string",
 )
 
-PARTITIONS = _carried(
+PARTITIONS = _change_only(
     "partitions",
     ("topic", "partition"),
     topic="string",
@@ -143,12 +141,11 @@ GROUP_MEMBERS = _bronze(
     assigned_partitions="int",  # 0: an idle consumer
 )
 
-GROUP_OFFSETS = _carried(
+GROUP_OFFSETS = _change_only(
     "group_offsets",
     ("group", "topic", "partition"),
     # A consumer without messages still commits the same offset every few seconds.
     ("committed_at", "commits_per_second"),
-    ("member_id", "client_id", "host"),
     group="string",
     topic="string",
     partition="int",

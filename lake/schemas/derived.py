@@ -60,6 +60,7 @@ FORECASTS = Table(
             high_90="double",
             status="string",  # ok, too little history
             reason="string",
+            method="string",  # a week ago, a day ago, profile and level
             # Measured on the last quarter of the series' history, held back:
             held_back_hours="int",
             mae="double",  # mean absolute error, in the metric's unit

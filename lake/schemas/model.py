@@ -91,12 +91,10 @@ class Table:
             ``current`` is replaced by the alerting service (``lake.storage.current_store``).
         columns: All columns, the partition column ``date`` last; tables of the present have none.
         time: The column that ``date`` is taken from.
-        carried: Whether rows that repeat the one before are left out; see
+        change_only: Whether rows that repeat the one before are left out; see
             ``lake.change_encoding.expand``.
-        volatile: Columns of a carried table whose change alone writes no row: what is read of
-            them may be as old as a row is carried.
-        lasting: Columns of a carried table that hardly ever change, and are long: a row leaves
-            them out while they are as they were.
+        volatile: Columns of a ``change_only`` table whose change alone writes no row: what is read
+            of them may be as old as a row stands.
     """
 
     name: str
@@ -104,9 +102,8 @@ class Table:
     columns: tuple[Column, ...]
     time: str
     key: tuple[str, ...]
-    carried: bool = False
+    change_only: bool = False
     volatile: tuple[str, ...] = ()
-    lasting: tuple[str, ...] = ()
 
     @property
     def series(self) -> tuple[str, ...]:

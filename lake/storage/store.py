@@ -12,7 +12,7 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from config.settings import LakeSettings
-from lake.change_encoding.expand import CARRIED_FOR, NEEDED, POLL, expanded
+from lake.change_encoding.expand import HEARTBEAT, NEEDED, REWRITTEN_AFTER, expand
 from lake.errors import LakeError, SchemaError, UnreadableTableError, one_line
 from lake.schemas.model import Table
 from lake.storage.current_store import CurrentStore
@@ -238,8 +238,8 @@ class Lake:
         Returns:
             All columns of the definition; those that the files lack yet are null. A table that
             does not exist has no rows. Files outside the dates are not opened. Rows are as
-            they lie in the files: those of a carried table want ``lake.change_encoding.expand``,
-            all others ``Table.distinct``.
+            they lie in the files: those of a change-only table want
+            ``lake.change_encoding.expand``, all others ``Table.distinct``.
 
         Raises:
             UnreadableTableError: The table's log cannot be read. Collecting a frame whose files
@@ -272,14 +272,14 @@ class Lake:
     ) -> pl.DataFrame:
         """Read rows; see ``scan`` for what the arguments mean.
 
-        Rows that a carried table leaves out while nothing changes are filled in. A sample that is
-        stored twice is read once.
+        Rows that a change-only table leaves out while nothing changes are filled in. A sample that
+        is stored twice is read once.
 
         Raises:
             UnreadableTableError: The table or one of its files cannot be read.
         """
-        if table.carried:
-            return self._read_carried(table, predicates, since, until, cluster, columns)
+        if table.change_only:
+            return self._read_change_only(table, predicates, since, until, cluster, columns)
         frame = self.scan(table, since=since, until=until, cluster=cluster)
         if predicates:
             frame = frame.filter(*predicates)
@@ -289,7 +289,7 @@ class Lake:
         rows = self.collect(table, frame.select(list(dict.fromkeys([*wanted, *table.identity]))))
         return table.distinct(rows).select(wanted)
 
-    def _read_carried(
+    def _read_change_only(
         self,
         table: Table,
         predicates: tuple[pl.Expr, ...],
@@ -298,16 +298,16 @@ class Lake:
         cluster: str | None,
         columns: list[str] | None,
     ) -> pl.DataFrame:
-        before = None if since is None else since - CARRIED_FOR
+        before = None if since is None else since - REWRITTEN_AFTER
         frame = self.scan(table, since=before, until=until, cluster=cluster)
         # Which series are wanted can be asked of the files; what a row says, only once it is there.
         first = [one for one in predicates if set(one.meta.root_names()) <= set(table.series)]
         if first:
-            frame = frame.filter(pl.all_horizontal(first) | (pl.col("mark") == POLL))
+            frame = frame.filter(pl.all_horizontal(first) | (pl.col("row_kind") == HEARTBEAT))
         wanted = list(table.polars_schema) if columns is None else columns
         asked = [name for one in predicates for name in one.meta.root_names()]
         frame = frame.select(list(dict.fromkeys([*wanted, *asked, *table.series, *NEEDED])))
-        rows = expanded(table, self.collect(table, frame), since=since, until=until)
+        rows = expand(table, self.collect(table, frame), since=since, until=until)
         return rows.filter(*predicates).sort(table.time, maintain_order=True).select(wanted)
 
     def latest(
@@ -335,7 +335,7 @@ class Lake:
             UnreadableTableError: The table or one of its files cannot be read.
         """
         since, until = now - within, now + _CLOCKS_DIFFER
-        if table.carried and predicates:
+        if table.change_only and predicates:
             found = self.read(
                 table, *predicates, since=since, until=until, cluster=cluster, columns=[table.time]
             ).lazy()

@@ -76,7 +76,7 @@ def idle_advice(facts: GroupFacts) -> Recommendation | None:
 
 
 def hot_partitions(facts: GroupFacts) -> dict[str, Skew]:
-    """Return the skew of each topic in which it could be told."""
+    """Return the skew of each topic in which it is known."""
     found = {}
     for topic in facts.subscribed:
         parts = [part.status for part in facts.partitions if part.status.topic == topic]

@@ -84,7 +84,7 @@ def size_facts(facts: GroupFacts) -> SizeFacts | None:
         is_rebalancing=plain_state(newest.state) in REBALANCING,
         capacity=capacity,
         objective_seconds=facts.objective_seconds,
-        expected_peak=lambda _: peak,
+        forecast_peak=lambda _: peak,
         stalled=np.array([one.status.status is Status.STALLED for one in held]),
         deadline_seconds=deadline[1].seconds if deadline is not None else None,
     )

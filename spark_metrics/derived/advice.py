@@ -13,12 +13,12 @@ from pyspark.sql import functions as F
 
 from alerting.inputs.windows import GroupKey
 from config.scaling import ScalingSettings
+from config.storage import ADVICE_KEPT, ADVICE_STATE_KEPT
 from lake.schemas.model import Column, Table
 from lake.schemas.tables import (
     ADVICE_STATE,
     CONNECTORS,
     DITTO_CONNECTIONS,
-    GROUP_OFFSETS,
     RECOMMENDATIONS,
 )
 from lake.storage.current_store import read_statuses
@@ -29,7 +29,6 @@ from scaling.evaluate import evaluate_others
 from scaling.facts.group_facts import GroupFacts, of_newest_poll
 from scaling.facts.lake_reader import (
     GROUP_READS,
-    STATE_KEPT,
     WINDOW,
     GroupFrames,
     facts_of,
@@ -37,14 +36,9 @@ from scaling.facts.lake_reader import (
     read_topics,
 )
 from scaling.facts.topic_facts import Reader, topic_readers
-from spark_metrics.derived.of_groups import groups_at_once
-from spark_metrics.derived.tables import DerivedTables, fields, names_of
-from spark_metrics.minutes import Collections
-from spark_metrics.samples import Results, Samples, taken, tasks_for, worked
+from spark_metrics.derived.by_group import Frames, by_group
+from spark_metrics.derived.tables import DerivedTables
 
-KEPT = timedelta(days=90)
-"""Advice that was last given so long ago is forgotten."""
-_WORTH_TWO_TASKS = 100_000
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = timedelta(seconds=1)
 _STANDS = ("current", "proposed", "confirmed_at")
@@ -82,7 +76,7 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
         try:
             if rows.isEmpty():
                 return
-            _merge(tables, RECOMMENDATIONS, rows, now + _MOMENT, now - KEPT)
+            _merge(tables, RECOMMENDATIONS, rows, now + _MOMENT, now - ADVICE_KEPT)
         finally:
             rows.unpersist()
         states = given.where("state is not null").select(
@@ -92,7 +86,7 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
             F.lit(now).alias("evaluated_at"),
             F.lit(now.date()).alias("date"),
         )
-        _merge(tables, ADVICE_STATE, states, now + _MOMENT, now - STATE_KEPT)
+        _merge(tables, ADVICE_STATE, states, now + _MOMENT, now - ADVICE_STATE_KEPT)
     finally:
         given.unpersist()
 
@@ -135,35 +129,31 @@ def _on_groups(
     on_groups = standing.filter(pl.col("subject_kind") == "group")
     topic = ["cluster", "topic"]
 
-    def advise(written: Samples) -> Results:
-        wanted = {
-            name: rows if (which := GROUP_READS[name].wanted) is None else rows.filter(which)
-            for name, rows in written.items()
-        }
-        made = []
-        for rows in groups_at_once(sources, wanted):
-            read = rows["offsets"].select(topic).unique()
-            frames = GroupFrames(
-                **rows,
-                topics=topics.join(read, on=topic, how="semi"),
-                partitions=partitions.join(read, on=topic, how="semi"),
-                statuses=statuses.join(rows["groups"], on=["cluster", "group"], how="semi"),
-            )
-            facts = facts_of(frames, now=now, objective=settings.objective_seconds)
-            found = advise_groups(facts, frames.state_texts())
-            names = [key.group for key in facts]
-            last = on_groups.filter(pl.col("subject").is_in(names)).rows(named=True)
-            advice = recommendation_rows(found.advice, at=now, standing=last)
-            parts = [recommendation_frame(advice), _reader_rows(facts), _state_rows(found.states)]
-            made.append(pl.concat(parts, how="diagonal").select(names_of(_GIVEN)))
-        return {_GIVEN.name: pl.concat(made)}
+    def advise(written: Frames) -> pl.DataFrame:
+        rows = {name: source.whole(written[name]) for name, source in sources.items()}
+        for name, read in GROUP_READS.items():
+            if read.wanted is not None:
+                rows[name] = rows[name].filter(read.wanted)
+        of_read = rows["offsets"].select(topic).unique()
+        frames = GroupFrames(
+            **rows,
+            topics=topics.join(of_read, on=topic, how="semi"),
+            partitions=partitions.join(of_read, on=topic, how="semi"),
+            statuses=statuses.join(rows["groups"], on=["cluster", "group"], how="semi"),
+        )
+        facts = facts_of(frames, now=now, objective=settings.objective_seconds)
+        found = advise_groups(facts, frames.state_texts())
+        names = [key.group for key in facts]
+        last = on_groups.filter(pl.col("subject").is_in(names)).rows(named=True)
+        advice = recommendation_rows(found.advice, at=now, standing=last)
+        parts = [recommendation_frame(advice), _reader_rows(facts), _state_rows(found.states)]
+        return pl.concat(parts, how="diagonal")
 
-    samples = Collections.read(tables.spark, lake, now - WINDOW, now + _MOMENT).samples(
-        GROUP_OFFSETS, now - WINDOW, now + _MOMENT
-    )
-    tasks = max(tasks_for(samples), 2 if samples > _WORTH_TWO_TASKS else 1)
-    found = worked(tables.spark, lake, sources, tasks, advise, {_GIVEN.name: fields(_GIVEN)})
-    return taken(found, _GIVEN.name)
+    written = {
+        name: (source.written(tables.spark, lake), GROUP_READS[name].named)
+        for name, source in sources.items()
+    }
+    return by_group(written, tables.tasks(now - WINDOW, now + _MOMENT), advise, _GIVEN)
 
 
 def _reader_rows(facts: Mapping[GroupKey, GroupFacts]) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Seasons, forecasts and changes of every series: pure functions, spread over Spark's workers."""
+"""Seasons, forecasts and changes of series: rows of hours in, rows of tables out."""
 
 from __future__ import annotations
 
@@ -7,117 +7,72 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]  # it ships no types
+import polars as pl
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from lake.schemas.model import Table
-from lake.schemas.tables import CHANGES, FORECASTS, SEASONALITY
+from spark_metrics.derived.by_group import Frames, by_group
 from spark_metrics.derived.changes import changes
 from spark_metrics.derived.forecast import HORIZON, forecast
-from spark_metrics.derived.season import season
+from spark_metrics.derived.season import QUANTILES, season
 from spark_metrics.derived.series import HOUR_SECONDS, WEEK, Floats, on_grid
-from spark_metrics.derived.tables import fields, names_of
 
-SERIES = ("cluster", "subject", "name", "metric")
 _Row = dict[str, Any]
+OfSeries = Callable[[int, Floats], Iterable[_Row]]
+"""Makes rows of a series: the first hour (since 1970), and one value an hour up to the present."""
 
 
-def series(history: DataFrame, subject: str, name: str | None, *metrics: str) -> DataFrame:
-    """Return the known values of history as one row each.
-
-    Args:
-        history: Hours of a history table.
-        subject: What its rows are about: group, topic, cluster.
-        name: The column that names it; None for the cluster itself.
-        metrics: The columns to take.
-
-    Returns:
-        ``SERIES``, hour (since 1970), value, generated.
-    """
-    hour = F.floor(F.unix_seconds("window_start") / HOUR_SECONDS).cast("int")
-    values = F.explode(
-        F.array(
-            *(
-                F.struct(F.lit(metric).alias("metric"), F.col(metric).cast("double").alias("value"))
-                for metric in metrics
-            )
-        )
-    )
-    rows = history.select(
-        "cluster",
-        F.lit(subject).alias("subject"),
-        (F.lit("") if name is None else F.col(name)).alias("name"),
-        hour.alias("hour"),
-        "generated",
-        values.alias("_"),
-    )
-    known = rows.select("*", "_.metric", "_.value").drop("_").where(F.col("value").isNotNull())
-    return known.select(*SERIES, "hour", "value", "generated")
-
-
-def collected(rows: DataFrame) -> DataFrame:
-    """Return one row a series: its hours and values as arrays of the same order."""
-    return rows.groupBy(*SERIES).agg(
-        F.collect_list("hour").alias("hours"),
-        F.collect_list("value").alias("values"),
-        F.bool_or("generated").alias("generated"),
-    )
-
-
-def seasons(rows: DataFrame, now: datetime) -> DataFrame:
-    """Return the rows of ``seasonality``.
-
-    Args:
-        rows: What ``collected`` returns.
-        now: The end of the last hour.
-    """
-    return _mapped(rows, SEASONALITY, now, _season_rows)
-
-
-def forecasts(rows: DataFrame, now: datetime) -> DataFrame:
-    """Return the rows of ``forecasts``: the hours from ``now`` on; see ``seasons``."""
-    return _mapped(rows, FORECASTS, now, _forecast_rows)
-
-
-def changed(rows: DataFrame, now: datetime) -> DataFrame:
-    """Return the rows of ``changes``; see ``seasons``."""
-    return _mapped(rows, CHANGES, now, _change_rows)
-
-
-def _mapped(
-    rows: DataFrame,
-    table: Table,
+def of_series(
+    hours: DataFrame,
+    metrics: tuple[str, ...],
     now: datetime,
-    of_series: Callable[[int, Floats], Iterable[_Row]],
+    tasks: int,
+    work: OfSeries,
+    table: Table,
 ) -> DataFrame:
-    names = names_of(table)
+    """Return the rows that a function makes of each series.
+
+    Args:
+        hours: cluster, subject, name, window_start, generated, and the metrics.
+        metrics: Each is a series of its own where any value of it is known.
+        now: The end of the last hour.
+        tasks: See ``by_group``.
+        work: ``season_rows``, ``forecast_rows`` or ``change_rows``.
+        table: Of which the rows are.
+    """
     end = int(now.timestamp()) // HOUR_SECONDS
 
-    def work(batches: Iterator[Any]) -> Iterator[Any]:
-        for batch in batches:
-            made: list[_Row] = []
-            for one in batch.to_dict("records"):
-                first, values = _until(*on_grid(one.pop("hours"), one.pop("values")), end)
-                made.extend({**one, **row} for row in of_series(first, values))
-            yield pd.DataFrame(made, columns=names, dtype=object)
+    def on_hours(frames: Frames) -> pl.DataFrame:
+        made: list[_Row] = []
+        hour = pl.col("window_start").dt.epoch("s") // HOUR_SECONDS
+        subjects = frames["hours"].with_columns(hour.alias("hour"))
+        for key, rows in subjects.group_by("cluster", "subject", "name", maintain_order=True):
+            about = dict(zip(("cluster", "subject", "name"), key, strict=True))
+            for metric in metrics:
+                known = rows.filter(pl.col(metric).is_not_null())
+                if known.is_empty():
+                    continue
+                first, values = on_grid(known["hour"].to_list(), known[metric].to_list())
+                about |= {"metric": metric, "generated": known["generated"].any()}
+                made.extend(about | row for row in work(first, _until(end - first, values)))
+        return pl.DataFrame(made, schema=table.polars_schema)
 
-    return rows.mapInPandas(work, fields(table))
+    return by_group({"hours": (hours, "name")}, tasks, on_hours, table)
 
 
-def _until(first: int, values: Floats, end: int) -> tuple[int, Floats]:
-    """Return the same series with what is unknown up to the present hour."""
-    missing = end - first - len(values)
-    return first, np.concatenate([values, np.full(max(0, missing), np.nan)])[: end - first]
+def _until(length: int, values: Floats) -> Floats:
+    """Return the values up to the present hour, those that are missing unknown."""
+    return np.concatenate([values, np.full(max(0, length - len(values)), np.nan)])[:length]
 
 
-def _season_rows(first: int, values: Floats) -> Iterator[_Row]:
+def season_rows(first: int, values: Floats) -> Iterator[_Row]:
+    """Yield the rows of ``seasonality``."""
     found = season(first, values)
     if found.reason is not None:
         yield {"status": "too little history", "reason": found.reason}
         return
+    names = [f"p{100 * at:02.0f}" for at in QUANTILES]
     for hour in range(WEEK):
-        names = ("p05", "p25", "p50", "p75", "p95")
         quantiles = zip(names, found.quantiles[hour], strict=True)
         yield {
             "hour_of_week": hour,
@@ -127,13 +82,18 @@ def _season_rows(first: int, values: Floats) -> Iterator[_Row]:
         }
 
 
-def _forecast_rows(first: int, values: Floats) -> Iterator[_Row]:
+def forecast_rows(first: int, values: Floats) -> Iterator[_Row]:
+    """Yield the rows of ``forecasts``: the hours that follow."""
     found = forecast(values)
     about: _Row = {
         "grain_seconds": HOUR_SECONDS,
-        "status": found.status,
+        "status": "ok" if found.reason is None else "too little history",
         "reason": found.reason,
+        "method": found.method,
     }
+    if found.reason is not None:
+        yield about
+        return
     if found.measured is not None:
         about |= {
             "held_back_hours": found.measured.hours,
@@ -142,9 +102,6 @@ def _forecast_rows(first: int, values: Floats) -> Iterator[_Row]:
             "coverage_80": found.measured.coverage[0],
             "coverage_90": found.measured.coverage[1],
         }
-    if not len(found.median):
-        yield about
-        return
     for step in range(HORIZON):
         yield about | {
             "window_start": _moment(first + len(values) + step),
@@ -156,7 +113,8 @@ def _forecast_rows(first: int, values: Floats) -> Iterator[_Row]:
         }
 
 
-def _change_rows(first: int, values: Floats) -> Iterator[_Row]:
+def change_rows(first: int, values: Floats) -> Iterator[_Row]:
+    """Yield the rows of ``changes``."""
     for change in changes(first, values):
         yield {
             "kind": change.kind,

@@ -1,13 +1,12 @@
 """The next hours of a series, with intervals whose coverage was measured: pure.
 
-Some simple forecasters ("experts": a season ago, medians over weeks and days, each with and without
-a correction to the present level, the present level alone) say for every past hour what they would
-have said, from what was known then. At each horizon they are mixed by how little they erred lately,
-so that the seasonal-naive forecast (the value a week ago) is left where something is better, and
-kept where nothing is. Intervals are quantiles of the mixture's own errors, scaled by the hour of
-the day (split conformal prediction: Vovk et al., Algorithmic Learning in a Random World, 2005),
-which supposes nothing about how errors are distributed. The last quarter of those errors is held
-back once, to measure on it how far mixture and intervals can be trusted.
+Three methods say for every past hour what they would have said, from what was known then: the
+value a day ago, the value a week ago, and ``_profile_and_level``. The one that erred least is
+rows_of. Intervals are quantiles of its own errors by lead time (split conformal prediction: Vovk et
+al., Algorithmic Learning in a Random World, 2005), which supposes nothing about how errors are
+distributed. The last quarter of the errors is held back once, to measure forecast and intervals.
+
+Values are compared as log(1 + value ÷ half the median): what grows by a tenth grows at every hour.
 """
 
 from __future__ import annotations
@@ -17,30 +16,34 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]  # it ships no types
 
-from spark_metrics.derived.series import DAY, WEEK, Floats, Integers, lagged, quantile
+from spark_metrics.derived.series import DAY, WEEK, Floats, lagged, quantile
 
 HORIZON = 24
 LEVELS = (0.8, 0.9)
 """Share of what comes that an interval should hold."""
+METHODS = ("a week ago", "a day ago", "profile and level")
 SEASONS_NEEDED = 2
 LEAST_KNOWN = 0.5
 """Share of the hours of these seasons that must be known."""
 LONGEST_HISTORY = 10 * WEEK
 """What is older is not looked at."""
 
-_WEEKS, _DAYS = 8, 7
-_SHARPNESS = 8.0
-"""Weight of an expert: its error to the power of minus this."""
+_JUDGED = 5 * WEEK
+"""Over so many of the last hours methods are compared."""
+_HELD_BACK = 0.25
 _HALF_LIFE = 14 * DAY
 """After so many hours an error counts half."""
-_DEPENDENT = 24.0
-"""Errors, over three neighbouring horizons, that count as one: they come in runs."""
-_OUTLIER = 0.98
-"""Larger errors than this quantile count as this quantile when experts are compared."""
-_HELD_BACK = 0.25
-_JUDGED = 5 * WEEK
-"""Over so many of the last hours experts are compared."""
-_LEAST_PAIRS = 48
+_DEPENDENT = 9.0
+"""Errors, over three neighbouring lead times, that count as one: they come in runs."""
+_QUANTILES = (0.05, 0.1, 0.5, 0.9, 0.95)
+
+_SMOOTHED_HOURS = 7
+_FAST, _SLOW = 0.5, 0.1
+"""Weights of the newest hour in the two levels."""
+_PRIOR_HOURS = 10.0
+"""As much as so many hours of usual noise speaks for the profile alone."""
+_OUTLIER = 8.0
+"""Hours further from the profile, in standard deviations, count as that far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Measured:
 
     hours: int
     mae: float
-    mae_seasonal_naive: float | None
+    mae_seasonal_naive: float
     coverage: tuple[float, ...]
 
 
@@ -65,50 +68,53 @@ class Forecast:
     """The next hours of a series.
 
     Attributes:
-        status: ``ok`` or ``too little history``.
         reason: Why there are no numbers; None where there are.
-        median: One value a step; empty where there are no numbers.
+        method: The one of ``METHODS`` that was rows_of.
+        median: One value an hour; empty where there are no numbers.
         low: Lower ends, one row a level of ``LEVELS``.
         high: Upper ends.
-        measured: How such forecasts did; None where there are no numbers.
+        measured: How such forecasts did; None where nothing was held back.
     """
 
-    status: str
     reason: str | None
+    method: str | None
     median: Floats
     low: Floats
     high: Floats
     measured: Measured | None
 
 
-def forecast(
-    values: Floats, *, horizon: int = HORIZON, season: int = WEEK, day: int = DAY
-) -> Forecast:
-    """Forecast the steps that follow the last value.
+def forecast(values: Floats, *, season: int = WEEK) -> Forecast:
+    """Forecast the hours that follow the last value.
 
     Args:
-        values: One value a step, oldest first, none negative; NaN is unknown.
-        horizon: Steps to forecast, at most ``day``.
-        season: Steps of the longest season.
-        day: Steps of a day.
+        values: One value an hour, oldest first, none negative; NaN is unknown.
+        season: Hours of the longest season.
     """
-    kept = values[-LONGEST_HISTORY:] if season == WEEK else values
-    refusal = _refusal(kept, season)
-    if refusal is not None:
+    recent = values[-LONGEST_HISTORY:]
+    reason = _refusal(recent, season)
+    if reason is not None:
         none = np.empty((len(LEVELS), 0))
-        return Forecast("too little history", refusal, np.empty(0), none, none, None)
-    actual = np.concatenate([kept, np.full(horizon, np.nan)])
-    first = max(season, len(kept) - _JUDGED)
-    now = len(kept) - first
-    held = now - int(now * _HELD_BACK)
-    said = _experts(actual, horizon, season, day, fitted_until=first + held)[:, first:]
-    actual = actual[first:]
-    measured = _measure(said, actual, held, now, day)
-    mixture = _Mixture.fitted(said, actual, now, day)
-    steps = np.arange(horizon)
-    median = mixture.said[now + steps, steps]
-    low, high = mixture.interval(now + steps, steps)
-    return Forecast("ok", None, median, low, high, measured)
+        return Forecast(reason, None, np.empty(0), none, none, None)
+    now = len(recent)
+    first = max(season, now - _JUDGED)
+    held = now - int((now - first) * _HELD_BACK)
+    positive = recent[recent > 0]
+    unit = float(np.median(positive)) / 2 if len(positive) else 1.0
+    actual = np.log1p(np.concatenate([recent, np.full(HORIZON, np.nan)]) / unit)
+    said = _said(actual, season)
+    errors = np.abs(recent[:, None] - unit * np.expm1(said[:, :now]))
+    method = _best(errors[:, first:])
+    ahead = np.arange(HORIZON)
+    found = unit * np.expm1(_quantiles(actual, said[method], first, now)[:, ahead, ahead])
+    return Forecast(
+        reason=None,
+        method=METHODS[method],
+        median=found[2],
+        low=found[1::-1],
+        high=found[3:],
+        measured=_measured(actual, said, errors, first, held),
+    )
 
 
 def _refusal(values: Floats, season: int) -> str | None:
@@ -125,191 +131,159 @@ def _refusal(values: Floats, season: int) -> str | None:
     return None
 
 
-def _experts(actual: Floats, horizon: int, season: int, day: int, *, fitted_until: int) -> Floats:
-    """Return what each expert says of each time, by horizon: (expert, time, horizon).
+def _said(actual: Floats, season: int) -> Floats:
+    """Return what each method says of each hour, by lead time: (method, hour, lead).
 
-    An entry [., t, h] uses values up to t - h - 1 alone. The first expert is seasonal-naive.
+    An entry [., t, h] uses values up to t - h - 1 alone.
     """
-    weeks = lagged(actual, [season * number for number in range(1, _WEEKS + 1)])
-    days = lagged(actual, [day * number for number in range(1, _DAYS + 1)])
-    by_day, by_week = quantile(days, 0.5), quantile(weeks[:, : _WEEKS // 2], 0.5)
-    by_week = _filled(by_week, by_day)
-    by_day = _filled(by_day, by_week)
-    profiles = [
-        _filled(weeks[:, 0], by_week),
-        by_week,
-        _filled(quantile(weeks, 0.5), by_week),
-        by_day,
-        _filled(quantile(days[:, :3], 0.5), by_day),
-    ]
-    said = [np.repeat(profile[:, None], horizon, axis=1) for profile in profiles]
-    for profile in (by_week, by_day):
-        above = actual - profile
-        for weight in (0.5, 0.1):
-            level = _smoothed(above, weight)
-            slopes = _slopes(above, level, horizon, fitted_until)
-            said.append(profile[:, None] + _carried(level, horizon) * slopes)
-        grown = _sum(actual, day) / np.maximum(_sum(profile, day, where=actual), 1e-12)
-        ratio = np.clip(np.where(np.isfinite(grown) & (grown > 0), grown, 1.0), 0.2, 5.0)
-        said.append(profile[:, None] * _carried(ratio, horizon))
-    recent = np.column_stack([actual, lagged(actual, list(range(1, day)))])
-    for level in (quantile(recent, 0.5), _smoothed(actual, 0.5)):
-        said.append(_carried(level, horizon))
-    found: Floats = np.maximum(np.stack(said), 0.0)
+    weeks = lagged(actual, [season * number for number in range(1, 5)])
+    days = lagged(actual, [DAY * number for number in range(1, 8)])
+    by_week, by_day = quantile(weeks, 0.5), quantile(days, 0.5)
+    by_week, by_day = _filled(by_week, by_day), _filled(by_day, by_week)
+    week_ago, day_ago = _filled(weeks[:, 0], by_week), _filled(days[:, 0], by_day)
+    return np.stack(
+        [
+            np.repeat(week_ago[:, None], HORIZON, axis=1),
+            np.repeat(day_ago[:, None], HORIZON, axis=1),
+            _profile_and_level(actual, by_week, season),
+        ]
+    )
+
+
+def _profile_and_level(actual: Floats, by_week: Floats, season: int) -> Floats:
+    """Return a weekly profile, and as much of the present distance from it as used to last.
+
+    The profile is half the median of the same hour of some weeks, and half a smoother one: the
+    usual day, and the median of some hours around of how the week differs from it. At each lead
+    time, what came above the profile is a linear function of three things that were known: the
+    difference of both halves, and two exponentially smoothed levels above the profile. It is
+    fitted anew each day by least squares on all that came before.
+    """
+    now = len(actual) - HORIZON
+    usual_day = quantile(lagged(actual, [DAY * number for number in range(2, 9)]), 0.5)
+    apart = pd.Series(by_week - usual_day)
+    around = apart.rolling(_SMOOTHED_HOURS, center=True, min_periods=1).median()
+    smoother = _filled(usual_day + around.to_numpy(), by_week)
+    profile = (by_week + smoother) / 2
+
+    above = actual - profile
+    above[:season] = np.nan
+    noise = 1.4826 * pd.Series(np.abs(above)).expanding().median().to_numpy()
+    above = np.clip(above, -_OUTLIER * noise, _OUTLIER * noise)
+    levels = [_known_at(_smoothed(above, weight)) for weight in (_FAST, _SLOW)]
+    difference = np.repeat((by_week - smoother)[:, None], HORIZON, axis=1)
+    known = np.nan_to_num(np.stack([difference, *levels], axis=-1))
+
+    weights = 0.5 ** ((len(actual) - np.arange(len(actual))) / _HALF_LIFE)
+    is_known = np.isfinite(above)
+    weighted = known * (weights * is_known)[:, None, None]
+    squares = np.cumsum(np.einsum("thp,thq->thpq", weighted, known), axis=0)
+    products = np.cumsum(weighted * np.nan_to_num(above)[:, None, None], axis=0)
+    fits = np.arange(now, season, -DAY)[::-1]
+    last = fits - 1
+    prior = _PRIOR_HOURS * weights[last] * (np.nan_to_num(noise[last]) ** 2 + 1e-9)
+    shares = np.linalg.solve(
+        squares[last] + prior[:, None, None, None] * np.eye(known.shape[-1]),
+        products[last][..., None],
+    )[..., 0]
+
+    lead = np.arange(HORIZON)
+    made_at = np.arange(len(actual))[:, None] - lead
+    fit = np.clip((made_at - fits[0]) // DAY, 0, len(fits) - 1)
+    moved = np.einsum("thp,thp->th", known, shares[fit, lead])
+    found: Floats = np.maximum(0.0, profile[:, None] + np.where(made_at >= fits[0], moved, 0.0))
     return found
+
+
+def _best(errors: Floats) -> int:
+    """Return the method that erred least where all of them said something."""
+    both = np.isfinite(errors).all(axis=0)
+    return int(np.argmin(errors.sum(axis=(1, 2), where=both)))
+
+
+def _quantiles(actual: Floats, said: Floats, first: int, now: int) -> Floats:
+    """Return ``_QUANTILES`` of what comes from ``now`` on: (quantile, hour, lead).
+
+    An error is measured against what is typical of its hour of the day, and of the time at which
+    the forecast was made: where forecasts have lately been bad, intervals are wider.
+    """
+    errors = actual[:, None] - said
+    past = np.abs(errors[first:now])
+    bounded = np.minimum(np.abs(errors), np.nanquantile(past, 0.99))
+    typical = float(np.nanmean(bounded[first:now]))
+    hour = np.arange(len(actual)) % DAY
+    of_hour = np.array([_mean(bounded[first:now][hour[first:now] == one]) for one in range(DAY)])
+    usual = (_filled(of_hour, np.full(DAY, typical))[hour] + typical) / 2 + 1e-12
+
+    lately = np.array([_mean(row) for row in bounded]) / usual
+    lately[:first] = np.nan
+    spread = usual[:, None] * (1 + _filled(_known_at(_smoothed(lately, 0.03)), np.array(1.0))) / 2
+    scaled = errors / spread
+    weights = 0.5 ** ((now - np.arange(first, now)) / _HALF_LIFE)
+    ends = [
+        _tails(scaled[first:now, max(0, lead - 1) : lead + 2], weights) for lead in range(HORIZON)
+    ]
+    found: Floats = np.maximum(0.0, said[now:] + spread[now:] * np.array(ends).T[:, None])
+    return found
+
+
+def _tails(errors: Floats, weights: Floats) -> Floats:
+    """Return the errors at ``_QUANTILES``; that of the median is 0.
+
+    A tail is made smaller by what so few errors leave uncertain: q(1 + 1/n) for n of them.
+    """
+    known = np.isfinite(errors)
+    weights = np.repeat(weights, errors.shape[1])[known.ravel()]
+    order = np.argsort(errors[known])
+    ranked, heaped = errors[known][order], np.cumsum(weights[order])
+    number = heaped[-1] ** 2 / float(weights @ weights) / _DEPENDENT
+    found = np.zeros(len(_QUANTILES))
+    for place, at in enumerate(_QUANTILES):
+        tail = max(0.0, 1 - (1 - min(at, 1 - at)) * (1 + 1 / number))
+        share = tail if at < 0.5 else 1 - tail
+        if at != 0.5:
+            found[place] = ranked[min(np.searchsorted(heaped, share * heaped[-1]), len(ranked) - 1)]
+    return found
+
+
+def _measured(
+    actual: Floats, said: Floats, errors: Floats, first: int, held: int
+) -> Measured | None:
+    """Judge the hours from ``held`` on by what was chosen and fitted before them."""
+    now = errors.shape[1]
+    if now - held < 1 or held - first < DAY:
+        return None
+    method = _best(errors[:, first:held])
+    found = _quantiles(actual, said[method], first, held)[:, : now - held]
+    came = np.repeat(actual[held:now, None], HORIZON, axis=1)
+    known = np.isfinite(came) & np.isfinite(errors[:, held:]).all(axis=0)
+    if not known.any():
+        return None
+    ends = ((found[1], found[3]), (found[0], found[4]))
+    inside = [(came >= low - 1e-9) & (came <= high + 1e-9) for low, high in ends]
+    return Measured(
+        hours=now - held,
+        mae=float(errors[method, held:][known].mean()),
+        mae_seasonal_naive=float(errors[0, held:][known].mean()),
+        coverage=tuple(float(one[known].mean()) for one in inside),
+    )
 
 
 def _filled(values: Floats, others: Floats) -> Floats:
     return np.where(np.isfinite(values), values, others)
 
 
+def _mean(values: Floats) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else np.nan
+
+
 def _smoothed(values: Floats, weight: float) -> Floats:
-    """Return the exponentially weighted mean up to each step; gaps are passed over."""
+    """Return the exponentially weighted mean up to each hour; gaps are passed over."""
     smooth = pd.Series(values).ewm(alpha=weight, adjust=False, ignore_na=True).mean()
     return np.asarray(smooth, dtype=np.float64)
 
 
-def _carried(level: Floats, horizon: int) -> Floats:
-    """Return what was known of a level when each time was forecast: (time, horizon)."""
-    return lagged(level, list(range(1, horizon + 1)))
-
-
-def _sum(values: Floats, steps: int, *, where: Floats | None = None) -> Floats:
-    """Return the sum of the last steps that are known (in ``where`` too)."""
-    known = np.isfinite(values) if where is None else np.isfinite(values) & np.isfinite(where)
-    total = np.cumsum(np.where(known, values, 0.0))
-    before: Floats = np.concatenate([np.zeros(steps), total[:-steps]])
-    return np.asarray(total - before, dtype=np.float64)
-
-
-def _slopes(above: Floats, level: Floats, horizon: int, until: int) -> Floats:
-    """Return how much of a level above the profile is left at each horizon, from 0 to 1."""
-    slopes: Floats = np.zeros(horizon)
-    known = np.abs(above[:until][np.isfinite(above[:until])])
-    if len(known) < _LEAST_PAIRS:
-        return slopes
-    most = float(np.quantile(known, _OUTLIER))
-    later, earlier = np.clip(above[:until], -most, most), np.clip(level[:until], -most, most)
-    both = np.isfinite(later)
-    later, earlier = np.where(both, later, 0.0), np.where(np.isfinite(earlier), earlier, 0.0)
-    for steps in range(1, horizon + 1):
-        x = earlier[:-steps] * both[steps:]
-        squares = float(x @ x)
-        if squares > 0:
-            slopes[steps - 1] = min(1.0, max(0.0, float(x @ later[steps:]) / squares))
-    return slopes
-
-
-@dataclass(frozen=True, slots=True)
-class _Mixture:
-    """Experts weighted by their errors up to a moment, and the errors that the mixture made.
-
-    Attributes:
-        said: What the mixture says: (time, horizon).
-        spread: The typical error at each time.
-        errors: Its scaled errors up to the moment: (time, horizon).
-        weights: How much the errors of each of these times count.
-    """
-
-    said: Floats
-    spread: Floats
-    errors: Floats
-    weights: Floats
-
-    @classmethod
-    def fitted(cls, said: Floats, actual: Floats, until: int, day: int) -> _Mixture:
-        weights = 0.5 ** ((until - 1 - np.arange(until)) / _HALF_LIFE)
-        mixed = _mixed(said, actual, until, weights)
-        errors = actual[:until, None] - mixed[:until]
-        spread = _spread(np.abs(errors), len(actual), day)
-        scaled = errors / spread[:until, None]
-        return cls(mixed, spread, scaled, weights)
-
-    def interval(self, times: Integers, steps: Integers) -> tuple[Floats, Floats]:
-        """Return both ends for each level at times and horizons."""
-        horizon = self.errors.shape[1]
-        tails = [(1 - level) / 2 for level in LEVELS]
-        ends = np.empty((horizon, 2 * len(LEVELS)))
-        for step in range(horizon):
-            near = self.errors[:, max(0, step - 1) : step + 2]
-            weights = np.repeat(self.weights, near.shape[1])
-            ends[step] = _tails(near.ravel(), weights, tails)
-        middle, spread = self.said[times, steps], self.spread[times]
-        found = np.maximum(0.0, middle[:, None] + spread[:, None] * ends[steps])
-        return found[:, : len(LEVELS)].T, found[:, len(LEVELS) :].T
-
-
-def _mixed(said: Floats, actual: Floats, until: int, weights: Floats) -> Floats:
-    wrong = np.abs(actual[:until, None] - said[:, :until])
-    known = np.isfinite(wrong)
-    naive = wrong[0][known[0]]
-    most = float(np.quantile(naive, _OUTLIER)) if len(naive) else np.inf
-    bounded = np.where(known, np.minimum(wrong, max(most, 1e-12)), 0.0)
-    counted = np.einsum("eth,t->eh", known, weights)
-    error = np.einsum("eth,t->eh", bounded, weights) / np.maximum(counted, 1e-12)
-    error += error.max(axis=0) * 1e-3 + 1e-12
-    share = np.where(counted > 0, (error / error.min(axis=0)) ** -_SHARPNESS, 0.0)
-    finite = np.isfinite(said)
-    total = np.einsum("eth,eh->th", finite, share)
-    mixed = np.einsum("eth,eh->th", np.where(finite, said, 0.0), share)
-    return np.where(total > 0, mixed / np.maximum(total, 1e-300), np.nan)
-
-
-def _spread(wrong: Floats, length: int, day: int) -> Floats:
-    """Return the typical error by the hour of the day, for every time."""
-    known = wrong[np.isfinite(wrong)]
-    if not len(known):
-        return np.ones(length)
-    bounded = np.minimum(wrong, np.quantile(known, 0.99))
-    overall = float(np.nanmean(bounded))
-    of_day = np.arange(len(wrong)) % day
-    is_known = np.isfinite(bounded)
-    sums = np.bincount(of_day, np.where(is_known, bounded, 0.0).sum(axis=1), minlength=day)
-    counts = np.bincount(of_day, is_known.sum(axis=1), minlength=day)
-    by_hour = np.where(counts > 0, sums / np.maximum(counts, 1), overall)
-    found: Floats = (0.9 * by_hour + 0.1 * overall)[np.arange(length) % day] + 1e-12
-    return found
-
-
-def _tails(errors: Floats, weights: Floats, tails: list[float]) -> Floats:
-    """Return the errors that leave so much in each tail, lower ones first.
-
-    A tail is made smaller by what so few errors leave uncertain: q(1 + 1/n) for n of them.
-    """
-    known = np.isfinite(errors)
-    errors, weights = errors[known], weights[known]
-    if not len(errors):
-        return np.zeros(2 * len(tails))
-    order = np.argsort(errors)
-    ranked, heaped = errors[order], np.cumsum(weights[order])
-    number = heaped[-1] ** 2 / float(weights @ weights) / _DEPENDENT
-    beyond = [max(0.0, 1 - (1 - tail) * (1 + 1 / number)) for tail in tails]
-    places = np.searchsorted(heaped, [share * heaped[-1] for share in beyond])
-    from_above = np.searchsorted(heaped, [(1 - share) * heaped[-1] for share in beyond])
-    last = len(ranked) - 1
-    return np.concatenate([ranked[np.minimum(places, last)], ranked[np.minimum(from_above, last)]])
-
-
-def _measure(said: Floats, actual: Floats, held: int, now: int, day: int) -> Measured | None:
-    """Judge the last times by a mixture that was fitted before them."""
-    if held == now or held < day:
-        return None
-    earlier = _Mixture.fitted(said, actual, held, day)
-    horizon = said.shape[2]
-    times, steps = np.repeat(np.arange(held, now), horizon), np.tile(np.arange(horizon), now - held)
-    came = actual[times]
-    low, high = earlier.interval(times, steps)
-    error = np.abs(came - earlier.said[times, steps])
-    naive = np.abs(came - said[0, times, steps])
-    known = np.isfinite(error)
-    if not known.any():
-        return None
-    both = known & np.isfinite(naive)
-    near = 1e-9 * np.abs(came)
-    inside = (came >= low - near) & (came <= high + near)
-    return Measured(
-        hours=now - held,
-        mae=float(error[known].mean()),
-        mae_seasonal_naive=float(naive[both].mean()) if both.any() else None,
-        coverage=tuple(float(one[known].mean()) for one in inside),
-    )
+def _known_at(level: Floats) -> Floats:
+    """Return what was known of a level when each hour was forecast: (hour, lead)."""
+    return lagged(level, range(1, HORIZON + 1))

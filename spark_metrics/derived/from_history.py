@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-import pandas as pd  # type: ignore[import-untyped]  # it ships no types
+import polars as pl
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from alerting.current.skew import skew
 from lake.schemas.tables import SKEW
+from spark_metrics.derived.by_group import Frames, by_group
 from spark_metrics.derived.series import DAY, HOUR_SECONDS, WEEK
-from spark_metrics.derived.tables import fields, names_of
 
 LEAST_SCORE = 3.0
 """So many times as far above what is usual as the usual upper end is."""
@@ -23,67 +22,62 @@ MOST_CONTRIBUTORS = 50
 _MONDAY_OF_EPOCH = 72
 
 
-def skewed(partitions: DataFrame, start: datetime, end: datetime) -> DataFrame:
+def skewed(partitions: DataFrame, start: datetime, end: datetime, tasks: int) -> DataFrame:
     """Return the rows of ``skew``: for each group, and for each topic that a group reads.
 
     Args:
         partitions: Hours of ``group_partition_history`` from start to end.
         start: The first hour.
         end: The end of the last one.
+        tasks: See ``by_group``.
     """
     read = partitions.groupBy("cluster", "group", "topic", "partition").agg(
         F.sum("arrived").alias("arrived"),
         F.sum("arrived_seconds").alias("seconds"),
         F.bool_or("generated").alias("generated"),
     )
-    # Every group sees the same log: the one that was watched longest tells most of it.
-    longest = Window.partitionBy("cluster", "topic", "partition").orderBy(
-        F.desc_nulls_last("seconds"), "group"
+    span = (end - start).total_seconds()
+
+    def on_topics(frames: Frames) -> pl.DataFrame:
+        read = frames["read"]
+        # Every group sees the same log: the one that was watched longest tells most of it.
+        longest = read.sort("seconds", "group", descending=[True, False], nulls_last=True)
+        own = longest.unique(["cluster", "topic", "partition"], keep="first")
+        topics = pl.concat([read, own.with_columns(pl.lit(None, pl.String).alias("group"))])
+        made = [
+            {
+                "cluster": cluster,
+                "group": group,
+                "topic": topic,
+                "window_start": start,
+                "window_seconds": span,
+                **_skew(of_topic, span),
+            }
+            for (cluster, group, topic), of_topic in topics.group_by("cluster", "group", "topic")
+        ]
+        return pl.DataFrame(made, schema=SKEW.polars_schema)
+
+    return by_group({"read": (read, "topic")}, tasks, on_topics, SKEW)
+
+
+def _skew(partitions: pl.DataFrame, span: float) -> dict[str, Any]:
+    known = partitions.with_columns(
+        rate=pl.when(pl.col("seconds") > 0).then(pl.col("arrived") / pl.col("seconds"))
     )
-    own = read.withColumn("_rank", F.row_number().over(longest)).where("_rank = 1").drop("_rank")
-    own = own.withColumn("group", F.lit(None).cast("string"))
-    rate = F.when(F.col("seconds") > 0, F.col("arrived") / F.col("seconds"))
-    topics = (
-        read.unionByName(own)
-        .groupBy("cluster", "group", "topic")
-        .agg(
-            F.collect_list("partition").alias("numbers"),
-            F.collect_list(F.coalesce(rate, F.lit(float("nan")))).alias("rates"),
-            F.sum("arrived").alias("messages"),
-            F.max("seconds").alias("seconds"),
-            F.bool_or("generated").alias("generated"),
-        )
+    arrived = known["arrived"].drop_nulls()
+    found = skew(
+        dict(known.select("partition", "rate").rows()),
+        span_seconds=max(known["seconds"].drop_nulls(), default=span),
     )
-    span, names = (end - start).total_seconds(), names_of(SKEW)
-
-    def work(batches: Iterator[Any]) -> Iterator[Any]:
-        for batch in batches:
-            rows = [_skew_row(one, start, span) for one in batch.to_dict("records")]
-            yield pd.DataFrame(rows, columns=names, dtype=object)
-
-    return topics.mapInPandas(work, fields(SKEW))
-
-
-def _skew_row(topic: dict[str, Any], start: datetime, span: float) -> dict[str, Any]:
-    pairs = zip(topic["numbers"], topic["rates"], strict=True)
-    rates = {int(number): None if rate != rate else float(rate) for number, rate in pairs}
-    seconds = topic["seconds"]
-    found = skew(rates, span_seconds=span if seconds != seconds or seconds is None else seconds)
-    messages = topic["messages"]
     return {
-        "cluster": topic["cluster"],
-        "group": topic["group"],
-        "topic": topic["topic"],
-        "window_start": start,
-        "window_seconds": span,
-        "partitions": len(rates),
-        "messages": None if messages is None or messages != messages else int(messages),
+        "partitions": known.height,
+        "messages": None if arrived.is_empty() else arrived.sum(),
         "busiest_partition": found.busiest,
         "busiest_ratio": found.busiest_ratio,
         "even_ratio": found.even_ratio,
         "hot_partitions": list(found.hot),
         "unknown_reason": found.unknown_reason,
-        "generated": topic["generated"],
+        "generated": known["generated"].any(),
     }
 
 

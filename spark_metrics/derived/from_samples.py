@@ -10,13 +10,13 @@ import polars as pl
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from lake.change_encoding.expand import CARRIED_FOR, expanded
-from lake.schemas.tables import CAPACITY, CAPACITY_INTERVALS, GROUP_OFFSETS, GROUPS
+from lake.change_encoding.expand import REWRITTEN_AFTER
+from lake.schemas.tables import CAPACITY, CAPACITY_INTERVALS, GROUPS
 from scaling.facts.capacity import Capacity, Estimate, estimate_capacity
 from scaling.facts.intervals import Intervals
-from spark_metrics.derived.chunks import by_group
+from spark_metrics.derived.by_group import Frames, by_group
 from spark_metrics.derived.intervals import gains, member_intervals
-from spark_metrics.derived.of_groups import Frames
+from spark_metrics.samples import Source
 
 _PARTITION = ("cluster", "group", "topic", "partition")
 
@@ -27,11 +27,11 @@ def hosts(samples: DataFrame, partitions: DataFrame) -> DataFrame:
     A partition that moved within the hour counts wholly for the host that had it last.
 
     Args:
-        samples: Rows of ``group_offsets`` from ``CARRIED_FOR`` before the first hour.
+        samples: Rows of ``group_offsets`` from ``REWRITTEN_AFTER`` before the first hour.
         partitions: Hours of ``group_partition_history``.
     """
     # A sample that stands for the next minutes too stands for the hour that they begin.
-    reaches = F.col("observed_at") + F.expr(f"INTERVAL {CARRIED_FOR.seconds} SECONDS")
+    reaches = F.col("observed_at") + F.expr(f"INTERVAL {REWRITTEN_AFTER.seconds} SECONDS")
     hours = F.array_distinct(F.array(_hour(F.col("observed_at")), _hour(reaches)))
     held = (
         samples.where(F.col("host").isNotNull())
@@ -62,38 +62,34 @@ def _hour(moment: Column) -> Column:
     return F.date_trunc("hour", moment)
 
 
-def interval_rows(
-    samples: DataFrame, groups: DataFrame, polls: pl.DataFrame, since: datetime, number: int
-) -> DataFrame:
+def interval_rows(offsets: Source, written: DataFrame, groups: DataFrame, tasks: int) -> DataFrame:
     """Return the rows of ``capacity_intervals``.
 
     Args:
-        samples: Rows of ``group_offsets`` from ``CARRIED_FOR`` before since.
-        groups: Rows of ``groups`` since then.
-        polls: Which polls there were of the samples; see ``lake.change_encoding.expand``.
-        since: The first moment that is looked at.
-        number: How many groups there are, about, times the hours that are looked at.
+        offsets: Of ``group_offsets``.
+        written: Its rows as they were written.
+        groups: Rows of ``groups`` of the same time.
+        tasks: See ``by_group``.
     """
 
-    def work(frames: Frames) -> pl.DataFrame:
-        written = pl.concat([frames["offsets"], polls], how="diagonal_relaxed")
-        whole = expanded(GROUP_OFFSETS, written, since=since)
+    def on_groups(frames: Frames) -> pl.DataFrame:
+        whole = offsets.whole(frames["offsets"])
         return member_intervals(gains(whole), GROUPS.distinct(frames["groups"]))
 
-    parts = {"offsets": (samples, "group"), "groups": (groups, "group")}
-    return by_group(parts, number, work, CAPACITY_INTERVALS)
+    parts = {"offsets": (written, "group"), "groups": (groups, "group")}
+    return by_group(parts, tasks, on_groups, CAPACITY_INTERVALS)
 
 
-def capacities(evidence: DataFrame, recent: datetime, number: int) -> DataFrame:
+def capacities(evidence: DataFrame, recent: datetime, tasks: int) -> DataFrame:
     """Return the rows of ``capacity``: what one member of each group can do.
 
     Args:
         evidence: Rows of ``capacity_intervals`` of the last days.
         recent: Partitions that stood still since then are blocked.
-        number: How many groups there are, about.
+        tasks: See ``by_group``.
     """
 
-    def work(frames: Frames) -> pl.DataFrame:
+    def on_groups(frames: Frames) -> pl.DataFrame:
         found = frames["intervals"].with_columns(
             seconds_at=pl.col("started_at").dt.epoch("us") / 1e6
         )
@@ -107,7 +103,7 @@ def capacities(evidence: DataFrame, recent: datetime, number: int) -> DataFrame:
             rows.extend(_rows(str(cluster), str(group), estimate))
         return pl.DataFrame(rows, schema=CAPACITY.polars_schema)
 
-    return by_group({"intervals": (evidence, "group")}, number, work, CAPACITY)
+    return by_group({"intervals": (evidence, "group")}, tasks, on_groups, CAPACITY)
 
 
 def _rows(cluster: str, group: str, capacity: Capacity) -> Iterator[dict[str, Any]]:

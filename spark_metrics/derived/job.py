@@ -12,11 +12,13 @@ import polars as pl
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.utils import is_remote
 
 from config.settings import LakeSettings, Settings
-from lake.change_encoding.expand import CARRIED_FOR, POLL
+from lake.change_encoding.expand import REWRITTEN_AFTER
 from lake.errors import LakeError, one_line
+from lake.schemas.model import Table
 from lake.schemas.tables import (
     CAPACITY,
     CAPACITY_INTERVALS,
@@ -42,11 +44,9 @@ from spark_metrics.derived.series import DAY, WEEK
 from spark_metrics.derived.tables import HOUR, DerivedTables
 from spark_metrics.errors import HistoryError
 from spark_metrics.objectstore import give_credentials
-from spark_metrics.progress import Journal, Progress, Round
+from spark_metrics.progress import JobRecords, MicroBatch, Progress
 
 log = logging.getLogger(__name__)
-
-Metrics = tuple[str, ...]
 
 JOB = "derived"
 LOOK_EVERY_SECONDS = 30.0
@@ -59,6 +59,7 @@ ADVISE_EVERY = timedelta(minutes=10)
 """As long as the samples that advice is based on: none of them is passed over."""
 MOST_ADVISING = 0.1
 """The share of the time that advice may take: on a large lake it comes less often."""
+_HOURS_A_TASK = 250_000
 YOUNG = timedelta(hours=3)
 """A lake whose first samples are no older does not wait for the end of an hour."""
 
@@ -68,8 +69,6 @@ _SESSION = {
     "spark.sql.adaptive.enabled": "true",
     # Many small tasks, that adaptive planning puts together: a task holds its series in memory.
     "spark.sql.shuffle.partitions": "16",
-    # A series is ten weeks of hours: the default of 10,000 rows would be 200 MB at once.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "200",
 }
 
 
@@ -90,12 +89,12 @@ class DerivedJob:
         self._lake = lake
         self._scaling = settings.scaling
         self._tables = derived_tables(spark, lake, settings.lake)
-        self._journal = Journal(lake, JOB)
+        self._records = JobRecords(lake, JOB)
         self._done_until: datetime | None = None
         self._early_again = datetime.min.replace(tzinfo=UTC)
         self._advise_again = datetime.min.replace(tzinfo=UTC)
 
-    def step(self, *, anew: bool = False) -> Round:
+    def step(self, *, anew: bool = False) -> MicroBatch:
         """Derive everything if an hour of history was closed since the last time.
 
         What fails stops nothing else; it is tried again with the next hour.
@@ -115,15 +114,15 @@ class DerivedJob:
         if anew:
             self._done_until = None
         elif self._done_until is None:
-            last = self._journal.last()
+            last = self._records.last()
             self._done_until = None if last is None else last.newest
         if until is None or (self._done_until is not None and until <= self._done_until):
-            return Round(started_at, "waiting")
+            return MicroBatch(started_at, "waiting")
         failures = self._derive(until, self._done_until)
         status, error = ("failed", "; ".join(failures)[:1000]) if failures else ("ok", None)
         delay = (datetime.now(UTC) - until).total_seconds()
-        done = Round(started_at, status, delay_seconds=max(0.0, delay), error=error)
-        self._journal.add(done, Progress(newest=until))
+        done = MicroBatch(started_at, status, delay_seconds=max(0.0, delay), error=error)
+        self._records.add(done, Progress(newest=until))
         self._done_until = until
         return done
 
@@ -190,35 +189,48 @@ class DerivedJob:
         return not self._lake.read(CAPACITY, identified, columns=["status"]).is_empty()
 
     def _forecasts(self, until: datetime) -> None:
-        found = self._series(until, ("arrival_per_second",), ("arrival_per_second",))
-        self._tables.replace(FORECASTS, by_series.forecasts(found, until), until)
+        self._of_series(until, FORECASTS, by_series.forecast_rows, "arrival_per_second")
 
     def _seasons(self, until: datetime) -> None:
-        found = self._series(until, ("arrival_per_second", "lag_max"), ("arrival_per_second",))
-        self._tables.replace(SEASONALITY, by_series.seasons(found, until), until)
+        metrics = ("arrival_per_second", "lag_max")
+        self._of_series(until, SEASONALITY, by_series.season_rows, *metrics)
 
     def _changes(self, until: datetime) -> None:
-        flow = ("arrival_per_second", "consumption_per_second")
-        found = self._series(until, flow, ("arrival_per_second",))
-        self._tables.replace(CHANGES, by_series.changed(found, until), until)
+        metrics = ("arrival_per_second", "consumption_per_second")
+        self._of_series(until, CHANGES, by_series.change_rows, *metrics)
 
-    def _series(self, until: datetime, groups: Metrics, others: Metrics) -> DataFrame:
-        """Return the series of all groups, topics and clusters, a row each."""
+    def _of_series(
+        self, until: datetime, table: Table, work: by_series.OfSeries, arrival: str, *others: str
+    ) -> None:
+        """Derive a table from arrival at all groups, topics and clusters, and others of groups."""
         since = until - LONGEST_HISTORY * HOUR
         parts = [
-            by_series.series(self._tables.hours(table, since, until), subject, name, *metrics)
-            for table, subject, name, metrics in (
-                (GROUP_HISTORY, "group", "group", groups),
-                (TOPIC_HISTORY, "topic", "topic", others),
-                (CLUSTER_HISTORY, "cluster", None, others),
+            self._tables.hours(history, since, until).select(
+                "cluster",
+                F.lit(subject).alias("subject"),
+                (F.lit("") if name is None else F.col(name)).alias("name"),
+                "window_start",
+                "generated",
+                arrival,
+                *(F.col(one) if subject == "group" else F.lit(None).alias(one) for one in others),
+            )
+            for history, subject, name in (
+                (GROUP_HISTORY, "group", "group"),
+                (TOPIC_HISTORY, "topic", "topic"),
+                (CLUSTER_HISTORY, "cluster", None),
             )
         ]
-        return by_series.collected(reduce(DataFrame.unionByName, parts))
+        hours = reduce(DataFrame.unionByName, parts)
+        rows = sum(self._tables.rows(one, since) for one in (GROUP_HISTORY, TOPIC_HISTORY))
+        tasks = -(-rows // _HOURS_A_TASK) or 1
+        made = by_series.of_series(hours, (arrival, *others), until, tasks, work, table)
+        self._tables.replace(table, made, until)
 
     def _skew(self, until: datetime) -> None:
         since = until - SKEW_HOURS * HOUR
         partitions = self._tables.hours(GROUP_PARTITION_HISTORY, since, until)
-        self._tables.replace(SKEW, from_history.skewed(partitions, since, until), until)
+        tasks = self._tables.tasks(since, until)
+        self._tables.replace(SKEW, from_history.skewed(partitions, since, until, tasks), until)
 
     def _contributors(self, until: datetime) -> None:
         topics = self._tables.hours(TOPIC_HISTORY, until - 2 * WEEK * HOUR, until)
@@ -232,29 +244,24 @@ class DerivedJob:
     def _hosts(self, start: datetime, until: datetime) -> None:
         """Derive what the members on each host did, in the hours that were closed since."""
         if self._tables.exists(GROUP_OFFSETS):
-            samples = self._samples(start, until)
+            rows = self._tables.read(GROUP_OFFSETS, start - REWRITTEN_AFTER, until)
             partitions = self._tables.hours(GROUP_PARTITION_HISTORY, start, until)
-            self._tables.replace_hours(HOST_HISTORY, from_samples.hosts(samples, partitions))
+            found = from_samples.hosts(rows.where("group is not null"), partitions)
+            self._tables.replace_hours(HOST_HISTORY, found)
 
     def _capacity(self, start: datetime, until: datetime) -> None:
         """Derive capacity from the samples since a moment, and from the evidence before it."""
         if not self._tables.exists(GROUP_OFFSETS):
             return
+        tasks, hours = self._tables.tasks(start, until), -(-(until - start) // HOUR)
+        offsets = self._tables.source(GROUP_OFFSETS, start, until)
+        written = offsets.written(self._tables.spark, self._lake)
         groups = self._tables.read(GROUPS, start, until)
-        number = groups.select("cluster", "group").distinct().count()
-        polls = self._lake.scan(GROUP_OFFSETS, since=start - CARRIED_FOR, until=until)
-        marks = polls.filter(pl.col("mark") == POLL).collect()
-        hours = -(-(until - start) // HOUR)
-        samples = self._samples(start, until)
-        found = from_samples.interval_rows(samples, groups, marks, start, number * hours)
+        found = from_samples.interval_rows(offsets, written, groups, tasks * hours)
         self._tables.replace_hours(CAPACITY_INTERVALS, found)
         evidence = self._tables.read(CAPACITY_INTERVALS, until - CAPACITY_DAYS * DAY * HOUR, until)
-        rows = from_samples.capacities(evidence, until - HOUR, number)
+        rows = from_samples.capacities(evidence, until - HOUR, tasks)
         self._tables.replace(CAPACITY, rows, until)
-
-    def _samples(self, start: datetime, until: datetime) -> DataFrame:
-        rows = self._tables.read(GROUP_OFFSETS, start - CARRIED_FOR, until)
-        return rows.where("group is not null")
 
     def _advice(self, until: datetime) -> None:
         begun = datetime.now(UTC)

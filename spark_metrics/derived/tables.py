@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
@@ -12,12 +11,16 @@ from pyspark.sql import functions as F
 from config.settings import LakeSettings
 from lake.schemas.grain import PARTITIONED_BY, Grain
 from lake.schemas.model import Table
+from lake.schemas.tables import GROUPS
 from lake.storage.store import Lake
 from spark_metrics.gold import define
-from spark_metrics.samples import Source, address, arranged, between, read
-from spark_metrics.stretch import first_of
+from spark_metrics.history_tables import first_of
+from spark_metrics.samples import Source, address, between, read, with_all_columns
 
 HOUR = timedelta(hours=1)
+_STAMP = ("as_of", "date")
+GROUPS_A_TASK = 250
+"""About so many groups' samples of ten minutes, or of an hour, fit well into a worker's memory."""
 
 
 class DerivedTables:
@@ -58,7 +61,7 @@ class DerivedTables:
         return first_of(self._lake.files(table))
 
     def read(self, table: Table, since: datetime, until: datetime) -> DataFrame:
-        """Return a table's rows of a stretch of time, with every column of its definition.
+        """Return a table's rows of a time range, with every column of its definition.
 
         Args:
             table: Any table; one that does not exist has no rows.
@@ -70,7 +73,7 @@ class DerivedTables:
     def source(
         self, table: Table, since: datetime, until: datetime, *, named: str = "group"
     ) -> Source:
-        """Return a table's rows of a stretch of time, as workers get them of whole groups.
+        """Return a table's rows of a time range, as workers get them of whole groups.
 
         Args:
             table: Any table that is partitioned by date; one that does not exist has no rows.
@@ -83,6 +86,30 @@ class DerivedTables:
         """
         columns = [name for name in table.polars_schema if name != "date"]
         return Source.of(self.spark, self._lake, table, columns, ("cluster", named), since, until)
+
+    def rows(self, table: Table, since: datetime) -> int:
+        """Return how many hours a history table has of the dates since a moment.
+
+        Raises:
+            LakeError: The table's log cannot be read.
+        """
+        files = self._lake.files(table)
+        if files.is_empty():
+            return 0
+        inside = (pl.col("partition.grain_seconds") == Grain.HOUR.seconds) & (
+            pl.col("partition.date") >= since.date()
+        )
+        return int(files.filter(inside)["num_records"].sum())
+
+    def tasks(self, since: datetime, until: datetime) -> int:
+        """Return over how many tasks the groups of a time range are dealt out.
+
+        Raises:
+            LakeError: The samples of groups cannot be read.
+        """
+        groups = self._lake.scan(GROUPS, since=since, until=until).select("cluster", "group")
+        number = self._lake.collect(GROUPS, groups.unique()).height
+        return -(-number // GROUPS_A_TASK) or 1
 
     def hours(self, table: Table, since: datetime, until: datetime) -> DataFrame:
         """Return the hours of a history table; see ``read``."""
@@ -108,7 +135,7 @@ class DerivedTables:
             rows: Its rows; absent columns become null.
             order: The columns that they are sorted by, so that a page's query reads little.
         """
-        together = arranged(rows, table).repartition(1).sortWithinPartitions(*order)
+        together = with_all_columns(rows, table).repartition(1).sortWithinPartitions(*order)
         define(self.spark, self._lake, table, ("date",))
         writer = together.write.format("delta").mode("overwrite").option("mergeSchema", "true")
         writer.save(address(self._lake, table))
@@ -126,25 +153,15 @@ class DerivedTables:
             "grain_seconds": F.lit(Grain.HOUR.seconds),
             "part": F.hour(time),
         }
-        writer = arranged(rows.withColumns(places), table).repartition(1).write.format("delta")
+        writer = (
+            with_all_columns(rows.withColumns(places), table).repartition(1).write.format("delta")
+        )
         writer = writer.mode("overwrite").option("partitionOverwriteMode", "dynamic")
         define(self.spark, self._lake, table, PARTITIONED_BY)
         writer.option("mergeSchema", "true").save(address(self._lake, table))
 
 
-def fields(table: Table, *without: str) -> str:
-    """Return a table's columns as Spark's schema text, for rows that Python makes.
-
-    Args:
-        table: The table.
-        without: Columns that are added afterwards.
-    """
-    left_out = {"as_of", "date", *without}
-    kept = (column for column in table.columns if column.name not in left_out)
+def fields(table: Table) -> str:
+    """Return a table's columns as Spark's schema text, but for those that ``replace`` adds."""
+    kept = (column for column in table.columns if column.name not in _STAMP)
     return ", ".join(f"`{column.name}` {column.spark_type}" for column in kept)
-
-
-def names_of(table: Table, *without: str) -> Sequence[str]:
-    """Return the names of these columns, in order."""
-    left_out = {"as_of", "date", *without}
-    return [column.name for column in table.columns if column.name not in left_out]

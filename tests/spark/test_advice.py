@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from config.scaling import ScalingSettings
 from config.settings import Settings
-from lake.change_encoding.compact import Thinning
+from lake.change_encoding.compact import ChangeEncoder
 from lake.schemas.model import Table
 from lake.schemas.tables import (
     ADVICE_STATE,
@@ -60,7 +60,7 @@ def write_stopped_group(lake: Lake, *, polls: int, until: int) -> None:
         polls: Polls until ``NOW``, every 15 s.
         until: All polls.
     """
-    thinning = Thinning(GROUP_OFFSETS)
+    encoder = ChangeEncoder(GROUP_OFFSETS)
     for number in range(until):
         at = NOW + timedelta(seconds=15) * (number - polls + 1)
         stamp = {"cluster": "demo", "observed_at": at, "poll_id": f"p{number}"}
@@ -80,7 +80,7 @@ def write_stopped_group(lake: Lake, *, polls: int, until: int) -> None:
             ],
             schema_overrides=dict(GROUP_OFFSETS.polars_schema),
         )
-        lake.append(GROUP_OFFSETS, thinning.thinned("demo", rows))
+        lake.append(GROUP_OFFSETS, encoder.compact("demo", rows))
         group = pl.DataFrame([stamp | {"group": "gone", "state": "empty", "members": 0}])
         lake.append(GROUPS, group.cast({"members": pl.Int32}))
 

@@ -9,12 +9,11 @@ import polars as pl
 import pytest
 
 from config.settings import LakeSettings
-from lake.change_encoding.compact import Thinning
-from lake.change_encoding.expand import NEEDED, POLL
+from lake.change_encoding.compact import ChangeEncoder
+from lake.change_encoding.expand import HEARTBEAT, NEEDED
 from lake.schemas.model import Table
 from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 from lake.storage.store import Lake
-from spark_metrics.derived.of_groups import groups_at_once
 from spark_metrics.samples import Source
 from tests.support import double
 
@@ -30,19 +29,23 @@ OWN = {
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    lake, thinning = Lake(LakeSettings(uri=str(tmp_path / "lake"))), Thinning(GROUP_OFFSETS)
+    lake, encoder = Lake(LakeSettings(uri=str(tmp_path / "lake"))), ChangeEncoder(GROUP_OFFSETS)
     for table, own in OWN.items():
         for number in range(POLLS):
             at = AT + timedelta(seconds=15 * number)
             row = {"cluster": "c", "observed_at": at, "poll_id": str(number), **own}
             rows = pl.DataFrame([row], schema={name: table.polars_schema[name] for name in row})
-            lake.append(table, thinning.thinned("c", rows) if table.carried else rows)
+            lake.append(table, encoder.compact("c", rows) if table.change_only else rows)
         double(lake, table)
     return lake
 
 
 def source_of(lake: Lake, table: Table, together: str, since: datetime) -> Source:
-    polls = lake.scan(table).filter(pl.col("mark") == POLL).collect() if table.carried else None
+    polls = (
+        lake.scan(table).filter(pl.col("row_kind") == HEARTBEAT).collect()
+        if table.change_only
+        else None
+    )
     columns = tuple(name for name in table.polars_schema if name != "date")
     if polls is not None:
         polls = polls.select(NEEDED)
@@ -51,7 +54,7 @@ def source_of(lake: Lake, table: Table, together: str, since: datetime) -> Sourc
 
 def written(lake: Lake, table: Table) -> pl.DataFrame:
     rows = lake.scan(table).collect()
-    return rows.filter(pl.col("mark").ne_missing(POLL)) if table.carried else rows
+    return rows.filter(pl.col("row_kind").ne_missing(HEARTBEAT)) if table.change_only else rows
 
 
 @pytest.mark.parametrize("table", OWN, ids=lambda table: table.name)
@@ -59,15 +62,6 @@ def test_each_sample_is_there_once(lake: Lake, table: Table) -> None:
     middle = AT + timedelta(minutes=1)
     source = source_of(lake, table, "cluster", middle)
     rows = written(lake, table).select(source.names)
-    if not table.carried:
+    if not table.change_only:
         rows = rows.filter(pl.col("observed_at") >= middle)
     assert sorted(source.whole(rows)["poll_id"]) == [str(number) for number in range(4, POLLS)]
-
-
-def test_of_groups_each_sample_is_there_once(lake: Lake) -> None:
-    sources = {table.name: source_of(lake, table, "group", AT) for table in (GROUPS, GROUP_OFFSETS)}
-    rows = {table.name: written(lake, table) for table in (GROUPS, GROUP_OFFSETS)}
-    named = {name: of_table.select(sources[name].names) for name, of_table in rows.items()}
-    (frames,) = groups_at_once(sources, named)
-    for found in frames.values():
-        assert sorted(found["poll_id"]) == [str(number) for number in range(POLLS)]

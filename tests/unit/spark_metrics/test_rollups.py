@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from lake.change_encoding.compact import Thinning
-from lake.change_encoding.expand import POLL
+from lake.change_encoding.compact import ChangeEncoder
+from lake.change_encoding.expand import HEARTBEAT
 from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, CLUSTER_HISTORY, COLLECTIONS
@@ -34,12 +34,12 @@ def written(polls: list[bronze.Rows], *, thin: bool) -> dict[str, pl.DataFrame]:
     """Return what collectors write of polls, by table."""
     found = {}
     for table in SOURCES:
-        thinning = Thinning(table) if table.carried and thin else None
+        encoder = ChangeEncoder(table) if table.change_only and thin else None
         frames = [pl.DataFrame(schema=table.polars_schema)]
         for poll in polls:
             rows = bronze.frame(table, poll[table.name])
             if not rows.is_empty():
-                rows = rows if thinning is None else thinning.thinned("demo", rows)
+                rows = rows if encoder is None else encoder.compact("demo", rows)
                 frames.append(conform(table, rows))
         found[table.name] = pl.concat(frames)
     return found
@@ -52,10 +52,12 @@ def of_task(
     samples = {}
     for table in one.sources:
         rows = lake[table.name]
-        if not table.carried:
+        if not table.change_only:
             rows = rows.filter(pl.col("observed_at") >= start - REACH, pl.col("observed_at") < end)
-        polls = rows.filter(pl.col("mark") == POLL) if table.carried else None
-        series = rows.filter(pl.col("mark").ne_missing(POLL)) if table.carried else rows
+        polls = rows.filter(pl.col("row_kind") == HEARTBEAT) if table.change_only else None
+        series = (
+            rows.filter(pl.col("row_kind").ne_missing(HEARTBEAT)) if table.change_only else rows
+        )
         mine = series.filter(pl.col(one.together[-1]).hash(seed=1) % of == share)
         names = one.columns[table.name]
         source = Source(table, names, one.together, start - REACH, end, polls)
@@ -64,7 +66,7 @@ def of_task(
 
 
 def history(lake: dict[str, pl.DataFrame], edges: list[datetime], of: int) -> dict[str, Found]:
-    """Compute all history, stretch by stretch, each in so many tasks."""
+    """Compute all history, tables by tables, each in so many tasks."""
     made: dict[str, list[pl.DataFrame]] = {table.name: [] for table in HISTORIES}
     for start, end in pairwise(edges):
         polls = []
@@ -75,7 +77,7 @@ def history(lake: dict[str, pl.DataFrame], edges: list[datetime], of: int) -> di
                 for name, rows in results.items():
                     made[name].append(rows)
         rest = lake[BROKERS.name], lake[COLLECTIONS.name]
-        made[CLUSTER_HISTORY.name].append(of_clusters(polls, *rest, start, end))
+        made[CLUSTER_HISTORY.name].append(of_clusters(pl.concat(polls), *rest, start, end))
     return {table.name: rolled_up(pl.concat(made[table.name]), table) for table in HISTORIES}
 
 

@@ -1,4 +1,4 @@
-"""Rows that are left out come back: what is thinned and expanded is what was there."""
+"""Rows that are left out come back: what is compacted and expanded is what was there."""
 
 from __future__ import annotations
 
@@ -12,8 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.settings import LakeSettings
-from lake.change_encoding.compact import Thinning
-from lake.change_encoding.expand import CARRIED_FOR, GONE, POLL, WHOLE, expanded, followed, settled
+from lake.change_encoding.compact import ChangeEncoder
+from lake.change_encoding.expand import (
+    HEARTBEAT,
+    REWRITTEN_AFTER,
+    TOMBSTONE,
+    expand,
+    expand_next,
+    still_needed,
+)
 from lake.schemas.tables import GROUP_OFFSETS, PARTITIONS
 from lake.storage.store import Lake, conform
 from tests.support import double
@@ -68,12 +75,12 @@ def polls_of(drawn: list[tuple[int, str | None, dict[int, int | None]]]) -> list
 
 
 def same(found: pl.DataFrame, wanted: pl.DataFrame) -> bool:
-    return found.drop("run").sort(KEY).equals(wanted.drop("run").sort(KEY))
+    return found.drop("stream").sort(KEY).equals(wanted.drop("stream").sort(KEY))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(drawn=POLLS, lost=st.sets(st.integers(0, 29)), cut=st.integers(0, 4000), twice=st.booleans())
-def test_what_is_thinned_and_expanded_is_what_was_there(
+def test_what_is_compacted_and_expanded_is_what_was_there(
     drawn: list[tuple[int, str | None, dict[int, int | None]]],
     lost: set[int],
     cut: int,
@@ -81,119 +88,112 @@ def test_what_is_thinned_and_expanded_is_what_was_there(
 ) -> None:
     """Whatever changes, comes, goes, pauses, is lost on its way or appended twice; and a reader
     that begins in the middle sees the same."""
-    thinning = Thinning(GROUP_OFFSETS)
+    encoder = ChangeEncoder(GROUP_OFFSETS)
     kept, written = [EMPTY], [EMPTY]
     for number, rows in enumerate(polls_of(drawn)):
-        thinned = thinning.thinned("a", rows)
+        encoded = encoder.compact("a", rows)
         if number in lost:
-            thinning.forget("a")
+            encoder.forget("a")
             continue
         kept.append(rows)
-        written.append(conform(GROUP_OFFSETS, thinned))
+        written.append(conform(GROUP_OFFSETS, encoded))
     everything = pl.concat([*written, *written] if twice else written)
     wanted = pl.concat(kept)
-    assert same(expanded(GROUP_OFFSETS, everything), wanted)
+    assert same(expand(GROUP_OFFSETS, everything), wanted)
     since = START + timedelta(seconds=cut)
     later = pl.col("observed_at") >= since
-    near = everything.filter(pl.col("observed_at") >= since - CARRIED_FOR)
-    assert same(expanded(GROUP_OFFSETS, near, since=since), wanted.filter(later))
+    near = everything.filter(pl.col("observed_at") >= since - REWRITTEN_AFTER)
+    assert same(expand(GROUP_OFFSETS, near, since=since), wanted.filter(later))
     before = everything.filter(~later)
-    assert same(expanded(GROUP_OFFSETS, before, until=since), wanted.filter(~later))
+    assert same(expand(GROUP_OFFSETS, before, until=since), wanted.filter(~later))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(drawn=POLLS)
 def test_a_poll_follows_from_the_one_before(
     drawn: list[tuple[int, str | None, dict[int, int | None]]],
 ) -> None:
-    thinning = Thinning(GROUP_OFFSETS)
+    encoder = ChangeEncoder(GROUP_OFFSETS)
     before, run = EMPTY, None
     for rows in polls_of(drawn):
-        written = conform(GROUP_OFFSETS, thinning.thinned("a", rows))
-        if written["run"][0] == run:
-            before = followed(GROUP_OFFSETS, before, written)
+        written = conform(GROUP_OFFSETS, encoder.compact("a", rows))
+        if written["stream"][0] == run:
+            before = expand_next(GROUP_OFFSETS, before, written)
         else:
-            before, run = expanded(GROUP_OFFSETS, written), written["run"][0]
+            before, run = expand(GROUP_OFFSETS, written), written["stream"][0]
         assert same(before, rows)
 
 
 def test_an_idle_partition_is_written_at_the_start_and_every_quarter_of_an_hour() -> None:
-    thinning = Thinning(GROUP_OFFSETS)
+    encoder = ChangeEncoder(GROUP_OFFSETS)
     times: dict[int, list[int]] = {0: [], 1: []}
     start = START.replace(hour=1)
     for seconds in range(0, 2 * 3600, 15):
         lags: dict[int, int | None] = {0: 7, 1: 7}
-        rows = thinning.thinned("a", poll(start + timedelta(seconds=seconds), lags))
-        assert rows.filter(pl.col("mark") == POLL).height == 1
+        rows = encoder.compact("a", poll(start + timedelta(seconds=seconds), lags))
+        assert rows.filter(pl.col("row_kind") == HEARTBEAT).height == 1
         for partition in rows["partition"].drop_nulls():
             times[partition].append(seconds)
     for written in times.values():
         assert written[0] == 0
         assert len(written) <= 10
         pairs = pairwise(written)
-        assert max(after - before for before, after in pairs) <= CARRIED_FOR.total_seconds()
+        assert max(after - before for before, after in pairs) <= REWRITTEN_AFTER.total_seconds()
 
 
 def test_a_date_begins_with_a_complete_poll_and_what_is_gone_is_said() -> None:
-    thinning = Thinning(GROUP_OFFSETS)
+    encoder = ChangeEncoder(GROUP_OFFSETS)
     evening = START.replace(hour=23, minute=59, second=50)
-    thinning.thinned("a", poll(evening, {0: 1, 1: 1}))
-    gone = thinning.thinned("a", poll(evening + timedelta(seconds=5), {0: 1}))
-    assert gone["mark"].to_list() == [POLL, GONE]
-    morning = thinning.thinned("a", poll(evening + timedelta(seconds=15), {0: 1}))
+    encoder.compact("a", poll(evening, {0: 1, 1: 1}))
+    gone = encoder.compact("a", poll(evening + timedelta(seconds=5), {0: 1}))
+    assert gone["row_kind"].to_list() == [HEARTBEAT, TOMBSTONE]
+    morning = encoder.compact("a", poll(evening + timedelta(seconds=15), {0: 1}))
     assert morning["partition"].to_list() == [None, 0]
-    assert morning["run"][0] != gone["run"][0]
+    assert morning["stream"][0] != gone["stream"][0]
 
 
 def test_two_collectors_of_one_cluster_do_not_mix() -> None:
     """The second sees a value that the first never had; neither fills in the other's polls."""
-    first, second = Thinning(GROUP_OFFSETS), Thinning(GROUP_OFFSETS)
+    first, second = ChangeEncoder(GROUP_OFFSETS), ChangeEncoder(GROUP_OFFSETS)
     wanted, written = [], []
-    for seconds, thinning, lag in ((0, first, 1), (5, second, 2), (15, first, 1), (20, second, 2)):
+    for seconds, encoder, lag in ((0, first, 1), (5, second, 2), (15, first, 1), (20, second, 2)):
         rows = poll(START + timedelta(seconds=seconds), {0: lag})
         wanted.append(rows)
-        written.append(conform(GROUP_OFFSETS, thinning.thinned("a", rows)))
+        written.append(conform(GROUP_OFFSETS, encoder.compact("a", rows)))
     assert [rows.height for rows in written] == [2, 2, 1, 1]
-    assert same(expanded(GROUP_OFFSETS, pl.concat(written)), pl.concat(wanted))
+    assert same(expand(GROUP_OFFSETS, pl.concat(written)), pl.concat(wanted))
 
 
 def test_a_commit_of_the_same_offset_writes_nothing() -> None:
-    thinning = Thinning(GROUP_OFFSETS)
+    encoder = ChangeEncoder(GROUP_OFFSETS)
     for seconds, rows in ((0, 2), (15, 1)):
         at = START + timedelta(seconds=seconds)
         committed = poll(at, {0: 1}).with_columns(pl.lit(at).alias("committed_at"))
-        assert thinning.thinned("a", committed).height == rows
+        assert encoder.compact("a", committed).height == rows
 
 
-def test_who_holds_a_partition_is_written_when_it_changed_and_every_quarter_of_an_hour() -> None:
-    thinning = Thinning(GROUP_OFFSETS)
-    start, members = START.replace(hour=1), {600: "m2"}
-    wanted, written, member = [], [], "m1"
-    for seconds in range(0, 2 * 3600, 15):
-        member = members.get(seconds, member)
-        rows = poll(start + timedelta(seconds=seconds), {0: seconds}, member=member)
-        wanted.append(rows)
-        written.append(conform(GROUP_OFFSETS, thinning.thinned("a", rows)))
-    everything = pl.concat(written)
-    named = everything.filter(pl.col("member_id").is_not_null())
-    assert named["mark"].unique().to_list() == [WHOLE]
-    assert named["observed_at"].is_in([start, start + timedelta(seconds=600)]).sum() == 2
-    assert named.height <= 2 + 8
-    assert same(expanded(GROUP_OFFSETS, everything), pl.concat(wanted))
+def test_a_new_holder_is_a_change() -> None:
+    encoder = ChangeEncoder(GROUP_OFFSETS)
+    written = [
+        encoder.compact("a", poll(START + timedelta(seconds=seconds), {0: 7}, member=member))
+        for seconds, member in ((0, "m1"), (15, "m1"), (30, "m2"))
+    ]
+    assert [rows.height for rows in written] == [2, 1, 2]
+    assert written[2]["member_id"].to_list() == [None, "m2"]
 
 
-def test_what_is_kept_of_the_time_before_tells_who_holds_a_partition() -> None:
-    thinning = Thinning(GROUP_OFFSETS)
+def test_what_is_kept_of_the_time_before_is_enough() -> None:
+    encoder = ChangeEncoder(GROUP_OFFSETS)
     polls = [poll(START + timedelta(seconds=15 * n), {0: n, 1: 7}) for n in range(8)]
-    everything = pl.concat(conform(GROUP_OFFSETS, thinning.thinned("a", rows)) for rows in polls)
+    everything = pl.concat(conform(GROUP_OFFSETS, encoder.compact("a", rows)) for rows in polls)
     since = START + timedelta(seconds=60)
-    kept = settled(GROUP_OFFSETS, everything, since)
+    kept = still_needed(GROUP_OFFSETS, everything, since)
     assert kept.height < everything.height
-    assert same(expanded(GROUP_OFFSETS, kept, since=since), pl.concat(polls[4:]))
+    assert same(expand(GROUP_OFFSETS, kept, since=since), pl.concat(polls[4:]))
 
 
 def test_lists_are_compared() -> None:
-    thinning = Thinning(PARTITIONS)
+    encoder = ChangeEncoder(PARTITIONS)
     counts = []
     for seconds, replicas in ((0, [1, 2]), (15, [1, 2]), (30, [1])):
         rows = pl.DataFrame(
@@ -207,19 +207,19 @@ def test_lists_are_compared() -> None:
             },
             schema_overrides={"partition": pl.Int32, "in_sync_replicas": pl.List(pl.Int32)},
         )
-        counts.append(thinning.thinned("a", rows).height)
+        counts.append(encoder.compact("a", rows).height)
     assert counts == [2, 1, 2]
 
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
-    thinning = Thinning(GROUP_OFFSETS)
+    encoder = ChangeEncoder(GROUP_OFFSETS)
     for seconds in range(0, 120, 15):
         lags: dict[int, int | None] = {0: 7, 1: seconds}
         rows = poll(START + timedelta(seconds=seconds), lags)
-        lake.append(GROUP_OFFSETS, thinning.thinned("a", rows))
-    # Filled in from elsewhere: complete by itself, and no part of a run.
+        lake.append(GROUP_OFFSETS, encoder.compact("a", rows))
+    # Filled in from elsewhere: complete by itself, and no part of a stream.
     lake.append(GROUP_OFFSETS, poll(START + timedelta(seconds=20), {0: 99}))
     return lake
 
@@ -229,7 +229,7 @@ def test_a_read_fills_in_what_was_left_out(lake: Lake) -> None:
     rows = lake.read(GROUP_OFFSETS, cluster="a")
     assert rows.height == 17
     assert rows["observed_at"].is_sorted()
-    assert rows["mark"].null_count() == 17
+    assert rows["row_kind"].null_count() == 17
     assert rows.schema == GROUP_OFFSETS.polars_schema
     since = START + timedelta(seconds=30)
     late = lake.read(
