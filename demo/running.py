@@ -48,7 +48,6 @@ class Options:
 
     Attributes:
         kafka_ports: Client ports of the brokers; free ones where there are none.
-        keep: Whether Kafka's data stays for the next start.
     """
 
     port: int = 8501

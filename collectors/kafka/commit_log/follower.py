@@ -56,7 +56,6 @@ class LogState:
         told: How many were read to their end lately, so that they tell the last commits.
         behind: Records between what was read and the high watermarks, as far as is known.
         lost: What could not be understood within the last hour, one line each.
-        records: Records read so far.
     """
 
     partitions: int = 0

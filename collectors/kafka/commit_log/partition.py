@@ -62,7 +62,6 @@ class PartitionCommits:
     Attributes:
         position: The offset to be read next; None before the log's start is known.
         leader_epoch: Epoch of the last batch; -1 before the first.
-        records: Records read since the start, of all types.
         ended_at: When it was last read to its end (monotonic seconds); None before that.
     """
 

@@ -45,7 +45,6 @@ class Commits:
     """Offset commits in the order of the log, as columns.
 
     Attributes:
-        keys: The records' keys, as bytes.
         offsets: What was committed; of no meaning for a deletion.
         times: When, in milliseconds since 1970 by the broker's clock.
         deletions: Which entries make what was known void: tombstones (the offset expired, or the
