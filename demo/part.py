@@ -16,11 +16,7 @@ ASK_SECONDS = 1.0
 
 
 class Part(ABC):
-    """Programs that are started, set up once they are ready, and not started again: a demo without.
-
-    Attributes:
-        title: What messages call it.
-    """
+    """Programs that are started, and set up once they are ready; where they end: a demo without."""
 
     title: str
 

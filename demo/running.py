@@ -48,7 +48,6 @@ class Options:
 
     Attributes:
         kafka_ports: Client ports of the brokers; free ones where there are none.
-        keep: Whether Kafka's data stays for the next start.
     """
 
     port: int = 8501
@@ -301,7 +300,7 @@ class RunningDemo:
         for name in groups - known:
             raise DemoError(f"there is no group {name}: choose from {', '.join(sorted(known))}")
         self._wanted = replace(
-            self._wanted, number=self._wanted.number + 1, stopped_groups=tuple(sorted(groups))
+            self._wanted, number=self._wanted.number + 1, stopped_groups=sorted(groups)
         )
         self._wanted.write(self._folder.control)
         wait_until(

@@ -24,11 +24,7 @@ _OURS = ("kafka", "connect", "rabbitmq", "lake", "logs", "control", "demo.yaml")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Something that the running demo is asked to do.
-
-    Attributes:
-        action: For example ``kill-broker``.
-    """
+    """Something that the running demo is asked to do."""
 
     action: str
     broker: int | None = None
@@ -37,11 +33,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a request.
-
-    Attributes:
-        details: Figures, for ``status``.
-    """
+    """What came of a request."""
 
     done: bool
     message: str
@@ -49,11 +41,7 @@ class Answer:
 
 
 class DataFolder:
-    """The folder of a demo: its data, its lock, its control channel.
-
-    Attributes:
-        config: The configuration that is written for the services.
-    """
+    """The folder of a demo: its data, its lock, its control channel."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()

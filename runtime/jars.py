@@ -6,7 +6,6 @@ place in one step, so whatever interrupted a download leaves nothing that looks 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -72,7 +71,6 @@ def ensure(
     *,
     cache: Path | None = None,
     notice: Callable[[str], None] | None = None,
-    thorough: bool = False,
 ) -> Path:
     """Return the folder of a set of jars, resolving it where it is missing or damaged.
 
@@ -80,10 +78,10 @@ def ensure(
     """
     root = (cache or cache_folder()) / "jars"
     folder = root / jars.folder_name
-    if damage(folder, thorough=thorough) is None:
+    if damage(folder) is None:
         return folder
     with exclusive(root / f"{jars.folder_name}.lock"):
-        found = damage(folder, thorough=thorough)
+        found = damage(folder)
         if found is None:  # another process finished it while this one waited
             return folder
         if notice:
@@ -103,7 +101,7 @@ def ensure(
     return folder
 
 
-def damage(folder: Path, *, thorough: bool = False) -> str | None:
+def damage(folder: Path) -> str | None:
     """Say what is wrong with a folder of jars, or None when it is whole."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
@@ -111,11 +109,8 @@ def damage(folder: Path, *, thorough: bool = False) -> str | None:
         if not listed:
             return "its manifest lists nothing"
         for name, entry in listed.items():
-            jar = folder / name
-            if jar.stat().st_size != entry["bytes"]:
+            if (folder / name).stat().st_size != entry["bytes"]:
                 return f"{name} has a wrong size"
-            if thorough and _checksum(jar) != entry["sha256"]:
-                return f"{name} has a wrong checksum"
     except FileNotFoundError as error:
         return f"{Path(error.filename).name} is missing"
     except (OSError, ValueError, KeyError, TypeError):
@@ -136,16 +131,9 @@ def _write_manifest(jars: JarSet, folder: Path) -> None:
         _, artifact, version = module.split(":")
         if not (folder / f"{artifact}-{version}.jar").is_file():
             raise JarsError(f"{artifact}-{version}.jar was not downloaded: run the command again")
-    entries = [
-        {"name": jar.name, "bytes": jar.stat().st_size, "sha256": _checksum(jar)} for jar in files
-    ]
+    entries = [{"name": jar.name, "bytes": jar.stat().st_size} for jar in files]
     content = {"modules": list(jars.modules), "jars": entries}
     write_atomically(folder / MANIFEST, json.dumps(content, indent=1) + "\n")
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def _pyspark_jars() -> Path:

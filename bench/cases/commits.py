@@ -150,10 +150,10 @@ def _read(servers: str, written: int) -> tuple[float, float, float, float]:
                 raise RuntimeError(f"the log was not read in time: {commits.state}")
             time.sleep(0.005)
         seconds, processor = time.monotonic() - start, time.process_time() - processor
-        read = commits.state.records
+        read = commits.state.commits_read
         # Those that waited for the coordinator come on top.
         if read < written:
-            raise RuntimeError(f"{read} records were read of {written} commits")
+            raise RuntimeError(f"{read} of {written} commits were read")
         first, again = (_seconds_of_latest(commits) for _ in range(2))
     finally:
         commits.close()

@@ -25,11 +25,7 @@ _REBALANCE = (409,)
 
 
 class ConnectClient(HttpClient):
-    """Asks one Connect cluster. For one thread.
-
-    Attributes:
-        compared: Connector and alias: what was compared at the last poll.
-    """
+    """Asks one Connect cluster. For one thread."""
 
     def __init__(
         self,

@@ -34,8 +34,6 @@ class Connection:
     """What a connection was configured to do.
 
     Attributes:
-        name: Its name; None where it has none.
-        type: kafka, hono, amqp-10, mqtt …
         consumers: Consumers of all its clients: for each address of each source ``consumerCount``.
         group: The consumer group of a connection that reads from Kafka: its id where none is
             configured; None for any other.

@@ -67,23 +67,6 @@ class DittoClient(HttpClient):
         )
 
 
-class DittoSource(HttpSource[DittoClient, DittoSettings]):
-    """Polls one Ditto for its connections."""
-
-    def __init__(
-        self, settings: DittoSettings, cluster: str, interval_seconds: float, exchange: Exchange
-    ) -> None:
-        super().__init__(
-            "ditto",
-            settings,
-            cluster,
-            interval_seconds,
-            DittoClient(settings, cluster, exchange),
-            {"ditto_connections": collect},
-            check,
-        )
-
-
 def collect(client: DittoClient, settings: DittoSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the table ``ditto_connections``: what each is to do, does, and did in a minute.
 
@@ -149,9 +132,20 @@ def _complete(
         client.problems.append(f"the {what} of {len(unknown)} connections is unknown: {reasons}")
 
 
-def ditto_sources(settings: Settings, exchange: Exchange) -> Iterator[DittoSource]:
+def ditto_source(
+    settings: DittoSettings, cluster: str, interval_seconds: float, exchange: Exchange
+) -> HttpSource[DittoClient, DittoSettings]:
+    """Make the source of one Ditto."""
+    client = DittoClient(settings, cluster, exchange)
+    collectors = {"ditto_connections": collect}
+    return HttpSource("ditto", settings, cluster, interval_seconds, client, collectors, check)
+
+
+def ditto_sources(
+    settings: Settings, exchange: Exchange
+) -> Iterator[HttpSource[DittoClient, DittoSettings]]:
     """Make a source of each Ditto in the settings."""
     for each in settings.ditto:
-        yield DittoSource(
+        yield ditto_source(
             each, settings.cluster_of(each), settings.poll_interval_seconds(each), exchange
         )

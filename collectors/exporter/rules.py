@@ -31,8 +31,6 @@ class Rule:
     Attributes:
         tables: What it reads. It is applied where there are rows of the first one, and anew only
             when one of them has changed.
-        make: Returns the series.
-        metrics: All metrics that it may return.
     """
 
     tables: tuple[str, ...]
@@ -45,7 +43,6 @@ class MetricColumn:
     """A metric that is a column, or an expression, of a frame.
 
     Attributes:
-        metric: The metric; its labels are columns of the frame.
         value: Null where it is unknown: then there is no sample.
     """
 

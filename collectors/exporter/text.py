@@ -27,10 +27,7 @@ class Metric:
     """A family of series.
 
     Attributes:
-        name: Its name; the unit is in it.
-        help: What it means, on one line.
         labels: What tells its series apart, besides labels that all series of a source carry.
-        type: ``counter`` only grows while the service runs.
     """
 
     name: str

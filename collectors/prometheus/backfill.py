@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -76,8 +77,8 @@ class Report:
         warnings: What Prometheus said beside its answers.
     """
 
-    added: dict[str, int] = field(default_factory=dict)
-    skipped: dict[str, int] = field(default_factory=dict)
+    added: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
 
 
@@ -179,10 +180,11 @@ class Backfill:
         # Told first: were it cut short in between, the next run would find nothing to tell of.
         self._tell(window, [rows for _, rows, _ in found], started_at, time.monotonic() - start)
         for table, rows, skipped in found:
-            self._count(self.report.skipped, table, skipped)
+            if skipped:
+                self.report.skipped[table.name] += skipped
             if not rows.is_empty():
                 self._lake.append(table, self._stamped(rows))
-                self._count(self.report.added, table, rows.height)
+                self.report.added[table.name] += rows.height
 
     def _read(self, window: Window) -> list[tuple[Table, pl.DataFrame, int]]:
         """Return what Prometheus has of a window and the lake has not, by table.
@@ -309,11 +311,6 @@ class Backfill:
                 pl.lit("ok").alias("status"),
             ),
         )
-
-    @staticmethod
-    def _count(counts: dict[str, int], table: Table, rows: int) -> None:
-        if rows:
-            counts[table.name] = counts.get(table.name, 0) + rows
 
 
 def _far(moments: pl.Series, samples: Sequence[datetime], reach: timedelta) -> pl.Series:

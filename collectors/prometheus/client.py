@@ -69,11 +69,7 @@ class _Session:
 
 
 class PrometheusClient(HttpClient):
-    """Asks one Prometheus. For one thread.
-
-    Attributes:
-        warnings: What the server said beside its answers since the poll began.
-    """
+    """Asks one Prometheus. For one thread."""
 
     # About a million points, which take ten times as much in memory.
     largest_bytes = 24 * 1024 * 1024

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from datetime import UTC, datetime
 
 from rich.console import Console
@@ -41,7 +42,7 @@ def backfill_command(
         print(error, file=sys.stderr)
         return REFUSED
     lake = Lake(settings.lake)
-    added: dict[str, int] = {}
+    added: Counter[str] = Counter()
     for server in servers:
         try:
             report, failure = _fill(server, settings, lake, parts, console)
@@ -49,8 +50,7 @@ def backfill_command(
             print(error, file=sys.stderr)
             return REFUSED
         _say(console, server.name, report)
-        for table, rows in report.added.items():
-            added[table] = added.get(table, 0) + rows
+        added += report.added
         if failure is not None:
             print(
                 f"error: {server.name}: {failure}; what was added stays: run it again to go on",

@@ -28,7 +28,6 @@ class Alias:
     """One name of a metric.
 
     Attributes:
-        name: The name in Prometheus.
         matchers: Label: the value that it must have, where the name alone does not tell.
         is_counter: Whether it only grows: its rate is asked for.
         scale: What its values are multiplied with to have the canonical unit.
@@ -59,11 +58,9 @@ class Metric:
     """A canonical metric.
 
     Attributes:
-        name: Its name, with its unit.
         aliases: Its names in Prometheus, the best first: of each broker, the first that has a
             value is taken, so that nothing counts twice.
         how: How several series of one broker become one value: sum, max, avg.
-        labels: Labels that are kept.
     """
 
     name: str
@@ -177,7 +174,29 @@ def _topic_meter(name: str, *more: Alias) -> tuple[Alias, ...]:
     return (*_meter("server", "BrokerTopicMetrics", name), *more)
 
 
+_REPLICA_MANAGER = {
+    "under_min_isr_partitions": "UnderMinIsrPartitionCount",
+    "offline_replicas": "OfflineReplicaCount",
+    "partitions": "PartitionCount",
+    "leaders": "LeaderCount",
+    "reassigning_partitions": "ReassigningPartitions",
+    "late_transaction_partitions": "PartitionsWithLateTransactionsCount",
+}
+_CONTROLLER = {  # what a controller knows; take the largest
+    "offline_partitions": "OfflinePartitionsCount",
+    "fenced_brokers": "FencedBrokerCount",
+    "preferred_replica_imbalance": "PreferredReplicaImbalanceCount",
+}
+
 METRICS: tuple[Metric, ...] = (
+    *(
+        Metric(name, _gauge("server", "ReplicaManager", bean))
+        for name, bean in _REPLICA_MANAGER.items()
+    ),
+    *(
+        Metric(name, _gauge("controller", "KafkaController", bean), how="max")
+        for name, bean in _CONTROLLER.items()
+    ),
     Metric(
         "under_replicated_partitions",  # of those that the broker leads: add brokers up
         (
@@ -185,15 +204,6 @@ METRICS: tuple[Metric, ...] = (
             _exporter("kafka_topic_partition_under_replicated_partition", each=_PARTITION),
         ),
     ),
-    Metric(
-        "under_min_isr_partitions", _gauge("server", "ReplicaManager", "UnderMinIsrPartitionCount")
-    ),
-    Metric(  # what a controller knows; take the largest
-        "offline_partitions",
-        _gauge("controller", "KafkaController", "OfflinePartitionsCount"),
-        how="max",
-    ),
-    Metric("offline_replicas", _gauge("server", "ReplicaManager", "OfflineReplicaCount")),
     Metric("offline_log_directories", _gauge("log", "LogManager", "OfflineLogDirectoryCount")),
     Metric(  # 1 over all brokers together
         "active_controllers",
@@ -213,21 +223,6 @@ METRICS: tuple[Metric, ...] = (
             _exporter("kafka_brokers", each=("job",)),
             _exporter("kminion_kafka_broker_info", each=("broker_id",)),
         ),
-    ),
-    Metric(
-        "fenced_brokers", _gauge("controller", "KafkaController", "FencedBrokerCount"), how="max"
-    ),
-    Metric(
-        "preferred_replica_imbalance",
-        _gauge("controller", "KafkaController", "PreferredReplicaImbalanceCount"),
-        how="max",
-    ),
-    Metric("partitions", _gauge("server", "ReplicaManager", "PartitionCount")),
-    Metric("leaders", _gauge("server", "ReplicaManager", "LeaderCount")),
-    Metric("reassigning_partitions", _gauge("server", "ReplicaManager", "ReassigningPartitions")),
-    Metric(
-        "late_transaction_partitions",
-        _gauge("server", "ReplicaManager", "PartitionsWithLateTransactionsCount"),
     ),
     Metric("isr_shrinks_per_second", _meter("server", "ReplicaManager", "IsrShrinks")),
     Metric("isr_expands_per_second", _meter("server", "ReplicaManager", "IsrExpands")),

@@ -36,22 +36,6 @@ _NAMES_WITHIN = timedelta(minutes=10)
 _SHOWN_JOBS = 5
 
 
-class PrometheusSource(HttpSource[PrometheusClient, PrometheusSettings]):
-    """Polls one Prometheus for metrics of the brokers."""
-
-    def __init__(self, settings: PrometheusSettings, cluster: str, interval_seconds: float) -> None:
-        self.client = PrometheusClient(settings)
-        super().__init__(
-            "prometheus",
-            settings,
-            cluster,
-            interval_seconds,
-            self.client,
-            {"broker_metrics": collect},
-            check,
-        )
-
-
 def collect(
     client: PrometheusClient, settings: PrometheusSettings, now: datetime
 ) -> dict[str, pl.DataFrame]:
@@ -149,9 +133,20 @@ def _nothing(client: PrometheusClient, settings: PrometheusSettings, names: Coll
     )
 
 
-def prometheus_sources(settings: Settings, _exchange: Exchange) -> Iterator[PrometheusSource]:
+def prometheus_source(
+    settings: PrometheusSettings, cluster: str, interval_seconds: float
+) -> HttpSource[PrometheusClient, PrometheusSettings]:
+    """Make the source of one Prometheus."""
+    client = PrometheusClient(settings)
+    collectors = {"broker_metrics": collect}
+    return HttpSource("prometheus", settings, cluster, interval_seconds, client, collectors, check)
+
+
+def prometheus_sources(
+    settings: Settings, _exchange: Exchange
+) -> Iterator[HttpSource[PrometheusClient, PrometheusSettings]]:
     """Make a source of each Prometheus in the settings."""
     for each in settings.prometheus:
-        yield PrometheusSource(
+        yield prometheus_source(
             each, settings.cluster_of(each), settings.poll_interval_seconds(each)
         )

@@ -44,7 +44,6 @@ class Overview:
     """What the server says of itself.
 
     Attributes:
-        version: Of RabbitMQ, for example ``3.10.8``.
         rates_mode: ``none``, ``basic`` or ``detailed``.
         has_statistics: Whether it collects statistics at all; without, it tells nothing but depths.
     """

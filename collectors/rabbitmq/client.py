@@ -55,11 +55,7 @@ class VirtualHost:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What one poll read.
-
-    Attributes:
-        problems: What could not, one line for the operator each.
-    """
+    """What one poll read."""
 
     overview: Overview
     virtual_hosts: tuple[VirtualHost, ...]

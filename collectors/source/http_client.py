@@ -44,11 +44,7 @@ class TooLargeError(ProtocolError):
 
 
 class NotNowError(Exception):
-    """A request that may be tried again; carries the error for when it may not.
-
-    Attributes:
-        status: The answer's status; None where there was none.
-    """
+    """A request that may be tried again; carries the error for when it may not."""
 
     def __init__(self, failure: CollectorError, status: int | None = None) -> None:
         super().__init__(str(failure))
@@ -65,7 +61,6 @@ class HttpClient:
 
     Attributes:
         problems: What stayed unknown so far in the section that is being collected.
-        largest_bytes: Of an answer.
     """
 
     largest_bytes = 64 * 1024 * 1024

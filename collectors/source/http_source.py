@@ -51,7 +51,7 @@ class HttpSource(Generic[C, S]):
         self.cluster = cluster
         self.interval_seconds = interval_seconds
         self._settings = settings
-        self._client = client
+        self.client = client
         self._collectors = collectors
         self._check = check
 
@@ -60,15 +60,15 @@ class HttpSource(Generic[C, S]):
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:
         """Read everything once; one result a section, as soon as it is known."""
-        self._client.begin_poll(self.interval_seconds * _POLL_SHARE)
+        self.client.begin_poll(self.interval_seconds * _POLL_SHARE)
         for name, collect in self._collectors.items():
-            yield run_collector(name, collect, self._client, self._settings, now)
+            yield run_collector(name, collect, self.client, self._settings, now)
 
     def check(self) -> Sequence[Check]:
         """Try each feature once."""
-        self._client.begin_poll(self.interval_seconds * _POLL_SHARE)
-        return self._check(self._client, self._settings)
+        self.client.begin_poll(self.interval_seconds * _POLL_SHARE)
+        return self._check(self.client, self._settings)
 
     def close(self) -> None:
         """Give up all connections."""
-        self._client.close()
+        self.client.close()

@@ -54,7 +54,6 @@ class Check:
     """Whether one feature of a source can work.
 
     Attributes:
-        feature: What it is, in the operator's words.
         works: Whether it was read just now; None where it could not be tried.
         required: Whether Headroom is of no use without it.
     """
@@ -67,11 +66,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What of a table a source takes over after a restart.
-
-    Attributes:
-        columns: Which columns; every one if empty.
-    """
+    """What of a table a source takes over after a restart."""
 
     table: str
     polls: int = 1

@@ -51,7 +51,7 @@ def _follow(workload: Workload, control: Path, ended: threading.Event) -> None:
     reached = Reached(-1)
     rounds = 0
     while not ended.is_set():
-        wanted = Wanted.read(control)
+        wanted = Wanted.read(control) or Wanted()
         if wanted.number != reached.number or rounds % _TELL_EVERY == 0:
             error = _apply(workload, wanted) if wanted.number != reached.number else reached.error
             reached = Reached(wanted.number, workload.members(), error)

@@ -9,48 +9,42 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import ClassVar, Self
 
 from runtime.cache import write_atomically
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the workload should be doing."""
-
-    number: int = 0
-    stopped_groups: tuple[str, ...] = ()
+class _Message:
+    file: ClassVar[str]
 
     def write(self, folder: Path) -> None:
-        """Put the wanted state into a folder."""
-        write_atomically(folder / "workload-wanted.json", json.dumps(asdict(self)))
+        """Put it into a folder."""
+        write_atomically(folder / self.file, json.dumps(asdict(self)))
 
     @classmethod
-    def read(cls, folder: Path) -> Wanted:
-        """Return the wanted state of a folder; nothing stopped where there is none."""
+    def read(cls, folder: Path) -> Self | None:
+        """Return what lies in a folder; None while there is none."""
         try:
-            content = json.loads((folder / "workload-wanted.json").read_text(encoding="utf-8"))
+            return cls(**json.loads((folder / cls.file).read_text(encoding="utf-8")))
         except FileNotFoundError:
-            return cls()
-        return cls(int(content["number"]), tuple(content["stopped_groups"]))
+            return None
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class Wanted(_Message):
+    """What the workload should be doing."""
+
+    file: ClassVar[str] = "workload-wanted.json"
+    number: int = 0
+    stopped_groups: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Reached(_Message):
     """What the workload is doing."""
 
+    file: ClassVar[str] = "workload-reached.json"
     number: int
     members: dict[str, int] = field(default_factory=dict)
     error: str | None = None
-
-    def write(self, folder: Path) -> None:
-        """Put the reached state into a folder."""
-        write_atomically(folder / "workload-reached.json", json.dumps(asdict(self)))
-
-    @classmethod
-    def read(cls, folder: Path) -> Reached | None:
-        """Return the reached state of a folder; None while there is none."""
-        try:
-            content = json.loads((folder / "workload-reached.json").read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        return cls(int(content["number"]), dict(content["members"]), content["error"])

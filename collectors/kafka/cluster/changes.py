@@ -36,8 +36,6 @@ class ClusterEvent:
 
     Attributes:
         subject: To which broker, topic or partition; ``controller`` for the controller.
-        before: What it was, as text; None where there was nothing.
-        after: What it is, as text; None where there is nothing now.
     """
 
     kind: str
@@ -63,7 +61,6 @@ class Seen:
         controller: Node id of the controller as last known.
         brokers: Broker: host and port, of every broker that was ever seen.
         alive: Those of them that were there.
-        topics: Watched topics.
         vanished: Those of them that this poll did not see. A broker whose metadata are stale must
             not delete topics, so one is gone when the poll after does not see it either.
     """

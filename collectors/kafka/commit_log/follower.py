@@ -56,7 +56,6 @@ class LogState:
         told: How many were read to their end lately, so that they tell the last commits.
         behind: Records between what was read and the high watermarks, as far as is known.
         lost: What could not be understood within the last hour, one line each.
-        records: Records read so far.
     """
 
     partitions: int = 0
@@ -65,7 +64,7 @@ class LogState:
     denied: bool = False
     problems: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
-    records: int = 0
+    commits_read: int = 0
 
     @property
     def caught_up(self) -> bool:
@@ -170,7 +169,7 @@ class CommitLog:
             denied=denied,
             problems=tuple(problems),
             lost=tuple(each.lost[1] for each in followed if each.lost and now < each.lost[0]),
-            records=sum(each.commits.records for each in followed),
+            commits_read=sum(each.commits.commits_read for each in followed),
         )
 
     def close(self) -> None:

@@ -62,7 +62,6 @@ class PartitionCommits:
     Attributes:
         position: The offset to be read next; None before the log's start is known.
         leader_epoch: Epoch of the last batch; -1 before the first.
-        records: Records read since the start, of all types.
         ended_at: When it was last read to its end (monotonic seconds); None before that.
     """
 
@@ -70,7 +69,7 @@ class PartitionCommits:
         self.where = f"__consumer_offsets partition {index}"
         self.position: int | None = None
         self.leader_epoch = -1
-        self.records = 0
+        self.commits_read = 0
         self.ended_at: float | None = None
         self._fed_at = 0.0
         self._lock = threading.Lock()
@@ -105,16 +104,17 @@ class PartitionCommits:
                         self._apply(plain)
                         plain = Commits()
                         self._end_transaction(batch.producer_id, ends_in_commit(batch))
-                    elif batch.producer_id is not None:
-                        commits = self._open.setdefault(batch.producer_id, Commits())
-                        read_commits(batch, commits)
                     else:
-                        read_commits(batch, plain)
+                        commits = plain
+                        if batch.producer_id is not None:
+                            commits = self._open.setdefault(batch.producer_id, Commits())
+                        before = len(commits.keys)
+                        read_commits(batch, commits)
+                        self.commits_read += len(commits.keys) - before
                 except MALFORMED as error:
                     raise CorruptBatchError(
                         self.where, batch.base_offset, str(error), batch.next_offset
                     ) from None
-                self.records += batch.records
                 self.position = batch.next_offset
                 self.leader_epoch = batch.leader_epoch
             self._apply(plain)

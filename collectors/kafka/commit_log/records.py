@@ -45,7 +45,6 @@ class Commits:
     """Offset commits in the order of the log, as columns.
 
     Attributes:
-        keys: The records' keys, as bytes.
         offsets: What was committed; of no meaning for a deletion.
         times: When, in milliseconds since 1970 by the broker's clock.
         deletions: Which entries make what was known void: tombstones (the offset expired, or the
@@ -81,7 +80,7 @@ def read_commits(batch: Batch, into: Commits) -> None:
     """Read the records of one batch.
 
     This is the inner loop over every commit of a cluster, hence its plain form: lengths are read
-    in place (zigzag varints; those of one or two bytes without a call), and what is not needed is
+    in place (zigzag varints; those of one byte without a call), and what is not needed is
     stepped over.
 
     Raises:
@@ -98,12 +97,7 @@ def read_commits(batch: Batch, into: Commits) -> None:
             size = data[at]
             at += 1
             if size >= 0x80:
-                high = data[at]
-                if high < 0x80:
-                    size = size & 0x7F | high << 7
-                    at += 1
-                else:
-                    size, at = _varint(data, at - 1)
+                size, at = _varint(data, at - 1)
             following = at + (size >> 1)
             if size & 1 or following > end:
                 raise ValueError("a record is longer than its batch")
@@ -117,12 +111,7 @@ def read_commits(batch: Batch, into: Commits) -> None:
             size = data[at]
             at += 1
             if size >= 0x80:
-                high = data[at]
-                if high < 0x80:
-                    size = size & 0x7F | high << 7
-                    at += 1
-                else:
-                    size, at = _varint(data, at - 1)
+                size, at = _varint(data, at - 1)
             key_at = at
             at += size >> 1
             if size & 1 or size < 4 or at > following:

@@ -38,7 +38,6 @@ class Times:
     """When a dead letter came about.
 
     Attributes:
-        timestamp: The record's own timestamp, whatever it means.
         event_at: When the record that failed was made; None where nobody tells.
         arrived_at: When the dead letter was appended; None where nobody tells.
     """

@@ -23,11 +23,7 @@ Chunks = Callable[[Sequence[str]], Iterable[list[str]]]
 
 @dataclass(slots=True)
 class Commits:
-    """What coordinators said.
-
-    Attributes:
-        parts: Rows of ``COMMITTED_SCHEMA``.
-    """
+    """What coordinators said."""
 
     parts: list[pl.DataFrame] = field(default_factory=list)
     unknown: dict[str, str] = field(default_factory=dict)

@@ -50,9 +50,6 @@ class Described:
 
     Attributes:
         groups: Group: its row (``GROUPS_SCHEMA``).
-        members: Columns of ``MEMBERS_SCHEMA``.
-        owners: Columns of ``OWNERS_SCHEMA``.
-        subscriptions: Columns of ``SUBSCRIPTIONS_SCHEMA``.
         gone: Groups of which their coordinator says that they do not exist.
     """
 

@@ -41,7 +41,6 @@ class Deadline:
 
     Attributes:
         ends: Monotonic time, in seconds.
-        request_seconds: The longest wait for one request.
     """
 
     def __init__(self, seconds: float, request_seconds: float) -> None:

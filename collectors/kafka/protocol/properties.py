@@ -29,13 +29,7 @@ _ADVICE = "set ssl.certificate.location and ssl.key.location, or ssl.keystore.lo
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How to encrypt; the names follow librdkafka's properties.
-
-    Attributes:
-        ca_file: Certificate authorities (PEM); None is the system's.
-        identity: Our own certificate; None without one.
-        revoked_file: Certificates that were revoked (PEM).
-    """
+    """How to encrypt; the names follow librdkafka's properties."""
 
     ca_file: str | None = None
     ca_pem: str | None = None

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from collectors.prometheus.source import NO_SERIES, PrometheusSource
+from collectors.prometheus.source import NO_SERIES, prometheus_source
 from collectors.service.rows import Stamp
 from collectors.service.rows import rows_of as rows_of_tables
 from collectors.source.model import SectionResult
@@ -65,7 +65,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
 
 
 def poll(prometheus: Prometheus, **settings: object) -> SectionResult:
-    source = PrometheusSource(
+    source = prometheus_source(
         PrometheusSettings(name="mon", url=prometheus.url, **settings),  # type: ignore[arg-type]
         "production",
         15.0,
@@ -236,7 +236,7 @@ def test_a_prometheus_without_kafka_says_what_to_do(
 
 def test_a_poll_takes_few_requests(prometheus: Prometheus) -> None:
     scraped(prometheus, "log_bytes", labels={"job": "kraft"})
-    source = PrometheusSource(
+    source = prometheus_source(
         PrometheusSettings(name="mon", url=prometheus.url, labels={"job": "kraft"}), "c", 15.0
     )
     (result,) = source.poll(datetime.now(UTC))
@@ -267,7 +267,7 @@ def test_check_says_what_is_found_and_what_is_not(prometheus: Prometheus) -> Non
         labels={"job": "kraft"},
         exporter_labels={"job": "exporter"},
     )
-    source = PrometheusSource(settings, "c", 15.0)
+    source = prometheus_source(settings, "c", 15.0)
     reach, metrics, lag = source.check()
     source.close()
     assert (reach.works, reach.required) == (True, True)

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from pydantic import SecretStr
 
-from collectors.prometheus.source import PrometheusSource
+from collectors.prometheus.source import prometheus_source
 from collectors.source.model import SectionResult
 from config.integrations import PrometheusSettings
 from runtime.processes import ProcessGroup
@@ -84,7 +84,7 @@ class Secured:
             **settings,
         }
         given = {name: value for name, value in given.items() if value is not None}
-        source = PrometheusSource(PrometheusSettings(name="mon", **given), "c", 3.0)
+        source = prometheus_source(PrometheusSettings(name="mon", **given), "c", 3.0)
         try:
             (result,) = source.poll(datetime.datetime.now(datetime.UTC))
         finally:

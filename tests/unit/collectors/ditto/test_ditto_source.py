@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from collectors.ditto.source import DittoSource
+from collectors.ditto.source import DittoClient, ditto_source
+from collectors.source.http_source import HttpSource
 from collectors.source.model import SectionResult
 from collectors.source.shared_state import Exchange
 from config.integrations import DittoSettings
@@ -29,10 +30,12 @@ def server(ditto: FakeDitto) -> Iterator[Answering]:
         yield served
 
 
-def source_of(server: Answering, exchange: Exchange | None = None, **settings: Any) -> DittoSource:
+def source_of(
+    server: Answering, exchange: Exchange | None = None, **settings: Any
+) -> HttpSource[DittoClient, DittoSettings]:
     login = {"username": USER, "password": SecretStr(PASSWORD)}
     configured = DittoSettings(name="twins", url=server.url, **{**login, **settings})
-    return DittoSource(configured, "production", 3.0, exchange or Exchange())
+    return ditto_source(configured, "production", 3.0, exchange or Exchange())
 
 
 def poll(server: Answering, exchange: Exchange | None = None, **settings: Any) -> SectionResult:

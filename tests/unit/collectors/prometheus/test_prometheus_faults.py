@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from collectors.prometheus.source import PrometheusSource
+from collectors.prometheus.source import prometheus_source
 from collectors.source.model import SectionResult
 from config.integrations import PrometheusSettings
 from tests.unit.collectors.ditto.answering import Answering, Reply, Request, answering, seconds_of
@@ -43,7 +43,7 @@ def server() -> Iterator[Answering]:
 
 def poll(url: str, **settings: Any) -> SectionResult:
     configured = PrometheusSettings(name="mon", url=url, **settings)
-    source = PrometheusSource(configured, "production", INTERVAL_SECONDS)
+    source = prometheus_source(configured, "production", INTERVAL_SECONDS)
     try:
         (result,) = source.poll(datetime.now(UTC))
     finally:
@@ -155,7 +155,7 @@ def test_warnings_are_told_beside_the_values(server: Answering) -> None:
 
 
 def test_warnings_are_not_told_again_at_the_next_poll(server: Answering) -> None:
-    source = PrometheusSource(PrometheusSettings(name="mon", url=server.url), "c", 3.0)
+    source = prometheus_source(PrometheusSettings(name="mon", url=server.url), "c", 3.0)
     server.answer = lambda _: success(NAMES, warnings=["w"])
     next(iter(source.poll(datetime.now(UTC))))
     server.answer = healthy
@@ -203,7 +203,7 @@ def test_a_passing_failure_is_asked_again(server: Answering) -> None:
 
 
 def test_the_next_poll_recovers(server: Answering) -> None:
-    source = PrometheusSource(PrometheusSettings(name="mon", url=server.url), "c", 1.0)
+    source = prometheus_source(PrometheusSettings(name="mon", url=server.url), "c", 1.0)
     server.answer = lambda _: Reply(b"", 500)
     (failed,) = source.poll(datetime.now(UTC))
     server.answer = healthy
