@@ -35,7 +35,8 @@ from lake.schemas.tables import (
     PARTITIONS,
     TOPICS,
 )
-from lake.storage.store import Lake, conform
+from lake.storage.append import conform
+from lake.storage.store import Lake
 
 BEGIN = datetime(2026, 1, 5, 23, 40, tzinfo=UTC)
 POLL = timedelta(seconds=15)
