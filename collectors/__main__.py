@@ -179,11 +179,7 @@ def _poll(source: Source) -> PollReport:
         report.results.extend(source.poll(now))
     except Exception as error:  # a fault of ours in one source must not take the others' rows
         failure = f"{type(error).__name__}: {error}"
-        report.results.append(
-            SectionResult(
-                section=POLL, started_at=now, duration_seconds=0.0, status="failed", error=failure
-            )
-        )
+        report.results.append(SectionResult.without_rows(POLL, now, "failed", failure))
     report.cluster_id, report.controller = source.cluster_id, source.controller
     return report
 

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from config.parts import Name, Section
+from config.parts import CredentialSettings, Name, Section
 from config.secret import Secret
+from config.storage import ALERT_HISTORY_DAYS
 
 TargetKind = Literal["apprise", "alertmanager", "webhook"]
 SeverityName = Literal["critical", "warning", "info"]
@@ -18,8 +19,8 @@ _BY_ADDRESS: frozenset[TargetKind] = frozenset({"apprise"})
 """Kinds that are reached by one secret address; all others have the URL of an HTTP server."""
 
 
-class TargetSettings(Section):
-    """Somebody who is told."""
+class TargetSettings(CredentialSettings):
+    """Somebody who is notified."""
 
     name: Name
     kind: TargetKind
@@ -30,10 +31,6 @@ class TargetSettings(Section):
     secret: Secret | None = Field(
         default=None, description="of a webhook: signs the body with HMAC-SHA256"
     )
-    username: str | None = Field(default=None, description="with password: HTTP basic")
-    password: Secret | None = None
-    token: Secret | None = Field(default=None, description="sent as a bearer token")
-    ca_file: Path | None = Field(default=None, description="certificates to trust (PEM)")
     severities: list[SeverityName] = Field(
         default=["critical", "warning"], description="what it is notified of"
     )
@@ -62,10 +59,6 @@ class TargetSettings(Section):
                 )
             if parts.username or parts.password:
                 raise ValueError(f"{self.name}: credentials belong into username and password")
-        if (self.username is None) != (self.password is None):
-            raise ValueError(f"{self.name}: username and password go together")
-        if self.token is not None and self.username is not None:
-            raise ValueError(f"{self.name}: either a token, or username and password")
         return self
 
 
@@ -92,7 +85,9 @@ class AlertingSettings(Section):
     repeat_interval_seconds: float = Field(
         default=4 * 3600.0, ge=60, description="what still fires is notified again after this time"
     )
-    keep_days: float = Field(default=90.0, gt=0, description="how long history is kept")
+    keep_days: float = Field(
+        default=ALERT_HISTORY_DAYS, gt=0, description="how long history is kept"
+    )
     targets: list[TargetSettings] = Field(default=[])
 
     @model_validator(mode="after")

@@ -8,19 +8,14 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from config.parts import Name, Section, Selection
-from config.secret import Secret
+from config.parts import CredentialSettings, Name, Selection
 
 
-class HttpSettings(Section):
+class HttpSettings(CredentialSettings):
     """A server that is asked over HTTP."""
 
     name: Name
     url: str = Field(description="http:// or https://, without credentials")
-    username: str | None = Field(default=None, description="with password: HTTP basic")
-    password: Secret | None = None
-    token: Secret | None = Field(default=None, description="sent as a bearer token")
-    ca_file: Path | None = Field(default=None, description="certificates to trust (PEM)")
     certificate_file: Path | None = Field(default=None, description="our certificate (PEM)")
     key_file: Path | None = Field(default=None, description="its key (PEM)")
     poll_interval_seconds: float | None = Field(
@@ -48,10 +43,6 @@ class HttpSettings(Section):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        if (self.username is None) != (self.password is None):
-            raise ValueError("username and password go together")
-        if self.token is not None and self.username is not None:
-            raise ValueError("either a token, or username and password")
         if self.key_file is not None and self.certificate_file is None:
             raise ValueError("key_file without certificate_file")
         return self

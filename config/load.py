@@ -67,15 +67,7 @@ def _line(node: yaml.Node) -> str:
 
 
 def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
-    """Return how many nodes there are once every alias is written out.
-
-    Args:
-        node: Where to begin.
-        sizes: What is known already, by the node's id; 0: on the way down to here.
-
-    Raises:
-        ConfigError: A node contains itself.
-    """
+    """Return how many nodes there are once every alias is written out."""
     if id(node) in sizes:
         if not sizes[id(node)]:
             raise ConfigError(f"{_line(node)}: contains itself")
@@ -93,9 +85,6 @@ def load(path: Path) -> Settings:
 
     Returns:
         The settings, with the lake's folder made absolute (from the file's own folder).
-
-    Raises:
-        ConfigError: The file cannot be read or says something that cannot be used.
     """
     content = read_yaml(path)
     if content is None:
@@ -115,11 +104,7 @@ def load(path: Path) -> Settings:
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file in which each key may stand once only.
-
-    Raises:
-        ConfigError: The file cannot be read or is not YAML.
-    """
+    """Read a YAML file in which each key may stand once only."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -146,11 +131,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def load_from_environment() -> Settings:
-    """Read the configuration that ``HEADROOM_CONFIG`` names.
-
-    Raises:
-        ConfigError: The variable is not set, or the file cannot be used.
-    """
+    """Read the configuration that ``HEADROOM_CONFIG`` names."""
     path = os.environ.get(CONFIG_VARIABLE)
     if not path:
         raise ConfigError(f"{CONFIG_VARIABLE} is not set: it names the configuration file")

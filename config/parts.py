@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from pathlib import Path
+from typing import Annotated, ClassVar, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from config.patterns import check_pattern, matches_whole
+from config.secret import Secret
 
 Pattern = Annotated[str, AfterValidator(check_pattern)]
 """A regular expression in RE2's syntax."""
@@ -34,3 +36,20 @@ class Selection(Section):
         return any(matches_whole(pattern, name) for pattern in self.include) and not any(
             matches_whole(pattern, name) for pattern in self.exclude
         )
+
+
+class CredentialSettings(Section):
+    """How we show who we are to an HTTP server, and how it does to us."""
+
+    username: str | None = Field(default=None, description="with password: HTTP basic")
+    password: Secret | None = None
+    token: Secret | None = Field(default=None, description="sent as a bearer token")
+    ca_file: Path | None = Field(default=None, description="certificates to trust (PEM)")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if (self.username is None) != (self.password is None):
+            raise ValueError("username and password go together")
+        if self.token is not None and self.username is not None:
+            raise ValueError("either a token, or username and password")
+        return self

@@ -33,30 +33,18 @@ class PatternError(ValueError):
 
 
 def check_pattern(pattern: str) -> str:
-    """Return the pattern as it is.
-
-    Raises:
-        PatternError: It cannot be used.
-    """
+    """Return the pattern as it is."""
     _compiled(pattern)
     return pattern
 
 
 def matches_whole(pattern: str, text: str) -> bool:
-    """Tell whether the pattern matches the whole text.
-
-    Raises:
-        PatternError: The pattern cannot be used.
-    """
+    """Tell whether the pattern matches the whole text."""
     return _compiled(pattern).fullmatch(_bytes(text)) is not None
 
 
 def matches_part(pattern: str, text: str) -> bool:
-    """Tell whether the pattern matches some part of the text.
-
-    Raises:
-        PatternError: The pattern cannot be used.
-    """
+    """Tell whether the pattern matches some part of the text."""
     return _compiled(pattern).search(_bytes(text)) is not None
 
 

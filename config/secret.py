@@ -14,12 +14,6 @@ HOW = "write {env: NAME} or {file: PATH}"
 def resolve_secret(value: Any) -> SecretStr:
     """Turn ``{env: NAME}`` or ``{file: PATH}`` into the secret that it names.
 
-    Args:
-        value: A mapping with exactly one of the keys ``env`` and ``file``, or a ``SecretStr``.
-
-    Returns:
-        The secret; the text of a file loses its last line break.
-
     Raises:
         ValueError: The secret is written out in the configuration, or cannot be found.
     """

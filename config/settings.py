@@ -214,7 +214,7 @@ class SparkSettings(Section):
     master: str = Field(
         default="local[*]", pattern=r"^(local(\[.+\])?|spark://.+|yarn|k8s://.+|sc://.+)$"
     )
-    trigger_seconds: float = Field(default=60.0, ge=1, le=3600)
+    trigger_seconds: float = Field(default=120.0, ge=1, le=3600)
     shuffle_partitions: int = Field(default=2, ge=1, le=10_000)
     driver_memory: str = Field(default="1g", pattern=r"^\d+[mgMG]$")
     late_after_seconds: float = Field(
@@ -304,11 +304,7 @@ class Settings(BaseSettings):
         return source.poll_interval_seconds or self.collectors.poll_interval_seconds
 
     def cluster(self, name: str) -> ClusterSettings:
-        """Return the cluster of that name.
-
-        Raises:
-            KeyError: No such cluster is configured.
-        """
+        """Return the cluster of that name."""
         for cluster in self.clusters:
             if cluster.name == name:
                 return cluster

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 
 from pydantic import Field, SecretStr
 
@@ -19,8 +20,29 @@ _SECRET_OPTION = re.compile(
 _DEFAULT_REGION = "us-east-1"
 
 
+# What has a fixed retention. docs/history.md has a table of these and of the settings below.
+
+ADVICE_KEPT = timedelta(days=90)
+"""Advice that was last confirmed longer ago is deleted."""
+
+ADVICE_STATE_KEPT = timedelta(days=1)
+"""What was remembered to decide on a group that is not seen any more."""
+
+RECENT_CHANGES_KEPT = timedelta(hours=1)
+"""Changes of groups, brokers and topics that the Overview shows."""
+
+ALERT_HISTORY_DAYS = 90.0
+"""Resolved alerts, deliveries and ended silences; the default of ``alerting.keep_days``."""
+
+UNUSED_FILES_KEPT = timedelta(hours=3)
+"""Files of samples that were compacted or deleted: whoever began to read before goes on."""
+
+COMMITS_KEPT = timedelta(days=1)
+"""Single commits of samples: a history job that was away for longer reads all samples again."""
+
+
 class RetentionSettings(Section):
-    """How many days rows are kept; null: for ever."""
+    """How many days samples and history are kept; null: for ever."""
 
     raw_days: int | None = Field(default=7, ge=1, description="samples (bronze)")
     minute_days: int | None = Field(default=30, ge=1, description="history by the minute")
@@ -29,11 +51,7 @@ class RetentionSettings(Section):
 
 
 def check_options(options: Mapping[str, str | SecretStr]) -> None:
-    """Refuse a secret that is written out.
-
-    Raises:
-        ValueError: A secret option is plain text; the message names the key.
-    """
+    """Refuse a secret that is written out."""
     for key, value in options.items():
         if _SECRET_OPTION.search(key) and not isinstance(value, SecretStr):
             raise ValueError(f"{key}: a secret must come from the environment or a file: {HOW}")
@@ -45,10 +63,6 @@ def object_store_options(uri: str, options: Mapping[str, str | SecretStr]) -> di
     Commits of delta-rs are made by conditional puts (``If-None-Match``), so that of two writers of
     one version exactly one succeeds. A store with an address of its own may be without regions
     and without TLS: the one is named as the default, the other is what ``http://`` says.
-
-    Args:
-        uri: The lake's address.
-        options: The options of the configuration; they win over the defaults.
 
     Returns:
         All options, secrets in the clear: hand them to a client at once.

@@ -166,40 +166,28 @@ def status(
     _out.print(groups)
 
 
-@fault_cli.command()
-def kill_broker(broker: BrokerArgument, data: DataOption = _DEFAULT_DATA) -> None:
-    """Crash a broker (SIGKILL)."""
-    _act(data, Request("kill-broker", broker=broker))
+def _broker_fault(action: str, what: str) -> None:
+    def command(broker: BrokerArgument, data: DataOption = _DEFAULT_DATA) -> None:
+        _act(data, Request(action, broker=broker))
+
+    fault_cli.command(action, help=what)(command)
 
 
-@fault_cli.command()
-def stop_broker(broker: BrokerArgument, data: DataOption = _DEFAULT_DATA) -> None:
-    """Shut a broker down in order (SIGTERM)."""
-    _act(data, Request("stop-broker", broker=broker))
+def _group_fault(action: str, what: str) -> None:
+    def command(group: GroupArgument, data: DataOption = _DEFAULT_DATA) -> None:
+        _act(data, Request(action, group=group))
+
+    fault_cli.command(action, help=what)(command)
 
 
-@fault_cli.command()
-def freeze_broker(broker: BrokerArgument, data: DataOption = _DEFAULT_DATA) -> None:
-    """Freeze a broker (SIGSTOP): connections stay open, nothing is answered."""
-    _act(data, Request("freeze-broker", broker=broker))
-
-
-@fault_cli.command()
-def thaw_broker(broker: BrokerArgument, data: DataOption = _DEFAULT_DATA) -> None:
-    """Let a frozen broker go on (SIGCONT)."""
-    _act(data, Request("thaw-broker", broker=broker))
-
-
-@fault_cli.command()
-def stop_consumers(group: GroupArgument, data: DataOption = _DEFAULT_DATA) -> None:
-    """Let all consumers of a group leave it."""
-    _act(data, Request("stop-consumers", group=group))
-
-
-@fault_cli.command()
-def start_consumers(group: GroupArgument, data: DataOption = _DEFAULT_DATA) -> None:
-    """Let the consumers of a stopped group come back."""
-    _act(data, Request("start-consumers", group=group))
+_broker_fault("kill-broker", "Crash a broker (SIGKILL).")
+_broker_fault("stop-broker", "Shut a broker down in order (SIGTERM).")
+_broker_fault(
+    "freeze-broker", "Freeze a broker (SIGSTOP): connections stay open, nothing is answered."
+)
+_broker_fault("thaw-broker", "Let a frozen broker go on (SIGCONT).")
+_group_fault("stop-consumers", "Let all consumers of a group leave it.")
+_group_fault("start-consumers", "Let the consumers of a stopped group come back.")
 
 
 @fault_cli.command()

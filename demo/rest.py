@@ -17,11 +17,7 @@ def ask(
     login: tuple[str, str] | None = None,
     timeout_seconds: float,
 ) -> Any:
-    """Send one request and return the JSON of its answer; None where it is empty.
-
-    Raises:
-        DemoError: No answer, or another status than 2xx.
-    """
+    """Send one request and return the JSON of its answer; None where it is empty."""
     try:
         with httpx.Client(trust_env=False, auth=login, timeout=timeout_seconds) as client:
             answer = client.request(method, url, **({} if body is None else {"json": body}))

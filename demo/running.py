@@ -18,6 +18,7 @@ from config.settings import LakeSettings
 from demo.connect.service import ConnectPart
 from demo.errors import DemoError
 from demo.kafka.cluster import KafkaCluster
+from demo.part import Part
 from demo.rabbitmq.node import find_rabbitmq
 from demo.rabbitmq.service import RabbitPart
 from demo.state import Answer, DataFolder, Request
@@ -29,7 +30,7 @@ from lake.storage.store import Lake
 from runtime.errors import ProcessError, RuntimeSetupError
 from runtime.java import Java
 from runtime.processes import Child, ProcessGroup, free_ports, wait_until
-from runtime.services import Service, Supervisor, services
+from runtime.services import ROOT, Service, Supervisor, services
 
 CLUSTER_NAME = "demo"
 POLL_SECONDS = 5
@@ -39,7 +40,6 @@ _RULES = {
     "GroupStopped": {"for": f"{3 * POLL_SECONDS}s", "keep_firing_for": f"{3 * POLL_SECONDS}s"},
     "BrokerMissing": {"keep_firing_for": f"{3 * POLL_SECONDS}s"},
 }
-_ROOT = str(Path(__file__).resolve().parent.parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,6 @@ class RunningDemo:
     def __init__(
         self, folder: DataFolder, options: Options, java: Java, notice: Callable[[str], None]
     ) -> None:
-        """Prepare the folder; nothing starts yet.
-
-        Raises:
-            DemoError: Kept data is of a cluster of another size.
-        """
         self._folder = folder
         self._options = options
         self._java = java
@@ -123,7 +118,6 @@ class RunningDemo:
             "rabbitmq": [] if self.rabbit is None else [self.rabbit.configuration()],
             "lake": {"uri": "lake"},
             "alerting": {"state": "alerts.sqlite", "rules": "rules.yaml"},
-            "spark": {"trigger_seconds": 60},
             "app": {"port": self._options.port, "refresh_seconds": POLL_SECONDS},
         }
         self._folder.config.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
@@ -136,19 +130,13 @@ class RunningDemo:
 
         The configuration must have been written.
         """
-        command = (
-            sys.executable,
-            "-m",
-            "demo.history.tables",
-            "--config",
-            str(self._folder.config),
-        )
         until = f"{self._started_at:%Y-%m-%dT%H:%M:%S}"
+        options = ("--config", str(self._folder.config), "--until", until)
         self._history = self._processes.start(
             "generated history",
-            (*command, "--until", until),
+            (sys.executable, "-m", "demo.history.tables", *options),
             log=self._folder.logs / "generated-history.log",
-            environment={"PYTHONPATH": _ROOT},
+            environment={"PYTHONPATH": str(ROOT)},
         )
 
     def wait_for_generated_history(self, timeout_seconds: float = 60.0) -> None:
@@ -164,22 +152,14 @@ class RunningDemo:
         """Start producers and consumers; :meth:`wait_for_workload` waits for them."""
         self._wanted.write(self._folder.control)
         command = (
-            sys.executable,
-            "-m",
-            "demo.workload",
-            "--bootstrap-servers",
-            self.cluster.bootstrap_servers,
-            "--control",
-            str(self._folder.control),
+            *(sys.executable, "-m", "demo.workload"),
+            *("--bootstrap-servers", self.cluster.bootstrap_servers),
+            *("--control", str(self._folder.control)),
         )
-        self._supervisor.start(Service("workload", command, {"PYTHONPATH": _ROOT}))
+        self._supervisor.start(Service("workload", command, {"PYTHONPATH": str(ROOT)}))
 
     def wait_for_workload(self, timeout_seconds: float = 90.0) -> None:
-        """Wait until all topics exist and all groups have been started.
-
-        Raises:
-            ProcessError: It ended or took too long.
-        """
+        """Wait until all topics exist and all groups have been started."""
         wait_until(
             lambda: Reached.read(self._folder.control) is not None,
             timeout_seconds=timeout_seconds,
@@ -219,11 +199,7 @@ class RunningDemo:
         return self._supervisor
 
     def wait_for_first_lag(self, timeout_seconds: float = 120.0) -> int:
-        """Wait until the lake holds a lag that is not nothing, and return the sum of the first.
-
-        Raises:
-            ProcessError: The collectors ended, or there was none in time.
-        """
+        """Wait until the lake holds a lag that is not nothing, and return the sum of the first."""
         lake = Lake(LakeSettings(uri=str(self._folder.lake)))
         total = 0
 
@@ -281,7 +257,7 @@ class RunningDemo:
             self._folder.keep()
 
     @property
-    def _parts(self) -> Sequence[ConnectPart | RabbitPart]:
+    def _parts(self) -> Sequence[Part]:
         return [self.connect] if self.rabbit is None else [self.connect, self.rabbit]
 
     def _carry_out(self, request: Request) -> Answer:
@@ -386,7 +362,6 @@ class Stopwatch:
     """Seconds since a start, for progress."""
 
     def __init__(self) -> None:
-        """Start now."""
         self._start = time.monotonic()
 
     @property

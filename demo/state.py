@@ -49,54 +49,25 @@ class Answer:
 
 
 class DataFolder:
-    """The folder of a demo: its data, its lock, its control channel."""
+    """The folder of a demo: its data, its lock, its control channel.
+
+    Attributes:
+        config: The configuration that is written for the services.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Name the folder; nothing is touched yet."""
         self.path = path.absolute()
+        self.kafka = self.path / "kafka"
+        self.connect = self.path / "connect"
+        self.rabbitmq = self.path / "rabbitmq"
+        self.lake = self.path / "lake"
+        self.logs = self.path / "logs"
+        self.control = self.path / "control"
+        self.config = self.path / "demo.yaml"
         self._lock: IO[str] | None = None
 
-    @property
-    def kafka(self) -> Path:
-        """Folder of the brokers."""
-        return self.path / "kafka"
-
-    @property
-    def connect(self) -> Path:
-        """Folder of Kafka Connect, and of what its sink writes."""
-        return self.path / "connect"
-
-    @property
-    def rabbitmq(self) -> Path:
-        """Folder of RabbitMQ, where it is installed."""
-        return self.path / "rabbitmq"
-
-    @property
-    def lake(self) -> Path:
-        """Folder of the lake."""
-        return self.path / "lake"
-
-    @property
-    def logs(self) -> Path:
-        """Folder of the services' logs."""
-        return self.path / "logs"
-
-    @property
-    def control(self) -> Path:
-        """Folder of the control channel."""
-        return self.path / "control"
-
-    @property
-    def config(self) -> Path:
-        """The configuration that is written for the services."""
-        return self.path / "demo.yaml"
-
     def take(self) -> None:
-        """Make the folder this process's own until :meth:`release`.
-
-        Raises:
-            DemoError: Another demo runs there, or the folder holds something else.
-        """
+        """Make the folder this process's own until :meth:`release`."""
         if self.path.exists() and not self.path.is_dir():
             raise DemoError(f"{self.path} is not a folder: choose another with --data")
         mark = self.path / _MARK
@@ -159,12 +130,7 @@ class DataFolder:
         self.control.mkdir()
 
     def ask(self, request: Request, timeout_seconds: float = 90.0) -> Answer:
-        """Put a request into the control channel and wait for the answer.
-
-        Raises:
-            NotRunningError: No demo runs in this folder, or it ended meanwhile.
-            DemoError: No answer came in time.
-        """
+        """Put a request into the control channel and wait for the answer."""
         name = uuid.uuid4().hex
         if not self.running():
             raise NotRunningError(

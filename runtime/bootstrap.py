@@ -51,11 +51,7 @@ def main() -> int:
 
 
 def install(venv: Path, files: list[Path]) -> None:
-    """Install what the requirements files pin, unless exactly that was done before.
-
-    Raises:
-        BootstrapError: The environment or a package could not be installed.
-    """
+    """Install what the requirements files pin, unless exactly that was done before."""
     stamp = venv / ".installed"
     wanted = _fingerprint(files)
     done = stamp.read_text(encoding="utf-8").split() if stamp.is_file() else []

@@ -42,9 +42,6 @@ def kafka_classpath(java: Java, *, notice: Callable[[str], None] | None = None) 
 
     Returns:
         A folder; the class path is ``<folder>/*``.
-
-    Raises:
-        JarsError: The download failed; the message says what to do.
     """
     return ensure(KAFKA, IvyResolver(java), notice=notice)
 
@@ -56,9 +53,6 @@ def spark_jars(
 
     Returns:
         Paths for ``spark.jars``, sorted by name.
-
-    Raises:
-        JarsError: The download failed; the message says what to do.
     """
     wanted = (DELTA, S3) if s3 else (DELTA,)
     folders = [ensure(jars, IvyResolver(java), notice=notice) for jars in wanted]
@@ -83,16 +77,6 @@ def ensure(
     """Return the folder of a set of jars, resolving it where it is missing or damaged.
 
     Safe to call from several processes at once: one downloads, the others wait.
-
-    Args:
-        jars: The set.
-        resolve: Fetches the set into a folder.
-        cache: The cache folder, :func:`runtime.cache.cache_folder` by default.
-        notice: Called with one line when a download starts.
-        thorough: Compare checksums too, not only names and sizes.
-
-    Raises:
-        JarsError: The set could not be resolved.
     """
     root = (cache or cache_folder()) / "jars"
     folder = root / jars.folder_name
@@ -179,11 +163,7 @@ class IvyResolver:
         self._environment = dict(os.environ if environment is None else environment)
 
     def __call__(self, jars: JarSet, folder: Path) -> None:
-        """Put every jar of the set into a folder.
-
-        Raises:
-            JarsError: Ivy could not be started or did not get every jar.
-        """
+        """Put every jar of the set into a folder."""
         ivy = next(iter(sorted(_pyspark_jars().glob("ivy-*.jar"))), None)
         if ivy is None:
             raise JarsError("pyspark ships no Ivy: run: pip install --force-reinstall pyspark")
@@ -300,11 +280,7 @@ def _failure(jars: JarSet, why: str, log: Path) -> str:
 def ensure_all(
     wanted: Sequence[JarSet], resolve: Resolver, notice: Callable[[str], None]
 ) -> list[Path]:
-    """Resolve sets of jars side by side.
-
-    Raises:
-        JarsError: One of them could not be resolved; told when all have ended.
-    """
+    """Resolve sets of jars side by side."""
     # Threads that do not hold the process: Ctrl-C ends a download at once.
     found: dict[str, Path] = {}
     failures: list[JarsError] = []

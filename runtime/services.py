@@ -42,43 +42,38 @@ def services(
     """Return the services for a configuration: collectors, alerting, Spark rollups, dashboard."""
     path = str(config.absolute())
     common = {"HEADROOM_CONFIG": path, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    java_home = {"JAVA_HOME": str(java.home)}
     found = [
-        Service(
-            "collectors",
-            (sys.executable, "-m", "collectors", "run", "--config", path),
-            common,
-        ),
-        Service(
-            "alerting",
-            (sys.executable, "-m", "alerting", "run", "--config", path),
-            common,
-        ),
-        Service(
-            "spark",
-            (sys.executable, "-m", "spark_metrics", "run", "--config", path),
-            {**common, "JAVA_HOME": str(java.home)},
-        ),
+        Service("collectors", _module("collectors", path), common),
+        Service("alerting", _module("alerting", path), common),
+        Service("spark", _module("spark_metrics", path), {**common, **java_home}),
     ]
     if dashboard:
-        found.append(
-            Service(
-                "dashboard",
-                (
-                    sys.executable,
-                    "-m",
-                    "streamlit",
-                    "run",
-                    str(ROOT / "app" / "main.py"),
-                    f"--server.port={port}",
-                    f"--server.address={address}",
-                    "--server.headless=true",
-                    "--server.fileWatcherType=none",
-                    "--browser.gatherUsageStats=false",
-                ),
-                common,
-            )
+        command = (
+            *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app" / "main.py")),
+            f"--server.port={port}",
+            f"--server.address={address}",
+            "--server.headless=true",
+            "--server.fileWatcherType=none",
+            "--browser.gatherUsageStats=false",
         )
+        found.append(Service("dashboard", command, common))
     return found
+
+
+def _module(name: str, config: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", name, "run", "--config", config)
+
+
+def launch(processes: ProcessGroup, service: Service, logs: Path) -> Child:
+    """Start a service, with its output in a file of its own."""
+    return processes.start(
+        service.name,
+        service.command,
+        log=logs / f"{service.name}.log",
+        environment=service.environment,
+        folder=ROOT,
+    )
 
 
 @dataclass(slots=True)
@@ -109,12 +104,8 @@ class Supervisor:
         self._watched: dict[str, _Watched] = {}
 
     def start(self, service: Service) -> Child:
-        """Start a service and watch it from now on.
-
-        Raises:
-            ProcessError: It could not be started.
-        """
-        child = self._launch(service)
+        """Start a service and watch it from now on."""
+        child = launch(self._processes, service, self._logs)
         self._watched[service.name] = _Watched(service, child, self._clock())
         return child
 
@@ -143,7 +134,7 @@ class Supervisor:
     def _look_after(self, watched: _Watched, now: float) -> None:
         if watched.start_again_at is not None:
             if now >= watched.start_again_at:
-                watched.child = self._launch(watched.service)
+                watched.child = launch(self._processes, watched.service, self._logs)
                 watched.started_at = now
                 watched.start_again_at = None
         elif not watched.child.alive:
@@ -158,15 +149,6 @@ class Supervisor:
         pause = pause_seconds(watched.deaths)
         watched.start_again_at = now + pause
         self._notice(f"{why}\n{watched.service.name} starts again in {pause:.0f} s")
-
-    def _launch(self, service: Service) -> Child:
-        return self._processes.start(
-            service.name,
-            service.command,
-            log=self._logs / f"{service.name}.log",
-            environment=service.environment,
-            folder=ROOT,
-        )
 
 
 def pause_seconds(deaths: int) -> float:
@@ -186,11 +168,7 @@ def dashboard_answers(port: int) -> bool:
 
 
 def wait_for_dashboard(child: Child, port: int, timeout_seconds: float = 60.0) -> None:
-    """Wait until the dashboard answers that it is healthy.
-
-    Raises:
-        ProcessError: It ended or did not answer in time.
-    """
+    """Wait until the dashboard answers that it is healthy."""
     wait_until(
         lambda: dashboard_answers(port),
         timeout_seconds=timeout_seconds,

@@ -33,11 +33,7 @@ _BUNDLES = (
 
 
 def system_bundle(environment: Mapping[str, str]) -> Path | None:
-    """Return the file of certificates (PEM) that programs on this machine trust.
-
-    Returns:
-        The file, or None where there is none.
-    """
+    """Return the file of certificates (PEM) that programs on this machine trust."""
     named = [environment[name] for name in _VARIABLES if environment.get(name)]
     openssl = ssl.get_default_verify_paths().cafile
     for candidate in (*named, openssl, *_BUNDLES):

@@ -1,4 +1,4 @@
-"""When each message arrived: the log ends of the past."""
+"""When each message arrived: the history of log ends."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class Ends:
 
     def cut(self, where: Booleans, to: Floats) -> None:
         """Let logs end earlier than they did: records lost, or a topic made anew."""
-        past = self._ends[where, : self._size]
-        self._ends[where, : self._size] = np.minimum(past, to[where, None])
+        history = self._ends[where, : self._size]
+        self._ends[where, : self._size] = np.minimum(history, to[where, None])
 
     def grow(self, partitions: int) -> None:
         """Add empty partitions."""
@@ -95,8 +95,8 @@ class Ends:
         size = self._size
         first = size - 1
         for partition, offset in enumerate(needed):
-            past = self._ends[partition, :size]
-            first = min(first, int(np.searchsorted(past, offset, side="right")) - 1)
+            history = self._ends[partition, :size]
+            first = min(first, int(np.searchsorted(history, offset, side="right")) - 1)
         if retention_seconds is not None:
             first = min(first, size - 2 - int(np.ceil(retention_seconds / self._step)))
         first = max(first, 0)

@@ -135,7 +135,7 @@ def partition_keys(topics: Mapping[str, int]) -> tuple[TopicPartition, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class GroupObservation:
     """What collectors see of a group at one time, and nothing else.
 
     Arrays have one value a partition, in the order of ``keys``; NaN is unknown.
@@ -204,7 +204,7 @@ class Steps:
 
 
 @dataclass(slots=True)
-class Truth:
+class SimulationOutcome:
     """What really happened so far: for scoring, never for a policy.
 
     Attributes:

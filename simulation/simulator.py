@@ -7,7 +7,7 @@
         simulation.scale(decide(seen))
     simulation.truth()                       # what really happened: for scoring only
 
-It advances in small steps (one second unless told otherwise), many at once; see ``queues``. Chunks
+It advances in small steps (one second by default), many at once; see ``queues``. Chunks
 of steps end where something happens: an event, a member that joins or leaves, the end of a pause,
 a deletion by retention, the end that the caller asked for.
 
@@ -27,7 +27,7 @@ import numpy as np
 from simulation.arrivals import Arrivals
 from simulation.ends import begin
 from simulation.group import NOBODY, Group
-from simulation.model import Booleans, Floats, Observation, Steps, Truth, Workload
+from simulation.model import Booleans, Floats, GroupObservation, SimulationOutcome, Steps, Workload
 from simulation.model import partition_keys as keys_of
 from simulation.queues import Serving, work
 from simulation.service import Service
@@ -78,7 +78,7 @@ class Simulation:
         self._commit_steps = max(1, round(workload.consumers.commit_seconds / step_seconds))
         self._events = sorted(workload.events, key=lambda event: event.at)
         self._retention_at = workload.starts_at
-        self._truth = Truth()
+        self._truth = SimulationOutcome()
         self._processed = np.zeros(workload.consumers.maximum)
         self._possible = np.zeros(workload.consumers.maximum)
 
@@ -209,7 +209,7 @@ class Simulation:
 
     # --- what is seen
 
-    def observe(self) -> Observation:
+    def observe(self) -> GroupObservation:
         """Return what collectors see now."""
         ends, now = self._ends.last.copy(), self.now
         committed = np.floor(self._committed + _ROUNDING)
@@ -217,7 +217,7 @@ class Simulation:
         age = np.where(np.isnan(committed), np.nan, 0.0)
         late = np.flatnonzero(committed < ends)
         age[late] = self._ends.ages(late, unread[None, late], np.array([now]))[0]
-        return Observation(
+        return GroupObservation(
             at=now,
             keys=self._keys,
             log_start=self._starts.copy(),
@@ -246,7 +246,7 @@ class Simulation:
         self._possible[:] = 0.0
         return ratio
 
-    def truth(self) -> Truth:
+    def truth(self) -> SimulationOutcome:
         """Return what really happened so far."""
         return replace(
             self._truth,

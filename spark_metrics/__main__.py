@@ -29,15 +29,15 @@ from lake.storage.table_maintenance import Upkept
 from spark_metrics.backfill import backfill as rebuild
 from spark_metrics.derived.job import DerivedJob, keep
 from spark_metrics.errors import HistoryError
-from spark_metrics.maintain import Upkeep
-from spark_metrics.progress import JOB, Round, Span
+from spark_metrics.history_tables import HistoryTables
+from spark_metrics.maintain import Maintenance
+from spark_metrics.progress import JOB, MicroBatch, TimeRange
 from spark_metrics.service import serve
 from spark_metrics.session import java_and_jars, spark_session
 from spark_metrics.streaming import HistoryJob
-from spark_metrics.stretch import Stretch
 
 STOP_SECONDS = 4.0
-"""How long a stop waits for the running round. A round that is cut short is done again."""
+"""How long a stop waits for the running micro-batch; one that is cut short is done again."""
 
 app = typer.Typer(
     add_completion=False,
@@ -65,12 +65,12 @@ def run(config: Config) -> None:
                 logging.getLogger(__name__).info("Spark %s is ready", spark.version)
                 derived = DerivedJob(spark, lake, settings)
                 threading.Thread(target=keep, args=(derived, stop), daemon=True).start()
-                upkeep = Upkeep(lake, settings.lake)
+                maintenance = Maintenance(lake, settings.lake)
                 serve(
                     HistoryJob(spark, lake, settings),
                     stop,
                     settings.spark.trigger_seconds,
-                    lambda: upkeep.between_rounds(spark),
+                    lambda: maintenance.between_micro_batches(spark),
                 )
             except (HistoryError, LakeError) as error:
                 failure.append(error)
@@ -85,7 +85,7 @@ def run(config: Config) -> None:
         if failure:
             raise failure[0]
         if worker.is_alive():  # a lease is not given back: Spark may be writing a last time
-            _say("stopped in the middle of a round: the next start does it again")
+            _say("stopped in the middle of a micro-batch: the next start does it again")
         else:
             hold.release()
         _leave()
@@ -118,7 +118,7 @@ def backfill(
     ],
     last: Annotated[str, typer.Option("--to", help="Last moment (UTC), exclusive.")],
 ) -> None:
-    """Compute a stretch of history anew from the samples that are still there."""
+    """Compute a time range of history again from the samples that are still there."""
     with _failures(), _lake(config) as (settings, lake, _):
         start, end = _moment("--from", first), _moment("--to", last)
         if start >= end:
@@ -126,14 +126,14 @@ def backfill(
         with console.status("starting Spark") as status:
             spark = spark_session(settings.spark, settings.lake, notice=_say)
 
-            def show(piece: Span, number: int, count: int) -> None:
+            def show(piece: TimeRange, number: int, count: int) -> None:
                 status.update(f"computing {piece.start:%Y-%m-%d %H:%M} ({number} of {count})")
 
             try:
-                rebuilt = rebuild(Stretch(spark, lake, settings), start, end, notice=show)
+                rebuilt = rebuild(HistoryTables(spark, lake, settings), start, end, notice=show)
             finally:
                 spark.stop()
-        span = rebuilt.span
+        span = rebuilt.time_range
         _say(f"computed anew: {span.start:%Y-%m-%d %H:%M} to {span.end:%Y-%m-%d %H:%M} UTC")
 
 
@@ -161,7 +161,7 @@ def maintain(config: Config) -> None:
                     status.update("starting Spark")
                     spark = spark_session(settings.spark, settings.lake, notice=_say)
                     try:
-                        done += Upkeep(lake, settings.lake).of_history(spark, show)
+                        done += Maintenance(lake, settings.lake).of_history(spark, show)
                     finally:
                         spark.stop()
             except BusyError:
@@ -191,7 +191,7 @@ def derive(config: Config) -> None:
         _say("no hour of history is complete yet" if done.status == "waiting" else "derived anew")
 
 
-def _derive(job: DerivedJob, status: Status, *, anew: bool = False) -> Round:
+def _derive(job: DerivedJob, status: Status, *, anew: bool = False) -> MicroBatch:
     status.update("deriving seasons, forecasts, capacity")
     done = job.step(anew=anew)
     if done.error is not None:
@@ -257,8 +257,8 @@ def _lost(error: LeaseLostError) -> None:
 def _leave() -> None:
     """End at once; Spark's JVM ends with this process.
 
-    Spark's own stop can take longer than a terminal is patient, and a round that it would wait
-    for is safe to cut short.
+    Spark's own stop can take longer than a terminal is patient, and a micro-batch that it would
+    wait for is safe to cut short.
     """
     sys.stdout.flush()
     sys.stderr.flush()

@@ -21,13 +21,21 @@ from pyspark.sql import functions as F
 from config.settings import LakeSettings
 from lake.change_encoding.expand import REWRITTEN_AFTER
 from lake.errors import one_line
-from lake.schemas.tables import TABLES
+from lake.schemas.tables import COLLECTIONS, TABLES
 from lake.storage.store import Lake
 from spark_metrics.errors import HistoryError
 from spark_metrics.history import SOURCES
-from spark_metrics.minutes import Collections
+from spark_metrics.minutes import reach_of
 from spark_metrics.objectstore import hadoop_address
-from spark_metrics.progress import MINUTE, Journal, Progress, Round, Span, merge, minute_of
+from spark_metrics.progress import (
+    MINUTE,
+    JobRecords,
+    MicroBatch,
+    Progress,
+    TimeRange,
+    merge,
+    minute_of,
+)
 from spark_metrics.samples import address
 
 SPARK_ERRORS = (PySparkException, Py4JError, OSError)
@@ -72,13 +80,13 @@ def tables_of(lake: Lake) -> dict[str, str]:
 def read_new(
     spark: SparkSession, lake: Lake, settings: LakeSettings, progress: Progress, late: timedelta
 ) -> None:
-    """Note in the journal which minutes the samples touch that came since the last time.
+    """Note in the records which minutes the samples touch that came since the last time.
 
     Args:
         spark: The session.
         lake: The lake.
         settings: Where it is, for the process that Spark notes batches in.
-        progress: Its ``stream`` goes on; unknown to the journal, a new one begins.
+        progress: Its ``stream`` goes on; unknown to the records, a new one begins.
         late: Samples so much older than the newest that is known are left to a backfill.
 
     Raises:
@@ -92,7 +100,14 @@ def read_new(
         .option("skipChangeCommits", "true")
         .option("maxFilesPerTrigger", MOST_FILES)
         .load(address(lake, table))
-        .select(F.lit(table.name).alias("source"), "observed_at")
+        .select(
+            F.lit(table.name).alias("source"),
+            "observed_at",
+            # Collectors say how often they poll beside what they polled.
+            (F.col("interval_seconds") if table is COLLECTIONS else F.lit(None))
+            .cast("double")
+            .alias("interval_seconds"),
+        )
         for table in SOURCES
     ]
     arrivals = reduce(DataFrame.unionByName, parts)
@@ -116,7 +131,7 @@ class Note:
 
     Attributes:
         settings: The lake.
-        progress: Where the journal stands if it does not know the stream yet.
+        progress: Where the records stands if it does not know the stream yet.
         late_after: How much older than the newest sample a sample may be.
     """
 
@@ -128,8 +143,8 @@ class Note:
         """Write down what the batch with this number touches."""
         started_at = datetime.now(UTC)
         lake = Lake(self.settings)
-        journal = Journal(lake)
-        known = journal.last()
+        records = JobRecords(lake)
+        known = records.last()
         progress = known if known and known.stream == self.progress.stream else self.progress
         newest = progress.newest
         is_late = F.lit(False)
@@ -141,7 +156,11 @@ class Note:
                 is_late.alias("is_late"),
                 F.date_trunc("minute", "observed_at").alias("minute"),
             )
-            .agg(F.count(F.lit(1)).alias("rows"), F.max("observed_at").alias("last"))
+            .agg(
+                F.count(F.lit(1)).alias("rows"),
+                F.max("observed_at").alias("last"),
+                F.max("interval_seconds").alias("interval_seconds"),
+            )
             .toArrow()
         )
         if found.is_empty():
@@ -150,35 +169,37 @@ class Note:
         in_time = found.filter(~pl.col("is_late"))
         noted = progress
         if not in_time.is_empty():
-            first: datetime = in_time["minute"].min()  # type: ignore[assignment]
-            last: datetime = in_time["last"].max()  # type: ignore[assignment]
-            until = max(last, newest or last) + MINUTE
-            reach = Collections.read(batch.sparkSession, lake, first, until).reach
-            noted = touched(progress, in_time, reach)
-        round_ = Round(started_at, "read", int(found["rows"].sum()), int(late["rows"].sum()))
-        journal.add(round_, noted)
+            noted = touched(progress, in_time)
+        micro_batch = MicroBatch(
+            started_at, "read", int(found["rows"].sum()), int(late["rows"].sum())
+        )
+        records.add(micro_batch, noted)
 
 
-def touched(progress: Progress, found: pl.DataFrame, reach: timedelta) -> Progress:
+def touched(progress: Progress, found: pl.DataFrame) -> Progress:
     """Return a progress with the minutes that new samples touch.
 
     Args:
         progress: What was known before.
-        found: ``source``, ``minute`` and the ``last`` sample of each minute; at least one.
-        reach: How far a difference between samples may reach.
+        found: ``source``, ``minute``, the ``last`` sample of each minute and the longest
+            ``interval_seconds`` between polls that it tells of; at least one.
     """
+    intervals = [*found["interval_seconds"].drop_nulls(), progress.longest_interval or 0.0]
+    longest = max(intervals) or None
+    reach = reach_of(longest)
     last: datetime = found["last"].max()  # type: ignore[assignment]
     newest = max(last, progress.newest or last)
     end = minute_of(newest) + MINUTE
-    spans = (
+    ranges = (
         # What a row says holds for later polls too, that did not write it again.
-        Span.around(
+        TimeRange.around(
             minute, at + reach + (REWRITTEN_AFTER if TABLES[source].change_only else timedelta())
         )
         for source, minute, at in found.select("source", "minute", "last").iter_rows()
     )
-    inside = (span for one in spans if (span := one.before(end)) is not None)
-    return replace(progress, pending=merge([*progress.pending, *inside]), newest=newest)
+    inside = (time_range for one in ranges if (time_range := one.before(end)) is not None)
+    pending = merge([*progress.pending, *inside])
+    return replace(progress, pending=pending, newest=newest, longest_interval=longest)
 
 
 def cause(error: Exception) -> HistoryError:

@@ -1,4 +1,4 @@
-"""Computing a stretch of history anew from the samples that are still there."""
+"""Computing a time range of history again from the samples that are still there."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 
 from spark_metrics.errors import HistoryError
 from spark_metrics.gold import hours
-from spark_metrics.progress import MINUTE, Span, minute_of
+from spark_metrics.history_tables import HistoryTables
+from spark_metrics.progress import MINUTE, TimeRange, minute_of
 from spark_metrics.streaming import CHUNK_HOURS
-from spark_metrics.stretch import Stretch
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,20 +18,20 @@ class Rebuilt:
     """What a backfill did.
 
     Attributes:
-        span: The minutes that were computed anew.
-        chunks: In how many pieces.
+        time_range: The minutes that were computed anew.
+        chunks: In how many batches.
     """
 
-    span: Span
+    time_range: TimeRange
     chunks: int
 
 
 def backfill(
-    stretch: Stretch,
+    tables: HistoryTables,
     start: datetime,
     end: datetime,
     *,
-    notice: Callable[[Span, int, int], None] | None = None,
+    notice: Callable[[TimeRange, int, int], None] | None = None,
 ) -> Rebuilt:
     """Compute all history from start to end anew; the rows are those that streaming gives.
 
@@ -39,7 +39,7 @@ def backfill(
     been deleted, their history has not.
 
     Args:
-        stretch: The tables.
+        tables: The tables.
         start: The first moment; its whole minute is computed.
         end: The last moment, exclusive.
         notice: Called before each piece with it, its number and how many there are.
@@ -48,7 +48,7 @@ def backfill(
         HistoryError: There are no samples in that time, or Spark failed.
         LakeError: The lake cannot be read.
     """
-    earliest = stretch.earliest()
+    earliest = tables.earliest()
     if earliest is None:
         raise HistoryError("there are no samples yet: start the collectors first")
     first = max(minute_of(start), minute_of(earliest))
@@ -60,9 +60,9 @@ def backfill(
     touched = hours(first, last)
     chunks = [touched[at : at + CHUNK_HOURS] for at in range(0, len(touched), CHUNK_HOURS)]
     for number, chunk in enumerate(chunks, start=1):
-        piece = Span(max(first, chunk[0]), min(last, chunk[-1] + timedelta(hours=1)))
+        piece = TimeRange(max(first, chunk[0]), min(last, chunk[-1] + timedelta(hours=1)))
         if notice is not None:
             notice(piece, number, len(chunks))
-        stretch.compute(piece)
-        stretch.roll_up(chunk)
-    return Rebuilt(Span(first, last), len(chunks))
+        tables.compute(piece)
+        tables.roll_up(chunk)
+    return Rebuilt(TimeRange(first, last), len(chunks))

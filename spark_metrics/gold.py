@@ -12,12 +12,12 @@ from lake.schemas.grain import PARTITIONED_BY, Grain
 from lake.schemas.model import Table
 from lake.storage.store import Lake
 from spark_metrics.rollups.windows import coarser
-from spark_metrics.samples import address, in_order, on_columns, read, tasks_for
+from spark_metrics.samples import address, map_partitions, read, sorted_by_series, tasks_for
 
 HOUR = timedelta(hours=1)
 
 
-def looked_for(table: Table) -> tuple[str, ...]:
+def indexed_columns(table: Table) -> tuple[str, ...]:
     """Return the columns by which rows of a table are looked for: those that have statistics."""
     names = (table.time, *(name for name in table.key if name not in PARTITIONED_BY))
     return tuple(dict.fromkeys(names))
@@ -33,7 +33,7 @@ def properties(table: Table) -> dict[str, str]:
         "delta.checkpointInterval": "50",
         "delta.logRetentionDuration": "interval 1 days",
         "delta.deletedFileRetentionDuration": "interval 1 hours",
-        "delta.dataSkippingStatsColumns": ",".join(looked_for(table)),
+        "delta.dataSkippingStatsColumns": ",".join(indexed_columns(table)),
     }
 
 
@@ -108,12 +108,12 @@ class GoldTable:
         def longer(found: pl.DataFrame) -> Iterator[pl.DataFrame]:
             is_minute = pl.col("grain_seconds") == Grain.MINUTE.seconds
             made = coarser(found.filter(is_minute), table, Grain.HOUR)
-            yield in_order(made, table)
+            yield sorted_by_series(made, table)
             whole = pl.concat([found.filter(~is_minute), made])
-            yield in_order(coarser(whole, table, Grain.DAY), table)
+            yield sorted_by_series(coarser(whole, table, Grain.DAY), table)
 
         self._replace(
-            on_columns(dealt, longer, table.spark_ddl),
+            map_partitions(dealt, longer, table.spark_ddl),
             f"{dates} AND ((grain_seconds = {Grain.HOUR.seconds}"
             f" AND window_start IN ({_list(touched)}))"
             f" OR (grain_seconds = {Grain.DAY.seconds} AND window_start IN ({_list(days)})))",
@@ -126,7 +126,7 @@ class GoldTable:
 
 
 def hours(start: datetime, end: datetime) -> list[datetime]:
-    """Return the beginnings of the hours that a stretch of time touches."""
+    """Return the beginnings of the hours that a time range touches."""
     found = []
     hour = start.replace(minute=0, second=0, microsecond=0)
     while hour < end:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -28,7 +28,7 @@ from lake.schemas.tables import (
 from spark_metrics.rollups import clusters, dead_letters, group_partitions, groups, topics
 from spark_metrics.rollups.samples import cadences, differences, leading, with_cadence
 from spark_metrics.rollups.windows import finished
-from spark_metrics.samples import Results, Samples, in_order
+from spark_metrics.samples import Results, Samples, sorted_by_series
 
 SOURCES: tuple[Table, ...] = (
     COLLECTIONS,
@@ -93,7 +93,7 @@ def of_dead_letters(samples: Samples, start: datetime, end: datetime) -> Results
 
 
 def of_clusters(
-    polls: Sequence[pl.DataFrame],
+    polls: pl.DataFrame,
     brokers: pl.DataFrame,
     collections: pl.DataFrame,
     start: datetime,
@@ -102,7 +102,7 @@ def of_clusters(
     """Return the minutes of clusters.
 
     Args:
-        polls: The results ``POLLS``.
+        polls: The result ``POLLS`` of all passes.
         brokers: Rows of ``brokers``.
         collections: Rows of ``collections``.
         start: The first minute.
@@ -110,13 +110,13 @@ def of_clusters(
     """
     inside = _inside(start, end)
     of_brokers = clusters.of_brokers(brokers.filter(inside), collections.filter(inside))
-    whole = clusters.together([*polls, of_brokers])
+    whole = clusters.together([polls, of_brokers])
     return _minutes(CLUSTER_HISTORY, clusters.cluster_minutes(whole))
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Samples that are read and worked on together.
+    """Samples that are read and map_samples on together.
 
     Attributes:
         columns: By bronze table: the columns that are read, beside those of every sample.
@@ -172,7 +172,7 @@ PASSES: tuple[Pass, ...] = (
 
 
 def _minutes(table: Table, rows: pl.DataFrame) -> pl.DataFrame:
-    return in_order(finished(rows, table, Grain.MINUTE), table)
+    return sorted_by_series(finished(rows, table, Grain.MINUTE), table)
 
 
 def _counted(

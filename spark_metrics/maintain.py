@@ -18,7 +18,7 @@ from lake.schemas.model import Table
 from lake.storage.store import Lake
 from lake.storage.table_maintenance import Upkept, oldest_kept, written_by_delta_rs
 from spark_metrics.arrivals import SPARK_ERRORS
-from spark_metrics.progress import Journal, Round
+from spark_metrics.progress import JobRecords, MicroBatch
 from spark_metrics.samples import address
 
 log = logging.getLogger(__name__)
@@ -26,13 +26,13 @@ log = logging.getLogger(__name__)
 Notice = Callable[[str], None]
 
 
-class Upkeep:
+class Maintenance:
     """Maintenance of the tables that Spark writes; only for the one that may write history."""
 
     def __init__(self, lake: Lake, settings: LakeSettings) -> None:
         self._lake = lake
         self._settings = settings
-        self._journal = Journal(lake, JOB)
+        self._records = JobRecords(lake, JOB)
 
     def of_history(self, spark: SparkSession, notice: Notice | None = None) -> list[Upkept]:
         """Maintain them, one after the other.
@@ -47,23 +47,23 @@ class Upkeep:
         history = _History(spark, self._lake, self._settings)
         return each_table(history.keep_up, notice)
 
-    def between_rounds(self, spark: SparkSession) -> None:
+    def between_micro_batches(self, spark: SparkSession) -> None:
         """Maintain them, and write down in ``jobs`` how it went; failures end nothing."""
         started_at = datetime.now(UTC)
         try:
             done = self.of_history(spark)
-            self._journal.add(Round(started_at, "ok"), None)
+            self._records.add(MicroBatch(started_at, "ok"), None)
             log.info("maintenance: %s", summary(done))
         except LakeError as error:
             log.error("maintenance failed: %s", error)
             try:
-                self._journal.add(Round(started_at, "failed", error=one_line(error)), None)
+                self._records.add(MicroBatch(started_at, "failed", error=one_line(error)), None)
             except LakeError as another:
                 log.error("the failure could not be written down: %s", another)
 
 
 class _History:
-    """Upkeep of the tables that Spark writes."""
+    """Maintenance of the tables that Spark writes."""
 
     def __init__(self, spark: SparkSession, lake: Lake, settings: LakeSettings) -> None:
         self._spark = spark

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from lake.storage.store import Lake
 from spark_metrics.history import CADENCE, PASSES, POLLS, Pass, of_clusters
 from spark_metrics.rollups import clusters
 from spark_metrics.rollups.samples import DEFAULT_GAP_SECONDS, GAP_INTERVALS
-from spark_metrics.samples import Results, Samples, Source, collected, taken, tasks_for, worked
+from spark_metrics.samples import Samples, Source, collected, map_samples, rows_of, tasks_for
 
 LONGEST_REACH = timedelta(hours=4)
 MOST_AT_ONCE = 10_000_000
@@ -25,10 +25,10 @@ MOST_AT_ONCE = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Collections:
-    """What collectors say of their polls in a stretch of time: few rows, read on the driver.
+    """What collectors say of their polls in a time range: few rows, read on the driver.
 
     Attributes:
-        rows: Rows of ``collections``, from as far before the stretch as a difference may reach.
+        rows: Rows of ``collections``, from as far before the range as a difference may reach.
         reach: How far before a moment that is.
     """
 
@@ -43,25 +43,33 @@ class Collections:
             LakeError: They cannot be read.
         """
         rows = collected(spark, lake, COLLECTIONS, CADENCE, start - LONGEST_REACH, end)
-        longest = rows.select(pl.col("interval_seconds").max()).item()
-        seconds = max(DEFAULT_GAP_SECONDS, GAP_INTERVALS * (longest or 0.0))
-        reach = min(timedelta(seconds=seconds), LONGEST_REACH)
+        reach = reach_of(rows.select(pl.col("interval_seconds").max()).item())
         return cls(rows.filter(pl.col("observed_at") >= start - reach), reach)
 
     def samples(self, table: Table, start: datetime, end: datetime) -> int:
-        """Return how many samples of a table collectors counted in a stretch."""
+        """Return how many samples of a table collectors counted in a time range."""
         time = pl.col("observed_at")
         inside = (time >= start) & (time < end) & (pl.col("section") == table.name)
         return int(self.rows.filter(inside)["rows"].sum())
 
-    def pieces(self, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
-        """Cut a stretch into pieces of whole minutes with not too many samples."""
-        most = max(sum(self.samples(table, start, end) for table in one.sources) for one in PASSES)
+    def batches(self, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
+        """Cut a time range into batches of whole minutes with not too many samples."""
+        count = sum(self.samples(table, start, end) for one in PASSES for table in one.sources)
         minutes = max(1, round((end - start) / timedelta(minutes=1)))
-        count = min(minutes, -(-most // MOST_AT_ONCE) or 1)
+        count = min(minutes, -(-count // MOST_AT_ONCE) or 1)
         length = timedelta(minutes=-(-minutes // count))
         starts = [start + length * number for number in range(count)]
         return [(first, min(first + length, end)) for first in starts if first < end]
+
+
+def reach_of(interval_seconds: float | None) -> timedelta:
+    """Return how far apart two samples may lie for their difference to count.
+
+    Args:
+        interval_seconds: The longest interval between polls, None where it is unknown.
+    """
+    seconds = max(DEFAULT_GAP_SECONDS, GAP_INTERVALS * (interval_seconds or 0.0))
+    return min(timedelta(seconds=seconds), LONGEST_REACH)
 
 
 @contextmanager
@@ -70,43 +78,38 @@ def computed(
 ) -> Iterator[Mapping[Table, DataFrame]]:
     """Compute the minutes of all history tables from start to end.
 
-    Each pass is computed once, when its first table is written, and kept until all are.
+    They are computed once, and kept until all tables are written.
 
     Yields:
         The minutes by table.
     """
-    passes = [minutes_of(spark, lake, one, collections, start, end).persist() for one in PASSES]
+    results = minutes_of(spark, lake, PASSES, collections, start, end).persist()
     try:
-        made = {
-            table: taken(results, table.name)
-            for one, results in zip(PASSES, passes, strict=True)
-            for table in one.histories
-        }
-        polls = [taken(found, POLLS).toArrow() for found in passes[:2]]
+        polls = pl.DataFrame(rows_of(results, POLLS).toArrow())
         seen = collected(spark, lake, BROKERS, ("is_alive",), start, end)
-        parts = [pl.DataFrame(one) for one in polls]
-        rows = of_clusters(parts, seen, collections.rows, start, end)
+        rows = of_clusters(polls, seen, collections.rows, start, end)
         whole = spark.createDataFrame(rows.to_arrow(), CLUSTER_HISTORY.spark_ddl)
+        histories = [table for one in PASSES for table in one.histories]
+        made = {table: rows_of(results, table.name) for table in histories}
         yield made | {CLUSTER_HISTORY: whole}
     finally:
-        for one in passes:
-            one.unpersist()
+        results.unpersist()
 
 
 def minutes_of(
     spark: SparkSession,
     lake: Lake,
-    one: Pass,
+    passes: Sequence[Pass],
     collections: Collections,
     start: datetime,
     end: datetime,
 ) -> DataFrame:
-    """Return what a pass makes of the samples from start to end; see ``samples.worked``.
+    """Return what passes make of the samples from start to end; see ``samples.map_samples``.
 
     Args:
         spark: The session.
         lake: Where the samples are.
-        one: The pass.
+        passes: The passes.
         collections: What collectors say of that time.
         start: The first minute.
         end: The end of the last minute.
@@ -115,17 +118,25 @@ def minutes_of(
         LakeError: The polls cannot be read.
     """
     since = start - collections.reach
+    rows = sum(collections.samples(table, since, end) for one in passes for table in one.sources)
+    tasks = tasks_for(rows)
     sources = {
-        table.name: Source.of(spark, lake, table, one.columns[table.name], one.together, since, end)
+        table.name: Source.of(
+            *(spark, lake, table, one.columns[table.name], one.together, since, end),
+            one_task=tasks == 1,
+        )
+        for one in passes
         for table in one.sources
     }
-    rows = sum(collections.samples(table, since, end) for table in one.sources)
-    columns = {table.name: table.spark_ddl for table in one.histories}
-    said, work = collections.rows, one.work
+    columns = {table.name: table.spark_ddl for one in passes for table in one.histories}
+    said = collections.rows
 
-    def on_samples(written: Samples) -> Results:
-        samples = {name: sources[name].whole(found) for name, found in written.items()}
-        return work({**samples, COLLECTIONS.name: said}, start, end)
+    def on_samples(written: Samples) -> Iterator[tuple[str, pl.DataFrame]]:
+        for one in passes:
+            if all(written[name].is_empty() for name in one.columns):
+                continue
+            samples = {name: sources[name].whole(written[name]) for name in one.columns}
+            yield from one.work({**samples, COLLECTIONS.name: said}, start, end).items()
 
     results = columns | {POLLS: clusters.PARTS_DDL}
-    return worked(spark, lake, sources, tasks_for(rows), on_samples, results)
+    return map_samples(spark, lake, sources, tasks, on_samples, results)

@@ -20,18 +20,18 @@ _RECENT = timedelta(hours=36)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeRange:
     """Whole minutes from ``start`` to ``end`` (exclusive)."""
 
     start: datetime
     end: datetime
 
     @classmethod
-    def around(cls, first: datetime, last: datetime) -> Span:
+    def around(cls, first: datetime, last: datetime) -> TimeRange:
         """Return the minutes that hold the moments from first to last, both inclusive."""
         return cls(minute_of(first), minute_of(last) + MINUTE)
 
-    def before(self, moment: datetime) -> Span | None:
+    def before(self, moment: datetime) -> TimeRange | None:
         """Return the part before a moment, None if there is none."""
         end = min(self.end, moment)
         return replace(self, end=end) if end > self.start else None
@@ -42,24 +42,24 @@ def minute_of(moment: datetime) -> datetime:
     return moment.replace(second=0, microsecond=0)
 
 
-def merge(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Return the same minutes as few spans, in order."""
-    merged: list[Span] = []
-    for span in sorted(spans, key=lambda span: span.start):
-        if merged and span.start <= merged[-1].end:
-            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
+def merge(ranges: Iterable[TimeRange]) -> tuple[TimeRange, ...]:
+    """Return the same minutes as few ranges, in order."""
+    merged: list[TimeRange] = []
+    for time_range in sorted(ranges, key=lambda time_range: time_range.start):
+        if merged and time_range.start <= merged[-1].end:
+            merged[-1] = TimeRange(merged[-1].start, max(merged[-1].end, time_range.end))
         else:
-            merged.append(span)
+            merged.append(time_range)
     return tuple(merged)
 
 
-def without(spans: Iterable[Span], done: Span) -> tuple[Span, ...]:
-    """Return the minutes of spans that are not in ``done``."""
+def without(ranges: Iterable[TimeRange], done: TimeRange) -> tuple[TimeRange, ...]:
+    """Return the minutes of ranges that are not in ``done``."""
     left = []
-    for span in spans:
-        left.append(Span(span.start, min(span.end, done.start)))
-        left.append(Span(max(span.start, done.end), span.end))
-    return merge(span for span in left if span.start < span.end)
+    for time_range in ranges:
+        left.append(TimeRange(time_range.start, min(time_range.end, done.start)))
+        left.append(TimeRange(max(time_range.start, done.end), time_range.end))
+    return merge(time_range for time_range in left if time_range.start < time_range.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,15 @@ class Progress:
         pending: Minutes that must be computed (again).
         hours: Hours whose minutes changed since the hour was computed.
         newest: The newest sample that was read.
+        longest_interval: The longest interval between polls that was read of, in seconds.
     """
 
     stream: str = field(default_factory=lambda: uuid.uuid4().hex)
     tables: Mapping[str, str] = field(default_factory=dict)
-    pending: tuple[Span, ...] = ()
+    pending: tuple[TimeRange, ...] = ()
     hours: frozenset[datetime] = frozenset()
     newest: datetime | None = None
+    longest_interval: float | None = None
 
     @property
     def is_done(self) -> bool:
@@ -92,10 +94,12 @@ class Progress:
                 "stream": self.stream,
                 "tables": dict(self.tables),
                 "pending": [
-                    [span.start.isoformat(), span.end.isoformat()] for span in self.pending
+                    [time_range.start.isoformat(), time_range.end.isoformat()]
+                    for time_range in self.pending
                 ],
                 "hours": sorted(hour.isoformat() for hour in self.hours),
                 "newest": None if self.newest is None else self.newest.isoformat(),
+                "longest_interval": self.longest_interval,
             }
         )
 
@@ -108,15 +112,16 @@ class Progress:
         return cls(
             stream=found["stream"],
             tables=found["tables"],
-            pending=tuple(Span(moment(start), moment(end)) for start, end in found["pending"]),
+            pending=tuple(TimeRange(moment(start), moment(end)) for start, end in found["pending"]),
             hours=frozenset(moment(hour) for hour in found["hours"]),
             newest=None if newest is None else moment(newest),
+            longest_interval=found["longest_interval"],
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """What one round did, for the page on the collection's health.
+class MicroBatch:
+    """What one micro-batch did, for the page on the collection's health.
 
     Attributes:
         started_at: When it began.
@@ -124,7 +129,7 @@ class Round:
             ``waiting`` (nothing was due).
         rows_read: Samples that were new.
         late_rows: Of these, samples that came too late and wait for a backfill.
-        delay_seconds: Age of the newest sample in the history when the round ended.
+        delay_seconds: Age of the newest sample in the history when the micro-batch ended.
         error: One line, where it failed.
     """
 
@@ -136,15 +141,15 @@ class Round:
     error: str | None = None
 
 
-class Journal:
-    """The rounds of the history job in the table ``jobs``: its last one says where it stands."""
+class JobRecords:
+    """The job's micro-batches in the table ``jobs``: the last one says where it stands."""
 
     def __init__(self, lake: Lake, job: str = JOB) -> None:
         self._lake = lake
         self._job = job
 
     def last(self) -> Progress | None:
-        """Return where the last round that worked left off, None before the first.
+        """Return where the last micro-batch that worked left off, None before the first.
 
         Raises:
             LakeError: The table cannot be read.
@@ -161,8 +166,8 @@ class Journal:
                 return Progress.from_json(str(rows.sort("finished_at")["progress"][-1]))
         return None
 
-    def add(self, round_: Round, progress: Progress | None) -> None:
-        """Write down a round; ``progress`` is None when it failed.
+    def add(self, micro_batch: MicroBatch, progress: Progress | None) -> None:
+        """Write down a micro-batch; ``progress`` is None when it failed.
 
         Raises:
             LakeError: The row could not be written.
@@ -172,13 +177,13 @@ class Journal:
             pl.DataFrame(
                 {
                     "job": self._job,
-                    "started_at": round_.started_at,
+                    "started_at": micro_batch.started_at,
                     "finished_at": datetime.now(UTC),
-                    "rows_read": round_.rows_read,
-                    "delay_seconds": round_.delay_seconds,
-                    "late_rows": round_.late_rows,
-                    "status": round_.status,
-                    "error": round_.error,
+                    "rows_read": micro_batch.rows_read,
+                    "delay_seconds": micro_batch.delay_seconds,
+                    "late_rows": micro_batch.late_rows,
+                    "status": micro_batch.status,
+                    "error": micro_batch.error,
                     "progress": None if progress is None else progress.to_json(),
                 },
                 schema={

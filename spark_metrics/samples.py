@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import reduce
+from itertools import zip_longest
 
 import polars as pl
 import pyarrow as pa
@@ -25,7 +26,7 @@ from lake.storage.store import Lake
 from spark_metrics.objectstore import hadoop_address
 
 Samples = Mapping[str, pl.DataFrame]
-"""Samples by bronze table, from as far before a stretch as a difference may reach."""
+"""Samples by bronze table, from as far before the range as a difference may reach."""
 
 Results = Mapping[str, pl.DataFrame]
 """What a task makes, by the name of the result."""
@@ -50,10 +51,10 @@ def read(spark: SparkSession, lake: Lake, table: Table) -> DataFrame:
     if not lake.exists(table):
         nothing: DataFrame = spark.createDataFrame([], table.spark_ddl)
         return nothing
-    return arranged(spark.read.format("delta").load(address(lake, table)), table)
+    return with_all_columns(spark.read.format("delta").load(address(lake, table)), table)
 
 
-def arranged(rows: DataFrame, table: Table) -> DataFrame:
+def with_all_columns(rows: DataFrame, table: Table) -> DataFrame:
     """Return the table's columns in its order and types; those that are absent are null."""
     return rows.select(
         *(
@@ -66,7 +67,7 @@ def arranged(rows: DataFrame, table: Table) -> DataFrame:
 
 
 def between(table: Table, since: datetime, until: datetime) -> Column:
-    """Tell which rows lie in a stretch of time, so that no other date's files are opened."""
+    """Tell which rows lie in a time range, so that no other date's files are opened."""
     time, date = F.col(table.time), F.col("date")
     return (
         (date >= F.lit(since.date()))
@@ -84,7 +85,7 @@ def collected(
     since: datetime,
     until: datetime,
 ) -> pl.DataFrame:
-    """Return rows of a table of which there are few in a stretch of time, on the driver.
+    """Return rows of a table of which there are few in a time range, on the driver.
 
     Raises:
         LakeError: The table cannot be read.
@@ -96,7 +97,7 @@ def collected(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Rows of one table in a stretch of time.
+    """Rows of one table in a time range.
 
     Attributes:
         table: The table.
@@ -104,8 +105,8 @@ class Source:
         together: A task gets all rows that agree in these columns.
         since: First moment.
         until: Last moment, exclusive.
-        polls: Of a table that leaves out what repeats: its heartbeats, of which each task
-            needs all.
+        polls: Of a table that leaves out what repeats: its heartbeats, of which each task needs
+            all; None where one task gets every row.
     """
 
     table: Table
@@ -125,14 +126,16 @@ class Source:
         together: Sequence[str],
         since: datetime,
         until: datetime,
+        *,
+        one_task: bool = False,
     ) -> Source:
-        """Return a source, having read its polls.
+        """Return a source, having read its polls unless one task gets them with all other rows.
 
         Raises:
             LakeError: They cannot be read.
         """
         polls = None
-        if table.change_only:
+        if table.change_only and not one_task:
             rows = read(spark, lake, table).where(between(table, since - REWRITTEN_AFTER, until))
             polls = pl.DataFrame(
                 rows.where(F.col("row_kind") == HEARTBEAT).select(*NEEDED).toArrow()
@@ -154,23 +157,26 @@ class Source:
         near = between(self.table, self.since - REWRITTEN_AFTER, self.until)
         # A row that is complete by itself says nothing of later polls.
         holds = F.col("stream").isNotNull() | (F.col(self.table.time) >= F.lit(self.since))
-        is_series = F.col("row_kind").isNull() | (F.col("row_kind") != HEARTBEAT)
-        return rows.where(near & holds & is_series).select(*self.names)
+        rows = rows.where(near & holds).select(*self.names)
+        if self.polls is None:
+            return rows
+        return rows.where(F.col("row_kind").isNull() | (F.col("row_kind") != HEARTBEAT))
 
     def whole(self, written: pl.DataFrame) -> pl.DataFrame:
         """Return each row once, those that were left out included."""
-        if self.polls is None:
+        if not self.table.change_only:
             return self.table.distinct(written)
-        rows = pl.concat([written, self.polls], how="diagonal")
+        parts = [written] if self.polls is None else [written, self.polls]
+        rows = pl.concat(parts, how="diagonal")
         return expand(self.table, rows, since=self.since, until=self.until)
 
 
-def worked(
+def map_samples(
     spark: SparkSession,
     lake: Lake,
     sources: Mapping[str, Source],
     tasks: int,
-    work: Callable[[Samples], Results],
+    work: Callable[[Samples], Iterable[tuple[str, pl.DataFrame]]],
     results: Mapping[str, str],
 ) -> DataFrame:
     """Work on rows of several tables, spread over tasks.
@@ -180,11 +186,12 @@ def worked(
         lake: Where the rows are.
         sources: The rows, by the names under which ``work`` gets them.
         tasks: How many tasks; one shuffles nothing.
-        work: Makes rows of those that a task has, as they were written; runs on any machine.
+        work: Makes rows of those that a task has, as they were written, each with the name of
+            its result; runs on any machine.
         results: The columns of each result, as Spark's schema text.
 
     Returns:
-        A column a result, a struct of its columns; of each row one is not null. ``taken`` takes
+        A column a result, a struct of its columns; of each row one is not null. ``rows_of`` takes
         one apart.
     """
     found = {name: source.written(spark, lake) for name, source in sources.items()}
@@ -192,8 +199,8 @@ def worked(
     packed = [
         rows.select(
             *(
-                F.col(name).alias(key)
-                for key, name in zip(keys, sources[own].together, strict=True)
+                (F.lit(None) if name is None else F.col(name)).cast("string").alias(key)
+                for key, name in zip_longest(keys, sources[own].together)
             ),
             *(
                 (F.struct(*rows.columns) if name == own else F.lit(None))
@@ -219,18 +226,18 @@ def worked(
             name: rows.select(name).filter(pl.col(name).is_not_null()).unnest(name)
             for name in names
         }
-        for name, made in work(samples).items():
+        for name, made in work(samples):
             yield from _packed(made, name, wanted)
 
     return dealt.select(*keys, *names).mapInArrow(run, schema)
 
 
-def taken(results: DataFrame, name: str) -> DataFrame:
-    """Return the rows of one result of ``worked``."""
+def rows_of(results: DataFrame, name: str) -> DataFrame:
+    """Return the rows of one result of ``map_samples``."""
     return results.where(F.col(name).isNotNull()).select(f"{name}.*")
 
 
-def on_columns(
+def map_partitions(
     rows: DataFrame, work: Callable[[pl.DataFrame], Iterable[pl.DataFrame]], ddl: str
 ) -> DataFrame:
     """Return what a function makes of the rows of each partition as a whole."""
@@ -251,7 +258,7 @@ def tasks_for(rows: int) -> int:
     return max(1, -(-rows // ROWS_A_TASK))
 
 
-def in_order(rows: pl.DataFrame, table: Table) -> pl.DataFrame:
+def sorted_by_series(rows: pl.DataFrame, table: Table) -> pl.DataFrame:
     """Return rows with each series' together, so that a reader of one opens little."""
     series = [name for name in table.key if name not in ("cluster", "grain_seconds", table.time)]
     return rows.sort(*series, table.time)

@@ -16,53 +16,53 @@ from spark_metrics.streaming import HistoryJob
 log = logging.getLogger(__name__)
 
 RESTS = 2.0
-"""A round is followed by a rest of so many times its own length, so that history takes a third of
-the time at most of the machine that it shares with what it watches."""
+"""A micro-batch is followed by a rest of so many times its length, so that history takes at most
+a third of the time of the machine that it shares with what it watches."""
 LONGEST_REST_SECONDS = 30.0
-"""A round that takes long because the machine is busy otherwise must not make history old."""
+"""A micro-batch that takes long because the machine is busy otherwise must not make history old."""
 MOST_FAILURES = 10
-"""After so many failed rounds in a row the process ends, for its supervisor to start it anew."""
+"""After so many failures in a row the process ends, for its supervisor to start it again."""
 LONGEST_PAUSE_SECONDS = 60.0
 AFTER_A_MINUTE_SECONDS = 20.0
 """By then a poll of every 15 s that began after the minute has been written."""
 _MINUTE = 60.0
-UPKEEP_SECONDS = 1800.0
-FIRST_UPKEEP_SECONDS = 300.0
+MAINTENANCE_SECONDS = 1800.0
+FIRST_MAINTENANCE_SECONDS = 300.0
 """After a start: a process that is often started anew keeps up, too."""
-UNTOLD_FAILURES = 100
+UNREPORTED_FAILURES = 100
 
 
 def serve(
-    job: HistoryJob, stop: threading.Event, trigger_seconds: float, upkeep: Callable[[], None]
+    job: HistoryJob, stop: threading.Event, trigger_seconds: float, maintenance: Callable[[], None]
 ) -> None:
-    """Do round after round.
+    """Do micro-batch after micro-batch.
 
     Args:
         job: The job.
-        stop: Set to end after the running round.
+        stop: Set to end after the running micro-batch.
         trigger_seconds: How often new samples are looked for.
-        upkeep: Called between two rounds, every half hour.
+        maintenance: Called between two micro-batches, every half hour.
 
     Raises:
-        HistoryError, LakeError: Too many rounds in a row failed; the last one's failure.
+        HistoryError, LakeError: Too many micro-batches in a row failed; the last one's failure.
     """
     failures = 0
-    untold = _Untold(job)
-    upkeep_at = time.monotonic() + FIRST_UPKEEP_SECONDS
+    unreported = _Unreported(job)
+    upkeep_at = time.monotonic() + FIRST_MAINTENANCE_SECONDS
     while not stop.is_set():
         begun = time.monotonic()
         started_at = datetime.now(UTC)
         try:
             done = job.step()
             failures = 0
-            untold.tell()
+            unreported.tell()
         except (HistoryError, LakeError) as error:
             if stop.is_set():
                 return
             failures += 1
-            log.error("round failed (%d in a row): %s", failures, error)
-            untold.add(error, started_at)
-            untold.tell()
+            log.error("micro-batch failed (%d in a row): %s", failures, error)
+            unreported.add(error, started_at)
+            unreported.tell()
             if failures >= MOST_FAILURES:
                 raise
             stop.wait(min(LONGEST_PAUSE_SECONDS, trigger_seconds * failures))
@@ -81,17 +81,17 @@ def serve(
         else:
             stop.wait(max(0.0, pause(time.time() - took, trigger_seconds) - took))
         if time.monotonic() > upkeep_at and not stop.is_set():
-            upkeep()
-            upkeep_at = time.monotonic() + UPKEEP_SECONDS
+            maintenance()
+            upkeep_at = time.monotonic() + MAINTENANCE_SECONDS
 
 
 def pause(begun: float, trigger_seconds: float) -> float:
-    """Return how long after its beginning a round is followed by the next.
+    """Return how long after its beginning a micro-batch is followed by the next.
 
-    Where rounds are as long as minutes they begin when the minute's last samples have come.
+    Where micro-batches are as long as minutes they begin when the minute's last samples have come.
 
     Args:
-        begun: When the round began, in seconds since 1970.
+        begun: When the micro-batch began, in seconds since 1970.
         trigger_seconds: How often new samples are looked for.
     """
     if trigger_seconds < _MINUTE:
@@ -99,12 +99,12 @@ def pause(begun: float, trigger_seconds: float) -> float:
     return trigger_seconds - (begun - AFTER_A_MINUTE_SECONDS) % _MINUTE
 
 
-class _Untold:
+class _Unreported:
     """Failures until they are written down: the store that failed is where they are written."""
 
     def __init__(self, job: HistoryJob) -> None:
         self._job = job
-        self._failures: deque[tuple[Exception, datetime]] = deque(maxlen=UNTOLD_FAILURES)
+        self._failures: deque[tuple[Exception, datetime]] = deque(maxlen=UNREPORTED_FAILURES)
 
     def add(self, error: Exception, started_at: datetime) -> None:
         self._failures.append((error, started_at))

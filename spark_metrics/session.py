@@ -14,7 +14,7 @@ from config.settings import LakeSettings, SparkSettings
 from runtime.errors import RuntimeSetupError
 from runtime.jars import spark_jars
 from runtime.java import Java, find_java
-from spark_metrics.code import give_code
+from spark_metrics.code import check_workers, give_code, versions
 from spark_metrics.errors import SessionError
 from spark_metrics.objectstore import give_credentials, is_s3, s3a_properties
 
@@ -23,8 +23,17 @@ _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _LOCAL_JVM = (
     # Two cores are shared with what is watched: a collector with one thread takes less in all.
     "-XX:+UseSerialGC",
-    # The 48 MB that come with it are full after a few rounds, and from then on nothing is compiled.
-    "-XX:ReservedCodeCacheSize=240m",
+    # The second compiler took half of a small cluster's first ten minutes: it gets only what runs
+    # for each row of a large one. Its thresholds are twenty times what they are otherwise.
+    "-XX:Tier4InvocationThreshold=100000",
+    "-XX:Tier4MinInvocationThreshold=20000",
+    "-XX:Tier4CompileThreshold=200000",
+    "-XX:Tier4BackEdgeThreshold=1000000",
+    # The default of 48 MB is full after a few micro-batches: from then on nothing is compiled.
+    "-XX:ReservedCodeCacheSize=160m",
+    # Memory that a micro-batch has left is given back.
+    "-XX:MinHeapFreeRatio=10",
+    "-XX:MaxHeapFreeRatio=30",
     "-XX:+IgnoreUnrecognizedVMOptions",
 )
 
@@ -49,7 +58,7 @@ def spark_session(
         The session; stop it when done.
 
     Raises:
-        SessionError: No Java, no jars, or Spark did not start.
+        SessionError: No Java, no jars, Spark did not start, or its workers have other versions.
     """
     builder = SparkSession.builder.appName("headroom-history")
     if is_remote(settings):
@@ -75,6 +84,7 @@ def spark_session(
         give_credentials(session, lake)
     if not settings.master.startswith("local") or is_submitted():
         give_code(session)
+        check_workers(session, versions())
     return session
 
 
@@ -109,6 +119,11 @@ the next, which takes a seventh less time than to have each given anew, and go b
 is idle."""
 
 
+_JVM_MEGABYTES = 384
+_TASK_MEGABYTES = 1024
+"""Of ``samples.ROWS_A_TASK`` rows; measured in docs/history.md."""
+
+
 def properties(
     settings: SparkSettings, jars: list[Path], lake: LakeSettings | None = None
 ) -> dict[str, str]:
@@ -129,7 +144,7 @@ def properties(
         "spark.driver.extraJavaOptions": " ".join(jvm),
         "spark.ui.enabled": "false",
         "spark.eventLog.enabled": "false",
-        # Without its page nobody looks at what Spark would keep of past rounds.
+        # Without its page nobody looks at what Spark would keep of past micro-batches.
         "spark.ui.retainedJobs": "20",
         "spark.ui.retainedStages": "20",
         "spark.ui.retainedTasks": "100",
@@ -140,6 +155,16 @@ def properties(
         found["spark.driver.host"] = "localhost"
         found["spark.driver.bindAddress"] = "127.0.0.1"
     return found | _of_every_session(settings, lake) | settings.properties
+
+
+def worker_megabytes(settings: SparkSettings) -> int:
+    """Return the memory that an executor needs beside its JVM's heap.
+
+    A Python process for each core, which holds a task's samples and what is made of them, and what
+    a JVM takes beyond its heap.
+    """
+    cores = int(settings.properties.get("spark.executor.cores", "1"))
+    return _JVM_MEGABYTES + cores * _TASK_MEGABYTES
 
 
 def _of_every_session(settings: SparkSettings, lake: LakeSettings | None) -> dict[str, str]:
@@ -159,6 +184,8 @@ def _of_every_session(settings: SparkSettings, lake: LakeSettings | None) -> dic
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
     }
+    if not settings.master.startswith("local"):
+        found["spark.executor.memoryOverhead"] = f"{worker_megabytes(settings)}m"
     if lake is not None and is_s3(lake):
         theirs = s3a_properties(lake.plain_storage_options())
         found |= {f"spark.hadoop.{name}": value for name, value in theirs.items()}
@@ -173,7 +200,7 @@ def _of_work(settings: SparkSettings) -> dict[str, str]:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
         # A task writes an hour of minutes or some days: files side by side need no sorting.
         "spark.sql.maxConcurrentOutputFileWriters": "32",
-        "spark.databricks.delta.snapshotPartitions": "2",
+        "spark.databricks.delta.snapshotPartitions": "1",
         # Delta's optional checksum of a version: counting the table's files anew was three
         # quarters of the time that a commit took.
         "spark.databricks.delta.writeChecksumFile.enabled": "false",
@@ -184,6 +211,8 @@ def _prepare_environment(java: Java) -> None:
     """Set what Spark's launcher and its workers read from the environment."""
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # A heap of the C library for each of the JVM's threads holds memory that nothing uses.
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")
 
 
 def _use_utc() -> None:

@@ -23,25 +23,25 @@ from lake.storage.store import Lake
 from spark_metrics.arrivals import LostStreamError, UnreadableFileError, read_new, tables_of
 from spark_metrics.errors import HistoryError
 from spark_metrics.gold import hours
+from spark_metrics.history_tables import HistoryTables
 from spark_metrics.progress import (
-    Journal,
+    JobRecords,
+    MicroBatch,
     Progress,
-    Round,
-    Span,
+    TimeRange,
     minute_of,
     without,
 )
-from spark_metrics.stretch import Stretch
 
 log = logging.getLogger(__name__)
 
 CHUNK_HOURS = 6
-"""The longest stretch that is computed at once; what is newest comes first."""
+"""The longest tables that is computed at once; what is newest comes first."""
 GRACE = timedelta(seconds=5)
 """A minute is closed when a sample so much later has come."""
 LONGEST_OPEN = timedelta(seconds=90)
 """A minute that began so long ago is closed even if no sample came after it."""
-OPEN_HOUR_EVERY = timedelta(minutes=5)
+OPEN_HOUR_EVERY = timedelta(minutes=10)
 """How old the current hour and day may become, if computing them is quick."""
 ROLL_UP_RESTS = 20.0
 """Open hours are computed again after so many times what it took."""
@@ -71,8 +71,8 @@ class HistoryJob:
         self._lake = lake
         self._settings = settings.lake
         self._late_after = timedelta(seconds=settings.spark.late_after_seconds)
-        self._stretch = Stretch(spark, lake, settings)
-        self._journal = Journal(lake)
+        self._tables = HistoryTables(spark, lake, settings)
+        self._records = JobRecords(lake)
         self._progress: Progress | None = None
         self._rolled_up_at = -math.inf
         self._roll_up_took = 0.0
@@ -86,8 +86,8 @@ class HistoryJob:
         """Whether the history has all samples that the last step knew of."""
         return self._progress is not None and self._progress.is_done
 
-    def step(self, *, everything: bool = False) -> Round:
-        """Do one round: look, compute one stretch of minutes that are due, write down.
+    def step(self, *, everything: bool = False) -> MicroBatch:
+        """Do one micro-batch: look, compute one range of minutes that are due, write down.
 
         Args:
             everything: Take minutes, hours and days that are still open too.
@@ -105,8 +105,8 @@ class HistoryJob:
         self._look_again = False
         due = self._due(progress, everything=everything or first)
         if due is not None:
-            span = due
-            self._trying(lambda: self._stretch.compute(span), lenient=bool(self._passed_over))
+            time_range = due
+            self._trying(lambda: self._tables.compute(time_range), lenient=bool(self._passed_over))
             progress = replace(
                 progress,
                 pending=without(progress.pending, due),
@@ -115,16 +115,16 @@ class HistoryJob:
         rolled_up = self._longer_windows_are_due(progress, everything=everything, first=first)
         if rolled_up:
             begun = time.monotonic()
-            self._stretch.roll_up(progress.hours)
+            self._tables.roll_up(progress.hours)
             progress = replace(progress, hours=frozenset())
             self._rolled_up_at = time.monotonic()
             self._roll_up_took = self._rolled_up_at - begun
-        worked = due is not None or rolled_up
-        done = Round(
-            started_at, "ok" if worked else "waiting", delay_seconds=_delay_seconds(progress)
+        map_samples = due is not None or rolled_up
+        done = MicroBatch(
+            started_at, "ok" if map_samples else "waiting", delay_seconds=_delay_seconds(progress)
         )
-        if worked or time.monotonic() > self._kept_at + SIGN_OF_LIFE.total_seconds():
-            self._journal.add(done, progress)
+        if map_samples or time.monotonic() > self._kept_at + SIGN_OF_LIFE.total_seconds():
+            self._records.add(done, progress)
             self._kept_at = time.monotonic()
         self._progress = progress
         return done
@@ -135,13 +135,13 @@ class HistoryJob:
         Raises:
             LakeError: The row could not be written either.
         """
-        self._journal.add(Round(started_at, "failed", error=one_line(error)), None)
+        self._records.add(MicroBatch(started_at, "failed", error=one_line(error)), None)
 
     def _look(self) -> Progress:
         """Have new samples noted; return what is to be done."""
         tables = tables_of(self._lake)
-        known = self._journal.last()
-        if known is None or known.tables != tables or not self._stretch.exists():
+        known = self._records.last()
+        if known is None or known.tables != tables or not self._tables.exists():
             known = Progress(tables=tables)
         try:
             read_new(self._spark, self._lake, self._settings, known, self._late_after)
@@ -149,7 +149,7 @@ class HistoryJob:
             log.warning("all samples are looked at again: %s", one_line(error))
             known = Progress(tables=tables)
             read_new(self._spark, self._lake, self._settings, known, self._late_after)
-        noted = self._journal.last()
+        noted = self._records.last()
         return noted if noted is not None and noted.stream == known.stream else known
 
     def _trying(self, work: Callable[[], _T], *, lenient: bool) -> _T:
@@ -177,17 +177,19 @@ class HistoryJob:
         self._failures = 0
         return done
 
-    def _due(self, progress: Progress, *, everything: bool) -> Span | None:
+    def _due(self, progress: Progress, *, everything: bool) -> TimeRange | None:
         """Return the newest minutes that are to be computed now, if any are."""
         pending = progress.pending
         if not everything and progress.newest is not None:
             closed = minute_of(max(progress.newest - GRACE, datetime.now(UTC) - LONGEST_OPEN))
-            pending = tuple(span for one in pending if (span := one.before(closed)) is not None)
+            pending = tuple(
+                time_range for one in pending if (time_range := one.before(closed)) is not None
+            )
         if not pending:
             return None
         newest = pending[-1]
         whole_hours = hours(newest.start, newest.end)[-CHUNK_HOURS:]
-        return Span(max(newest.start, whole_hours[0]), newest.end)
+        return TimeRange(max(newest.start, whole_hours[0]), newest.end)
 
     def _longer_windows_are_due(self, progress: Progress, *, everything: bool, first: bool) -> bool:
         if not progress.hours or first:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -186,3 +187,37 @@ def _ignore_failure(result: Callable[[], object]) -> None:
         result()
     except KafkaException:
         return
+
+
+def kafka_tool(
+    cluster: KafkaCluster, main_class: str, *arguments: str, stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run one of Kafka's own command-line tools against a cluster."""
+    given = list(arguments)
+    if "--bootstrap-server" not in given:
+        given = ["--bootstrap-server", cluster.bootstrap_servers, *given]
+    return subprocess.run(
+        cluster.java_command(96, main_class, *given),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def wait_until_in_sync(cluster: KafkaCluster) -> None:
+    """Wait until every partition has a leader and all its replicas in sync."""
+
+    def in_sync() -> bool:
+        try:
+            topics = cluster.admin().list_topics(timeout=3).topics.values()
+        except KafkaException:
+            return False
+        return all(
+            partition.leader >= 0 and set(partition.isrs) == set(partition.replicas)
+            for topic in topics
+            for partition in topic.partitions.values()
+        )
+
+    eventually(in_sync, timeout_seconds=60, what="full set of in-sync replicas")

@@ -7,7 +7,7 @@ from functools import partial
 
 import polars as pl
 
-from alerting.checks.model import CheckInput, Observation
+from alerting.checks.model import Check, CheckInput, Observation
 from alerting.inputs.facts import is_missing, since_when
 from alerting.inputs.frames import unix
 from alerting.status.phrases import duration, plural, short
@@ -15,6 +15,14 @@ from lake.replication import with_replication
 from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITIONS
 
 
+@partial(
+    Check,
+    name="broker_missing",
+    unit="1",
+    meaning="1 while a broker that was there is gone",
+    labels=("broker",),
+    sources=(BROKERS,),
+)
 def broker_missing(given: CheckInput) -> Iterable[Observation]:
     """Return the brokers that are gone."""
     newest, rows = given.frames.newest(BROKERS), given.frames.rows(BROKERS)
@@ -38,6 +46,13 @@ def broker_missing(given: CheckInput) -> Iterable[Observation]:
         )
 
 
+@partial(
+    Check,
+    name="no_controller",
+    unit="1",
+    meaning="1 while no controller is active",
+    sources=(BROKERS,),
+)
 def no_controller(given: CheckInput) -> Iterable[Observation]:
     """Return whether no controller is active."""
     controller = given.frames.newest(BROKERS)["is_controller"]
@@ -56,56 +71,69 @@ def no_controller(given: CheckInput) -> Iterable[Observation]:
 
 
 def _replication(
-    given: CheckInput, *, check: str, column: str, words: str, detail: str, cause: str, step: str
-) -> Iterable[Observation]:
-    newest = given.partitions
-    bad = newest.filter(pl.col(column))
-    unknown = set(newest.filter(pl.col(column).is_null())["topic"])
-    topics = bad["topic"].unique()
-    history = with_replication(
-        given.frames.rows(PARTITIONS).filter(pl.col("topic").is_in(topics.implode()))
+    name: str, *, meaning: str, column: str, words: str, detail: str, cause: str, step: str
+) -> Check:
+    """Make the check of the partitions for which a column of their replication is true."""
+
+    @partial(
+        Check,
+        name=name,
+        unit="partitions",
+        meaning=meaning,
+        labels=("topic",),
+        sources=(PARTITIONS,),
     )
-    for (topic,), rows in bad.group_by("topic", maintain_order=True):
-        listed = ", ".join(str(number) for number in sorted(rows["partition"])[:8])
-        more = "" if rows.height <= 8 else " …"
-        since = since_when(history.filter(pl.col("topic") == topic), pl.col(column))
-        yield Observation(
-            check=check,
-            labels=given.labels(topic=str(topic)),
-            value=float(rows.height),
-            may_be_worse=topic in unknown,
-            what=f"{plural(rows.height, 'partition')} of {topic} {words}",
-            detail=f"{detail} Partitions {listed}{more}.",
-            since=unix(since),
-            cause=cause,
-            step=step,
-            page="topic",
+    def observations(given: CheckInput) -> Iterable[Observation]:
+        newest = given.partitions
+        bad = newest.filter(pl.col(column))
+        unknown = set(newest.filter(pl.col(column).is_null())["topic"])
+        topics = bad["topic"].unique()
+        history = with_replication(
+            given.frames.rows(PARTITIONS).filter(pl.col("topic").is_in(topics.implode()))
         )
-    for name in sorted(unknown.difference(topics)):
-        yield Observation(check=check, labels=given.labels(topic=name), value=None)
+        for (topic,), rows in bad.group_by("topic", maintain_order=True):
+            listed = ", ".join(str(number) for number in sorted(rows["partition"])[:8])
+            more = "" if rows.height <= 8 else " …"
+            since = since_when(history.filter(pl.col("topic") == topic), pl.col(column))
+            yield Observation(
+                check=name,
+                labels=given.labels(topic=str(topic)),
+                value=float(rows.height),
+                may_be_worse=topic in unknown,
+                what=f"{plural(rows.height, 'partition')} of {topic} {words}",
+                detail=f"{detail} Partitions {listed}{more}.",
+                since=unix(since),
+                cause=cause,
+                step=step,
+                page="topic",
+            )
+        for topic in sorted(unknown.difference(topics)):
+            yield Observation(check=name, labels=given.labels(topic=topic), value=None)
+
+    return observations
 
 
-partitions_offline = partial(
-    _replication,
-    check="partitions_offline",
+partitions_offline = _replication(
+    "partitions_offline",
+    meaning="partitions without a leader",
     column="is_offline",
     words="offline",
     detail="Without a leader they can be neither read nor written.",
     cause="All their replicas, or all that were in sync, are gone.",
     step="Start the brokers that hold their replicas.",
 )
-under_min_isr = partial(
-    _replication,
-    check="under_min_isr",
+under_min_isr = _replication(
+    "under_min_isr",
+    meaning="partitions with fewer in-sync replicas than min.insync.replicas",
     column="is_under_min_isr",
     words="under min ISR",
     detail="Producers with acks=all are refused.",
     cause="A broker is gone or too slow to stay in sync.",
     step="Bring the missing replicas back into sync.",
 )
-under_replicated = partial(
-    _replication,
-    check="under_replicated",
+under_replicated = _replication(
+    "under_replicated",
+    meaning="partitions with fewer in-sync replicas than replicas",
     column="is_under_replicated",
     words="under-replicated",
     detail="Fewer copies are in sync than there should be.",
@@ -114,6 +142,13 @@ under_replicated = partial(
 )
 
 
+@partial(
+    Check,
+    name="leader_imbalance",
+    unit="ratio",
+    meaning="partitions not led by their first replica, of all",
+    sources=(PARTITIONS,),
+)
 def leader_imbalance(given: CheckInput) -> Iterable[Observation]:
     """Return how many partitions are not led by their preferred broker."""
     newest = given.partitions
@@ -135,6 +170,15 @@ def leader_imbalance(given: CheckInput) -> Iterable[Observation]:
     )
 
 
+@partial(
+    Check,
+    name="disk_free",
+    unit="ratio",
+    meaning="free space of a broker's disks, of all",
+    labels=("broker",),
+    bad="below",
+    sources=(BROKERS,),
+)
 def disk_free(given: CheckInput) -> Iterable[Observation]:
     """Return how much of each broker's disks is free; unknown of a broker that is missing."""
     for row in given.frames.newest(BROKERS).iter_rows(named=True):
@@ -155,6 +199,14 @@ def disk_free(given: CheckInput) -> Iterable[Observation]:
         )
 
 
+@partial(
+    Check,
+    name="log_directory_offline",
+    unit="1",
+    meaning="1 while it failed",
+    labels=("broker", "path"),
+    sources=(LOG_DIRECTORIES, BROKERS),
+)
 def log_directory_offline(given: CheckInput) -> Iterable[Observation]:
     """Return the log directories that failed; unknown are those of a broker that does not tell."""
     directories = given.frames.newest(LOG_DIRECTORIES)
@@ -179,6 +231,14 @@ def log_directory_offline(given: CheckInput) -> Iterable[Observation]:
         yield Observation(check="log_directory_offline", labels=labels, value=None)
 
 
+@partial(
+    Check,
+    name="open_transaction",
+    unit="seconds",
+    meaning="age of the oldest open transaction, behind which committed readers wait",
+    labels=("topic",),
+    sources=(GROUP_OFFSETS,),
+)
 def open_transaction(given: CheckInput) -> Iterable[Observation]:
     """Return the age of each topic's oldest open transaction."""
     held = pl.col("log_end") - pl.col("last_stable")
@@ -209,3 +269,16 @@ def open_transaction(given: CheckInput) -> Iterable[Observation]:
             step="Find it with kafka-transactions.sh find-hanging, and abort it.",
             page="topic",
         )
+
+
+CHECKS = (
+    broker_missing,
+    no_controller,
+    partitions_offline,
+    under_min_isr,
+    under_replicated,
+    leader_imbalance,
+    disk_free,
+    log_directory_offline,
+    open_transaction,
+)

@@ -2,53 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 
 from alerting.checks.loss_deadline import next_loss, retentions_of
-from alerting.checks.model import CheckInput, Observation
+from alerting.checks.model import Check, CheckInput, Observation
 from alerting.inputs.windows import GroupKey
 from alerting.status.descriptions import GroupWords, group_words
 from alerting.status.model import GroupStatus, Status
 from alerting.status.phrases import duration, messages, plural
+from lake.schemas.tables import GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
 
 _FINE = frozenset({Status.OK, Status.CATCHING_UP})
 
 
-def _status(given: CheckInput, *, check: str, status: Status) -> Iterable[Observation]:
-    """Return the groups that have a status, and those that may have it."""
-    for key, found in given.troubled.items():
-        if found.status is status and (found.is_lasting or status is not Status.FALLING_BEHIND):
-            yield Observation(
-                check=check,
-                labels=_labels(key),
-                value=_worth(found),
-                what=f"{key.group} {_words(given, key, found).verb}",
-                detail=found.reason,
-                since=found.since,
-                cause=_words(given, key, found).cause,
-                step=_words(given, key, found).step,
-                page="group",
-                status=status.value,
-                related=_related(found),
-            )
-        # A group that may only pass through a peak: no reason to begin, nor to end an alert.
-        elif found.status is status or (status is not Status.UNKNOWN and has_unknown(found)):
-            yield Observation(check=check, labels=_labels(key), value=None)
+def _status(status: Status, meaning: str) -> Check:
+    """Make the check of the groups that have a status, and those that may have it."""
+    name = status.value.lower()
 
-
-FROM_STATUS: Mapping[str, Callable[[CheckInput], Iterable[Observation]]] = {
-    check: partial(_status, check=check, status=status)
-    for check, status in (
-        ("losing_data", Status.LOSING_DATA),
-        ("stopped", Status.STOPPED),
-        ("stalled", Status.STALLED),
-        ("falling_behind", Status.FALLING_BEHIND),
-        ("rewound", Status.REWOUND),
-        ("unknown", Status.UNKNOWN),
+    @partial(
+        Check,
+        name=name,
+        unit="1" if status is Status.UNKNOWN else "messages",
+        meaning=meaning,
+        labels=("group",),
+        sources=(GROUPS, GROUP_OFFSETS),
     )
-}
-"""What sees the groups that have a status, by check."""
+    def observations(given: CheckInput) -> Iterable[Observation]:
+        for key, found in given.troubled.items():
+            if found.status is status and (found.is_lasting or status is not Status.FALLING_BEHIND):
+                yield Observation(
+                    check=name,
+                    labels=_labels(key),
+                    value=_worth(found),
+                    what=f"{key.group} {_words(given, key, found).verb}",
+                    detail=found.reason,
+                    since=found.since,
+                    cause=_words(given, key, found).cause,
+                    step=_words(given, key, found).step,
+                    page="group",
+                    status=status.value,
+                    related=_related(found),
+                )
+            # A group that may only pass through a peak: no reason to begin, nor to end an alert.
+            elif found.status is status or (status is not Status.UNKNOWN and has_unknown(found)):
+                yield Observation(check=name, labels=_labels(key), value=None)
+
+    return observations
 
 
 def has_unknown(found: GroupStatus) -> bool:
@@ -95,6 +95,14 @@ def _related(found: GroupStatus) -> dict[str, str]:
     return {"topic": ",".join(sorted(topics))}
 
 
+@partial(
+    Check,
+    name="time_lag",
+    unit="seconds",
+    meaning="age of the oldest message that the group has not read",
+    labels=("group",),
+    sources=(GROUPS, GROUP_OFFSETS),
+)
 def time_lag(given: CheckInput) -> Iterable[Observation]:
     """Return how far behind each group is."""
     for key, found in given.statuses.items():
@@ -103,12 +111,20 @@ def time_lag(given: CheckInput) -> Iterable[Observation]:
             given,
             key,
             found,
-            check="time_lag",
+            name="time_lag",
             value=numbers.behind_seconds if numbers.lag else 0.0 if numbers.lag == 0 else None,
             what=f"{key.group} is {duration(numbers.behind_seconds or 0.0)} behind",
         )
 
 
+@partial(
+    Check,
+    name="lag",
+    unit="messages",
+    meaning="messages that the group has not read",
+    labels=("group",),
+    sources=(GROUPS, GROUP_OFFSETS),
+)
 def lag(given: CheckInput) -> Iterable[Observation]:
     """Return how many messages each group has not read."""
     for key, found in given.statuses.items():
@@ -117,7 +133,7 @@ def lag(given: CheckInput) -> Iterable[Observation]:
             given,
             key,
             found,
-            check="lag",
+            name="lag",
             value=None if waiting is None else float(waiting),
             what=f"{messages(waiting or 0)} wait for {key.group}",
         )
@@ -128,13 +144,13 @@ def _of_lag(
     key: GroupKey,
     found: GroupStatus,
     *,
-    check: str,
+    name: str,
     value: float | None,
     what: str,
 ) -> Observation:
     words = _words(given, key, found)
     return Observation(
-        check=check,
+        check=name,
         labels=_labels(key),
         value=value,
         may_be_worse=has_unknown(found),
@@ -148,6 +164,14 @@ def _of_lag(
     )
 
 
+@partial(
+    Check,
+    name="idle_consumers",
+    unit="consumers",
+    meaning="members that hold no partition",
+    labels=("group",),
+    sources=(GROUPS, GROUP_OFFSETS),
+)
 def idle_consumers(given: CheckInput) -> Iterable[Observation]:
     """Return the groups that have members without a partition."""
     for key, found in given.statuses.items():
@@ -169,7 +193,16 @@ def idle_consumers(given: CheckInput) -> Iterable[Observation]:
             )
 
 
-def data_loss_deadline_near(given: CheckInput) -> Iterable[Observation]:
+@partial(
+    Check,
+    name="data_loss_deadline",
+    unit="seconds",
+    meaning="time until retention reaches an unread message",
+    labels=("group",),
+    bad="below",
+    sources=(GROUPS, GROUP_OFFSETS, TOPICS, PARTITIONS),
+)
+def data_loss_deadline(given: CheckInput) -> Iterable[Observation]:
     """Return when retention will reach the first message that a group has not read."""
     retentions = retentions_of(given.frames)
     for key, found in given.statuses.items():
@@ -195,3 +228,20 @@ def data_loss_deadline_near(given: CheckInput) -> Iterable[Observation]:
             )
         elif loss.is_unknown:
             yield Observation(check="data_loss_deadline", labels=labels, value=None)
+
+
+_WAITING = "messages that wait (at least 1) while the group's status is"
+
+OF_SAMPLES = (
+    _status(Status.LOSING_DATA, "lost messages while the group loses data"),
+    _status(Status.STOPPED, f"{_WAITING} STOPPED"),
+    _status(Status.STALLED, f"{_WAITING} STALLED"),
+    _status(Status.FALLING_BEHIND, f"{_WAITING} FALLING_BEHIND"),
+    _status(Status.REWOUND, f"{_WAITING} REWOUND"),
+    _status(Status.UNKNOWN, "1 while the group's status is not known"),
+    time_lag,
+    lag,
+)
+"""Those that need the samples of groups alone."""
+
+CHECKS = (*OF_SAMPLES, data_loss_deadline, idle_consumers)

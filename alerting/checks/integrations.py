@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-from alerting.checks.model import CheckInput, Observation
+from alerting.checks.model import Check, CheckInput, Observation
 from alerting.inputs.facts import dead_letter_rows, short_class
 from alerting.inputs.frames import KAFKA, Frames, unix
 from alerting.inputs.windows import GroupKey
 from alerting.status.model import Status
 from alerting.status.phrases import duration, messages, plural, rate
-from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, DEAD_LETTERS, QUEUES, TOPICS
+from lake.schemas.tables import (
+    CONNECTOR_TASKS,
+    CONNECTORS,
+    DEAD_LETTERS,
+    GROUP_OFFSETS,
+    GROUPS,
+    QUEUES,
+    TOPICS,
+)
 
 _RATIO_SECONDS = 60.0
 """Over how long the share of dead letters is taken: at least this, and at least four polls."""
@@ -25,6 +34,14 @@ _NEW_SECONDS = 900.0
 _NOT_WORKING = frozenset({Status.STOPPED, Status.STALLED})
 
 
+@partial(
+    Check,
+    name="dead_letter_ratio",
+    unit="ratio",
+    meaning="messages that fail, of those that arrive in the main topic",
+    labels=("source", "name"),
+    sources=(DEAD_LETTERS,),
+)
 def dead_letter_ratio(given: CheckInput) -> Iterable[Observation]:
     """Return how many messages of each origin fail, of those that arrive."""
     frames = given.frames
@@ -54,6 +71,14 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[Observation]:
         )
 
 
+@partial(
+    Check,
+    name="dead_letter_new_reason",
+    unit="classes",
+    meaning="exception classes not seen in the day before",
+    labels=("source", "name"),
+    sources=(DEAD_LETTERS,),
+)
 def dead_letter_new_reason(given: CheckInput) -> Iterable[Observation]:
     """Return where exception classes are new; unknown where no headers could be read."""
     new = _new_reasons(given.frames)
@@ -76,6 +101,15 @@ def dead_letter_new_reason(given: CheckInput) -> Iterable[Observation]:
         )
 
 
+@partial(
+    Check,
+    name="dead_letter_retention",
+    unit="seconds",
+    meaning="how long a dead-letter topic keeps a message",
+    labels=("source", "name"),
+    bad="below",
+    sources=(DEAD_LETTERS, TOPICS),
+)
 def dead_letter_retention(given: CheckInput) -> Iterable[Observation]:
     """Return how long each dead-letter topic keeps a message."""
     for row in _dead_letters(given):
@@ -98,6 +132,14 @@ def dead_letter_retention(given: CheckInput) -> Iterable[Observation]:
         )
 
 
+@partial(
+    Check,
+    name="dead_letter_age",
+    unit="seconds",
+    meaning="age of the oldest dead letter that its redrive group has not read",
+    labels=("source", "name"),
+    sources=(DEAD_LETTERS,),
+)
 def dead_letter_age(given: CheckInput) -> Iterable[Observation]:
     """Return how old the oldest dead letter is that its redrive group has not read."""
     for row in _dead_letters(given):
@@ -120,6 +162,14 @@ def dead_letter_age(given: CheckInput) -> Iterable[Observation]:
         )
 
 
+@partial(
+    Check,
+    name="redrive_stopped",
+    unit="messages",
+    meaning="dead letters that wait while their redrive group does not work",
+    labels=("source", "name"),
+    sources=(DEAD_LETTERS, GROUPS, GROUP_OFFSETS),
+)
 def redrive_stopped(given: CheckInput) -> Iterable[Observation]:
     """Return where dead letters wait for a redrive group that does not work."""
     for row in _dead_letters(given):
@@ -213,6 +263,14 @@ def _new_reasons(frames: Frames) -> dict[tuple[str, str], list[str]]:
     return found
 
 
+@partial(
+    Check,
+    name="connector_failed",
+    unit="1",
+    meaning="1 while a connector has failed",
+    labels=("connect", "connector"),
+    sources=(CONNECTORS, CONNECTOR_TASKS),
+)
 def connector_failed(given: CheckInput) -> Iterable[Observation]:
     """Return the connectors that failed, or of which nothing is known."""
     for row, error in _connectors(given):
@@ -231,6 +289,14 @@ def connector_failed(given: CheckInput) -> Iterable[Observation]:
         )
 
 
+@partial(
+    Check,
+    name="tasks_failed",
+    unit="tasks",
+    meaning="failed tasks of a connector",
+    labels=("connect", "connector"),
+    sources=(CONNECTORS, CONNECTOR_TASKS),
+)
 def tasks_failed(given: CheckInput) -> Iterable[Observation]:
     """Return how many tasks of each connector failed."""
     for row, error in _connectors(given):
@@ -267,6 +333,14 @@ def _group(row: Mapping[str, Any]) -> dict[str, str]:
     return {"group": row["group"]} if row["group"] else {}
 
 
+@partial(
+    Check,
+    name="queue_target_missing",
+    unit="1",
+    meaning="1 while a queue's dead letters go nowhere and are lost",
+    labels=("vhost", "queue"),
+    sources=(QUEUES,),
+)
 def queue_target_missing(given: CheckInput) -> Iterable[Observation]:
     """Return the queues whose dead letters go nowhere."""
     for row in given.frames.newest(QUEUES).iter_rows(named=True):
@@ -287,6 +361,14 @@ def queue_target_missing(given: CheckInput) -> Iterable[Observation]:
         )
 
 
+@partial(
+    Check,
+    name="queue_backlog",
+    unit="messages",
+    meaning="messages ready in a queue",
+    labels=("vhost", "queue"),
+    sources=(QUEUES,),
+)
 def queue_backlog(given: CheckInput) -> Iterable[Observation]:
     """Return how many messages wait in each queue that is read."""
     for row in _plain_queues(given):
@@ -304,6 +386,14 @@ def queue_backlog(given: CheckInput) -> Iterable[Observation]:
         )
 
 
+@partial(
+    Check,
+    name="queue_no_consumers",
+    unit="messages",
+    meaning="messages that wait in a queue without a consumer",
+    labels=("vhost", "queue"),
+    sources=(QUEUES,),
+)
 def queue_no_consumers(given: CheckInput) -> Iterable[Observation]:
     """Return what waits in queues without a consumer."""
     for row in _plain_queues(given):
@@ -332,3 +422,17 @@ def _plain_queues(given: CheckInput) -> Iterable[Mapping[str, Any]]:
 
 def _queue(given: CheckInput, row: Mapping[str, Any]) -> dict[str, str]:
     return given.labels(vhost=row["vhost"] or "", queue=row["queue"])
+
+
+CHECKS = (
+    dead_letter_ratio,
+    dead_letter_age,
+    dead_letter_new_reason,
+    redrive_stopped,
+    dead_letter_retention,
+    connector_failed,
+    tasks_failed,
+    queue_backlog,
+    queue_no_consumers,
+    queue_target_missing,
+)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from alerting.checks.retention_deadline import (
-    Backlog,
     DeadlineState,
+    PartitionBacklog,
     Retention,
     data_loss_deadline,
     retention_of,
@@ -115,7 +115,7 @@ def _deadline(
     if part.status not in _LATE and not used:
         return DeadlineState.NONE, None, ""
     found = data_loss_deadline(
-        Backlog(
+        PartitionBacklog(
             lag=numbers.lag,
             age_seconds=numbers.behind_seconds,
             arrival_per_second=numbers.arrival_per_second,

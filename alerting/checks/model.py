@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -117,9 +117,12 @@ def _newest_of_each(rows: pl.DataFrame, name: str) -> dict[str, Mapping[str, Any
     return {row[name]: row for row in newest.iter_rows(named=True)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+Evaluate = Callable[[CheckInput], Iterable[Observation]]
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
-    """Something that is observed at each poll.
+    """Something that is observed at each poll; ``partial(Check, …)`` makes one of a function.
 
     A thing without an observation is gone or fine, as long as all sources were read. While one
     of them was not, an alert of the check stays as it is.
@@ -134,10 +137,11 @@ class Check:
         evaluate: Tells what it sees.
     """
 
+    evaluate: Evaluate
+    _: KW_ONLY
     name: str
     unit: str
     meaning: str
     labels: tuple[str, ...] = ()
     bad: Literal["above", "below"] = "above"
     sources: tuple[Table, ...]
-    evaluate: Callable[[CheckInput], Iterable[Observation]]

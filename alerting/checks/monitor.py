@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
-from alerting.checks.model import CheckInput, Observation
+from alerting.checks.model import Check, CheckInput, Observation
 from alerting.inputs.frames import KAFKA, STALE_INTERVALS, Frames, unix
 from alerting.status.phrases import duration
 from lake.schemas.tables import COLLECTIONS
@@ -14,6 +15,14 @@ STARTING_SECONDS = 60.0
 """What has not worked yet has this long from the monitor's start: it may be starting itself."""
 
 
+@partial(
+    Check,
+    name="collection_failed",
+    unit="1",
+    meaning="1 while a section of the collection fails",
+    labels=("source", "section"),
+    sources=(COLLECTIONS,),
+)
 def collection_failed(given: CheckInput) -> Iterable[Observation]:
     """Return the sections whose newest attempt failed."""
     for row in _attempts(given):
@@ -32,6 +41,14 @@ def collection_failed(given: CheckInput) -> Iterable[Observation]:
         )
 
 
+@partial(
+    Check,
+    name="data_stale",
+    unit="intervals",
+    meaning="age of a section's newest success, in its polling intervals",
+    labels=("source", "section"),
+    sources=(COLLECTIONS,),
+)
 def data_stale(given: CheckInput) -> Iterable[Observation]:
     """Return how old the newest success of each section is."""
     for row in _attempts(given):
@@ -51,6 +68,13 @@ def data_stale(given: CheckInput) -> Iterable[Observation]:
         )
 
 
+@partial(
+    Check,
+    name="nothing_collected",
+    unit="intervals",
+    meaning="age of the newest success of any section, in polling intervals",
+    sources=(COLLECTIONS,),
+)
 def nothing_collected(given: CheckInput) -> Iterable[Observation]:
     """Return how old the newest success of any section is."""
     frames = given.frames
@@ -114,3 +138,10 @@ def _intervals_without(success: float | None, frames: Frames, interval: float) -
     age = frames.now - success
     is_explained = watched <= STALE_INTERVALS * interval < age
     return None if is_explained else age / interval
+
+
+CHECKS = (
+    collection_failed,
+    data_stale,
+    nothing_collected,
+)

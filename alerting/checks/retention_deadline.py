@@ -42,7 +42,7 @@ class Deadline:
 
 
 @dataclass(frozen=True, slots=True)
-class Backlog:
+class PartitionBacklog:
     """What one partition holds for a group, and how it moves; None is unknown.
 
     Attributes:
@@ -94,7 +94,7 @@ def retention_of(
     )
 
 
-def data_loss_deadline(backlog: Backlog, retention: Retention) -> Deadline:
+def data_loss_deadline(backlog: PartitionBacklog, retention: Retention) -> Deadline:
     """Return the earlier of the deadlines by time and by size.
 
     Where only one of the two is known, it is returned as an upper bound, and its reason says so.
@@ -140,7 +140,7 @@ def data_loss_deadline(backlog: Backlog, retention: Retention) -> Deadline:
     return unknown[0] if unknown else found[0]
 
 
-def deadline_by_time(backlog: Backlog, retention: Retention) -> Deadline:
+def deadline_by_time(backlog: PartitionBacklog, retention: Retention) -> Deadline:
     """Return when the oldest waiting message becomes older than the topic keeps.
 
     (retention - age) / (1 - consumed / produced): while the group reads c of every p messages
@@ -173,7 +173,7 @@ def deadline_by_time(backlog: Backlog, retention: Retention) -> Deadline:
     )
 
 
-def deadline_by_size(backlog: Backlog, retention: Retention) -> Deadline:
+def deadline_by_size(backlog: PartitionBacklog, retention: Retention) -> Deadline:
     """Return when more bytes wait than the topic keeps.
 
     (retention.bytes - unread bytes) / growth, where growth = (produced - consumed) x bytes per

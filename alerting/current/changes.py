@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import polars as pl
 
-KEPT = timedelta(hours=1)
+from config.storage import RECENT_CHANGES_KEPT
+
 _MOST = 500
 
 
@@ -47,7 +48,7 @@ def recent_changes(
     columns = ["changed_at", "kind", "name", "before", "after"]
     return (
         pl.concat([new, known.select(columns)], how="vertical_relaxed")
-        .filter(pl.col("changed_at") >= now - KEPT)
+        .filter(pl.col("changed_at") >= now - RECENT_CHANGES_KEPT)
         .head(_MOST)
         .with_columns(pl.lit(now).alias("evaluated_at"))
     )

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import polars as pl
 
-from alerting.checks.groups import FROM_STATUS
+from alerting.checks.groups import OF_SAMPLES
 from alerting.checks.model import Check, CheckInput, Observation, PartialData
 from alerting.checks.registry import CHECKS
 from alerting.inputs.facts import same_polls
@@ -65,8 +65,7 @@ def group_observations(
 ) -> list[Observation]:
     """Return what checks see of groups by their samples alone."""
     given = CheckInput(frames=Frames("", now, {}), classify=lambda _: statuses)
-    names = (*FROM_STATUS, "time_lag", "lag")
-    return [seen for name in names for seen in CHECKS[name].evaluate(given)]
+    return [seen for check in OF_SAMPLES for seen in check.evaluate(given)]
 
 
 def observe(

@@ -21,10 +21,10 @@ from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 from lake.storage.store import Lake
 
 RECALL_SECONDS = 20.0
-"""The past is read for no longer than this: the first evaluation waits for it."""
+"""History is read for no longer than this: the first evaluation waits for it."""
 
 MOST_RECALLED_ROWS = 2_000_000
-"""No more rows of the past are held at once."""
+"""No more rows of history are held at once."""
 
 _OFFSETS = (
     *("cluster", "observed_at", "poll_id", "group", "topic", "partition", "committed"),
@@ -37,8 +37,8 @@ _log = logging.getLogger(__name__)
 class GroupMemory:
     """Remembers polls, so that each evaluation reads the newest ones alone.
 
-    At the first look at a cluster it reads its past: the polls that a long memory keeps, fewer of
-    them the older they are.
+    At the first look at a cluster it reads its history: the polls that a long memory keeps, fewer
+    of them the older they are.
     """
 
     def __init__(self, lake: Lake) -> None:
@@ -74,7 +74,7 @@ class GroupMemory:
         return pl.DataFrame(schema=PARTITION_LAG) if watch is None else watch.clear_partitions()
 
     def _recalled(self, frames: Frames) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
-        """Return offsets and groups of the past, as many as can be read in time.
+        """Return the history of offsets and groups, as many as can be read in time.
 
         The newest poll is read first. Each kept poll is read by itself, since the polls in between
         are far more than what is kept.

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 RATE_SECONDS = 300.0
-"""Over how much of the past a present rate is taken."""
+"""Over how much history a present rate is taken."""
 
 
 is_missing = pl.col("is_alive").eq(False)

@@ -13,7 +13,7 @@ from alerting.status.model import THINNED_TO, PartitionWindow, Sample
 from lake.schemas.bronze import IN_TOTALS
 
 WINDOW_SECONDS = 600.0
-"""How much of the past a status is decided from."""
+"""How much history a status is decided from."""
 
 HISTORY_SECONDS = 3 * 86400.0
 """How much more of it teaches what is usual, in ever fewer samples."""
@@ -30,12 +30,12 @@ class GroupKey(NamedTuple):
 
 
 def thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:
-    """Return the samples of a window with a long past: fewer, the older they are."""
+    """Return the samples of a window with a long history: fewer, the older they are."""
     return tuple(samples[index] for index in kept_of([sample.at for sample in samples]))
 
 
 def kept_of(times: Sequence[float]) -> list[int]:
-    """Return which samples of a long past are kept: fewer, the older they are.
+    """Return which samples of a long history are kept: fewer, the older they are.
 
     All of the last ten minutes stay. An older one goes where the gap that it leaves is no longer
     than a tenth of its age, so that three days are sixty samples more.

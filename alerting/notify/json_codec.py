@@ -39,18 +39,7 @@ def alert_from_json(text: str) -> Alert:
 
 def notification_to_json(notification: Notification) -> str:
     """Write a notification."""
-    return json.dumps(
-        {
-            "key": notification.key,
-            "group": notification.group,
-            "kind": notification.kind.value,
-            "at": notification.at,
-            "severity": notification.severity.value,
-            "firing": [alert_to_dict(alert) for alert in notification.firing],
-            "resolved": [alert_to_dict(alert) for alert in notification.resolved],
-            "inhibited": [alert_to_dict(alert) for alert in notification.inhibited],
-        }
-    )
+    return json.dumps(_NOTIFICATION.dump_python(notification, mode="json"))
 
 
 def notification_from_json(text: str) -> Notification:
@@ -64,13 +53,11 @@ def notification_from_json(text: str) -> Notification:
 
 def notified_to_json(notified: Notified) -> str:
     """Write what was notified of a group of alerts."""
-    return json.dumps(
-        {"at": notified.at, "number": notified.number, "firing": dict(notified.firing)}
-    )
+    return json.dumps(_NOTIFIED.dump_python(notified, mode="json"))
 
 
 def notified_from_json(text: str) -> Notified:
-    """Read what ``told_to_json`` wrote.
+    """Read what ``notified_to_json`` wrote.
 
     Raises:
         ValueError: It is something else.

@@ -32,7 +32,7 @@ def all_problems(
     """Return what the service left out and what was found by reading the same, a line each."""
     noted = (service or {}).get("problems")
     lines = [str(one) for one in noted] if isinstance(noted, list) else []
-    # The service says what became of its rules; what it has not read yet is told here.
+    # The service says what became of its rules; what it has not read yet is reported here.
     if not any(str(rules_file) in line for line in lines):
         lines += [f"left out: {line}" for line in rules]
     return limited(dict.fromkeys([*lines, *others]))

@@ -15,7 +15,7 @@ from alerting.rules.lifecycle import Alert
 from config.alerting import TargetSettings
 
 REFRESH_SECONDS = 60.0
-"""How often a target that forgets is told that alerts go on."""
+"""How often alerts that go on are sent again to a target that forgets them."""
 
 _LOOK_SECONDS = 0.5
 _log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class Sender:
         except DeliveryError as error:
             self._again(delivery, str(error), error.retry_after_seconds)
         except Exception as error:  # a fault in a library must not end the thread
-            # Its text may hold an address with a secret in it: its kind alone is told.
+            # Its text may hold an address with a secret in it: only its kind is reported.
             self._again(delivery, f"a fault in sending: {type(error).__name__}", None)
         else:
             self._store.sent(delivery, answer, time.time())

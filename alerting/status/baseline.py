@@ -1,4 +1,4 @@
-"""What a group's own past teaches: how long its pauses between commits and its absences are."""
+"""From a group's own history: how long its pauses between commits and its absences are."""
 
 from __future__ import annotations
 

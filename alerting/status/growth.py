@@ -96,14 +96,14 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     )
     # The onset is no more than estimated: what is close to it belongs to neither side.
     margin = max(rules.trend_seconds, _MARGIN * seconds)
-    past = [point for point in points if point[0] <= since - margin]
-    before = _before(past)
+    history = [point for point in points if point[0] <= since - margin]
+    before = _before(history)
     is_swinging = before is not None and max(before) - min(before) > _SWING * max(before)
     if before is not None and rises_on:
         # Commit steps are no growth, so that what is read is rather overstated; what was read
         # of late counts as well, as the onset of a peak is slow.
         lately = (sum(arrivals[-2:]) - sum(rises[-2:]) * _PARTS / seconds) / 2
-        read = max(arrived - risen / seconds, lately) / max(_consumed(past), 1e-9)
+        read = max(arrived - risen / seconds, lately) / max(_consumed(history), 1e-9)
         late = current / arrived if arrived > 0 else 0.0
         matters = seconds >= rules.slower_seconds and late >= rules.slower_behind_seconds
         if matters and read < _SLOWER and rises[-1] >= _EASES * mean:
@@ -140,7 +140,7 @@ def _at(points: Sequence[Point], time: float) -> tuple[float, float]:
 
 
 def _before(points: Sequence[Point]) -> list[float] | None:
-    """Return arrivals per second in the quarters of the past; None where too little is known."""
+    """Return arrivals per second in the quarters of a history; None where too little is known."""
     if not points:
         return None
     end = points[-1][0]
@@ -152,11 +152,11 @@ def _before(points: Sequence[Point]) -> list[float] | None:
     return [(late - early) / quarter for early, late in pairwise(ends)]
 
 
-def _consumed(past: Sequence[Point]) -> float:
-    """Return how much was read per second in the past that ``_before`` looks at."""
-    end = past[-1]
-    first = bisect_left(past, end[0] - _PAST_SECONDS, key=lambda point: point[0])
-    begin = past[first]
+def _consumed(history: Sequence[Point]) -> float:
+    """Return how much was read per second in the history that ``_before`` looks at."""
+    end = history[-1]
+    first = bisect_left(history, end[0] - _PAST_SECONDS, key=lambda point: point[0])
+    begin = history[first]
     return max(0.0, (end[2] - begin[2]) / (end[0] - begin[0]))
 
 

@@ -35,7 +35,7 @@ WORST_FIRST: tuple[Status, ...] = (
 
 
 THINNED_TO = 0.1
-"""Of its age: the longest gap that thinning leaves after a sample of the past."""
+"""Of its age: the longest gap that thinning leaves after an older sample."""
 
 
 class Sample(NamedTuple):

@@ -20,7 +20,7 @@ class Tried:
 
     Attributes:
         points: Time (Unix seconds), thing and value of what the rule looks at; None where it could
-            not be told.
+            not be notified.
     """
 
     alerts: tuple[Alert, ...]

@@ -93,7 +93,7 @@ def summary(rows: pl.DataFrame) -> str:
     changes = rows.filter(IS_CHANGE)
     urgent = changes.filter(pl.col("severity") == AdviceSeverity.ACT_NOW).height
     ahead = changes.filter(
-        pl.col("binding") == "forecast", pl.col("severity") == AdviceSeverity.WATCH
+        pl.col("limiting_factor") == "forecast", pl.col("severity") == AdviceSeverity.WATCH
     ).height
     saved = int(changes["saving"].sum())
     unknown = rows.filter(pl.col("kind") == AdviceKind.UNKNOWN).height

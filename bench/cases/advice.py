@@ -63,17 +63,20 @@ def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
     ]
 
 
-def fill(lake: Lake, groups: int) -> datetime:
+def fill(lake: Lake, groups: int, *, stopped_every: int = 0) -> datetime:
     """Append polls as collectors do; return the moment of the last one."""
     now = datetime.now(UTC).replace(microsecond=0)
     start = now - timedelta(seconds=INTERVAL_SECONDS) * (_POLLS - 1)
-    collector = Collector(lake, Workload(groups, idle_ratio=_IDLE_RATIO, start=start))
+    collector = Collector(
+        lake, Workload(groups, idle_ratio=_IDLE_RATIO, start=start, stopped_every=stopped_every)
+    )
     for _ in range(_POLLS):
         polled = collector.poll()
         sample = ("cluster", "observed_at", "poll_id")
         member = ("group", "member_id", "client_id", "host")
         members = (
             polled["group_offsets"]
+            .filter(pl.col("member_id").is_not_null())
             .group_by(*sample, *member)
             .agg(pl.len().cast(pl.Int32).alias("assigned_partitions"))
         )

@@ -8,7 +8,6 @@ the ratio of the two does not.
 from __future__ import annotations
 
 import gc
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -19,6 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.support.figures import Figure
+from bench.support.kafka_groups import broker_with_groups
+from bench.support.process_usage import resident_bytes
 from collectors.kafka.cluster.metadata import read_metadata, read_offsets
 from collectors.kafka.groups.read import read_groups
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
@@ -34,6 +35,7 @@ from runtime.spawning import nameless_main
 _INTERVAL_SECONDS = 60.0
 _PAUSE_SECONDS = 0.2
 _WARM_POLLS = 3
+_GOAL_SECONDS = {1_000: 0.35, 10_000: 3.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,19 @@ class _Timing:
     peak_bytes: int
 
 
-def measure(servers: str, groups: int, polls: int, most_seconds: float | None) -> list[Figure]:
-    """Poll a broker over and over."""
+def measure(groups: int, polls: int, notice: Callable[[str], None]) -> list[Figure]:
+    """Poll a broker with groups over and over."""
+    notice(f"starting a broker with {groups:,} groups")
+    with broker_with_groups(groups) as cluster:
+        notice(f"{polls} polls of {groups:,} groups")
+        return _measure(cluster.bootstrap_servers, groups, polls)
+
+
+def _measure(servers: str, groups: int, polls: int) -> list[Figure]:
     context = get_context("spawn")
     with (
         TemporaryDirectory(prefix="headroom-bench-lake-") as folder,
-        # Each in a process of its own, so that nothing else's memory is taken for the poll's.
+        # Each in a process of its own, so that nothing else's memory is rows_of for the poll's.
         nameless_main(),
         context.Pool(1, _open_poller, (servers, Path(folder))) as poller,
         context.Pool(1, _open_plain, (servers,)) as plain,
@@ -71,7 +80,7 @@ def measure(servers: str, groups: int, polls: int, most_seconds: float | None) -
     calls = statistics.median(timing.seconds for timing in plains)
     tenth = memory[min(9, len(memory) - 1)]
     return [
-        Figure(f"poll, {name}, median", whole, "s", most=most_seconds),
+        Figure(f"poll, {name}, median", whole, "s", most=_GOAL_SECONDS.get(groups)),
         Figure(f"poll, {name}, slowest", max(timing.seconds for timing in timings), "s"),
         Figure(
             f"poll, {name}, processor time",
@@ -165,16 +174,10 @@ def _timed(work: Callable[[], int]) -> _Timing:
     start, processor = time.perf_counter(), time.process_time()
     rows = work()
     seconds, processor_seconds = time.perf_counter() - start, time.process_time() - processor
-    return _Timing(seconds, processor_seconds, rows, resident_bytes(), peak_resident_bytes())
+    return _Timing(seconds, processor_seconds, rows, resident_bytes(), _peak_resident_bytes())
 
 
-def resident_bytes() -> int:
-    """Return the memory that this process holds now (Linux)."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def peak_resident_bytes() -> int:
+def _peak_resident_bytes() -> int:
     """Return the most memory that this process ever held (Linux)."""
     for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
         if line.startswith("VmHWM:"):

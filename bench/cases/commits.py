@@ -10,40 +10,45 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from kafka.protocol.consumer import OffsetCommitRequest
-from kafka.protocol.metadata import FindCoordinatorRequest
-from rich.console import Console
 
-from bench.support.figures import Figure, as_json, print_figures
+from bench.support.figures import Figure
+from bench.support.kafka_groups import (
+    CLIENT,
+    PARTITIONS_A_TOPIC,
+    ask,
+    await_coordinators,
+    commit_request,
+    connect,
+)
 from collectors.kafka.cluster.metadata import Metadata, read_metadata
 from collectors.kafka.commit_log.follower import CommitLog
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
-from collectors.kafka.protocol.connection import Connection
 from collectors.kafka.protocol.properties import Security
 from demo.kafka.cluster import KafkaCluster
 
-PARTITIONS_A_TOPIC = 15
 GOAL_PER_SECOND = 150_000
+_GROUPS, _ROUNDS, _RUNS = 10_000, 7, 5
 _TOPICS = 20
 _CONNECTIONS = 2
 _PIPELINED = 100
 _HEAP_MB = 1024
 _SECONDS = 120.0
-_CLIENT = "bench"
 
 
-def measure(groups: int = 10_000, rounds: int = 7, runs: int = 5) -> list[Figure]:
+def measure(notice: Callable[[str], None]) -> list[Figure]:
     """Write commits, and read them several times."""
+    notice("writing a million commits and reading them five times")
+    groups, rounds, runs = _GROUPS, _ROUNDS, _RUNS
     with _broker() as cluster:
+        await_coordinators(cluster.bootstrap_servers, [_group(number) for number in range(groups)])
         writing = time.monotonic()
         written = _write(cluster.bootstrap_servers, groups, rounds)
         writing = time.monotonic() - writing
@@ -79,13 +84,6 @@ def measure(groups: int = 10_000, rounds: int = 7, runs: int = 5) -> list[Figure
     ]
 
 
-def main() -> None:
-    """Print the figures as a table and as JSON."""
-    figures = measure()
-    print_figures(Console(), figures)
-    print(as_json(figures))
-
-
 @contextmanager
 def _broker() -> Iterator[KafkaCluster]:
     with TemporaryDirectory(prefix="headroom-bench-") as folder:
@@ -112,69 +110,18 @@ def _write(servers: str, groups: int, rounds: int) -> int:
 
 
 def _write_some(servers: str, groups: Sequence[int], rounds: int) -> int:
-    host, port = servers.split(",")[0].rsplit(":", 1)
-    connection = Connection("broker", host, int(port), Security(), _CLIENT)
+    connection = connect(servers)
     try:
-        _await_coordinator(connection)
         for turn in range(rounds):
             for start in range(0, len(groups), _PIPELINED):
-                requests = [_commit(group, turn) for group in groups[start : start + _PIPELINED]]
-                for answer in connection.exchange(requests, time.monotonic() + _SECONDS):
-                    if errors := _errors(answer):
-                        raise RuntimeError(f"a commit failed with {errors}")
+                chunk = groups[start : start + _PIPELINED]
+                requests = [
+                    commit_request(_group(group), _topic(group % _TOPICS), turn) for group in chunk
+                ]
+                ask(connection, requests)
     finally:
         connection.close()
     return len(groups) * rounds * PARTITIONS_A_TOPIC
-
-
-def _await_coordinator(connection: Connection) -> None:
-    """Wait for ``__consumer_offsets``: the look for the first group's coordinator makes it."""
-    until = time.monotonic() + _SECONDS
-    names = [_group(number) for number in range(100)]
-    while time.monotonic() < until:
-        find = FindCoordinatorRequest(key_type=0, coordinator_keys=names, min_version=4)
-        (found,) = connection.exchange([find], until)
-        if not any(item.error_code for item in found.coordinators):
-            answers = connection.exchange([_commit(group, 0) for group in range(100)], until)
-            if not any(_errors(answer) for answer in answers):
-                return
-        time.sleep(0.1)
-    raise RuntimeError("the broker did not become a coordinator in time")
-
-
-def _commit(group: int, turn: int) -> Any:
-    topic = OffsetCommitRequest.OffsetCommitRequestTopic
-    return OffsetCommitRequest(
-        group_id=_group(group),
-        generation_id_or_member_epoch=-1,
-        member_id="",
-        group_instance_id=None,
-        topics=[
-            topic(
-                name=_topic(group % _TOPICS),
-                partitions=[
-                    topic.OffsetCommitRequestPartition(
-                        partition_index=partition,
-                        committed_offset=turn,
-                        committed_leader_epoch=-1,
-                        committed_metadata="",
-                    )
-                    for partition in range(PARTITIONS_A_TOPIC)
-                ],
-            )
-        ],
-        min_version=7,
-        max_version=8,
-    )
-
-
-def _errors(answer: Any) -> set[int]:
-    return {
-        partition.error_code
-        for topic in answer.topics
-        for partition in topic.partitions
-        if partition.error_code
-    }
 
 
 def _group(number: int) -> str:
@@ -203,10 +150,10 @@ def _read(servers: str, written: int) -> tuple[float, float, float, float]:
                 raise RuntimeError(f"the log was not read in time: {commits.state}")
             time.sleep(0.005)
         seconds, processor = time.monotonic() - start, time.process_time() - processor
-        read = commits.state.records["offset commits"]
+        read = commits.state.records
         # Those that waited for the coordinator come on top.
         if read < written:
-            raise RuntimeError(f"{read} of {written} commits were read")
+            raise RuntimeError(f"{read} records were read of {written} commits")
         first, again = (_seconds_of_latest(commits) for _ in range(2))
     finally:
         commits.close()
@@ -228,8 +175,4 @@ def _metadata(servers: str) -> Metadata:
 
 
 def _wire(servers: str) -> Wire:
-    return Wire(servers, Security(), _CLIENT)
-
-
-if __name__ == "__main__":
-    main()
+    return Wire(servers, Security(), CLIENT)

@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.support.figures import Figure
+from bench.support.process_usage import usage_of_tree
 from runtime.processes import free_ports
 
 SERVICES = ("alerting", "collectors", "dashboard", "spark")
 MOST_OF_A_CORE = 15.0
 _START_SECONDS = 600.0
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class DemoFailedError(RuntimeError):
     """The demo did not start, or ended while it was measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Process:
-    """A line of the process table.
-
-    Attributes:
-        cpu_seconds: What it used, and those of its children that have ended.
-        pages: Its resident memory, shared pages included.
-    """
-
-    parent: int
-    cpu_seconds: float
-    pages: int
 
 
 def measure(warm_seconds: float, seconds: float, notice: Callable[[str], None]) -> list[Figure]:
@@ -45,9 +29,6 @@ def measure(warm_seconds: float, seconds: float, notice: Callable[[str], None]) 
 
     Nobody looks at the dashboard. The brokers, the workload, Connect and RabbitMQ are not
     Headroom's, and do not count.
-
-    Raises:
-        DemoFailedError: The demo did not start, or a service was started anew meanwhile.
     """
     with TemporaryDirectory(prefix="headroom-bench-demo-") as folder:
         data = Path(folder) / "data"
@@ -98,30 +79,6 @@ def _services(data: Path) -> dict[str, int]:
     return {name: running[name] for name in SERVICES}
 
 
-def _usage(services: Mapping[str, int]) -> dict[str, tuple[int, float, float]]:
+def _usage(services: Mapping[str, int]) -> dict[str, tuple[int, float, int]]:
     """Return each service's process, processor seconds and resident bytes, descendants with it."""
-    table = dict(_process_table())
-    page = os.sysconf("SC_PAGE_SIZE")
-    found = {}
-    for name, pid in services.items():
-        members = {pid}
-        while more := {p for p, one in table.items() if one.parent in members} - members:
-            members |= more
-        mine = [table[one] for one in members if one in table]
-        found[name] = (
-            pid,
-            sum(one.cpu_seconds for one in mine),
-            float(sum(one.pages for one in mine) * page),
-        )
-    return found
-
-
-def _process_table() -> Iterable[tuple[int, _Process]]:
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:  # it has ended meanwhile
-            continue
-        # proc(5): after the name come state, ppid, ...; utime to cstime are the fields 14 to 17.
-        cpu = sum(int(one) for one in fields[11:15]) / _TICKS
-        yield int(folder.name), _Process(int(fields[1]), cpu, int(fields[21]))
+    return {name: (pid, *usage_of_tree(pid)) for name, pid in services.items()}

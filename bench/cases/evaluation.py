@@ -74,7 +74,7 @@ def _evaluated(workload: Workload, polls: int, notice: Callable[[str], None]) ->
         evaluator = ClusterEvaluator(Lake(settings), watched_since=0.0)
         present = Present(CurrentStore(settings))
         store = AlertStore(Path(folder) / "alerts.db")
-        taken = []
+        rows_of = []
         for poll in range(_WARM_POLLS + polls + 1):
             notice(f"{workload.groups:,} groups: poll {poll + 1} of {_WARM_POLLS + polls + 1}")
             collector.poll()
@@ -85,6 +85,6 @@ def _evaluated(workload: Workload, polls: int, notice: Callable[[str], None]) ->
             found = evaluator.evaluate(CLUSTER, now.timestamp())
             outcome = evaluate_once(found, rules, store, NotificationIntervals(), [])
             present.write(found, outcome.alerts)
-            taken.append(process_time() - begun)
+            rows_of.append(process_time() - begun)
         store.close()
-    return taken
+    return rows_of

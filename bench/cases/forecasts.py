@@ -7,9 +7,11 @@ its own past errors as its interval.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from time import process_time
 
 import numpy as np
@@ -18,7 +20,7 @@ import polars as pl
 from bench.support.figures import Figure
 from demo.history.generated import DAYS, simulate_history
 from demo.workload.catalogue import CATALOGUE
-from simulation.traces import Trace
+from simulation.traces import Trace, read_traces
 from spark_metrics.derived.forecast import HORIZON, LEVELS, LONGEST_HISTORY, forecast
 from spark_metrics.derived.series import DAY, HOUR_SECONDS, WEEK, Floats
 
@@ -166,20 +168,24 @@ def figures_of(name: str, found: ForecastScore) -> Iterator[Figure]:
         yield Figure(f"{name}: inside the {level:.0%} interval", share, "", least=least)
 
 
-def measure(
-    series: Mapping[str, Floats], demo: Mapping[str, Floats]
-) -> Iterator[tuple[str, list[Figure] | str]]:
-    """Yield for each series its figures, or why there are none."""
+def measure(traces: Path | None, notice: Callable[[str], None]) -> list[Figure]:
+    """Score the recorded series of a folder, if any, the generated ones and the demo's."""
+    recorded, problems = ([], []) if traces is None else read_traces(traces)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    demo = of_demo()
+    series = {trace.name: hours(trace) for trace in recorded} | generated() | demo
+    found: list[Figure] = []
     slowest = 0.0
-    known = dict.fromkeys(demo, DAYS * DAY)
-    for name, values in {**series, **demo}.items():
-        found = score(values, known=known.get(name))
-        if isinstance(found, str):
-            yield name, found
+    for name, values in series.items():
+        notice(f"forecast: {name}")
+        scored = score(values, known=DAYS * DAY if name in demo else None)
+        if isinstance(scored, str):
+            print(f"{name}: {scored}", file=sys.stderr)
             continue
-        slowest = max(slowest, found.seconds)
-        yield name, list(figures_of(name, found))
-    yield "cost", [Figure("one forecast, the slowest series' median", 1000 * slowest, "ms CPU")]
+        slowest = max(slowest, scored.seconds)
+        found += figures_of(name, scored)
+    return [*found, Figure("one forecast, the slowest series' median", 1000 * slowest, "ms CPU")]
 
 
 def _seasonal_naive(past: Floats, season: int) -> Floats:

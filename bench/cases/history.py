@@ -6,7 +6,6 @@ What is compared runs in turn on the same rows, since the speed of a machine var
 from __future__ import annotations
 
 import os
-import resource
 import statistics
 import time
 from collections.abc import Callable
@@ -21,8 +20,8 @@ import numpy as np
 import polars as pl
 from pyspark.sql import SparkSession
 
-from bench.cases.collect import resident_bytes
 from bench.support.figures import Figure
+from bench.support.process_usage import resident_bytes, usage_of_tree
 from bench.support.samples import CLUSTER, INTERVAL_SECONDS, START, Collector, Workload
 from config.settings import ClusterSettings, LakeSettings, Settings, SparkSettings
 from config.storage import RetentionSettings
@@ -35,11 +34,11 @@ from lake.storage.store import Lake
 from lake.storage.table_maintenance import keep_up
 from spark_metrics.gold import GoldTable, properties
 from spark_metrics.history import PASSES
+from spark_metrics.history_tables import tune
 from spark_metrics.minutes import Collections, minutes_of
-from spark_metrics.samples import address, arranged, taken
+from spark_metrics.samples import address, rows_of, with_all_columns
 from spark_metrics.session import spark_session
 from spark_metrics.streaming import HistoryJob
-from spark_metrics.stretch import tune
 
 CORES = 2
 _TURNS = 3
@@ -81,8 +80,9 @@ class Cost:
     processor_seconds: float
 
 
-def measure(groups: int, polls: int) -> list[Figure]:
+def measure(groups: int, polls: int, notice: Callable[[str], None]) -> list[Figure]:
     """Measure everything."""
+    notice(f"history of {groups:,} groups")
     with TemporaryDirectory(prefix="headroom-bench-history-") as folder:
         settings = _settings(Path(folder) / "spark")
         spark = spark_session(settings.spark)
@@ -111,8 +111,8 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
 
     def by_spark() -> None:
         collections = Collections.read(spark, lake, START, end)
-        made = minutes_of(spark, lake, PASSES[0], collections, START, end)
-        gold.replace_minutes(taken(made, GROUP_PARTITION_HISTORY.name), START, end)
+        made = minutes_of(spark, lake, PASSES[:1], collections, START, end)
+        gold.replace_minutes(rows_of(made, GROUP_PARTITION_HISTORY.name), START, end)
 
     def by_duckdb() -> None:
         with duckdb.connect(config={"threads": CORES}) as connection:
@@ -121,8 +121,8 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
     by_spark()  # warm
     ours, theirs = [], []
     for _ in range(_TURNS):
-        ours.append(_cost(by_spark, _java(spark)))
-        theirs.append(_cost(by_duckdb))
+        ours.append(_cost(by_spark, _with_java))
+        theirs.append(_cost(by_duckdb, time.process_time))
     count = float(polls * workload.rows)
     seconds = statistics.median(cost.seconds for cost in ours)
     ratio = statistics.median(
@@ -156,7 +156,7 @@ def follow(spark: SparkSession, folder: Path, groups: int, minutes: int) -> list
             collector.poll()
         # Hours and days are due every five minutes; here as often, in the last of them.
         is_last = minute % 5 == 4
-        cost = _cost(partial(_round, job, everything=is_last), _java(spark))
+        cost = _cost(partial(job.step, everything=is_last), _with_java)
         if minute >= 2:
             costs.append(cost)
     share = sum(cost.processor_seconds for cost in costs) / (60.0 * CORES * len(costs))
@@ -169,10 +169,6 @@ def follow(spark: SparkSession, folder: Path, groups: int, minutes: int) -> list
             most=60.0,
         ),
     ]
-
-
-def _round(job: HistoryJob, *, everything: bool) -> None:
-    job.step(everything=everything)
 
 
 def idle_bytes(folder: Path, groups: int) -> list[Figure]:
@@ -245,7 +241,9 @@ def page_query(spark: SparkSession, folder: Path, groups: int) -> list[Figure]:
             pl.lit(0, pl.Int32).alias("part"),
         )
         hours = spark.createDataFrame(conform(GROUP_HISTORY, rows).to_arrow())
-        one_file = arranged(hours, GROUP_HISTORY).repartition(1).sortWithinPartitions("group")
+        one_file = (
+            with_all_columns(hours, GROUP_HISTORY).repartition(1).sortWithinPartitions("group")
+        )
         writer = one_file.write.format("delta").mode("append").options(**properties(GROUP_HISTORY))
         writer.partitionBy(*PARTITIONED_BY).save(address(lake, GROUP_HISTORY))
     times = []
@@ -284,42 +282,12 @@ def _settings(folder: Path) -> Settings:
     )
 
 
-def _java(spark: SparkSession) -> int:
-    """Return the process id of Spark's JVM."""
-    jvm = spark.sparkContext._jvm  # noqa: SLF001 (PySpark has no other way)
-    return int(jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
-
-
-def _cost(work: Callable[[], None], java: int | None = None) -> Cost:
-    before, begun = _processor_seconds(java), time.perf_counter()
+def _cost(work: Callable[[], object], processor_seconds: Callable[[], float]) -> Cost:
+    before, begun = processor_seconds(), time.perf_counter()
     work()
-    return Cost(time.perf_counter() - begun, _processor_seconds(java) - before)
+    return Cost(time.perf_counter() - begun, processor_seconds() - before)
 
 
-def _processor_seconds(java: int | None) -> float:
-    """Return the time of this process, and of the JVM with its Python workers."""
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    total = own.ru_utime + own.ru_stime
-    if java is None:
-        return total
-    ticks = 0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text(encoding="ascii").rsplit(")", 1)[1].split()
-        except (FileNotFoundError, ProcessLookupError):  # it ended
-            continue
-        if int(stat.parent.name) == java or _descends(int(fields[1]), java):
-            ticks += sum(int(value) for value in fields[11:15])
-    return total + ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _descends(process: int, ancestor: int) -> bool:
-    while process > 1:
-        if process == ancestor:
-            return True
-        try:
-            fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
-        except FileNotFoundError:
-            return False
-        process = int(fields.rsplit(")", 1)[1].split()[1])
-    return False
+def _with_java() -> float:
+    """Return the processor time of this process, and of the JVM with its Python workers."""
+    return usage_of_tree(os.getpid())[0]

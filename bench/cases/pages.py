@@ -21,9 +21,11 @@ from alerting.current.state import EvaluationInMemory
 from alerting.rules.rule_file import RuleSet
 from bench.cases.advice import fill
 from bench.support.figures import Figure
+from bench.support.process_usage import resident_bytes
 from bench.support.samples import CLUSTER
 from config.load import CONFIG_VARIABLE, load
 from config.scaling import ScalingSettings
+from lake.schemas.current import OPEN_ALERTS
 from lake.schemas.model import Table
 from lake.schemas.tables import CLUSTER_HISTORY, GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
 from lake.storage.append import conform
@@ -50,12 +52,21 @@ _PAGES = (
 _PARAMETERS = {"group": "team-0.service-7", "topic": "events.domain-7.v1"}
 _RUNS = 5
 _MINUTES = 60
+_INCIDENT_EVERY = 5
 
 
-def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
+def measure(
+    groups: int, notice: Callable[[str], None], *, incident: bool = False, alerting: bool = True
+) -> list[Figure]:
     """Draw each page on a lake with ten minutes of samples, an hour of history, and advice.
 
     Every drawing after the first one begins with expired answers, as a refresh does.
+
+    Args:
+        groups: How many groups of 15 partitions.
+        notice: Is given what is done next.
+        incident: Every fifth group lost its consumers some minutes ago, and has an alert.
+        alerting: Whether the alerting service evaluated the cluster; else the dashboard does.
     """
     with TemporaryDirectory(prefix="headroom-bench-pages-") as folder:
         path = Path(folder) / "headroom.yaml"
@@ -66,12 +77,15 @@ def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
         settings = load(path)
         lake = Lake(settings.lake)
         notice("writing ten minutes of polls and an hour of history")
-        now = fill(lake, groups)
+        now = fill(lake, groups, stopped_every=_INCIDENT_EVERY if incident else 0)
         _write_history(lake, groups, now)
-        notice("evaluating")
-        evaluation = EvaluationInMemory(lake, RuleSet().rules, watched_since=0.0)
-        rows = evaluation.evaluate(CLUSTER, now.timestamp())
-        CurrentStore(settings.lake).replace_all(CLUSTER, rows)
+        alerts = 0
+        if alerting:
+            notice("evaluating")
+            evaluation = EvaluationInMemory(lake, RuleSet().rules, watched_since=0.0)
+            rows = evaluation.evaluate(CLUSTER, now.timestamp())
+            CurrentStore(settings.lake).replace_all(CLUSTER, rows)
+            alerts = rows[OPEN_ALERTS].height
         notice("advising")
         _write_advice(lake, now)
         notice("drawing pages")
@@ -85,7 +99,12 @@ def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
     found = json.loads(answer.stdout.splitlines()[-1])
     goal = MOST_SECONDS if groups == GROUPS else None
     name = f"{groups:,} groups"
+    if incident:
+        name += " in an incident"
+    if not alerting:
+        name += ", without alerting"
     return [
+        Figure(f"{name}: alerts", alerts, "alerts"),
         *(
             Figure(f"{name}: {page}, refreshed, median", median(seconds[1:]), "s", most=goal)
             for page, seconds in found["pages"].items()
@@ -154,9 +173,12 @@ def draw_all(now: datetime) -> dict[str, list[float]]:
     from streamlit.testing.v1 import AppTest
 
     import app.data.context
+    from app.data.evaluation import wait_for_evaluations
 
     app.data.context.utc_now = lambda: now
     script = str(Path(app.data.context.__file__).parents[1] / "main.py")
+    AppTest.from_file(script, default_timeout=600).run()
+    wait_for_evaluations()  # begun by the first drawing where no alerting service did it before
     found: dict[str, list[float]] = {}
     overview = ""
     for page in _PAGES:
@@ -183,11 +205,6 @@ def draw_all(now: datetime) -> dict[str, list[float]]:
     return found
 
 
-def _resident_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
 if __name__ == "__main__":
     drawn = draw_all(datetime.fromtimestamp(float(sys.argv[1]), UTC))
-    print(json.dumps({"pages": drawn, "resident_bytes": _resident_bytes()}))
+    print(json.dumps({"pages": drawn, "resident_bytes": resident_bytes()}))

@@ -32,7 +32,7 @@ _PIPELINED = 200
 _CONNECTIONS = 4
 _SECONDS = 120.0
 _SESSION_MS = 1_800_000  # the longest that brokers allow: members need not send heartbeats
-_CLIENT = "bench"
+CLIENT = "bench"
 _NOT_YET = (14, 15, 16)  # loading, not available, not the coordinator
 
 
@@ -62,7 +62,7 @@ def broker_with_groups(groups: int) -> Iterator[KafkaCluster]:
             },
         )
         with cluster:
-            # In a process of its own, so that its memory is not taken for the collector's.
+            # In a process of its own, so that its memory is not rows_of for the collector's.
             with get_context("spawn").Pool(1) as filler:
                 filler.apply(_fill, (cluster.bootstrap_servers, groups))
             yield cluster
@@ -104,14 +104,14 @@ def _make_topics(servers: str, topics: Sequence[str]) -> None:
 def make_groups(servers: str, groups: Sequence[_Group]) -> None:
     """Let one member join each group, and commit an offset of every partition of its topic."""
     share = -(-len(groups) // _CONNECTIONS)
-    _await_coordinator(servers)
+    await_coordinators(servers, [group.name for group in groups])
     parts = [groups[start : start + share] for start in range(0, len(groups), share)]
     with ThreadPoolExecutor(_CONNECTIONS) as workers:
         list(workers.map(lambda part: _make_some(servers, part), parts))
 
 
 def _make_some(servers: str, groups: Sequence[_Group]) -> None:
-    connection = _connect(servers)
+    connection = connect(servers)
     try:
         for start in range(0, len(groups), _PIPELINED):
             _make_chunk(connection, groups[start : start + _PIPELINED])
@@ -119,23 +119,23 @@ def _make_some(servers: str, groups: Sequence[_Group]) -> None:
         connection.close()
 
 
-def _connect(servers: str) -> Connection:
+def connect(servers: str) -> Connection:
+    """Return a connection to the first of some brokers."""
     host, port = servers.split(",")[0].rsplit(":", 1)
-    return Connection("broker", host, int(port), Security(), _CLIENT)
+    return Connection("broker", host, int(port), Security(), CLIENT)
 
 
-def _await_coordinator(servers: str) -> None:
-    """Wait for the brokers to have made ``__consumer_offsets``: a broker's first group does it."""
-    connection = _connect(servers)
+def await_coordinators(servers: str, groups: Sequence[str]) -> None:
+    """Wait for ``__consumer_offsets``: the look for the first group's coordinator makes it."""
+    connection = connect(servers)
     until = monotonic() + _SECONDS
-    names = [f"warm-up-{number}" for number in range(20)]
+    find = FindCoordinatorRequest(key_type=0, coordinator_keys=groups[:100], min_version=4)
     try:
         while monotonic() < until:
-            (found,) = connection.exchange(
-                [FindCoordinatorRequest(key_type=0, coordinator_keys=names, min_version=4)], until
-            )
+            (found,) = connection.exchange([find], until)
             if not any(item.error_code for item in found.coordinators):
-                (described,) = connection.exchange([DescribeGroupsRequest(groups=names)], until)
+                describe = DescribeGroupsRequest(groups=groups[:100])
+                (described,) = connection.exchange([describe], until)
                 if not any(group.error_code in _NOT_YET for group in described.groups):
                     return
             sleep(0.1)
@@ -145,22 +145,27 @@ def _await_coordinator(servers: str) -> None:
 
 
 def _make_chunk(connection: Connection, groups: Sequence[_Group]) -> None:
-    joined = _ask(connection, [_join(group) for group in groups])
+    joined = ask(connection, [_join(group) for group in groups])
     members = list(zip(groups, joined, strict=True))
-    _ask(connection, [_sync(group, answer) for group, answer in members])
-    commits = _ask(connection, [_commit(group, answer) for group, answer in members])
-    for answer in commits:
-        for topic in answer.topics:
-            for partition in topic.partitions:
-                if partition.error_code:
-                    raise RuntimeError(f"a commit failed with {partition.error_code}")
+    ask(connection, [_sync(group, answer) for group, answer in members])
+    half = _RECORDS_A_PARTITION // 2
+    ask(
+        connection,
+        [
+            commit_request(group.name, group.topic, half, answer.generation_id, answer.member_id)
+            for group, answer in members
+        ],
+    )
 
 
-def _ask(connection: Connection, requests: Sequence[Any]) -> list[Any]:
+def ask(connection: Connection, requests: Sequence[Any]) -> list[Any]:
+    """Send requests and return their answers."""
     answers = connection.exchange(requests, monotonic() + _SECONDS)
     for answer in answers:
-        if getattr(answer, "error_code", 0):
-            raise RuntimeError(f"{type(answer).__name__} failed with {answer.error_code}")
+        commits = [each for topic in getattr(answer, "topics", ()) for each in topic.partitions]
+        for part in (answer, *commits):
+            if getattr(part, "error_code", 0):
+                raise RuntimeError(f"{type(answer).__name__} failed with {part.error_code}")
     return answers
 
 
@@ -205,20 +210,23 @@ def _sync(group: _Group, joined: Any) -> Any:
     )
 
 
-def _commit(group: _Group, joined: Any) -> Any:
+def commit_request(
+    group: str, name: str, offset: int, generation: int = -1, member: str = ""
+) -> Any:
+    """Return a commit of one offset of each partition of a topic; by nobody unless told."""
     topic = OffsetCommitRequest.OffsetCommitRequestTopic
     return OffsetCommitRequest(
-        group_id=group.name,
-        generation_id_or_member_epoch=joined.generation_id,
-        member_id=joined.member_id,
-        group_instance_id="member-0",
+        group_id=group,
+        generation_id_or_member_epoch=generation,
+        member_id=member,
+        group_instance_id="member-0" if member else None,
         topics=[
             topic(
-                name=group.topic,
+                name=name,
                 partitions=[
                     topic.OffsetCommitRequestPartition(
                         partition_index=partition,
-                        committed_offset=_RECORDS_A_PARTITION // 2,
+                        committed_offset=offset,
                         committed_leader_epoch=-1,
                         committed_metadata="",
                     )

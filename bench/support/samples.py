@@ -16,6 +16,7 @@ from lake.storage.store import Lake
 CLUSTER = "bench"
 START = datetime(2026, 1, 5, 10, 0, 0, tzinfo=UTC)
 INTERVAL_SECONDS = 15.0
+_STOPPED_AFTER_POLLS = 10
 
 
 @dataclass
@@ -29,6 +30,7 @@ class Workload:
         idle_ratio: Share of the partitions that are idle, in [0, 1].
         delay_seconds: The most that consumers follow behind.
         late_every: Every so many groups follow at up to four polls; 0: none does.
+        stopped_every: Every so many groups lost its consumers after ten polls; 0: none did.
     """
 
     groups: int
@@ -38,6 +40,7 @@ class Workload:
     start: datetime = START
     delay_seconds: float = 4 * INTERVAL_SECONDS
     late_every: int = 0
+    stopped_every: int = 0
     _polls: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -51,6 +54,10 @@ class Workload:
         self._start = (self._end * self._random.uniform(0, 0.9, rows)).astype(np.int64)
         self._committed = self._end.copy()
         number = np.repeat(np.arange(self.groups), self.partitions)
+        each = np.arange(self.groups)
+        self._stopped = (
+            each % self.stopped_every == 0 if self.stopped_every else np.zeros(self.groups, bool)
+        )
         partition = np.tile(np.arange(self.partitions, dtype=np.int32), self.groups)
         self._delays = np.full(rows, self.delay_seconds)
         if self.late_every:
@@ -91,6 +98,9 @@ class Workload:
         self._end = self._end + self._random.poisson(self._rates * INTERVAL_SECONDS)
         behind = np.where(self._random.random(self.rows) < 0.3, 0, self._random.random(self.rows))
         wanted = self._end - (behind * self._rates * self._delays).astype(np.int64)
+        gone = self._stopped & (self._polls > _STOPPED_AFTER_POLLS)
+        rows_gone = np.repeat(gone, self.partitions)
+        wanted = np.where(rows_gone, self._committed, wanted)
         self._committed = np.maximum(self._committed, wanted)
         lag = self._end - self._committed
         late = lag / np.maximum(self._rates, 1e-9)
@@ -109,6 +119,10 @@ class Workload:
             pl.when(pl.Series(lag) > 0).then(pl.lit("timeline")).alias("time_lag_source"),
             pl.Series("last_stable", self._end),
             pl.lit(True).alias("is_subscribed"),
+            *(
+                pl.when(~pl.Series(rows_gone)).then(pl.col(name)).alias(name)
+                for name in ("member_id", "client_id", "host")
+            ),
         )
         partitions = self._partitions.with_columns(
             pl.Series("log_start", self._start),
@@ -117,10 +131,10 @@ class Workload:
             pl.Series("size_bytes", (self._end - self._start) * 700),
         )
         groups = self._groups.with_columns(
-            pl.lit("stable").alias("state"),
+            pl.Series("state", np.where(gone, "empty", "stable")),
             pl.lit("classic").alias("type"),
             pl.lit("cooperative-sticky").alias("protocol"),
-            pl.lit(5, pl.Int32).alias("members"),
+            pl.Series("members", np.where(gone, 0, 5), dtype=pl.Int32),
             pl.lit("plain").alias("kind"),
         )
         counts = {"group_offsets": self.rows, "partitions": self.rows, "groups": groups.height}

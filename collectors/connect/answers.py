@@ -40,7 +40,7 @@ class Task:
         error: The first line of its trace, at most 256 characters, without secrets.
     """
 
-    number: int
+    task: int
     state: str | None
     worker: str | None = None
     error_class: str | None = None
@@ -107,22 +107,14 @@ class Position:
 
 
 def read_names(answer: Any) -> list[str]:
-    """Understand ``/connectors``.
-
-    Raises:
-        ProtocolError: It is no list of names.
-    """
+    """Understand ``/connectors``."""
     if not isinstance(answer, list):
         raise ProtocolError("/connectors did not answer a list: is this url Kafka Connect's?")
     return [name for name in map(_text, answer) if name is not None]
 
 
 def read_connectors(answer: Any) -> list[Connector]:
-    """Understand ``/connectors?expand=status&expand=info``.
-
-    Raises:
-        ProtocolError: It is not an object.
-    """
+    """Understand ``/connectors?expand=status&expand=info``."""
     if not isinstance(answer, dict):
         raise ProtocolError(
             "/connectors?expand=… did not answer an object: is this url Kafka Connect's (from 2.3)?"
@@ -138,9 +130,6 @@ def read_positions(answer: Any, alias: str | None) -> list[Position]:
     Args:
         answer: The JSON.
         alias: The source cluster's, from the connector's configuration; the answer's comes first.
-
-    Raises:
-        ProtocolError: It is no list of offsets.
     """
     entries = _object(answer).get("offsets")
     if not isinstance(entries, list):
@@ -217,7 +206,7 @@ def _tasks(
     for entry in _objects(info.get("tasks")):
         number = _number(entry.get("task"), _LARGEST_INT)
         if number is not None:
-            found[number] = Task(number=number, state=None)
+            found[number] = Task(task=number, state=None)
     for entry in _objects(status.get("tasks")):
         number = _number(entry.get("id"), _LARGEST_INT)
         if number is None:
@@ -225,7 +214,7 @@ def _tasks(
         trace = _trace(entry, config)
         error_class, cause_class = _exceptions(trace)
         found[number] = Task(
-            number=number,
+            task=number,
             state=_upper(entry.get("state")),
             worker=_text(entry.get("worker_id")),
             error_class=error_class,

@@ -38,11 +38,6 @@ class ConnectClient(HttpClient):
         clusters: Collection[str],
         exchange: Exchange,
     ) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
         super().__init__(settings)
         self.cluster = cluster
         self.exchange = exchange
@@ -57,11 +52,7 @@ class ConnectClient(HttpClient):
         self._listing = None
 
     def connectors(self) -> list[Connector]:
-        """Return the watched connectors; asked once a poll.
-
-        Raises:
-            CollectorError: They could not be read.
-        """
+        """Return the watched connectors; asked once a poll."""
         if self._listing is None:
             try:
                 self._listing = self._read_listing()
@@ -72,11 +63,7 @@ class ConnectClient(HttpClient):
         return self._listing
 
     def positions(self, connector: Connector) -> list[Position]:
-        """Return how far a MirrorSourceConnector has copied; nothing where it is gone by now.
-
-        Raises:
-            CollectorError: That could not be read.
-        """
+        """Return how far a MirrorSourceConnector has copied; nothing where it is gone by now."""
         path = f"/connectors/{quote(connector.name, safe='')}"
         try:
             answer = self.get(f"{path}/offsets", retry=_REBALANCE)
@@ -106,11 +93,7 @@ class ConnectClient(HttpClient):
         )
 
     def source_ends(self, alias: str) -> pl.DataFrame:
-        """Return where the logs of a mirror's source cluster end.
-
-        Raises:
-            CollectorError: That cluster is not watched, or was not read yet.
-        """
+        """Return where the logs of a mirror's source cluster end."""
         cluster = self.source_cluster(alias)
         ends = self.exchange.ends(cluster)
         if ends is None:
@@ -147,11 +130,7 @@ class ConnectClient(HttpClient):
         return found
 
     def _has_started(self) -> bool:
-        """Tell whether the worker has read its configuration; before, it lists no connectors.
-
-        Raises:
-            CollectorError: It is still starting, or ill.
-        """
+        """Tell whether the worker has read its configuration; before, it lists no connectors."""
         try:
             self.get("/health")
         except NotFoundError:

@@ -53,11 +53,6 @@ def compare(positions: Sequence[Position], ends: pl.DataFrame, before: Compared 
     The ends may have been read some seconds before the positions, so that a quick mirror may be
     beyond them. Only a position of the poll before that is beyond newer ends shows that the log
     went backwards.
-
-    Args:
-        positions: How far the partitions of one source cluster were copied.
-        ends: Where its logs end: topic, partition, log_end.
-        before: What the poll before compared.
     """
     rows = ends.filter(pl.col("topic").is_in(list({each.topic for each in positions})))
     known = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ import polars as pl
 
 from collectors.connect.answers import Connector
 from collectors.connect.client import ConnectClient
-from collectors.connect.rows import frame
+from collectors.source.rows import frame
 from collectors.source.shared_state import Sink
 from config.integrations import ConnectSettings
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS
@@ -18,11 +19,7 @@ from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS
 def collect(
     client: ConnectClient, settings: ConnectSettings, now: datetime
 ) -> dict[str, pl.DataFrame]:
-    """Return the tables ``connectors`` and ``connector_tasks``; tell the sinks.
-
-    Raises:
-        CollectorError: Connect could not be asked.
-    """
+    """Return the tables ``connectors`` and ``connector_tasks``; tell the sinks."""
     connectors = sorted(client.connectors(), key=lambda each: each.name)
     client.exchange.tell_sinks(
         client.cluster,
@@ -38,16 +35,7 @@ def collect(
             client.problems.append(f"{each.name}: {each.unknown_reason}")
     rows = [_row(settings.name, each) for each in connectors]
     tasks = [
-        {
-            "connect": settings.name,
-            "connector": each.name,
-            "task": task.number,
-            "state": task.state,
-            "worker": task.worker,
-            "error_class": task.error_class,
-            "cause_class": task.cause_class,
-            "error": task.error,
-        }
+        {"connect": settings.name, "connector": each.name, **asdict(task)}
         for each in connectors
         for task in each.tasks or ()
     ]
@@ -59,22 +47,10 @@ def collect(
 
 def _row(connect: str, connector: Connector) -> dict[str, Any]:
     return {
+        **asdict(connector),
         "connect": connect,
         "connector": connector.name,
-        "type": connector.type,
-        "kind": connector.kind,
-        "class_name": connector.class_name,
-        "state": connector.state,
-        "worker": connector.worker,
-        "tasks_expected": connector.tasks_expected,
         "tasks": None if connector.tasks is None else len(connector.tasks),
         "tasks_running": connector.count("RUNNING"),
         "tasks_failed": connector.count("FAILED"),
-        "error": connector.error,
-        "topics": connector.topics,
-        "group": connector.group,
-        "dead_letter_topic": connector.dead_letter_topic,
-        "dead_letter_headers": connector.dead_letter_headers,
-        "errors_tolerance": connector.errors_tolerance,
-        "unknown_reason": connector.unknown_reason,
     }

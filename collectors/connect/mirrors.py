@@ -10,8 +10,8 @@ import polars as pl
 from collectors.connect.answers import MIRROR_SOURCE
 from collectors.connect.client import ConnectClient
 from collectors.connect.comparison import compare
-from collectors.connect.rows import frame
 from collectors.errors import CollectorError
+from collectors.source.rows import frame
 from config.integrations import ConnectSettings
 from lake.schemas.tables import MIRROR_OFFSETS
 
@@ -23,9 +23,6 @@ def collect(
 
     The position is what the connector last committed (every minute by default), the end that of
     the last poll of the source cluster.
-
-    Raises:
-        CollectorError: No position could be read.
     """
     mirrors = [each for each in client.connectors() if each.class_name == MIRROR_SOURCE]
     before, client.compared = client.compared, {}

@@ -19,11 +19,7 @@ SECTIONS = {"connectors": connectors.collect, "mirrors": mirrors.collect}
 def connect_sources(
     settings: Settings, exchange: Exchange
 ) -> Iterator[HttpSource[ConnectClient, ConnectSettings]]:
-    """Make a source of each Connect cluster in the settings.
-
-    Raises:
-        SettingsError: A certificate file cannot be used.
-    """
+    """Make a source of each Connect cluster in the settings."""
     clusters = [each.name for each in settings.clusters]
     for each in settings.connect:
         cluster = settings.cluster_of(each)

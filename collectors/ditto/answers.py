@@ -44,7 +44,7 @@ class Connection:
             message.
     """
 
-    connection_id: str
+    connection: str
     name: str | None
     type: str | None
     desired_status: str | None
@@ -72,7 +72,7 @@ def connection(value: Any) -> Connection | None:
     group = _text(specific.get("groupId")) if isinstance(specific, Mapping) else None
     reads_kafka = type_ in _KAFKA_TYPES and bool(addresses)
     return Connection(
-        connection_id=value["id"],
+        connection=value["id"],
         name=_text(value.get("name")),
         type=type_,
         desired_status=_text(value.get("connectionStatus")),

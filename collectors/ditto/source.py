@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -21,34 +22,25 @@ from collectors.errors import CollectorError, ProtocolError
 from collectors.source.http_client import HttpClient, NotFoundError
 from collectors.source.http_source import HttpSource
 from collectors.source.model import Check
+from collectors.source.rows import frame
 from collectors.source.shared_state import Exchange
 from config.integrations import DittoSettings
 from config.settings import Settings
 from lake.schemas.tables import DITTO_CONNECTIONS
 
 _CONNECTIONS = "/api/2/connections"
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
 class DittoClient(HttpClient):
     """Asks one Ditto, and tells others which consumer groups are its own. For one thread."""
 
     def __init__(self, settings: DittoSettings, cluster: str, exchange: Exchange) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
         super().__init__(settings)
         self._cluster = cluster
         self._exchange = exchange
 
     def connections(self) -> list[Connection]:
-        """Return all connections, in one answer: Ditto knows no pages.
-
-        Raises:
-            CollectorError: They cannot be read.
-        """
+        """Return all connections, in one answer: Ditto knows no pages."""
         listed = self.get(_CONNECTIONS, {"fields": FIELDS})
         if not isinstance(listed, list):
             raise self._not_understood()
@@ -81,11 +73,6 @@ class DittoSource(HttpSource[DittoClient, DittoSettings]):
     def __init__(
         self, settings: DittoSettings, cluster: str, interval_seconds: float, exchange: Exchange
     ) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
         super().__init__(
             "ditto",
             settings,
@@ -106,20 +93,15 @@ def collect(client: DittoClient, settings: DittoSettings, now: datetime) -> dict
     chosen = [
         each
         for each in client.connections()
-        if settings.connections.selects(each.name or each.connection_id)
+        if settings.connections.selects(each.name or each.connection)
     ]
-    rows = {each.connection_id: _row(each, settings.name) for each in chosen}
+    rows = {each.connection: {"ditto": settings.name, **asdict(each)} for each in chosen}
     for what, ask, fill in (
         ("status", client.status, status_row),
         ("metrics", client.metrics, metrics_row),
     ):
         _complete(client, rows, what, ask, fill)
-    schema = {
-        name: type_
-        for name, type_ in DITTO_CONNECTIONS.polars_schema.items()
-        if name not in _SAMPLE
-    }
-    return {"ditto_connections": pl.DataFrame(list(rows.values()), schema=schema)}
+    return {"ditto_connections": frame(DITTO_CONNECTIONS, list(rows.values()))}
 
 
 def check(client: DittoClient, settings: DittoSettings) -> Sequence[Check]:
@@ -135,27 +117,12 @@ def check(client: DittoClient, settings: DittoSettings) -> Sequence[Check]:
         detail = "there is no connection to ask for it"
         if found:
             try:
-                ask(found[0].connection_id)
-                works, detail = True, f"of {found[0].name or found[0].connection_id}"
+                ask(found[0].connection)
+                works, detail = True, f"of {found[0].name or found[0].connection}"
             except CollectorError as error:
                 works, detail = False, str(error)
         checks.append(Check(f"{feature}: {what} of connections", works, False, detail))
     return checks
-
-
-def _row(each: Connection, ditto: str) -> dict[str, Any]:
-    return {
-        "ditto": ditto,
-        "connection": each.connection_id,
-        "name": each.name,
-        "type": each.type,
-        "desired_status": each.desired_status,
-        "clients": each.clients,
-        "consumers": each.consumers,
-        "group": each.group,
-        "topics": None if each.topics is None else list(each.topics),
-        "qos": each.qos,
-    }
 
 
 def _complete(
@@ -183,11 +150,7 @@ def _complete(
 
 
 def ditto_sources(settings: Settings, exchange: Exchange) -> Iterator[DittoSource]:
-    """Make a source of each Ditto in the settings.
-
-    Raises:
-        SettingsError: A certificate file cannot be used.
-    """
+    """Make a source of each Ditto in the settings."""
     for each in settings.ditto:
         yield DittoSource(
             each, settings.cluster_of(each), settings.poll_interval_seconds(each), exchange

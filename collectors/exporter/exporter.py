@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 
-from collectors.exporter.health import unready
 from collectors.exporter.live import live_registry
 from collectors.exporter.page import Page
 from collectors.exporter.server import Answer, ExporterServer, Respond
 from collectors.exporter.text import CONTENT_TYPE
 from collectors.service.polling import Service
-from collectors.service.snapshot import Snapshots
+from collectors.service.snapshot import OUTDATED_INTERVALS, Snapshots, SourceState
+from collectors.service.writer import WriterState
 from config.settings import ExporterSettings
 
 
 def make_exporter(
     settings: ExporterSettings, port: int, snapshots: Snapshots, service: Service
 ) -> ExporterServer:
-    """Return the server, bound to its port.
-
-    Raises:
-        ServeError: The address cannot be served.
-    """
+    """Return the server, bound to its port."""
     registry = live_registry(snapshots, service.writer_state, "kminion" in settings.names)
     page = Page(settings, snapshots, registry)
 
@@ -45,3 +42,24 @@ def _verdict(wrong: dict[str, list[str]]) -> Answer:
     if wrong:
         return Answer.of_object({"status": "failing", **wrong}, HTTPStatus.SERVICE_UNAVAILABLE)
     return Answer.of_object({"status": "ok"})
+
+
+def unready(states: Sequence[SourceState], clock: float, writer: WriterState) -> list[str]:
+    """Return why the service does not do its work; nothing where it does.
+
+    A source that cannot be reached does not count: its sections say that they failed. Otherwise one
+    cluster that is down would hide the metrics of the others.
+    """
+    reasons = []
+    for state in states:
+        name = f"cluster {state.cluster}, source {state.source}"
+        if state.polled_at is None:
+            reasons.append(f"{name}: not polled yet")
+        elif clock - state.polled_at > OUTDATED_INTERVALS * state.interval_seconds:
+            reasons.append(
+                f"{name}: the last poll ended {clock - state.polled_at:.0f} s ago, it is due "
+                f"every {state.interval_seconds:g} s"
+            )
+    if writer.losing_because is not None:
+        reasons.append(f"rows are being lost: {writer.losing_because}")
+    return reasons

@@ -52,28 +52,29 @@ class MetricColumn:
     metric: Metric
     value: pl.Expr
 
-    def of(self, frame: pl.DataFrame) -> Samples:
-        """Return the metric's samples: one a row."""
-        labels = [pl.col(name) for name in self.metric.labels]
-        return Samples(self.metric, frame.select(*labels, self.value.alias(VALUE)))
+
+Meaning = str | tuple[str, str | pl.Expr]
+"""What a metric means, and its value where that is not the column it is named after."""
 
 
 def of_columns(frame: pl.DataFrame, columns: Iterable[MetricColumn]) -> list[Samples]:
-    """Return the samples of several metrics of one frame."""
-    return [column.of(frame) for column in columns]
+    """Return the samples of several metrics of one frame: one a row."""
+    return [
+        Samples(column.metric, frame.select(*column.metric.labels, column.value.alias(VALUE)))
+        for column in columns
+    ]
 
 
-def column(name: str, help_: str, labels: tuple[str, ...], value: str | pl.Expr) -> MetricColumn:
-    """Return a metric by its name, meaning, labels and value: a column's name, or an expression."""
-    metric = Metric(name, help_, labels)
-    return MetricColumn(metric, pl.col(value) if isinstance(value, str) else value)
-
-
-def own(
-    name: str, help_: str, labels: tuple[str, ...], value: str | pl.Expr | None = None
-) -> MetricColumn:
-    """Return a metric of Headroom's own: ``headroom_`` and its name, which is its column's, too."""
-    return column(f"headroom_{name}", help_, labels, name if value is None else value)
+def columns(
+    prefix: str, labels: tuple[str, ...], meanings: Mapping[str, Meaning]
+) -> tuple[MetricColumn, ...]:
+    """Return the metrics of a frame's columns; each is named by the prefix and its key."""
+    found = []
+    for name, meaning in meanings.items():
+        text, value = (meaning, name) if isinstance(meaning, str) else meaning
+        expression = pl.col(value) if isinstance(value, str) else value
+        found.append(MetricColumn(Metric(prefix + name, text, labels), expression))
+    return tuple(found)
 
 
 def rule(

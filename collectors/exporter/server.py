@@ -64,12 +64,6 @@ class ExporterServer:
     ) -> None:
         """Bind the address; clients are answered between ``__enter__`` and ``__exit__``.
 
-        Args:
-            address: A host name or an IP address of this machine.
-            port: The TCP port; 0 takes any that is free.
-            paths: What answers under which path.
-            connection_seconds: How long a connection may last altogether.
-
         Raises:
             ServeError: The address is not one of this machine, or the port is in use.
         """
@@ -93,7 +87,6 @@ class ExporterServer:
         return self._thread
 
     def __enter__(self) -> Self:
-        """Begin to answer."""
         self._thread.start()
         return self
 

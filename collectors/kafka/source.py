@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import polars as pl
 
@@ -11,7 +12,7 @@ from collectors.kafka.checks import run_checks
 from collectors.kafka.cluster.changes import Seen
 from collectors.kafka.commit_log.follower import CommitLog
 from collectors.kafka.groups.model import GroupRef
-from collectors.kafka.poll.reads import Chooser, PollView
+from collectors.kafka.poll.reads import PollView
 from collectors.kafka.poll.state import Memory
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
@@ -26,39 +27,37 @@ from config.settings import ClusterSettings, Settings
 # Of the cadence: what a poll may take, and what a single request of it may.
 _POLL_SHARE = 0.8
 _REQUEST_SHARE = 0.3
+_NAMES = 200_000
 
 
 class KafkaSource:
     """Polls one Kafka cluster. For one thread."""
 
     name = "kafka"
+    recalls = (
+        Recall("brokers"),
+        Recall("groups"),
+        Recall("group_offsets"),
+        Recall("partitions", CAPACITY, ("topic", "partition", "topic_id", "log_end")),
+    )
 
     def __init__(
         self, settings: ClusterSettings, interval_seconds: float, exchange: Exchange
     ) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: The cluster's properties cannot work.
-        """
         self._settings = settings
-        self._interval_seconds = interval_seconds
+        self.cluster = settings.name
+        self.interval_seconds = interval_seconds
         self._exchange = exchange
         self._security = validate(settings)
         self._wire = self._connect()
-        self._choosers = (Chooser(settings.topics), Chooser(settings.groups))
+        # A poll asks for every name.
+        remembered = lru_cache(_NAMES)
+        self._selects = (
+            remembered(settings.topics.selects),
+            remembered(settings.groups.selects),
+        )
         self._memory = Memory()
         self._polled = False
-
-    @property
-    def cluster(self) -> str:
-        """The cluster's name in the settings."""
-        return self._settings.name
-
-    @property
-    def interval_seconds(self) -> float:
-        """The cadence."""
-        return self._interval_seconds
 
     @property
     def cluster_id(self) -> str | None:
@@ -69,16 +68,6 @@ class KafkaSource:
     def controller(self) -> int | None:
         """Node id of the controller, once it was read."""
         return self._memory.controller
-
-    @property
-    def recalls(self) -> Sequence[Recall]:
-        """What tells what was known before a restart."""
-        return (
-            Recall("brokers"),
-            Recall("groups"),
-            Recall("group_offsets"),
-            Recall("partitions", CAPACITY, ("topic", "partition", "topic_id", "log_end")),
-        )
 
     def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
         """Take over brokers and groups of the last poll before a restart.
@@ -128,13 +117,13 @@ class KafkaSource:
         """Begin a poll without collecting any section."""
         self._wire.begin_poll()
         deadline = Deadline(
-            self._interval_seconds * _POLL_SHARE,
-            min(self._settings.request_timeout_seconds, self._interval_seconds * _REQUEST_SHARE),
+            self.interval_seconds * _POLL_SHARE,
+            min(self._settings.request_timeout_seconds, self.interval_seconds * _REQUEST_SHARE),
         )
         return PollView(
             self._wire,
             self._settings,
-            self._choosers,
+            self._selects,
             self._memory,
             now,
             deadline,
@@ -170,10 +159,6 @@ def _seen(brokers: pl.DataFrame) -> Seen:
 
 
 def kafka_sources(settings: Settings, exchange: Exchange) -> Iterator[KafkaSource]:
-    """Make a source of each Kafka cluster in the settings.
-
-    Raises:
-        SettingsError: A cluster's properties cannot work.
-    """
+    """Make a source of each Kafka cluster in the settings."""
     for each in settings.clusters:
         yield KafkaSource(each, settings.poll_interval_seconds(each), exchange)

@@ -19,9 +19,8 @@ import polars as pl
 
 from collectors.errors import CollectorError, NoAnswerError, SettingsError
 from collectors.prometheus import lag
-from collectors.prometheus.client import PrometheusClient, Series
+from collectors.prometheus.client import PrometheusClient, Series, TooMuchError
 from collectors.prometheus.queries import name_matchers, queries, scope_labels, values
-from collectors.prometheus.session import TooMuchError
 from collectors.prometheus.source import row
 from config.integrations import PrometheusSettings
 from config.settings import Settings
@@ -114,11 +113,7 @@ def duration(option: str, text: str) -> timedelta:
 
 
 def windows(start: datetime, end: datetime, step: timedelta) -> Iterator[Window]:
-    """Return the grid from ``start`` on and before ``end``, in windows.
-
-    Raises:
-        BackfillError: There is no moment in between.
-    """
+    """Return the grid from ``start`` on and before ``end``, in windows."""
     seconds = step.total_seconds()
     first = math.ceil(start.timestamp() / seconds)
     last = math.ceil(end.timestamp() / seconds) - 1
@@ -136,11 +131,6 @@ class Backfill:
     """Brings the history of one Prometheus into the lake. For one thread."""
 
     def __init__(self, server: PrometheusSettings, settings: Settings, lake: Lake) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
         self._patience = max(server.request_timeout_seconds, _REQUEST_SECONDS)
         self._server = server.model_copy(update={"request_timeout_seconds": self._patience})
         self._cluster = settings.cluster(settings.cluster_of(server))
@@ -340,11 +330,7 @@ def _far(moments: pl.Series, samples: Sequence[datetime], reach: timedelta) -> p
 
 
 def chosen(settings: Settings, name: str | None) -> list[PrometheusSettings]:
-    """Return the servers to ask: all, or the one of that name.
-
-    Raises:
-        SettingsError: There is none.
-    """
+    """Return the servers to ask: all, or the one of that name."""
     found = [server for server in settings.prometheus if name in (None, server.name)]
     if not found:
         names = ", ".join(server.name for server in settings.prometheus)

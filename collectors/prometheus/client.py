@@ -1,18 +1,31 @@
-"""Asking Prometheus, through prometheus-api-client."""
+"""Asking Prometheus: prometheus-api-client makes the requests, the HTTP client sends them.
+
+The library by itself waits for ever, tries a busy server three times whatever the time there is,
+and drops the warnings of an answer. It lets its user bring the session.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from prometheus_api_client import PrometheusConnect
 
-from collectors.errors import ProtocolError
-from collectors.prometheus.session import BoundedSession
+from collectors.errors import CollectorError, ProtocolError, SettingsError
+from collectors.source.http_client import HttpClient, TooLargeError, short
 from config.integrations import PrometheusSettings
+
+_BUSY = (408, 500)
+# Over 11,000 moments; over the server's own limits of samples.
+_TOO_MUCH = ("exceeded", "too many samples")
+
+
+class TooMuchError(CollectorError):
+    """The server cannot answer so much at once: ask for less time, or with a longer step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,38 +41,68 @@ class Series:
     points: tuple[tuple[float, float], ...]
 
 
-class PrometheusClient:
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the library sees of an answer."""
+
+    parsed: Any
+    status_code: int = 200
+
+    def json(self) -> Any:
+        return self.parsed
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """What the library asks over in place of a session of requests."""
+
+    ask: Callable[[str, Mapping[str, Any]], Any]
+    close: Callable[[], None]
+    verify: bool = True
+    cert: None = None
+
+    def mount(self, *_: object) -> None:
+        """Take no adapter: its retries would know nothing of the poll's time."""
+
+    def request(self, url: str, params: Mapping[str, Any], **_: object) -> _Answer:
+        return _Answer(self.ask(url, params))
+
+
+class PrometheusClient(HttpClient):
     """Asks one Prometheus. For one thread.
 
     Attributes:
-        problems: What stayed unknown so far in the section that is being collected.
+        warnings: What the server said beside its answers since the poll began.
     """
 
-    def __init__(self, settings: PrometheusSettings) -> None:
-        """Prepare; nothing connects yet.
+    # About a million points, which take ten times as much in memory.
+    largest_bytes = 24 * 1024 * 1024
 
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
-        self.settings = settings
-        self.problems: list[str] = []
-        self._session = BoundedSession(settings)
-        self._api = PrometheusConnect(url=settings.url, session=self._session)
-        self._session.take_over()
+    def __init__(self, settings: PrometheusSettings) -> None:
+        super().__init__(settings)
+        self._api = PrometheusConnect(url=settings.url, session=_Session(self._ask, self.close))
 
     def begin_poll(self, seconds: float) -> None:
         """Let the requests that follow take so many seconds together."""
-        self._session.begin_poll(seconds)
+        super().begin_poll(seconds)
+        self.warnings: list[str] = []
 
-    @property
-    def warnings(self) -> list[str]:
-        """What the server said beside its answers since the poll began."""
-        return self._session.warnings
-
-    @property
-    def requests_sent(self) -> int:
-        """How many requests the poll took so far."""
-        return self._session.requests_sent
+    def refusal(self, path: str, status: int, body: bytes) -> Exception:
+        """Tell queries that are too large from other failures."""
+        where = self.settings.url
+        if status == 404:
+            return SettingsError(f"{where} has no query API (404): is this Prometheus's URL?")
+        try:
+            parsed = json.loads(body)
+        except ValueError:
+            parsed = None
+        if not isinstance(parsed, dict) or "error" not in parsed:
+            return super().refusal(path, status, body)
+        said = short(str(parsed["error"]))
+        is_limit = status in (400, 422) and any(sign in said for sign in _TOO_MUCH)
+        if is_limit or parsed.get("errorType") == "timeout":
+            return TooMuchError(f"{where} finds a query too large ({status}): {said}")
+        return super().refusal(path, status, said.encode())
 
     def names(self, matchers: Iterable[str], since: datetime, until: datetime) -> set[str]:
         """Return the names of the metrics that match.
@@ -69,9 +112,6 @@ class PrometheusClient:
             since: Metrics without a sample since then are left out, roughly: Prometheus tells
                 names by its blocks, which hold hours.
             until: The same for samples after it.
-
-        Raises:
-            CollectorError: No answer, or none that can be understood.
         """
         params = {
             "match[]": list(matchers),
@@ -84,11 +124,7 @@ class PrometheusClient:
         return set(found)
 
     def query(self, query: str) -> list[Series]:
-        """Return what a query gives now, by the server's clock.
-
-        Raises:
-            CollectorError: No answer, or none that can be understood.
-        """
+        """Return what a query gives now, by the server's clock."""
         found = self._understood(lambda: self._api.custom_query(query))
         return list(self._series(found))
 
@@ -96,12 +132,6 @@ class PrometheusClient:
         self, query: str, start: datetime, end: datetime, step: timedelta
     ) -> list[Series]:
         """Return what a query gives at ``start``, every step after it, up to ``end`` inclusive.
-
-        Args:
-            query: The query.
-            start: First moment, in whole seconds: the library would round it.
-            end: Last moment.
-            step: From one moment to the next.
 
         Raises:
             TooMuchError: There are more than Prometheus's 11,000 moments, or too many samples.
@@ -114,15 +144,24 @@ class PrometheusClient:
         )
         return list(self._series(found))
 
-    def close(self) -> None:
-        """Give up all connections."""
-        self._api.close()
+    def _ask(self, url: str, params: Mapping[str, Any]) -> Any:
+        try:
+            found = self.get(url.removeprefix(self.settings.url), params, retry=_BUSY)
+        except TooLargeError as error:
+            raise TooMuchError(f"{error}: narrow labels down") from None
+        if not isinstance(found, dict) or found.get("status") != "success":
+            raise self._not_understood()
+        warnings = found.get("warnings")
+        for warning in warnings if isinstance(warnings, list) else ():
+            if (text := short(str(warning))) not in self.warnings:
+                self.warnings.append(text)
+        return found
 
     def _understood(self, ask: Any) -> Any:
         """Ask through the library, which takes every answer for a whole one."""
         try:
             return ask()
-        except (KeyError, TypeError, IndexError):
+        except (KeyError, TypeError):
             raise self._not_understood() from None
 
     def _series(self, found: Any) -> Iterator[Series]:
@@ -144,13 +183,7 @@ class PrometheusClient:
 
 
 def selector(labels: Mapping[str, str], *matchers: str, name: str = "") -> str:
-    """Return PromQL's selector of series with these labels.
-
-    Args:
-        labels: Label: the value that it must have; any text.
-        matchers: Further matchers as PromQL has them, for example ``topic=""``.
-        name: The metric's name.
-    """
+    """Return PromQL's selector of series with these labels."""
     equal = (f"{label}={quoted(value)}" for label, value in labels.items())
     return f"{name}{{{','.join((*equal, *matchers))}}}"
 

@@ -14,6 +14,7 @@ from collectors.prometheus.metrics import METRICS, NAME_PATTERNS
 from collectors.prometheus.queries import Value, name_matchers, queries, scope_labels, values
 from collectors.source.http_source import HttpSource
 from collectors.source.model import Check
+from collectors.source.rows import frame
 from collectors.source.shared_state import Exchange
 from config.integrations import PrometheusSettings
 from config.settings import Settings
@@ -33,18 +34,12 @@ NO_SERIES = "no series under any of its known names"
 # Either way: the two clocks may differ a little.
 _NAMES_WITHIN = timedelta(minutes=10)
 _SHOWN_JOBS = 5
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
 class PrometheusSource(HttpSource[PrometheusClient, PrometheusSettings]):
     """Polls one Prometheus for metrics of the brokers."""
 
     def __init__(self, settings: PrometheusSettings, cluster: str, interval_seconds: float) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
         self.client = PrometheusClient(settings)
         super().__init__(
             "prometheus",
@@ -72,28 +67,13 @@ def collect(
     if not found:
         client.problems.append(_nothing(client, settings, names))
     client.problems += [f"Prometheus warns: {warning}" for warning in client.warnings]
-    return {"broker_metrics": frame(found, settings.name, absent=_absent(found, settings))}
-
-
-def frame(
-    found: Collection[Value], prometheus: str, *, absent: Collection[str] = ()
-) -> pl.DataFrame:
-    """Return rows of ``broker_metrics``."""
-    rows = [row(value, prometheus) for value in found]
+    absent = {"prometheus": settings.name, "labels": [], "is_backfilled": False}
+    rows = [row(value, settings.name) for value in found]
     rows += [
-        {
-            "prometheus": prometheus,
-            "metric": metric,
-            "labels": [],
-            "is_backfilled": False,
-            "unknown_reason": NO_SERIES,
-        }
-        for metric in absent
+        {**absent, "metric": metric, "unknown_reason": NO_SERIES}
+        for metric in _absent(found, settings)
     ]
-    schema = {
-        name: type_ for name, type_ in BROKER_METRICS.polars_schema.items() if name not in _SAMPLE
-    }
-    return pl.DataFrame(rows, schema=schema)
+    return {"broker_metrics": frame(BROKER_METRICS, rows)}
 
 
 def row(value: Value, prometheus: str, *, is_backfilled: bool = False) -> dict[str, Any]:
@@ -170,11 +150,7 @@ def _nothing(client: PrometheusClient, settings: PrometheusSettings, names: Coll
 
 
 def prometheus_sources(settings: Settings, _exchange: Exchange) -> Iterator[PrometheusSource]:
-    """Make a source of each Prometheus in the settings.
-
-    Raises:
-        SettingsError: A certificate file cannot be used.
-    """
+    """Make a source of each Prometheus in the settings."""
     for each in settings.prometheus:
         yield PrometheusSource(
             each, settings.cluster_of(each), settings.poll_interval_seconds(each)

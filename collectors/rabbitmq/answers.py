@@ -67,11 +67,7 @@ class Overview:
 
 
 def read_overview(answer: Any) -> Overview:
-    """Understand ``/api/overview``.
-
-    Raises:
-        ProtocolError: It is not RabbitMQ's.
-    """
+    """Understand ``/api/overview``."""
     found = _mapping(answer)
     version = text(found.get("rabbitmq_version")) or text(found.get("product_version"))
     if version is None:
@@ -173,11 +169,7 @@ class QueueAnswer:
 
 
 def read_queue(answer: Any, overview: Overview) -> QueueAnswer:
-    """Understand one item of ``/api/queues``.
-
-    Raises:
-        ProtocolError: It has no name.
-    """
+    """Understand one item of ``/api/queues``."""
     fields = _mapping(answer)
     name = fields.get("name")
     if not isinstance(name, str):

@@ -81,11 +81,6 @@ class RabbitClient(HttpClient):
     def __init__(
         self, settings: RabbitMQSettings, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Prepare; nothing connects yet.
-
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
         super().__init__(settings)
         self._rabbit = settings
         self._clock = clock
@@ -99,11 +94,7 @@ class RabbitClient(HttpClient):
 
     @property
     def snapshot(self) -> Snapshot:
-        """Everything that this poll reads; asked once a poll.
-
-        Raises:
-            CollectorError: Nothing could be read.
-        """
+        """Everything that this poll reads; asked once a poll."""
         if self._snapshot is None:
             try:
                 self._snapshot = self._read()
@@ -114,19 +105,11 @@ class RabbitClient(HttpClient):
         return self._snapshot
 
     def overview(self) -> Overview:
-        """Return what the server says of itself.
-
-        Raises:
-            CollectorError: It does not answer, or is not RabbitMQ.
-        """
+        """Return what the server says of itself."""
         return read_overview(self.get("/api/overview", {"columns": OVERVIEW_COLUMNS}))
 
     def tags(self) -> tuple[str, ...]:
-        """Return the user's tags, which are its rights in the management API.
-
-        Raises:
-            CollectorError: They cannot be asked for.
-        """
+        """Return the user's tags, which are its rights in the management API."""
         answer = self.get("/api/whoami")
         tags = answer.get("tags") if isinstance(answer, dict) else None
         if isinstance(tags, str):  # before RabbitMQ 3.9
@@ -134,11 +117,7 @@ class RabbitClient(HttpClient):
         return tuple(str(tag) for tag in tags) if isinstance(tags, list) else ()
 
     def virtual_hosts(self) -> tuple[str, ...]:
-        """Return the names of the virtual hosts that the settings select.
-
-        Raises:
-            CollectorError: They cannot be asked for, or none is selected.
-        """
+        """Return the names of the virtual hosts that the settings select."""
         answer = self.get("/api/vhosts", {"columns": "name"})
         names = [text(each.get("name")) for each in _items(answer)]
         known = sorted(name for name in names if name is not None)
@@ -151,20 +130,12 @@ class RabbitClient(HttpClient):
         return chosen
 
     def first_queues(self, virtual_host: str) -> None:
-        """Try to read queues of a virtual host, as cheaply as can be.
-
-        Raises:
-            CollectorError: They cannot be asked for.
-        """
+        """Try to read queues of a virtual host, as cheaply as can be."""
         path = f"/api/queues/{_part(virtual_host)}"
         self.get(path, {"page": 1, "page_size": 1, "columns": "name"})
 
     def routing(self, virtual_host: str) -> Routing:
-        """Return exchanges and bindings of a virtual host.
-
-        Raises:
-            CollectorError: They cannot be asked for.
-        """
+        """Return exchanges and bindings of a virtual host."""
         part = _part(virtual_host)
         exchanges = self._pages(f"/api/exchanges/{part}", {"columns": EXCHANGE_COLUMNS})
         found = [read_exchange(each) for each in exchanges]
@@ -271,11 +242,7 @@ def _part(name: str) -> str:
 
 
 def _items(answer: Any) -> list[Mapping[str, Any]]:
-    """Return the objects of a list.
-
-    Raises:
-        ProtocolError: It is none.
-    """
+    """Return the objects of a list."""
     if not isinstance(answer, list) or not all(isinstance(each, dict) for each in answer):
         raise ProtocolError("RabbitMQ answered something else than a list of objects")
     return answer

@@ -9,10 +9,10 @@ import polars as pl
 
 from collectors.rabbitmq.client import RabbitClient, VirtualHost
 from collectors.rabbitmq.topology import origins
+from collectors.source.rows import frame
 from config.integrations import RabbitMQSettings
 from lake.schemas.tables import DEAD_LETTERS
 
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 _SOURCE = "rabbitmq"
 
 
@@ -32,10 +32,7 @@ def collect(
         for row in _rows(host)
         if settings.queues.selects(row.pop("queue"))
     ]
-    schema = {
-        name: type_ for name, type_ in DEAD_LETTERS.polars_schema.items() if name not in _SAMPLE
-    }
-    return {"dead_letters": pl.DataFrame(rows, schema=schema)}
+    return {"dead_letters": frame(DEAD_LETTERS, rows)}
 
 
 def full_name(virtual_host: str, queue: str) -> str:

@@ -9,10 +9,9 @@ import polars as pl
 
 from collectors.rabbitmq.answers import NO_RATES, QueueAnswer, number, text, whole
 from collectors.rabbitmq.client import RabbitClient, VirtualHost
+from collectors.source.rows import frame
 from config.integrations import RabbitMQSettings
 from lake.schemas.tables import QUEUES
-
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
 def collect(
@@ -29,8 +28,7 @@ def collect(
         for answer in host.queues.values()
         if settings.queues.selects(answer.queue.name)
     ]
-    schema = {name: type_ for name, type_ in QUEUES.polars_schema.items() if name not in _SAMPLE}
-    return {"queues": pl.DataFrame(rows, schema=schema)}
+    return {"queues": frame(QUEUES, rows)}
 
 
 def _row(client: RabbitClient, host: VirtualHost, answer: QueueAnswer) -> dict[str, Any]:

@@ -24,11 +24,7 @@ SECTIONS: dict[str, Collector[RabbitClient, RabbitMQSettings]] = {
 def rabbitmq_sources(
     settings: Settings, _exchange: Exchange
 ) -> Iterator[HttpSource[RabbitClient, RabbitMQSettings]]:
-    """Make a source of each RabbitMQ in the settings.
-
-    Raises:
-        SettingsError: A certificate file cannot be used.
-    """
+    """Make a source of each RabbitMQ in the settings."""
     for each in settings.rabbitmq:
         yield HttpSource(
             KIND,

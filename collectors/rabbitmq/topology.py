@@ -131,12 +131,6 @@ class Routing:
     """The exchanges and bindings of a virtual host."""
 
     def __init__(self, exchanges: Iterable[Exchange], bindings: Iterable[Binding]) -> None:
-        """Index them.
-
-        Args:
-            exchanges: All of the virtual host.
-            bindings: All of it; those of the default exchange may be missing.
-        """
         self._exchanges = {each.name: each for each in exchanges if each.name}
         self._from: dict[str, list[Binding]] = defaultdict(list)
         self._direct: dict[tuple[str, str], list[Binding]] = defaultdict(list)

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 import polars as pl
 
 from collectors.source.model import Check, SectionResult
+from collectors.source.rows import frame
 from lake.replication import IS_OFFLINE, IS_UNDER_MIN_ISR, IS_UNDER_REPLICATED, number_of
 from lake.schemas.tables import TABLES
 
@@ -17,8 +18,6 @@ KAFKA = "kafka"
 """The name of every source that is a Kafka cluster."""
 
 COUNTS = ("topics", "partitions", "under_replicated", "under_min_isr", "offline")
-
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 _OFFSET_COLUMNS = (
     "topic",
@@ -50,8 +49,7 @@ class PollReport:
 
     def table(self, name: str) -> pl.DataFrame:
         """Return the rows of a table; none where its section failed."""
-        schema = TABLES[name].polars_schema
-        empty = pl.DataFrame(schema={n: schema[n] for n in schema if n not in _SAMPLE})
+        empty = frame(TABLES[name], [])
         for result in self.results:
             if name in result.frames:
                 # With a column for everything that the section says nothing of.
@@ -63,12 +61,7 @@ class PollReport:
         return any(r.section == name and r.status == "failed" for r in self.results)
 
     def as_object(self, statuses: pl.DataFrame | None = None) -> dict[str, Any]:
-        """Return a Kafka cluster's object of ``once --json``; unknown values are None.
-
-        Args:
-            statuses: Rows of ``group_status``: what the alerting service found groups to be
-                doing; None: nothing is known.
-        """
+        """Return a Kafka cluster's object of ``once --json``; unknown values are None."""
         return {
             "cluster_id": self.cluster_id,
             "controller": self.controller,
@@ -184,12 +177,7 @@ def in_order(items: Sequence[S]) -> list[S]:
 def as_object(
     reports: Sequence[PollReport], statuses: pl.DataFrame | None = None
 ) -> dict[str, Any]:
-    """Return the object of ``once --json``: Kafka clusters by name, other sources by theirs.
-
-    Args:
-        reports: What was polled.
-        statuses: Rows of ``group_status``; a group without one has the status None.
-    """
+    """Return the object of ``once --json``: Kafka clusters by name, other sources by theirs."""
     return {
         "cluster": {r.cluster: r.as_object(statuses) for r in reports if r.source == KAFKA},
         "sources": {r.source: r.as_source_object() for r in reports if r.source != KAFKA},

@@ -36,9 +36,6 @@ def once(settings: LakeSettings) -> str:
 
     Returns:
         What was done, in one line. Where another process maintains the lake, nothing is.
-
-    Raises:
-        LakeError: Tables failed; the others are done.
     """
     lake, started_at = Lake(settings), datetime.now(UTC)
     try:

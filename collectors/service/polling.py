@@ -152,14 +152,9 @@ class Service:
                     )
         except FAULTS as error:  # one of ours in one source must not end its polling
             log.exception("cluster=%s source=%s poll failed", source.cluster, source.name)
-            failed = SectionResult(
-                section=POLL,
-                started_at=stamp.observed_at,
-                duration_seconds=0.0,
-                status="failed",
-                error=f"{type(error).__name__}: {error}",
-            )
-            self._take(source, failed, stamp)
+            failure = f"{type(error).__name__}: {error}"
+            at = stamp.observed_at
+            self._take(source, SectionResult.without_rows(POLL, at, "failed", failure), stamp)
         self._writer.flush()
         if self._snapshots is not None:
             self._snapshots.poll_ended(source)
@@ -175,11 +170,8 @@ class Service:
     def _skip(self, source: Source, due_at: datetime, took_seconds: float) -> None:
         error = f"the poll before took {took_seconds:.1f} s of {source.interval_seconds:g} s"
         log.warning("cluster=%s source=%s skipped: %s", source.cluster, source.name, error)
-        skipped = SectionResult(
-            section=POLL, started_at=due_at, duration_seconds=0.0, status="skipped", error=error
-        )
         stamp = Stamp.new(source.name, source.cluster, due_at)
-        self._take(source, skipped, stamp)
+        self._take(source, SectionResult.without_rows(POLL, due_at, "skipped", error), stamp)
 
     def _take(self, source: Source, result: SectionResult, stamp: Stamp) -> None:
         self._writer.put(result, stamp, source.interval_seconds)

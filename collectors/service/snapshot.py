@@ -16,6 +16,7 @@ from itertools import count
 import polars as pl
 
 from collectors.source.model import SectionResult, Source, Status
+from collectors.source.rows import section_schema
 from lake.schemas.tables import CLUSTER_EVENTS, TABLES, TOPICS
 
 OUTDATED_INTERVALS = 3
@@ -168,9 +169,8 @@ def _fitted(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     """Return the frame with every column of its table, so that nobody has to ask for one."""
     missing = [
         pl.lit(None, type_).alias(column)
-        for column, type_ in TABLES[name].polars_schema.items()
+        for column, type_ in section_schema(TABLES[name]).items()
         if column not in frame.columns
-        and column not in ("cluster", "observed_at", "poll_id", "date")
     ]
     return frame.with_columns(missing)
 

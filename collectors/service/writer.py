@@ -258,9 +258,7 @@ class LakeWriter:
         """Record what could not be written, as soon as something can be written again."""
         now = datetime.now(UTC)
         error = f"{loss.rows} rows were not written: {loss.because}"
-        result = SectionResult(
-            section=LAKE, started_at=now, duration_seconds=0.0, status="failed", error=error
-        )
+        result = SectionResult.without_rows(LAKE, now, "failed", error)
         try:
             for table, rows in rows_of(result, Stamp.new(source, cluster, now), None):
                 self._lake.append(table, rows)

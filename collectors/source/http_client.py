@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import ssl
 import time
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import httpx
 
@@ -20,12 +20,15 @@ from collectors.errors import (
 )
 from config.integrations import HttpSettings
 
-_LARGEST_BYTES = 64 * 1024 * 1024
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
 _BUSY = frozenset({429, 502, 503, 504})
 _SHOWN_CHARACTERS = 200
 
-_Found = TypeVar("_Found")
+# TLS alerts by which a server refuses a client's certificate.
+_OUR_CERTIFICATE = (
+    *("alert unknown ca", "alert bad certificate", "alert certificate"),
+    *("certificate_required", "certificate required"),
+)
 
 
 class NotFoundError(CollectorError):
@@ -36,8 +39,16 @@ class NotPermittedError(SecurityError):
     """The server knows the user and does not permit this to it."""
 
 
+class TooLargeError(ProtocolError):
+    """The answer is larger than a client takes."""
+
+
 class NotNowError(Exception):
-    """A request that may be tried again; carries the error for when it may not."""
+    """A request that may be tried again; carries the error for when it may not.
+
+    Attributes:
+        status: The answer's status; None where there was none.
+    """
 
     def __init__(self, failure: CollectorError, status: int | None = None) -> None:
         super().__init__(str(failure))
@@ -45,60 +56,21 @@ class NotNowError(Exception):
         self.failure = failure
 
 
-class WithinPoll:
-    """Tries requests again, with growing pauses, while the poll has time."""
-
-    _ends = 0.0
-
-    def begin_poll(self, seconds: float) -> None:
-        """Let the requests that follow take so many seconds together."""
-        self._ends = time.monotonic() + seconds
-
-    @property
-    def seconds_left(self) -> float:
-        """What is left of the poll's time."""
-        return self._ends - time.monotonic()
-
-    def retried(self, attempt: Callable[[], _Found], busy: Collection[int] = ()) -> _Found:
-        """Return what an attempt returns.
-
-        Args:
-            attempt: Sends the request; raises NotNowError where it may be sent again.
-            busy: The statuses after which it is.
-
-        Raises:
-            CollectorError: The time is over, or the status is another one.
-        """
-        pause = _FIRST_PAUSE_SECONDS
-        while True:
-            try:
-                return attempt()
-            except NotNowError as error:
-                status, failure = error.status, error.failure
-            if status is not None and status not in busy:
-                raise failure
-            if self.seconds_left < pause + _FIRST_PAUSE_SECONDS:
-                raise failure
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-
-
-class HttpClient(WithinPoll):
+class HttpClient:
     """Asks one server; keeps its connections from poll to poll. For one thread.
 
     A request is tried again after a lost connection and after the statuses that mean "not now".
-    Redirects are not followed, since credentials would go with them.
+    Redirects are not followed, since credentials would go with them. What cannot be read raises
+    CollectorError, in subclasses as well.
 
     Attributes:
         problems: What stayed unknown so far in the section that is being collected.
+        largest_bytes: Of an answer.
     """
 
-    def __init__(self, settings: HttpSettings) -> None:
-        """Prepare; nothing connects yet.
+    largest_bytes = 64 * 1024 * 1024
 
-        Raises:
-            SettingsError: A certificate file cannot be used.
-        """
+    def __init__(self, settings: HttpSettings) -> None:
         self.settings = settings
         self.problems: list[str] = []
         headers = {"user-agent": "headroom", "accept": "application/json"}
@@ -117,14 +89,19 @@ class HttpClient(WithinPoll):
         )
         self.begin_poll(settings.request_timeout_seconds)
 
+    def begin_poll(self, seconds: float) -> None:
+        """Let the requests that follow take so many seconds together."""
+        self._ends = time.monotonic() + seconds
+        self.requests_sent = 0
+
     def get(
         self,
         path: str,
-        params: Mapping[str, str | int] | None = None,
+        params: Mapping[str, Any] | None = None,
         *,
         retry: Collection[int] = (),
     ) -> Any:
-        """Return the JSON that the server has under a path.
+        """Return the JSON that the server has under a path; tried again with growing pauses.
 
         Args:
             path: The path, its parts percent-encoded by the caller.
@@ -136,21 +113,50 @@ class HttpClient(WithinPoll):
             NotPermittedError: The credentials are right, the user's rights are not enough.
             CollectorError: No answer in time, refused, or an answer that is not JSON.
         """
-        return self.retried(lambda: self._try(path, params), {*_BUSY, *retry})
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return self._try(path, params)
+            except NotNowError as error:
+                is_final = error.status is not None and error.status not in {*_BUSY, *retry}
+                if is_final or self._seconds_left < pause + _FIRST_PAUSE_SECONDS:
+                    raise error.failure from None
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def close(self) -> None:
         """Give up all connections."""
         self._http.close()
 
-    def _try(self, path: str, params: Mapping[str, str | int] | None) -> Any:
+    def refusal(self, path: str, status: int, body: bytes) -> Exception:
+        """Return the error that a status other than 200 is; NotNowError where it may pass."""
+        where, said = self.settings.url, short(body[:2000].decode("utf-8", "replace"))
+        if status == 401:
+            return SecurityError(
+                f"{where} refused the credentials (401): check username and password, or token"
+            )
+        if status == 403:
+            return NotPermittedError(f"{where}{path} is not permitted to this user (403): {said}")
+        if status == 404:
+            return NotFoundError(f"{where}{path} does not exist (404): is this the right URL?")
+        if 300 <= status < 400:
+            return SettingsError(f"{where} redirects ({status}): write the final URL into url")
+        return NotNowError(CollectorError(f"{where}{path} answered {status}: {said}"), status)
+
+    @property
+    def _seconds_left(self) -> float:
+        return self._ends - time.monotonic()
+
+    def _try(self, path: str, params: Mapping[str, Any] | None) -> Any:
         where = self.settings.url
-        seconds = min(self.settings.request_timeout_seconds, self.seconds_left)
+        seconds = min(self.settings.request_timeout_seconds, self._seconds_left)
         if seconds <= 0:
             raise NoAnswerError(f"{where} took too long: the poll's time is over")
         ends = time.monotonic() + seconds
+        self.requests_sent += 1
         try:
             with self._http.stream("GET", path, params=params, timeout=seconds) as answer:
-                body = _read(answer, ends, where)
+                body = self._body(answer, ends)
                 status, challenged = answer.status_code, "www-authenticate" in answer.headers
         except httpx.TimeoutException:
             raise NoAnswerError(f"{where} did not answer within {seconds:.1f} s") from None
@@ -165,7 +171,18 @@ class HttpClient(WithinPoll):
                 ) from None
         if status == 401 and not challenged and b"not_authorised" in body:
             status = 403  # RabbitMQ's word for it: it knows the user, and asks for no other
-        raise _refusal(where, path, status, body)
+        raise self.refusal(path, status, body)
+
+    def _body(self, answer: httpx.Response, ends: float) -> bytes:
+        """Read a body that may neither trickle for ever nor fill the memory."""
+        where, body = self.settings.url, bytearray()
+        for part in answer.iter_bytes():
+            body += part
+            if len(body) > self.largest_bytes:
+                raise TooLargeError(f"{where} answered more than {self.largest_bytes >> 20} MB")
+            if time.monotonic() > ends:
+                raise NoAnswerError(f"{where} answers too slowly: it was not done in time")
+        return bytes(body)
 
 
 def tls_context(settings: HttpSettings) -> ssl.SSLContext:
@@ -188,39 +205,27 @@ def tls_context(settings: HttpSettings) -> ssl.SSLContext:
     return context
 
 
-def _read(answer: httpx.Response, ends: float, where: str) -> bytes:
-    """Read a body that may neither trickle for ever nor fill the memory."""
-    body = bytearray()
-    for part in answer.iter_bytes():
-        body += part
-        if len(body) > _LARGEST_BYTES:
-            raise ProtocolError(f"{where} answered more than {_LARGEST_BYTES >> 20} MB")
-        if time.monotonic() > ends:
-            raise NoAnswerError(f"{where} answers too slowly: it was not done in time")
-    return bytes(body)
-
-
 def _transport(where: str, error: httpx.TransportError) -> Exception:
     text = str(error) or type(error).__name__
     if "CERTIFICATE_VERIFY_FAILED" in text:
-        return SecurityError(f"{where}: its certificate is not trusted ({text}); set ca_file")
+        reason = text.partition("CERTIFICATE_VERIFY_FAILED]")[2].partition("(_ssl")[0].strip(" :")
+        return SecurityError(f"{where}: its certificate is not trusted ({reason}); set ca_file")
+    if any(sign in text.lower() for sign in _OUR_CERTIFICATE):
+        return SecurityError(
+            f"{where} does not accept our certificate, or wants one: check certificate_file "
+            "and key_file"
+        )
     if "SSL" in text or "TLS" in text:
         return SecurityError(f"{where}: TLS failed ({text}); http and https mixed up?")
     if "Name or service not known" in text or "name resolution" in text or "No address" in text:
         return UnreachableError(f"{where}: its host name is unknown; check url, and the DNS")
+    if isinstance(error, httpx.LocalProtocolError):
+        return SettingsError(f"{where}: token cannot be sent in a header: is it one line?")
     if isinstance(error, httpx.ConnectError):
         return NotNowError(UnreachableError(f"{where} cannot be reached: {text}"))
     return NotNowError(UnreachableError(f"{where} cut the connection: {text}"))
 
 
-def _refusal(where: str, path: str, status: int, body: bytes) -> Exception:
-    said = " ".join(body[:2000].decode("utf-8", "replace").split())[:_SHOWN_CHARACTERS]
-    if status == 401:
-        return SecurityError(f"{where} refused the credentials (401): check username and password")
-    if status == 403:
-        return NotPermittedError(f"{where}{path} is not permitted to this user (403): {said}")
-    if status == 404:
-        return NotFoundError(f"{where}{path} does not exist (404): is this the right URL?")
-    if 300 <= status < 400:
-        return SettingsError(f"{where} redirects ({status}): write the final URL into url")
-    return NotNowError(CollectorError(f"{where}{path} answered {status}: {said}"), status)
+def short(text: str) -> str:
+    """Return a text of the server on one line, as much of it as is shown."""
+    return " ".join(text.split())[:_SHOWN_CHARACTERS]

@@ -47,17 +47,6 @@ class HttpSource(Generic[C, S]):
         collectors: Mapping[str, Collector[C, S]],
         check: Callable[[C, S], Sequence[Check]],
     ) -> None:
-        """Prepare; nothing connects yet.
-
-        Args:
-            kind: The kind's name, for example ``connect``.
-            settings: The server's.
-            cluster: The name that its samples carry.
-            interval_seconds: The cadence; a poll ends within it.
-            client: What its collectors ask over.
-            collectors: Section: its collector.
-            check: Tries each feature once.
-        """
         self.name = f"{kind}/{settings.name}"
         self.cluster = cluster
         self.interval_seconds = interval_seconds

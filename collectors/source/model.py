@@ -36,6 +36,13 @@ class SectionResult:
     error: str | None = None
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
+    @staticmethod
+    def without_rows(section: str, at: datetime, status: Status, error: str) -> SectionResult:
+        """Return the result of what read nothing."""
+        return SectionResult(
+            section=section, started_at=at, duration_seconds=0.0, status=status, error=error
+        )
+
     @property
     def rows(self) -> int:
         """Rows of all tables together."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from demo.errors import DemoError
-from demo.kafka.broker import HOST, archive_of, java_flags, properties_text
+from demo.kafka.broker import HOST, java_command, properties_text
 from demo.rest import ask
 from runtime.java import Java
 from runtime.processes import free_ports
@@ -81,21 +81,8 @@ class ConnectWorker:
         """Write its properties and return the program that runs it."""
         self._properties.parent.mkdir(parents=True, exist_ok=True)
         self._properties.write_text(properties_text(self._content), encoding="utf-8")
-        flags = java_flags(self._heap_mb)
-        archive = archive_of(java, classpath)
-        if archive.exists() and archive.stat().st_size > 0:
-            flags += [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off"]
-        return Service(
-            "connect",
-            (
-                str(java.executable),
-                *flags,
-                "-cp",
-                f"{classpath}/*",
-                _MAIN_CLASS,
-                str(self._properties),
-            ),
-        )
+        command = java_command(java, classpath, self._heap_mb, _MAIN_CLASS, str(self._properties))
+        return Service("connect", tuple(command))
 
     def ready(self) -> bool:
         """Tell whether it has joined its group and takes requests."""
@@ -106,19 +93,11 @@ class ConnectWorker:
         return True
 
     def configure(self, connector: str, config: Mapping[str, str]) -> None:
-        """Create a connector, or give it another configuration.
-
-        Raises:
-            DemoError: The worker refused.
-        """
+        """Create a connector, or give it another configuration."""
         self.ask("PUT", f"/connectors/{connector}/config", dict(config))
 
     def ask(
         self, method: str, path: str, body: Any = None, timeout_seconds: float = _ANSWER_SECONDS
     ) -> Any:
-        """Send one request and return the JSON of its answer; None where it is empty.
-
-        Raises:
-            DemoError: No answer, or another status than 2xx.
-        """
+        """Send one request and return the JSON of its answer; None where it is empty."""
         return ask(method, self.url + path, body, timeout_seconds=timeout_seconds)

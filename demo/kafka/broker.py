@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from runtime.cache import cache_folder
 from runtime.java import Java
 
 HOST = "127.0.0.1"
+
+Flags = Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,3 +166,15 @@ def archive_of(java: Java, classpath: Path) -> Path:
     """
     mark = hashlib.sha256(f"{java.home}|{java.major}|{classpath}".encode()).hexdigest()[:12]
     return cache_folder() / "kafka-classes" / f"{classpath.name}-java{java.major}-{mark}.jsa"
+
+
+def java_command(
+    java: Java, classpath: Path, heap_mb: int, main_class: str, *arguments: str, flags: Flags = ()
+) -> list[str]:
+    """Return the command that runs a class of Kafka's jars."""
+    common = java_flags(heap_mb)
+    archive = archive_of(java, classpath)
+    if not flags and archive.exists() and archive.stat().st_size > 0:
+        common += [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off"]
+    place = ("-cp", f"{classpath}/*")
+    return [str(java.executable), *common, *flags, *place, main_class, *arguments]

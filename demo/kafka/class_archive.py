@@ -25,9 +25,6 @@ def ensure_class_archive(java: Java) -> bool:
 
     Returns:
         Whether there is an archive. Without one everything works, only more slowly.
-
-    Raises:
-        JarsError: Kafka's jars could not be downloaded.
     """
     archive = archive_of(java, kafka_classpath(java))
     with exclusive(archive.with_suffix(".lock")):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import shutil
 import signal
-import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -32,10 +31,11 @@ _METADATA_SECONDS = 3.0
 class KafkaCluster:
     """A cluster of brokers numbered from 1, each broker and controller in one.
 
-    Use as a context manager, or call :meth:`start` and :meth:`close`.
+    Use as a context manager, or call :meth:`start` and :meth:`close`. What does not succeed, or not
+    in time, raises ClusterError.
 
     Attributes:
-        folder: Holds data, properties and logs of all brokers.
+        folder: Holds data (that of an earlier run is used again), properties and logs.
     """
 
     def __init__(
@@ -50,18 +50,7 @@ class KafkaCluster:
         processes: ProcessGroup | None = None,
         flags: Sequence[str] = (),
     ) -> None:
-        """Describe a cluster; nothing starts yet.
-
-        Args:
-            folder: Where everything of it goes; data of an earlier run in it is used again.
-            brokers: How many brokers.
-            heap_mb: Heap of each broker in MiB, at least 64.
-            properties: Broker properties that replace or complete the ready-made ones.
-            ports: One client port a broker; free ones by default.
-            java: The Java to run on, the one that is found by default.
-            processes: Owner of the processes, one of the cluster's own by default.
-            flags: Further flags for the brokers' Java.
-        """
+        """Describe a cluster; nothing starts yet."""
         if brokers < 1:
             raise ClusterError(f"a cluster needs at least one broker, not {brokers}")
         if heap_mb < SMALLEST_HEAP_MB:
@@ -138,21 +127,14 @@ class KafkaCluster:
         return self.folder / "logs" / f"broker-{self._known(broker)}.log"
 
     def start(self, timeout_seconds: float = 90.0) -> Self:
-        """Start all brokers at once and wait until they answer.
-
-        Raises:
-            ClusterError: They did not come up; the message ends with the log's last lines.
-            JavaError: There is no usable Java.
-            JarsError: Kafka's jars could not be downloaded.
-            PortTakenError: A port that was asked for is in use.
-        """
+        """Start all brokers at once and wait until they answer."""
         self._java = self._java or find_java()
         self._classpath = kafka_classpath(self._java)
         self._processes = self._processes or ProcessGroup()
         try:
             self._choose_ports()
             self._cluster_id = storage.prepare(
-                self.folder, self._ports, self._extra, partial(self._java_command, 64)
+                self.folder, self._ports, self._extra, partial(self.java_command, 64)
             )
             for number in self.brokers:
                 self._launch(number)
@@ -163,21 +145,11 @@ class KafkaCluster:
         return self
 
     def wait_until_ready(self, timeout_seconds: float = 90.0) -> None:
-        """Wait until metadata shows every running broker and a controller.
-
-        Raises:
-            ClusterError: A broker ended, or the time is over.
-        """
+        """Wait until metadata shows every running broker and a controller."""
         self._wait(set(self.running) - self._frozen, self._running.values(), timeout_seconds)
 
     def stop(self, broker: int, number: int = signal.SIGTERM, grace_seconds: float = 20.0) -> None:
-        """End one broker and wait for its end.
-
-        Args:
-            broker: Its number.
-            number: SIGTERM for an orderly shutdown, SIGKILL for a crash.
-            grace_seconds: How long an orderly shutdown may take before it is killed.
-        """
+        """End one broker and wait for its end."""
         child = self._running.pop(self._known(broker), None)
         if child is None or self._processes is None:
             raise ClusterError(f"broker {broker} is not running")
@@ -205,9 +177,6 @@ class KafkaCluster:
         """Start a broker that is down on its old data, and wait until metadata shows it.
 
         A broker that still runs is shut down first.
-
-        Raises:
-            ClusterError: It did not come up.
         """
         if self._known(broker) in self._running:
             alive = self._running[broker].alive
@@ -234,64 +203,11 @@ class KafkaCluster:
         self.wait_until_ready(timeout_seconds)
         return done
 
-    def wait_until_in_sync(self, timeout_seconds: float = 60.0) -> None:
-        """Wait until every partition has a leader and all its replicas in sync.
-
-        Raises:
-            ClusterError: The time is over.
-        """
-
-        def in_sync() -> bool:
-            try:
-                topics = self.admin().list_topics(timeout=_METADATA_SECONDS).topics.values()
-            except KafkaException:
-                return False
-            return all(
-                partition.leader >= 0 and set(partition.isrs) == set(partition.replicas)
-                for topic in topics
-                for partition in topic.partitions.values()
-            )
-
-        _until(in_sync, timeout_seconds, "full set of in-sync replicas")
-
     def admin(self) -> AdminClient:
         """Return an admin client of this cluster, always the same."""
         if self._admin is None:
             self._admin = AdminClient(settings.admin_settings(self.bootstrap_servers))
         return self._admin
-
-    def tool(
-        self,
-        main_class: str,
-        *arguments: str,
-        timeout_seconds: float = 60.0,
-        stdin: str | None = None,
-    ) -> subprocess.CompletedProcess[str]:
-        """Run one of Kafka's own command-line tools against this cluster.
-
-        Args:
-            main_class: For example ``org.apache.kafka.tools.consumer.group.ConsumerGroupCommand``.
-            arguments: Its arguments; ``--bootstrap-server`` is added where it is missing.
-            timeout_seconds: How long it may take.
-            stdin: What it reads from its standard input.
-
-        Raises:
-            ClusterError: It did not end in time.
-        """
-        given = list(arguments)
-        if "--bootstrap-server" not in given:
-            given = ["--bootstrap-server", self.bootstrap_servers, *given]
-        try:
-            return subprocess.run(
-                self._java_command(96, main_class, *given),
-                input=stdin or "",
-                capture_output=True,
-                text=True,
-                timeout=timeout_seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise ClusterError(f"{main_class} did not end in {timeout_seconds:.0f} s") from None
 
     def close(self, *, keep: bool = True) -> None:
         """End every broker; safe to call twice.
@@ -346,23 +262,20 @@ class KafkaCluster:
         properties = str(storage.properties_file(self.folder, broker))
         self._running[broker] = self._processes.start(
             f"broker {broker}",
-            self._java_command(self._heap_mb, "kafka.Kafka", properties, flags=self._flags),
+            self.java_command(self._heap_mb, "kafka.Kafka", properties, flags=self._flags),
             log=self.log(broker),
             folder=self.folder,
         )
 
-    def _java_command(
+    def java_command(
         self, heap_mb: int, main_class: str, *arguments: str, flags: Sequence[str] = ()
     ) -> list[str]:
+        """Return the command that runs a class of Kafka's jars."""
         if self._java is None or self._classpath is None:
             raise ClusterError("the cluster has not been started")
-        common = settings.java_flags(heap_mb)
-        archive = settings.archive_of(self._java, self._classpath)
-        if not flags and archive.exists() and archive.stat().st_size > 0:
-            common += [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off"]
-        classpath = f"{self._classpath}/*"
-        executable = str(self._java.executable)
-        return [executable, *common, *flags, "-cp", classpath, main_class, *arguments]
+        return settings.java_command(
+            self._java, self._classpath, heap_mb, main_class, *arguments, flags=flags
+        )
 
     def _wait(self, brokers: set[int], children: Iterable[Child], timeout_seconds: float) -> None:
         def ready() -> bool:
@@ -372,20 +285,12 @@ class KafkaCluster:
                 return False
             return metadata.controller_id >= 0 and brokers <= set(metadata.brokers)
 
-        _until(
-            ready, timeout_seconds, f"answer of {len(brokers)} brokers with a controller", children
-        )
-
-
-def _until(
-    ready: Callable[[], bool],
-    timeout_seconds: float,
-    waiting_for: str,
-    children: Iterable[Child] = (),
-) -> None:
-    try:
-        wait_until(
-            ready, timeout_seconds=timeout_seconds, waiting_for=waiting_for, children=children
-        )
-    except ProcessError as error:
-        raise ClusterError(str(error)) from error
+        try:
+            wait_until(
+                ready,
+                timeout_seconds=timeout_seconds,
+                waiting_for=f"answer of {len(brokers)} brokers with a controller",
+                children=children,
+            )
+        except ProcessError as error:
+            raise ClusterError(str(error)) from error

@@ -34,9 +34,6 @@ def prepare(
 
     Returns:
         The cluster's id, that of the data where there was some already.
-
-    Raises:
-        ClusterError: Kafka's tool refused the properties.
     """
     first = data_folder(folder, 1)
     known = settings.read_property(first / "meta.properties", "cluster.id")

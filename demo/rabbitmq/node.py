@@ -48,7 +48,6 @@ class RabbitApi:
     """What is asked of a node over its management API, as the administrator."""
 
     def __init__(self, url: str) -> None:
-        """Name the address; nothing is asked yet."""
         self.url = url
 
     def ready(self) -> bool:
@@ -62,20 +61,12 @@ class RabbitApi:
     def ask(
         self, method: str, path: str, body: Any = None, timeout_seconds: float = _ANSWER_SECONDS
     ) -> Any:
-        """Send one request as the administrator; return the JSON of its answer, None if empty.
-
-        Raises:
-            DemoError: No answer, or another status than 2xx.
-        """
+        """Send one request as the administrator; return the JSON of its answer, None if empty."""
         login = (ADMINISTRATOR, ADMINISTRATOR)
         return ask(method, self.url + path, body, login=login, timeout_seconds=timeout_seconds)
 
     def user(self, name: str, password: str, tags: str, virtual_hosts: Sequence[str]) -> None:
-        """Create a user who may look at virtual hosts and change nothing there.
-
-        Raises:
-            DemoError: RabbitMQ refused.
-        """
+        """Create a user who may look at virtual hosts and change nothing there."""
         self.ask("PUT", f"/api/users/{name}", {"password": password, "tags": tags})
         nothing = {"configure": "^$", "write": "^$", "read": "^$"}
         for virtual_host in virtual_hosts:
@@ -148,7 +139,6 @@ class VirtualHost:
     """Makes things in one virtual host."""
 
     def __init__(self, api: RabbitApi, name: str) -> None:
-        """Describe it; nothing is asked yet."""
         self.name = name
         self._api = api
         self._part = part(name)

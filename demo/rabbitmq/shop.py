@@ -33,11 +33,7 @@ LOG = logging.getLogger("demo.rabbitmq")
 
 
 def declare(shop: VirtualHost) -> None:
-    """Make exchanges, queues, bindings and policies; what exists stays as it is.
-
-    Raises:
-        DemoError: RabbitMQ refused.
-    """
+    """Make exchanges, queues, bindings and policies; what exists stays as it is."""
     shop.create()
     shop.exchange("failed", "fanout")
     shop.exchange("failed.by.kind", "topic")
@@ -63,7 +59,6 @@ class Shop:
     """Publishes and takes what a second brings."""
 
     def __init__(self, shop: VirtualHost) -> None:
-        """Begin with the first second."""
         self._shop = shop
         self._second = 0
 

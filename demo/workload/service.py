@@ -53,10 +53,6 @@ class Workload:
         """Create the topics that do not exist yet: replication 3, two in sync at least.
 
         A cluster of fewer brokers gets as many replicas as it has brokers.
-
-        Raises:
-            KafkaException: The cluster refused.
-            DemoError: A new topic had no leaders in time.
         """
         brokers = len(self._admin.list_topics(timeout=timeout_seconds).brokers)
         replicas = min(3, brokers)
@@ -92,9 +88,6 @@ class Workload:
         never start to fetch (librdkafka issue 5586), which no group of the catalogue should.
         Asked through kafka-python: librdkafka's admin calls for groups crash the process at such
         moments (its issue 5040).
-
-        Raises:
-            DemoError: They do not all answer in time.
         """
         names = [group.name for group in self.catalogue.groups]
         deadline = time.monotonic() + timeout_seconds
@@ -119,9 +112,6 @@ class Workload:
 
         Members stay in their groups. A transaction that fails, as when brokers come and go, takes
         half a minute to do so.
-
-        Raises:
-            DemoError: Something would not come to rest.
         """
         flushed = self._streams.pause(timeout_seconds)
         self._paused.set()
@@ -144,11 +134,7 @@ class Workload:
         self._streams.resume()
 
     def stop_group(self, name: str, timeout_seconds: float = 15.0) -> None:
-        """Let all consumers of a group leave it.
-
-        Raises:
-            DemoError: There is no such group, or a consumer would not leave.
-        """
+        """Let all consumers of a group leave it."""
         if name not in self._members:
             known = ", ".join(sorted(self._members))
             raise DemoError(f"there is no group {name}: the groups are {known}")

@@ -62,7 +62,6 @@ class Streams:
     """Feeds all topics of a catalogue from one thread with one producer."""
 
     def __init__(self, bootstrap_servers: str, catalogue: Catalogue) -> None:
-        """Connect; nothing is produced yet."""
         self._settings = producer_settings(bootstrap_servers, "web-shop")
         self.producer = Producer(self._settings)
         self._sources = [Source(stream) for stream in catalogue.streams]
@@ -73,12 +72,7 @@ class Streams:
         self._thread = threading.Thread(target=self._run, name="streams", daemon=True)
 
     def seed(self, topics: set[str], timeout_seconds: float = 30.0) -> None:
-        """Produce the seed of some topics and wait until the brokers have it.
-
-        Raises:
-            KafkaException: A record was refused.
-            TimeoutError: They did not take everything in time.
-        """
+        """Produce the seed of some topics and wait until the brokers have it."""
         failures: list[KafkaException] = []
 
         def delivered(error: object, _: object) -> None:

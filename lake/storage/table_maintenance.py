@@ -22,7 +22,7 @@ import polars as pl
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
-from config.storage import RetentionSettings
+from config.storage import COMMITS_KEPT, UNUSED_FILES_KEPT, RetentionSettings
 from lake.errors import LakeError, one_line
 from lake.schemas.gold import JOBS
 from lake.schemas.model import Table
@@ -48,8 +48,8 @@ class Kept:
         log: Single commits. A history job that was away for longer looks at all samples again.
     """
 
-    files: timedelta = timedelta(hours=3)
-    log: timedelta = timedelta(days=1)
+    files: timedelta = UNUSED_FILES_KEPT
+    log: timedelta = COMMITS_KEPT
 
     def properties(self) -> dict[str, str]:
         """Return them as the table's properties, which every engine follows."""

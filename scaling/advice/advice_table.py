@@ -14,22 +14,17 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
+from pydantic import TypeAdapter
 
 from lake.schemas.tables import RECOMMENDATIONS
-from scaling.advice.model import (
-    AdviceKind,
-    AdviceSeverity,
-    Artefact,
-    Caveat,
-    CaveatLevel,
-    Confidence,
-    Evidence,
-    KedaAnswer,
-    Recommendation,
-    Subject,
-)
+from scaling.advice.model import Recommendation
 
 Row = dict[str, Any]
+
+_RECOMMENDATION = TypeAdapter(Recommendation)
+_FIELDS = tuple(field.name for field in fields(Recommendation))
+_NESTED = ("evidence", "caveats", "artefacts", "keda")
+"""The fields that a row holds as JSON."""
 
 _ABOUT = ("cluster", "subject_kind", "subject", "kind", "quantity")
 
@@ -73,53 +68,11 @@ def recommendation_frame(rows: Sequence[Row]) -> pl.DataFrame:
 
 def from_row(row: Mapping[str, Any]) -> Recommendation:
     """Return the recommendation that a row was made of."""
-    keda = row["keda"]
-    return Recommendation(
-        kind=AdviceKind(row["kind"]),
-        cluster=row["cluster"],
-        subject=row["subject"],
-        severity=AdviceSeverity(row["severity"]),
-        confidence=Confidence(row["confidence"]),
-        reason=row["reason"],
-        quantity=row["quantity"],
-        current=row["current"],
-        proposed=row["proposed"],
-        unknown_reason=row["unknown_reason"],
-        evidence=tuple(Evidence(**one) for one in json.loads(row["evidence"])),
-        caveats=tuple(
-            Caveat(CaveatLevel(one["level"]), one["text"]) for one in json.loads(row["caveats"])
-        ),
-        artefacts=tuple(Artefact(**one) for one in json.loads(row["artefacts"])),
-        subject_kind=Subject(row["subject_kind"]),
-        limiting_factor=row["binding"],
-        consequence=row["consequence"],
-        keda=KedaAnswer(**json.loads(keda)) if keda else None,
-    )
+    nested = {name: json.loads(row[name]) for name in _NESTED if row[name]}
+    return _RECOMMENDATION.validate_python({name: row[name] for name in _FIELDS} | nested)
 
 
 def _row(one: Recommendation) -> Row:
-    return {
-        "cluster": one.cluster,
-        "subject_kind": one.subject_kind.value,
-        "subject": one.subject,
-        "kind": one.kind.value,
-        "quantity": one.quantity,
-        "current": one.current,
-        "proposed": one.proposed,
-        "unknown_reason": one.unknown_reason,
-        "binding": one.limiting_factor,
-        "severity": one.severity.value,
-        "confidence": one.confidence.value,
-        "saving": one.saving,
-        "reason": one.reason,
-        "consequence": one.consequence,
-        "caveats": json.dumps([_fields(caveat) for caveat in one.caveats]),
-        "evidence": json.dumps([_fields(figure) for figure in one.evidence]),
-        "artefacts": json.dumps([_fields(artefact) for artefact in one.artefacts]),
-        "keda": json.dumps(_fields(one.keda)) if one.keda else None,
-    }
-
-
-def _fields(one: Caveat | Evidence | Artefact | KedaAnswer) -> dict[str, Any]:
-    """Return a flat dataclass's values by name: ``asdict``, which also copies, takes far longer."""
-    return {field.name: getattr(one, field.name) for field in fields(one)}
+    row: Row = _RECOMMENDATION.dump_python(one, mode="json")
+    nested = {name: json.dumps(row[name]) for name in _NESTED if row[name] is not None}
+    return {**row, **nested, "saving": one.saving}

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
+from config.storage import ADVICE_KEPT
 from lake.schemas.tables import RECOMMENDATIONS
 from lake.storage.store import Lake
 from scaling.advice.model import AdviceSeverity
@@ -14,7 +15,8 @@ from scaling.advice.model import AdviceSeverity
 STANDS_FOR = timedelta(minutes=30)
 """The job advises every ten minutes; what was confirmed longer ago says nothing about now."""
 
-_FIRST_GIVEN = timedelta(days=91)  # a row lies under the day on which its advice was first given
+_FIRST_GIVEN = ADVICE_KEPT + timedelta(days=1)
+"""A row lies under the day on which its advice was first given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

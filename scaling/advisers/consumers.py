@@ -75,8 +75,11 @@ def idle_advice(facts: GroupFacts) -> Recommendation | None:
     )
 
 
+KEYS_UNREAD = "whether one key makes it hot: keys are not read"
+
+
 def hot_partitions(facts: GroupFacts) -> dict[str, Skew]:
-    """Return the skew of each topic in which it could be told."""
+    """Return the skew of each topic in which it is known."""
     found = {}
     for topic in facts.subscribed:
         parts = [part.status for part in facts.partitions if part.status.topic == topic]
@@ -87,6 +90,15 @@ def hot_partitions(facts: GroupFacts) -> dict[str, Skew]:
         if one.unknown_reason is None:
             found[topic] = one
     return found
+
+
+def skew_evidence(one: Skew, where: str) -> tuple[Evidence, ...]:
+    """Return the figures behind advice on hot partitions."""
+    return (
+        Evidence("share of the busiest partition", round(one.busiest_ratio or 0.0, 3), "ratio"),
+        Evidence("even share", round(one.even_ratio or 0.0, 3), "ratio"),
+        Evidence("hot partitions", where),
+    )
 
 
 def _nothing_known(facts: GroupFacts) -> Recommendation | None:
@@ -218,13 +230,8 @@ def _hot(facts: GroupFacts) -> Recommendation | None:
         f"The group is late on {where} alone, which gets {one.busiest_ratio or 0.0:.0%} of the "
         f"topic's messages, {one.even_ratio or 0.0:.0%} if all were alike.{relief} Look at the "
         "keys: split the busiest one, or make its handling faster.",
-        unknown_reason="whether one key makes it hot: keys are not read",
-        evidence=(
-            Evidence("share of the busiest partition", round(one.busiest_ratio or 0.0, 3), "ratio"),
-            Evidence("even share", round(one.even_ratio or 0.0, 3), "ratio"),
-            Evidence("hot partitions", where),
-            *_flow(facts),
-        ),
+        unknown_reason=KEYS_UNREAD,
+        evidence=(*skew_evidence(one, where), *_flow(facts)),
         caveats=of_more_partitions(facts),
     )
 

@@ -26,6 +26,7 @@ from scaling.advice.model import (
     Evidence,
     Recommendation,
 )
+from scaling.advisers.consumers import KEYS_UNREAD
 from scaling.advisers.retention import group_deadline
 from scaling.facts.capacity import Capacity, CapacityStatus
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
@@ -84,7 +85,7 @@ def size_facts(facts: GroupFacts) -> SizeFacts | None:
         is_rebalancing=plain_state(newest.state) in REBALANCING,
         capacity=capacity,
         objective_seconds=facts.objective_seconds,
-        expected_peak=lambda _: peak,
+        forecast_peak=lambda _: peak,
         stalled=np.array([one.status.status is Status.STALLED for one in held]),
         deadline_seconds=deadline[1].seconds if deadline is not None else None,
     )
@@ -295,9 +296,7 @@ def _bound(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> Recom
         f"Consumers cannot fix this: {where}.{help_} Look at the keys, make the handler faster, or "
         "give the topic more partitions.",
         proposed=most if closest else None,
-        unknown_reason="whether one key makes it hot: keys are not read"
-        if kind is AdviceKind.HOT_PARTITION
-        else None,
+        unknown_reason=KEYS_UNREAD if kind is AdviceKind.HOT_PARTITION else None,
         caveats=of_more_partitions(facts),
     )
 

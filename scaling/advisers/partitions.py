@@ -3,7 +3,7 @@
 P >= peak x growth / (utilisation x capacity) for the slowest group that reads it, and
 P >= bytes in / what one partition takes (Rao's rule, Confluent), as a multiple of the present
 number: keys then move only from p to p + jP, and topics that are joined stay in step. A topic that
-has too few partitions is told apart from one in which a partition is hot (more partitions help
+has too few partitions is distinguished from one in which a partition is hot (more partitions help
 where it is more than one key) and from one with a hot key (nothing but the key helps).
 """
 

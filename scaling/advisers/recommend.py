@@ -17,7 +17,13 @@ from scaling.advice.model import (
     Recommendation,
     by_urgency,
 )
-from scaling.advisers.consumers import hot_partitions, idle_advice, main_advice
+from scaling.advisers.consumers import (
+    KEYS_UNREAD,
+    hot_partitions,
+    idle_advice,
+    main_advice,
+    skew_evidence,
+)
 from scaling.advisers.durability import durability_advice
 from scaling.advisers.group_snippets import group_artefacts
 from scaling.advisers.impact import consequence
@@ -108,14 +114,8 @@ def _skewed(facts: GroupFacts) -> list[Recommendation]:
             reason=f"{topic}-{one.busiest} gets {one.busiest_ratio or 0.0:.0%} of the topic's "
             f"messages, {one.even_ratio or 0.0:.0%} if all were alike: its consumer is the first "
             "that will not keep up, however many there are.",
-            unknown_reason="whether one key makes it hot: keys are not read",
-            evidence=(
-                Evidence(
-                    "share of the busiest partition", round(one.busiest_ratio or 0.0, 3), "ratio"
-                ),
-                Evidence("even share", round(one.even_ratio or 0.0, 3), "ratio"),
-                Evidence("hot partitions", ", ".join(f"{topic}-{number}" for number in one.hot)),
-            ),
+            unknown_reason=KEYS_UNREAD,
+            evidence=skew_evidence(one, ", ".join(f"{topic}-{number}" for number in one.hot)),
         )
         for topic, one in hot_partitions(facts).items()
         if one.hot

@@ -15,8 +15,8 @@ from rich.table import Table as Grid
 
 from scaling.backtest.run import (
     OURS,
+    BacktestWorkload,
     PolicyResult,
-    Subject,
     WorkloadResult,
     as_document,
     backtest,
@@ -80,15 +80,15 @@ def _read(folder: Path | None) -> list[Trace]:
     return found
 
 
-def _subjects(wanted: str | None, traces: list[Trace]) -> list[Subject]:
-    recorded = [Subject(trace.name, trace) for trace in traces]
+def _subjects(wanted: str | None, traces: list[Trace]) -> list[BacktestWorkload]:
+    recorded = [BacktestWorkload(trace.name, trace) for trace in traces]
     if wanted is None:
-        return [*(Subject(name) for name in NAMES), *recorded]
+        return [*(BacktestWorkload(name) for name in NAMES), *recorded]
     for subject in recorded:
         if subject.name.lower() == wanted.lower():
             return [subject]
     try:
-        return [Subject(find_name(wanted))]
+        return [BacktestWorkload(find_name(wanted))]
     except UnknownWorkloadError as error:
         _fail(str(error), _BAD_USE)
 

@@ -46,7 +46,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class BacktestWorkload:
     """A workload to compare policies on.
 
     Attributes:
@@ -110,7 +110,7 @@ class WorkloadResult:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    subject: Subject
+    subject: BacktestWorkload
     seed: int
     policy: str
     threshold: float | None = None
@@ -130,7 +130,11 @@ def split(seeds: int) -> tuple[Sequence[int], Sequence[int]]:
 
 
 def backtest(
-    subjects: Sequence[Subject], seeds: int, *, processes: int = 2, progress: Progress | None = None
+    subjects: Sequence[BacktestWorkload],
+    seeds: int,
+    *,
+    processes: int = 2,
+    progress: Progress | None = None,
 ) -> Iterator[WorkloadResult]:
     """Compare all policies, one workload after the other.
 
@@ -175,7 +179,9 @@ def backtest(
 
 
 def _best_divisor(
-    subject: Subject, tuning: Sequence[int], scores: Callable[[Sequence[_Task]], list[TrialScore]]
+    subject: BacktestWorkload,
+    tuning: Sequence[int],
+    scores: Callable[[Sequence[_Task]], list[TrialScore]],
 ) -> float:
     """Return what violates least on the tuning seeds and, of that, costs least."""
     tasks = [_Task(subject, seed, KEDA_BEST, by) for by in KEDA_DIVISORS for seed in tuning]
@@ -222,7 +228,10 @@ def _score(task: _Task) -> TrialScore:
 
 
 def _result(
-    subject: Subject, seeds: int, scores: Mapping[str, Sequence[TrialScore]], divisor: float
+    subject: BacktestWorkload,
+    seeds: int,
+    scores: Mapping[str, Sequence[TrialScore]],
+    divisor: float,
 ) -> WorkloadResult:
     hours = {
         policy: sum(s.consumer_hours for s in of) / sum(s.days for s in of)

@@ -112,12 +112,12 @@ def remember(workload: Workload, seed: int, policy: Headroom) -> None:
     smaller = next((n for n in reversed(assignment.counts) if n < count), count)
     other = larger if larger > count else smaller
     usual = np.asarray(workload.rate(np.array([workload.starts_at])), dtype=np.float64)
-    # Each workload has a past of its own: with one past a seed, an interval that misses the truth
-    # by chance would miss it in all of them.
+    # Each workload has a history of its own: with one a seed, an interval that misses the truth by
+    # chance would miss it in all of them.
     own = seed * 1000 + crc32(workload.name.encode())
     for number in range(_RESTARTS):
         begins = workload.starts_at - DAY_SECONDS * (_RESTARTS - number)
-        past = replace(
+        warmed_up = replace(
             workload,
             rate=lambda times: np.broadcast_to(usual[0], (len(times), *usual.shape[1:])),
             starts_at=begins,
@@ -125,7 +125,9 @@ def remember(workload: Workload, seed: int, policy: Headroom) -> None:
             retention_seconds=None,
             backlog=_outage(workload, usual),
         )
-        simulation = Simulation(past, own + number + 1, consumers=other if number % 2 else count)
+        simulation = Simulation(
+            warmed_up, own + number + 1, consumers=other if number % 2 else count
+        )
         while simulation.now < begins + _RECOVERY_SECONDS:
             simulation.run_until(simulation.now + POLL_SECONDS)
             policy.learn(simulation.observe())

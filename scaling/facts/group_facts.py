@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from alerting.checks.retention_deadline import Backlog, Retention, retention_of
+from alerting.checks.retention_deadline import PartitionBacklog, Retention, retention_of
 from alerting.inputs.windows import GroupKey, build_windows
 from alerting.status.group_status import (
     DEFAULT_STATUS_RULES,
@@ -30,7 +30,7 @@ HORIZON_SECONDS = 86400.0
 _OF_TEN_MINUTES = replace(
     DEFAULT_STATUS_RULES, no_baseline_age_seconds=DEFAULT_STATUS_RULES.no_baseline_stall_seconds
 )
-"""More than ten minutes are not looked at: what has not committed in them is told, as an alert
+"""More than ten minutes are not looked at: what has not committed in them is reported, as an alert
 would be that remembers when it last did."""
 
 
@@ -49,10 +49,10 @@ class PartitionFacts:
     is_transactional: bool = False
 
     @property
-    def backlog(self) -> Backlog:
+    def backlog(self) -> PartitionBacklog:
         """What waits in it."""
         numbers = self.status.numbers
-        return Backlog(
+        return PartitionBacklog(
             lag=numbers.lag,
             age_seconds=numbers.behind_seconds,
             lost_messages=numbers.lost_messages,

@@ -15,6 +15,7 @@ import polars as pl
 from alerting.inputs.windows import WINDOW_SECONDS, GroupKey
 from alerting.status.model import Status
 from config.scaling import ScalingSettings
+from config.storage import ADVICE_STATE_KEPT
 from lake.schemas.current import GROUP_STATUS
 from lake.schemas.model import Table
 from lake.schemas.tables import (
@@ -32,10 +33,7 @@ from lake.storage.store import Lake
 from scaling.facts.group_facts import GroupFacts, KnownStatus, group_facts, newest
 
 WINDOW = timedelta(seconds=WINDOW_SECONDS)
-"""How much of the past advice looks at."""
-
-STATE_KEPT = timedelta(days=1)
-"""What was remembered of a group that is not seen any more is forgotten after this time."""
+"""How much history advice looks at."""
 
 _SETTINGS_AGE = timedelta(days=1)  # topics are written when they change, and hourly
 _DERIVED_AGE = timedelta(days=2)  # capacity and forecasts are derived hourly
@@ -69,7 +67,7 @@ GROUP_READS: Mapping[str, Read] = {
     "forecasts": Read(
         table=FORECASTS, back=_DERIVED_AGE, named="name", wanted=pl.col("subject") == "group"
     ),
-    "states": Read(table=ADVICE_STATE, back=STATE_KEPT),
+    "states": Read(table=ADVICE_STATE, back=ADVICE_STATE_KEPT),
 }
 """What is read about groups, by the fields of ``GroupFrames``."""
 

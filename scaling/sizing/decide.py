@@ -26,7 +26,7 @@ STANDING_STILL_SECONDS = 30.0
 GROWING_SECONDS = 60.0
 _JOIN_SECONDS = 30.0
 
-ExpectedPeak = Callable[[float], float | None]
+ForecastPeak = Callable[[float], float | None]
 """The highest arrival ahead, given the present one, messages per second; None: not known."""
 
 
@@ -59,7 +59,7 @@ class SizeFacts:
     objective_seconds: float
     changed_at: float | None = None
     is_rebalancing: bool = False
-    expected_peak: ExpectedPeak = no_peak
+    forecast_peak: ForecastPeak = no_peak
     stalled: Booleans | None = None
     startup_seconds: float = 30.0
     pause_seconds: float = 10.0
@@ -237,10 +237,10 @@ def _inputs(
     """Return the question that the size answers, and the ages to remember."""
     at, polls, slow = facts.at, facts.polls, history.slow
     lead = facts.startup_seconds + facts.pause_seconds + _JOIN_SECONDS
-    expected = demand(polls.at, polls.log_end, lead_seconds=lead)
+    forecast = demand(polls.at, polls.log_end, lead_seconds=lead)
     capacity = slow.applied(facts.capacity)
     still = polls.blocked(facts.member, seconds=STANDING_STILL_SECONDS) | blocked
-    hopeless = hot_partitions(np.maximum(expected.now, expected.lasting), capacity.low or np.inf)
+    hopeless = hot_partitions(np.maximum(forecast.now, forecast.lasting), capacity.low or np.inf)
     # A member with a hopeless partition is behind with its other partitions too.
     behind = np.isin(facts.member, facts.member[hopeless & (facts.member >= 0)])
     age = _oldest(polls.time_lag_seconds[-1][~(still | behind)])
@@ -249,14 +249,14 @@ def _inputs(
     inputs = SizeInputs(
         assignment=facts.assignment,
         consumers=facts.consumers,
-        arrival=expected.now,
-        soon=expected.soon,
+        arrival=forecast.now,
+        soon=forecast.soon,
         lag=np.where(still | behind, 0.0, np.nan_to_num(polls.lag)),
         capacity=capacity,
         objective_seconds=facts.objective_seconds,
         slowed=slow.members,
-        peak=_peak(facts.expected_peak, expected.now),
-        lasting=expected.lasting,
+        peak=_peak(facts.forecast_peak, forecast.now),
+        lasting=forecast.lasting,
         blocked=blocked,
         time_lag_seconds=age,
         is_growing=(age or 0.0) > ages[0][1],
@@ -274,10 +274,10 @@ def _oldest(ages: Floats) -> float | None:
     return float(known.max()) if len(known) else None
 
 
-def _peak(expected: ExpectedPeak, now: Floats) -> Floats | None:
+def _peak(forecast: ForecastPeak, now: Floats) -> Floats | None:
     """Share the expected peak out over the partitions as the present arrival is."""
     total = float(now.sum())
-    high = expected(total)
+    high = forecast(total)
     if high is None or total <= 0:
         return None
     peak: Floats = now * (high / total)

@@ -119,41 +119,41 @@ def season(hour_starts: Floats, rates: Floats, *, now: float) -> Season:
     multiple of the mean of the season around it, so that growth does not look like a season.
 
     Args:
-        hour_starts: Starts of past hours, Unix seconds (UTC), in any order.
+        hour_starts: Starts of hours, Unix seconds (UTC), in any order.
         rates: Mean arrival in each of them, messages per second; NaN is unknown.
         now: The present, Unix seconds; the hour that has just begun is left out.
     """
     known = np.isfinite(rates) & (hour_starts + HOUR_SECONDS <= now)
-    past = np.round(hour_starts[known] / HOUR_SECONDS).astype(np.int64)
-    order = np.argsort(past)
-    past, rates = past[order], rates[known][order]
+    hours = np.round(hour_starts[known] / HOUR_SECONDS).astype(np.int64)
+    order = np.argsort(hours)
+    hours, rates = hours[order], rates[known][order]
     length = _WEEK_HOURS
-    if not _is_covered(past, now, length):
+    if not _is_covered(hours, now, length):
         length = _DAY_HOURS
-        if not _is_covered(past, now, length):
+        if not _is_covered(hours, now, length):
             return Season(0, np.empty(0), np.empty(0), TOO_LITTLE)
     sums = np.concatenate([[0.0], np.cumsum(rates)])
     half = length // 2
-    low = np.searchsorted(past, past - half)
-    high = np.searchsorted(past, past + half, side="right")
+    low = np.searchsorted(hours, hours - half)
+    high = np.searchsorted(hours, hours + half, side="right")
     means = (sums[high] - sums[low]) / (high - low)
     multiples = np.divide(rates, means, out=np.ones_like(rates), where=means > 0)
     usual, top = np.full(length, np.nan), np.full(length, np.nan)
-    slot = past % length
+    slot = hours % length
     for hour in range(length):
         same = multiples[slot == hour]
         if len(same):
             usual[hour], top[hour] = np.median(same), np.quantile(same, 0.95)
     name = "weeks" if length == _WEEK_HOURS else "days"
-    return Season(length, usual, top, f"from {len(past) / length:.1f} {name} of history")
+    return Season(length, usual, top, f"from {len(hours) / length:.1f} {name} of history")
 
 
-def _is_covered(past: Integers, now: float, length: int) -> bool:
+def _is_covered(hours: Integers, now: float, length: int) -> bool:
     """Tell whether there are two seasons, with few holes."""
-    if not len(past):
+    if not len(hours):
         return False
-    recent = past[past >= now // HOUR_SECONDS - 2 * length]
-    return now / HOUR_SECONDS - past[0] >= 2 * length and len(recent) >= _FILLED * 2 * length
+    recent = hours[hours >= now // HOUR_SECONDS - 2 * length]
+    return now / HOUR_SECONDS - hours[0] >= 2 * length and len(recent) >= _FILLED * 2 * length
 
 
 def peak_ahead(season: Season, *, at: float, horizon_seconds: float, now: float) -> float | None:

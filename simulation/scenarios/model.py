@@ -63,7 +63,7 @@ class Truth:
         begin: Seconds from the beginning.
         end: The same.
         status: What the group did, in the words of the statuses.
-        should_alert: Whether somebody ought to be told.
+        should_alert: Whether somebody ought to be notified.
     """
 
     begin: float

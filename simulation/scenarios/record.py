@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from simulation.model import Consumers, Observation, Rate, SimulatedEvent, Workload
+from simulation.model import Consumers, GroupObservation, Rate, SimulatedEvent, Workload
 from simulation.scenarios.model import Scenario, ScenarioPartition, ScenarioSample, Truth
 from simulation.simulator import Simulation
 
@@ -172,7 +172,7 @@ def flat(per_second: float) -> Rate:
 
 def observe(
     workload: Workload, seed: int, poll_seconds: float, seconds: float
-) -> list[Observation]:
+) -> list[GroupObservation]:
     """Run a workload and look at it at each poll."""
     simulation = Simulation(workload, seed)
     seen = []
@@ -183,7 +183,7 @@ def observe(
 
 
 def samples_of(
-    seen: Sequence[Observation], changes: Sequence[Change] = ()
+    seen: Sequence[GroupObservation], changes: Sequence[Change] = ()
 ) -> tuple[ScenarioPartition, ...]:
     """Return what was seen as a scenario's partitions, each sample changed in order."""
     found: dict[tuple[str, int], list[ScenarioSample]] = {}

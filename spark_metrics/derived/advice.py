@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from alerting.inputs.windows import GroupKey
 from config.scaling import ScalingSettings
+from config.storage import ADVICE_KEPT, ADVICE_STATE_KEPT
 from lake.schemas.model import Column, Table
 from lake.schemas.tables import (
     ADVICE_STATE,
@@ -28,7 +29,6 @@ from scaling.evaluate import evaluate_others
 from scaling.facts.group_facts import GroupFacts, of_newest_poll
 from scaling.facts.lake_reader import (
     GROUP_READS,
-    STATE_KEPT,
     WINDOW,
     GroupFrames,
     facts_of,
@@ -39,8 +39,6 @@ from scaling.facts.topic_facts import Reader, topic_readers
 from spark_metrics.derived.by_group import Frames, by_group
 from spark_metrics.derived.tables import DerivedTables
 
-KEPT = timedelta(days=90)
-"""Advice that was last given so long ago is forgotten."""
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = timedelta(seconds=1)
 _STANDS = ("current", "proposed", "confirmed_at")
@@ -78,7 +76,7 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
         try:
             if rows.isEmpty():
                 return
-            _merge(tables, RECOMMENDATIONS, rows, now + _MOMENT, now - KEPT)
+            _merge(tables, RECOMMENDATIONS, rows, now + _MOMENT, now - ADVICE_KEPT)
         finally:
             rows.unpersist()
         states = given.where("state is not null").select(
@@ -88,7 +86,7 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
             F.lit(now).alias("evaluated_at"),
             F.lit(now.date()).alias("date"),
         )
-        _merge(tables, ADVICE_STATE, states, now + _MOMENT, now - STATE_KEPT)
+        _merge(tables, ADVICE_STATE, states, now + _MOMENT, now - ADVICE_STATE_KEPT)
     finally:
         given.unpersist()
 

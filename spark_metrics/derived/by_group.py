@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from lake.schemas.model import Table
 from spark_metrics.derived.tables import fields
-from spark_metrics.samples import on_columns
+from spark_metrics.samples import map_partitions
 
 Frames = Mapping[str, pl.DataFrame]
 
@@ -69,4 +69,4 @@ def by_group(
             for name, type_ in types.items()
         )
 
-    return on_columns(dealt.select(*names), on_task, fields(table))
+    return map_partitions(dealt.select(*names), on_task, fields(table))

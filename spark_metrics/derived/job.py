@@ -44,7 +44,7 @@ from spark_metrics.derived.series import DAY, WEEK
 from spark_metrics.derived.tables import HOUR, DerivedTables
 from spark_metrics.errors import HistoryError
 from spark_metrics.objectstore import give_credentials
-from spark_metrics.progress import Journal, Progress, Round
+from spark_metrics.progress import JobRecords, MicroBatch, Progress
 
 log = logging.getLogger(__name__)
 
@@ -89,12 +89,12 @@ class DerivedJob:
         self._lake = lake
         self._scaling = settings.scaling
         self._tables = derived_tables(spark, lake, settings.lake)
-        self._journal = Journal(lake, JOB)
+        self._records = JobRecords(lake, JOB)
         self._done_until: datetime | None = None
         self._early_again = datetime.min.replace(tzinfo=UTC)
         self._advise_again = datetime.min.replace(tzinfo=UTC)
 
-    def step(self, *, anew: bool = False) -> Round:
+    def step(self, *, anew: bool = False) -> MicroBatch:
         """Derive everything if an hour of history was closed since the last time.
 
         What fails stops nothing else; it is tried again with the next hour.
@@ -114,15 +114,15 @@ class DerivedJob:
         if anew:
             self._done_until = None
         elif self._done_until is None:
-            last = self._journal.last()
+            last = self._records.last()
             self._done_until = None if last is None else last.newest
         if until is None or (self._done_until is not None and until <= self._done_until):
-            return Round(started_at, "waiting")
+            return MicroBatch(started_at, "waiting")
         failures = self._derive(until, self._done_until)
         status, error = ("failed", "; ".join(failures)[:1000]) if failures else ("ok", None)
         delay = (datetime.now(UTC) - until).total_seconds()
-        done = Round(started_at, status, delay_seconds=max(0.0, delay), error=error)
-        self._journal.add(done, Progress(newest=until))
+        done = MicroBatch(started_at, status, delay_seconds=max(0.0, delay), error=error)
+        self._records.add(done, Progress(newest=until))
         self._done_until = until
         return done
 

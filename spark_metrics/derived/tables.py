@@ -14,8 +14,8 @@ from lake.schemas.model import Table
 from lake.schemas.tables import GROUPS
 from lake.storage.store import Lake
 from spark_metrics.gold import define
-from spark_metrics.samples import Source, address, arranged, between, read
-from spark_metrics.stretch import first_of
+from spark_metrics.history_tables import first_of
+from spark_metrics.samples import Source, address, between, read, with_all_columns
 
 HOUR = timedelta(hours=1)
 _STAMP = ("as_of", "date")
@@ -61,7 +61,7 @@ class DerivedTables:
         return first_of(self._lake.files(table))
 
     def read(self, table: Table, since: datetime, until: datetime) -> DataFrame:
-        """Return a table's rows of a stretch of time, with every column of its definition.
+        """Return a table's rows of a time range, with every column of its definition.
 
         Args:
             table: Any table; one that does not exist has no rows.
@@ -73,7 +73,7 @@ class DerivedTables:
     def source(
         self, table: Table, since: datetime, until: datetime, *, named: str = "group"
     ) -> Source:
-        """Return a table's rows of a stretch of time, as workers get them of whole groups.
+        """Return a table's rows of a time range, as workers get them of whole groups.
 
         Args:
             table: Any table that is partitioned by date; one that does not exist has no rows.
@@ -102,7 +102,7 @@ class DerivedTables:
         return int(files.filter(inside)["num_records"].sum())
 
     def tasks(self, since: datetime, until: datetime) -> int:
-        """Return over how many tasks the groups of a stretch of time are dealt out.
+        """Return over how many tasks the groups of a time range are dealt out.
 
         Raises:
             LakeError: The samples of groups cannot be read.
@@ -135,7 +135,7 @@ class DerivedTables:
             rows: Its rows; absent columns become null.
             order: The columns that they are sorted by, so that a page's query reads little.
         """
-        together = arranged(rows, table).repartition(1).sortWithinPartitions(*order)
+        together = with_all_columns(rows, table).repartition(1).sortWithinPartitions(*order)
         define(self.spark, self._lake, table, ("date",))
         writer = together.write.format("delta").mode("overwrite").option("mergeSchema", "true")
         writer.save(address(self._lake, table))
@@ -153,7 +153,9 @@ class DerivedTables:
             "grain_seconds": F.lit(Grain.HOUR.seconds),
             "part": F.hour(time),
         }
-        writer = arranged(rows.withColumns(places), table).repartition(1).write.format("delta")
+        writer = (
+            with_all_columns(rows.withColumns(places), table).repartition(1).write.format("delta")
+        )
         writer = writer.mode("overwrite").option("partitionOverwriteMode", "dynamic")
         define(self.spark, self._lake, table, PARTITIONED_BY)
         writer.option("mergeSchema", "true").save(address(self._lake, table))

@@ -106,7 +106,7 @@ def test_history_reaches_the_pages(demo: Demo, watched: Watched) -> None:
         rows = lake.read(GROUP_HISTORY, pl.col("group") == KNOWN, cluster=CLUSTER)
         return rows.height > 0
 
-    eventually(written, timeout_seconds=240, what="history of the known group")
+    eventually(written, timeout_seconds=360, what="history of the known group")
     watched.go(f"/group?group={KNOWN}")
     eventually(
         lambda: (

@@ -22,7 +22,7 @@ from config.settings import ClusterSettings
 from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
 from tests.kafka.collecting import Poll, Poller, polling
-from tests.support import Names, eventually
+from tests.support import Names, eventually, kafka_tool, wait_until_in_sync
 
 pytestmark = pytest.mark.kafka
 
@@ -74,14 +74,19 @@ def poller(cluster: KafkaCluster) -> Iterator[Poller]:
     finally:
         source.close()
         cluster.restore()
-        cluster.wait_until_in_sync()
+        wait_until_in_sync(cluster)
 
 
 def described(cluster: KafkaCluster, option: str) -> set[tuple[str, int]]:
     """Return the partitions that a Java client's metadata puts under an option."""
     servers = ",".join(f"127.0.0.1:{cluster.port(number)}" for number in cluster.running)
-    answer = cluster.tool(
-        TOPIC_TOOL, "--bootstrap-server", servers, "--describe", option, timeout_seconds=60
+    answer = kafka_tool(
+        cluster,
+        TOPIC_TOOL,
+        "--bootstrap-server",
+        servers,
+        "--describe",
+        option,
     )
     assert answer.returncode == 0, answer.stderr
     found = set()
@@ -404,7 +409,7 @@ def test_a_source_that_starts_while_a_broker_is_down(cluster: KafkaCluster) -> N
     finally:
         cluster.restore()
         start = time.monotonic()
-        cluster.wait_until_in_sync()
+        wait_until_in_sync(cluster)
         assert time.monotonic() - start < 60
 
 

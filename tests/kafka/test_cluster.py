@@ -16,7 +16,7 @@ from demo.errors import ClusterError
 from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
 from runtime.processes import free_ports
-from tests.support import Names, eventually
+from tests.support import Names, eventually, kafka_tool, wait_until_in_sync
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,7 +49,8 @@ def test_kafkas_own_tool_sees_a_committed_group(kafka_cluster: KafkaCluster, nam
     group = names.group("tool")
     names.produce(topic, 7)
     names.commit(group, topic, {0: 3})
-    answer = kafka_cluster.tool(
+    answer = kafka_tool(
+        kafka_cluster,
         "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
         "--describe",
         "--group",
@@ -80,7 +81,7 @@ def test_a_stopped_broker_leaves_metadata_and_returns(
     finally:
         kafka_cluster.restart(2)
     assert seen_brokers(kafka_cluster) == {1, 2, 3}
-    kafka_cluster.wait_until_in_sync()
+    wait_until_in_sync(kafka_cluster)
 
 
 def test_a_frozen_broker_keeps_its_process_and_returns(
@@ -95,7 +96,7 @@ def test_a_frozen_broker_keeps_its_process_and_returns(
     finally:
         kafka_cluster.thaw(3)
     kafka_cluster.wait_until_ready()
-    kafka_cluster.wait_until_in_sync()
+    wait_until_in_sync(kafka_cluster)
     assert kafka_cluster.pid(3) == pid
 
 
@@ -117,7 +118,7 @@ def test_restore_undoes_every_fault(kafka_cluster: KafkaCluster) -> None:
     done = kafka_cluster.restore()
     assert done == ["broker 2 thawed", "broker 1 started again"]
     assert seen_brokers(kafka_cluster) == {1, 2, 3}
-    kafka_cluster.wait_until_in_sync()
+    wait_until_in_sync(kafka_cluster)
 
 
 def test_restore_revives_a_cluster_of_which_nothing_runs(kafka_cluster: KafkaCluster) -> None:
@@ -126,7 +127,7 @@ def test_restore_revives_a_cluster_of_which_nothing_runs(kafka_cluster: KafkaClu
     done = kafka_cluster.restore()
     assert done == [f"broker {broker} started again" for broker in kafka_cluster.brokers]
     assert seen_brokers(kafka_cluster) == {1, 2, 3}
-    kafka_cluster.wait_until_in_sync()
+    wait_until_in_sync(kafka_cluster)
 
 
 def test_one_small_broker_keeps_data_over_a_restart(
@@ -140,7 +141,8 @@ def test_one_small_broker_keeps_data_over_a_restart(
     names.produce(topic, 5)
     group = names.group()
     names.commit(group, topic, {0: 10})
-    answer = cluster.tool(
+    answer = kafka_tool(
+        cluster,
         "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
         "--describe",
         "--group",
@@ -160,7 +162,8 @@ def test_kept_data_is_used_again_on_other_ports(kafka_java: Java, tmp_path: Path
     with KafkaCluster(tmp_path / "kept", 1, 96, java=kafka_java) as second:
         assert second.cluster_id == identity
         assert second.bootstrap_servers != servers
-        answer = second.tool(
+        answer = kafka_tool(
+            second,
             "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
             "--describe",
             "--group",

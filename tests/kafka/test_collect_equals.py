@@ -12,6 +12,7 @@ import pytest
 
 from demo.kafka.cluster import KafkaCluster
 from demo.workload.service import Workload
+from tests.support import kafka_tool
 
 ROOT = Path(__file__).parents[2]
 TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
@@ -28,7 +29,7 @@ def quiet_cluster(kafka_cluster: KafkaCluster, demo_workload: Workload) -> Kafka
 
 def tool_rows(cluster: KafkaCluster) -> list[Row]:
     """Return group, topic, partition, committed, end, lag as Kafka's tool prints them."""
-    answer = cluster.tool(TOOL, "--describe", "--all-groups", "--timeout", "20000")
+    answer = kafka_tool(cluster, TOOL, "--describe", "--all-groups", "--timeout", "20000")
     assert answer.returncode == 0, answer.stderr
     rows = []
     for line in answer.stdout.splitlines():
@@ -93,7 +94,7 @@ def test_once_equals_kafkas_own_tool_in_every_offset_and_lag(
 def test_once_names_the_owner_of_each_partition(
     quiet_cluster: KafkaCluster, tmp_path: Path
 ) -> None:
-    answer = quiet_cluster.tool(TOOL, "--describe", "--all-groups", "--timeout", "20000")
+    answer = kafka_tool(quiet_cluster, TOOL, "--describe", "--all-groups", "--timeout", "20000")
     theirs = set()
     for line in answer.stdout.splitlines():
         fields = line.split()

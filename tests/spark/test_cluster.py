@@ -13,7 +13,6 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
-from bench.support.spark_cluster import Standalone
 from config.settings import LakeSettings
 from lake.errors import LakeError
 from lake.schemas.tables import JOBS
@@ -24,6 +23,7 @@ from tests.spark import bronze
 from tests.spark.comparing import assert_recomputed
 from tests.spark.pasts import eventful
 from tests.spark.processes import kill, run, start, wait_until
+from tests.spark.standalone import Standalone
 
 DEADLINE_SECONDS = 400.0
 """Of a start or a round; a quiet machine needs a tenth of it."""

@@ -28,7 +28,7 @@ from lake.schemas.tables import (
 )
 from lake.storage.store import Lake
 from spark_metrics.derived.job import DerivedJob
-from spark_metrics.maintain import Upkeep
+from spark_metrics.maintain import Maintenance
 
 END = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 WEEKS, CAPACITY_PER_SECOND, POLL = 4, 50.0, timedelta(seconds=30)
@@ -173,7 +173,7 @@ def test_all_that_is_derived(spark: SparkSession, lake: Lake, settings: Settings
     assert rounds["status"].to_list() == ["ok"]
     assert job.step().status == "waiting"
     assert DerivedJob(spark, lake, settings).step().status == "waiting"
-    kept_up = {one.table for one in Upkeep(lake, settings.lake).of_history(spark)}
+    kept_up = {one.table for one in Maintenance(lake, settings.lake).of_history(spark)}
     assert {FORECASTS.name, CAPACITY.name, HOST_HISTORY.name} <= kept_up
 
 

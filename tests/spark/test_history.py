@@ -22,9 +22,9 @@ from lake.schemas.tables import (
 from lake.storage.store import Lake
 from spark_metrics.backfill import backfill
 from spark_metrics.errors import HistoryError
-from spark_metrics.progress import Journal, Progress, Round
+from spark_metrics.history_tables import HistoryTables
+from spark_metrics.progress import JobRecords, MicroBatch, Progress
 from spark_metrics.streaming import TRIES, HistoryJob
-from spark_metrics.stretch import Stretch
 from tests.spark import bronze
 from tests.spark.comparing import HISTORIES, all_stored, assert_recomputed, assert_same
 from tests.spark.pasts import eventful
@@ -106,8 +106,8 @@ def test_backfill_equals_streaming(spark: SparkSession, lake: Lake, settings: Se
     catch_up(HistoryJob(spark, lake, settings))
     before = all_stored(lake)
     start, end = bronze.START + timedelta(minutes=1), bronze.START + timedelta(minutes=5)
-    rebuilt = backfill(Stretch(spark, lake, settings), start, end)
-    assert (rebuilt.span.start, rebuilt.span.end) == (start, end)
+    rebuilt = backfill(HistoryTables(spark, lake, settings), start, end)
+    assert (rebuilt.time_range.start, rebuilt.time_range.end) == (start, end)
     assert_same(all_stored(lake), before)
     assert_recomputed(lake, polls)
 
@@ -115,14 +115,14 @@ def test_backfill_equals_streaming(spark: SparkSession, lake: Lake, settings: Se
 def test_backfill_leaves_what_it_cannot_know(
     spark: SparkSession, lake: Lake, settings: Settings
 ) -> None:
-    stretch = Stretch(spark, lake, settings)
+    tables = HistoryTables(spark, lake, settings)
     with pytest.raises(HistoryError, match="no samples yet"):
-        backfill(stretch, bronze.START, bronze.START + timedelta(hours=1))
+        backfill(tables, bronze.START, bronze.START + timedelta(hours=1))
     bronze.append(lake, *bronze.history(bronze.Model(seed=7), polls=2))
     with pytest.raises(HistoryError, match="no samples before 2026-01-05 23:57"):
-        backfill(stretch, bronze.START - timedelta(hours=2), bronze.START - timedelta(hours=1))
-    rebuilt = backfill(stretch, bronze.START - timedelta(days=9), bronze.START + timedelta(hours=1))
-    assert rebuilt.span.start == bronze.START
+        backfill(tables, bronze.START - timedelta(hours=2), bronze.START - timedelta(hours=1))
+    rebuilt = backfill(tables, bronze.START - timedelta(days=9), bronze.START + timedelta(hours=1))
+    assert rebuilt.time_range.start == bronze.START
 
 
 def test_samples_that_come_too_late_are_counted_until_a_backfill(
@@ -146,7 +146,9 @@ def test_samples_that_come_too_late_are_counted_until_a_backfill(
     assert_recomputed(lake, [*in_time, *newest])
     jobs = lake.read(JOBS)
     assert jobs["late_rows"].sum() == sum(len(rows) for poll in late for rows in poll.values())
-    backfill(Stretch(spark, lake, settings), now - timedelta(hours=3), now - timedelta(hours=1))
+    backfill(
+        HistoryTables(spark, lake, settings), now - timedelta(hours=3), now - timedelta(hours=1)
+    )
     assert_recomputed(lake, [*late, *in_time, *newest])
 
 
@@ -194,15 +196,15 @@ def test_a_step_that_was_not_written_down_is_done_again(
     polls = eventful(seed=10, polls=24)
     bronze.append(lake, *polls[:16])
 
-    add = Journal.add
+    add = JobRecords.add
 
-    def lost(journal: Journal, done: Round, progress: Progress | None) -> None:
+    def lost(records: JobRecords, done: MicroBatch, progress: Progress | None) -> None:
         if done.status == "ok":
             raise LakeError("no room left")
-        add(journal, done, progress)
+        add(records, done, progress)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Journal, "add", lost)
+        patch.setattr(JobRecords, "add", lost)
         with pytest.raises(LakeError, match="no room left"):
             HistoryJob(spark, lake, settings).step(everything=True)
     assert lake.read(GROUP_HISTORY).height > 0
@@ -252,7 +254,7 @@ def test_a_file_that_stays_broken_holds_up_nothing_else(
     assert_recomputed(lake, [*lost, *polls[3:]])
 
     path.write_bytes(whole)
-    backfill(Stretch(spark, lake, settings), bronze.START, bronze.START + timedelta(hours=2))
+    backfill(HistoryTables(spark, lake, settings), bronze.START, bronze.START + timedelta(hours=2))
     assert_recomputed(lake, polls)
 
 

@@ -20,7 +20,7 @@ from lake.schemas.tables import (
 )
 from lake.storage.store import Lake
 from lake.storage.table_maintenance import Upkept
-from spark_metrics.maintain import Upkeep
+from spark_metrics.maintain import Maintenance
 from spark_metrics.streaming import HistoryJob
 from tests.spark import bronze
 from tests.spark.comparing import HISTORIES, all_stored, assert_recomputed, assert_same
@@ -29,8 +29,8 @@ from tests.spark.processes import kill, run, start, wait_until
 EVERYTHING = RetentionSettings(raw_days=None, minute_days=None, hour_days=None)
 
 
-def upkeep(lake: Lake, settings: Settings, retention: RetentionSettings) -> Upkeep:
-    return Upkeep(lake, settings.lake.model_copy(update={"retention": retention}))
+def maintenance(lake: Lake, settings: Settings, retention: RetentionSettings) -> Maintenance:
+    return Maintenance(lake, settings.lake.model_copy(update={"retention": retention}))
 
 
 def maintained(lake: Lake, settings: Settings, retention: RetentionSettings) -> list[Upkept]:
@@ -40,7 +40,7 @@ def maintained(lake: Lake, settings: Settings, retention: RetentionSettings) -> 
 def test_upkeep_deletes_what_is_too_old_and_changes_nothing_else(
     spark: SparkSession, lake: Lake, settings: Settings
 ) -> None:
-    """Given history of months ago, when upkeep runs with one retention after the other,
+    """Given history of months ago, when maintenance runs with one retention after the other,
     then only the rows of grains that are too old go, and the job goes on."""
     polls = bronze.history(bronze.Model(seed=21, calm=True), polls=6)
     for poll in polls:
@@ -48,7 +48,7 @@ def test_upkeep_deletes_what_is_too_old_and_changes_nothing_else(
     HistoryJob(spark, lake, settings).step(everything=True)
     before, samples = all_stored(lake), lake.read(GROUP_OFFSETS).height
 
-    history = upkeep(lake, settings, EVERYTHING)
+    history = maintenance(lake, settings, EVERYTHING)
     done = {one.table: one for one in maintained(lake, settings, EVERYTHING)}
     assert done["group_offsets"].compacted_files == 6
     assert {one.table for one in history.of_history(spark)} >= {table.name for table in HISTORIES}
@@ -64,7 +64,7 @@ def test_upkeep_deletes_what_is_too_old_and_changes_nothing_else(
 
     kept = RetentionSettings(hour_days=None)
     maintained(lake, settings, kept)
-    done = {one.table: one for one in upkeep(lake, settings, kept).of_history(spark)}
+    done = {one.table: one for one in maintenance(lake, settings, kept).of_history(spark)}
     assert done[GROUP_PARTITION_HISTORY.name].compacted_files == 0
     assert lake.read(GROUP_OFFSETS).is_empty()
     assert set(lake.read(GROUP_HISTORY)["grain_seconds"]) == {3600, 86400}
@@ -111,7 +111,7 @@ def test_killed_between_two_tables_it_changes_no_row_and_is_done_again(
     assert len(optimised()) == 1
     assert_same(all_stored(lake), before)
 
-    upkeep(lake, settings, EVERYTHING).of_history(spark)
+    maintenance(lake, settings, EVERYTHING).of_history(spark)
     assert len(optimised()) == 2
     assert_same(all_stored(lake), before)
     assert_recomputed(lake, polls)
@@ -124,11 +124,11 @@ def test_in_the_service_it_is_told_in_jobs(
         bronze.append(lake, poll)
     HistoryJob(spark, lake, settings).step(everything=True)
     before = len(DeltaTable(lake.uri(GROUP_OFFSETS)).file_uris())
-    history = upkeep(lake, settings, EVERYTHING)
-    history.between_rounds(spark)
+    history = maintenance(lake, settings, EVERYTHING)
+    history.between_micro_batches(spark)
     broken = Path(lake.uri(GROUP_HISTORY)) / "_delta_log" / f"{0:020}.json"
     broken.write_text("{broken\n")
-    history.between_rounds(spark)
+    history.between_micro_batches(spark)
     rows = lake.read(JOBS, pl.col("job") == "maintenance").sort("started_at").rows(named=True)
     assert [row["status"] for row in rows] == ["ok", "failed"]
     assert rows[0]["error"] is None

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 METHODS = {"search", "match", "fullmatch", "sub", "split", "findall", "finditer"}
-LENGTH = 250_000
+LENGTH = 100_000
 COMMON = [
     " ",
     "\n",

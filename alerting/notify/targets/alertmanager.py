@@ -14,11 +14,11 @@ from alerting.rules.lifecycle import Alert
 from config.alerting import TargetSettings
 
 ALERT_LASTS_SECONDS = 300.0
-"""For how long Alertmanager takes an alert to go on after it was last told."""
+"""For how long Alertmanager takes an alert to go on after it was last sent."""
 
 
 class AlertmanagerTarget:
-    """Alertmanager's API v2; alerts that go on are told again before it takes them for ended."""
+    """Alertmanager's API v2; alerts that go on are sent again before it takes them for ended."""
 
     def __init__(self, settings: TargetSettings, dashboard_url: str) -> None:
         """Prepare the client; nothing is sent yet."""
@@ -31,7 +31,7 @@ class AlertmanagerTarget:
         return self._post(notification.alerts, lasts)
 
     def refresh(self, alerts: Sequence[Alert]) -> None:
-        """Tell again that alerts go on.
+        """Send alerts that go on again.
 
         Raises:
             DeliveryError: It was not taken.

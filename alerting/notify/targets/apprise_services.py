@@ -65,7 +65,7 @@ class AppriseTarget:
 
 
 class _heard(logging.Handler):
-    """Hears what Apprise logs while a message is sent; only its kind of failure is told."""
+    """Hears what Apprise logs while a message is sent; only the kind of a failure is reported."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)

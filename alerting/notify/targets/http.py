@@ -13,7 +13,7 @@ from config.alerting import TargetSettings
 
 
 class HttpClient:
-    """Posts JSON; what goes wrong is told without addresses, which may hold secrets."""
+    """Posts JSON; what goes wrong is reported without addresses, which may hold secrets."""
 
     def __init__(self, settings: TargetSettings) -> None:
         """Prepare the client; nothing is sent yet."""

@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from alerting.tools.benchmark.burrow import (
     INTERVALS,
-    BurrowPartition,
     BurrowStatus,
     Commit,
-    add_commit,
-    burrow_group_status,
+    burrow_partition_status,
 )
 from alerting.tools.benchmark.scoring import Fired
 from simulation.scenarios.model import Scenario, ScenarioPartition, ScenarioSample
@@ -70,10 +68,8 @@ def burrow(scenario: Scenario) -> list[Fired]:
         for at, samples in _polls(scenario):
             for memory, sample in zip(known, samples, strict=True):
                 memory.read(sample)
-            group = burrow_group_status(
-                [memory.partition() for memory in known if memory.commits], round(at * 1000)
-            )
-            worst = max(group.partitions, key=lambda status: status.code, default=BurrowStatus.OK)
+            statuses = [memory.status(at) for memory in known]
+            worst = max(statuses, key=lambda status: status.code, default=BurrowStatus.OK)
             yield at, None if worst is BurrowStatus.OK else worst.value
 
     return _fired("Burrow", bad(), 0.0)
@@ -91,9 +87,8 @@ class _BurrowMemory:
     """What Burrow keeps of one partition."""
 
     def __init__(self) -> None:
-        self.commits: tuple[Commit, ...] = ()
+        self._commits: deque[Commit] = deque(maxlen=INTERVALS)
         self._ends: deque[int] = deque(maxlen=INTERVALS)
-        self._order = 0
 
     def read(self, sample: ScenarioSample | None) -> None:
         if sample is None:
@@ -101,17 +96,20 @@ class _BurrowMemory:
         if sample.log_end is not None:
             self._ends.append(sample.log_end)
         committed = sample.committed
-        if committed is None or (self.commits and committed == self.commits[-1].offset):
+        if committed is None or (self._commits and committed == self._commits[-1].offset):
             return
-        self._order += 1
+        order = self._commits[-1].order + 1 if self._commits else 0
         lag = max(0, self._ends[-1] - committed) if self._ends else None
-        now_ms = round(sample.t * 1000)
-        self.commits = add_commit(self.commits, Commit(committed, self._order, now_ms, lag), now_ms)
+        self._commits.append(Commit(committed, order, _milliseconds(sample.t), lag))
 
-    def partition(self) -> BurrowPartition:
-        ends = tuple(self._ends)
-        lag = max(0, ends[-1] - self.commits[-1].offset) if ends else 0
-        return BurrowPartition(self.commits, ends, lag)
+    def status(self, at: float) -> BurrowStatus:
+        known = self._ends and self._commits
+        lag = max(0, self._ends[-1] - self._commits[-1].offset) if known else 0
+        return burrow_partition_status(self._commits, self._ends, lag, _milliseconds(at))
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)
 
 
 def _polls(scenario: Scenario) -> Iterator[_Poll]:

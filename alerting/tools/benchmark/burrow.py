@@ -8,16 +8,13 @@ growth and one old zero hides a stall. Headroom's own evaluation is
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
 INTERVALS = 10
 """Commits and end offsets that Burrow keeps of each partition (its setting ``intervals``)."""
-
-_EXPIRE_MS = 604_800_000
 
 
 class BurrowStatus(StrEnum):
@@ -54,35 +51,6 @@ class Commit:
     lag: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class BurrowPartition:
-    """What Burrow knows of one partition of a group.
-
-    Attributes:
-        current_lag: Newest end offset less the last committed one, never negative.
-    """
-
-    commits: Sequence[Commit]
-    broker_end_offsets: Sequence[int]
-    current_lag: int
-
-
-@dataclass(frozen=True, slots=True)
-class BurrowGroupStatus:
-    """Burrow's decision on a group.
-
-    Attributes:
-        status: Its worst partition's, capped at ERR; NOTFOUND without partitions.
-        complete: Share of the partitions whose window of commits is full.
-    """
-
-    status: BurrowStatus
-    partitions: tuple[BurrowStatus, ...]
-    complete: float
-    total_lag: int
-    max_lag: int
-
-
 def burrow_partition_status(
     commits: Sequence[Commit],
     broker_end_offsets: Sequence[int],
@@ -113,66 +81,6 @@ def burrow_partition_status(
         if all(before <= after for before, after in pairwise(lags)):
             return BurrowStatus.WARN
     return BurrowStatus.OK
-
-
-def burrow_group_status(
-    partitions: Sequence[BurrowPartition], now_ms: int, allowed_lag: int = 0
-) -> BurrowGroupStatus:
-    """Apply Burrow's rules to a group."""
-    if not partitions:
-        return BurrowGroupStatus(BurrowStatus.NOTFOUND, (), 0.0, 0, 0)
-    statuses = tuple(
-        burrow_partition_status(
-            one.commits, one.broker_end_offsets, one.current_lag, now_ms, allowed_lag
-        )
-        for one in partitions
-    )
-    lags = [one.current_lag for one in partitions]
-    full = sum(1 for one in partitions if len(one.commits) >= INTERVALS)
-    return BurrowGroupStatus(
-        min(max(statuses, key=_code), BurrowStatus.ERR, key=_code),
-        statuses,
-        full / len(partitions),
-        sum(lags),
-        max(lags),
-    )
-
-
-def add_commit(
-    commits: Sequence[Commit],
-    commit: Commit,
-    now_ms: int,
-    *,
-    intervals: int = INTERVALS,
-    min_distance_ms: int = 0,
-) -> tuple[Commit, ...]:
-    """Return the window of commits after one more was read.
-
-    Args:
-        commits: The window so far, by order.
-        commit: The next one read; its lag is dropped where it came out of order.
-        now_ms: The present in Unix milliseconds; commits over a week older are ignored.
-        intervals: How many are kept.
-        min_distance_ms: A commit closer than this to the one before takes its place, but keeps
-            the older time.
-    """
-    if now_ms - commit.timestamp_ms > _EXPIRE_MS:
-        return tuple(commits)
-    orders = [one.order for one in commits]
-    place = bisect_left(orders, commit.order)
-    if place < len(commits):
-        is_oldest_of_full_window = place == 0 and len(commits) >= intervals
-        if commits[place].order == commit.order or is_oldest_of_full_window:
-            return tuple(commits)
-        late = replace(commit, lag=None)
-        return (*commits[:place], late, *commits[place:])[-intervals:]
-    if commits and commit.timestamp_ms - commits[-1].timestamp_ms < min_distance_ms:
-        return (*commits[:-1], replace(commit, timestamp_ms=commits[-1].timestamp_ms))
-    return (*commits, commit)[-intervals:]
-
-
-def _code(status: BurrowStatus) -> int:
-    return status.code
 
 
 def _is_stopped(window: Sequence[Commit], ends: Sequence[int], now_ms: int) -> bool:

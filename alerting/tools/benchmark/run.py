@@ -31,7 +31,7 @@ class Total:
     """One evaluator over all scenarios.
 
     Attributes:
-        median_delay: Over the incidents that were told, in seconds; None without one.
+        median_delay: Over the incidents that were notified, in seconds; None without one.
     """
 
     right: int
@@ -65,7 +65,7 @@ def total_of(evaluated: Iterable[EvaluatedScenario], evaluator: str) -> Total:
 
 
 def fastest_of(evaluated: EvaluatedScenario, names: Iterable[str] = EVALUATORS) -> str | None:
-    """Return who was right on a scenario and told first; None without an incident, or nobody."""
+    """Return who was right on a scenario and notified first; None if nobody was."""
     right = [
         name
         for name in names

@@ -30,7 +30,7 @@ class Fired:
 
     @property
     def pages(self) -> bool:
-        """Whether somebody is told."""
+        """Whether somebody is notified."""
         return self.severity not in _NO_PAGE
 
     @property
@@ -56,7 +56,7 @@ class AlertScore:
 
     @property
     def is_right(self) -> bool:
-        """Whether nothing was missed, and nothing told that was not so."""
+        """Whether every incident was notified, and nothing else."""
         return not self.missed and not self.false_alerts
 
     @property
@@ -72,7 +72,7 @@ class AlertScore:
 def score(scenario: Scenario, fired: Sequence[Fired]) -> AlertScore:
     """Score the alerts of one evaluator on one scenario.
 
-    An incident is told by the first alert that holds while it lasts. An alert is false where it
+    An incident is notified by the first alert that holds while it lasts. An alert is false where it
     began outside every incident; two polls after its end are still its own, because nobody can
     have seen the end before.
     """

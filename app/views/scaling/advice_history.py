@@ -11,6 +11,7 @@ import polars as pl
 from app.data.context import View
 from app.style.format import UNKNOWN, clock, count, duration, exact
 from app.ui.tables import DASH
+from config.storage import ADVICE_KEPT
 from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
@@ -37,7 +38,7 @@ def given(view: View) -> pl.DataFrame:
     rows = view.lake.read(
         RECOMMENDATIONS,
         pl.col("confirmed_at") >= view.now - timedelta(days=DAYS),
-        since=view.now - timedelta(days=90),
+        since=view.now - ADVICE_KEPT,
         cluster=view.cluster,
     )
     changes = rows.filter(~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]))

@@ -53,7 +53,7 @@ class LogDirectory:
         total_bytes: Size of the volume; None before Kafka 3.3.
         free_bytes: Free space on it; None before Kafka 3.3.
         is_cordoned: Whether it takes no new replicas; None before Kafka 4.3.
-        error: Why it cannot be read: it is offline; None where it can.
+        unknown_reason: Why it cannot be read: it is offline; None where it can.
     """
 
     path: str
@@ -62,12 +62,12 @@ class LogDirectory:
     total_bytes: int | None
     free_bytes: int | None
     is_cordoned: bool | None
-    error: str | None = None
+    unknown_reason: str | None = None
 
     @property
     def is_offline(self) -> bool:
         """Whether the broker gave it up after a failure of the disk."""
-        return self.error == OFFLINE
+        return self.unknown_reason == OFFLINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ class LogDirectories:
     def problems(self) -> list[str]:
         """What to say about directories that cannot be read."""
         return [
-            f"log directory {directory.path}: {directory.error}"
+            f"log directory {directory.path}: {directory.unknown_reason}"
             for directory in self.directories
-            if directory.error is not None
+            if directory.unknown_reason is not None
         ]
 
 
@@ -165,9 +165,6 @@ def read_reassignments(wire: Wire, deadline: Deadline) -> pl.DataFrame:
 
     Returns:
         One row a partition that is being moved (``REASSIGNMENTS_SCHEMA``).
-
-    Raises:
-        CollectorError: Nobody answered, or it is not permitted.
     """
     milliseconds = int(_CONTROLLER_SECONDS * 1000)
     answer = wire.any(
@@ -265,7 +262,7 @@ def _log_directory(
         total_bytes=None if total is None or total < 0 else total,
         free_bytes=None if free is None or free < 0 else free,
         is_cordoned=bool(result.is_cordoned) if version >= 5 else None,
-        error=None if not code else OFFLINE if code == _STORAGE_ERROR else reason(code),
+        unknown_reason=None if not code else OFFLINE if code == _STORAGE_ERROR else reason(code),
     )
 
 

@@ -127,14 +127,6 @@ def group_kind(
 ) -> str:
     """Name a group's kind.
 
-    Args:
-        group: Its id.
-        type_: classic, consumer, share or streams.
-        protocol_type: What its members say they are; ``sr`` are Schema Registries.
-        protocol: The assignor; Kafka Streams' is called ``stream``.
-        streams: Candidates from ``streams_applications``.
-        ditto: Groups of the connections of Eclipse Ditto, where it could be asked.
-
     Returns:
         One of connect, mirror, ksqldb, streams, spark, ditto, internal, plain.
     """

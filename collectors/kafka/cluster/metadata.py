@@ -75,11 +75,7 @@ class Metadata:
 
 
 def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
-    """Ask one broker for the cluster's layout. All topics are meant, none is named or created.
-
-    Raises:
-        CollectorError: No broker answered.
-    """
+    """Ask one broker for the cluster's layout. All topics are meant, none is named or created."""
     answer = wire.any(
         lambda: MetadataRequest(topics=None, allow_auto_topic_creation=False), deadline
     )
@@ -121,11 +117,6 @@ def read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> pl
     They are read in this order, and a last stable offset beyond the end is set to the end. So start
     <= last stable <= end holds while records arrive, and new records are not taken for an open
     transaction.
-
-    Args:
-        wire: The connections.
-        partitions: Rows with topic, partition, leader.
-        deadline: The poll's.
 
     Returns:
         One row a partition (``OFFSETS_SCHEMA``); where an offset is null, ``offsets_unknown``

@@ -12,7 +12,7 @@ from datetime import datetime
 
 import polars as pl
 
-from collectors.kafka.commit_log.row_positions import KEY
+KEY = ["group", "topic", "partition"]
 
 WINDOW_SECONDS = 300.0
 """Changes are counted over one to two windows."""
@@ -74,10 +74,7 @@ def estimate(
     """
     window_at = seen.window_at or now
     moment = pl.lit(now).cast(_TIME)
-    if rows.select(KEY).equals(seen.rows.select(KEY)):  # mostly so, and much quicker than a join
-        joined = rows.hstack(seen.rows.drop(KEY))
-    else:
-        joined = rows.join(seen.rows, on=KEY, how="left", maintain_order="left")
+    joined = rows.join(seen.rows, on=KEY, how="left", maintain_order="left")
     estimated = pl.col("commit_source").is_null() & pl.col("committed").is_not_null()
     changed = (pl.col("committed") != pl.col("seen_committed")).fill_null(False)
     joined = joined.with_columns(

@@ -20,7 +20,6 @@ import polars as pl
 from collectors.errors import CollectorError
 from collectors.kafka.cluster.metadata import Metadata, read_offsets
 from collectors.kafka.commit_log.partition import COMMITS_SCHEMA, PartitionCommits
-from collectors.kafka.commit_log.records import FAMILIES
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.error_codes import reason
 from collectors.kafka.protocol.fetch_requests import READ_UNCOMMITTED, Position, fetch_request
@@ -57,7 +56,7 @@ class LogState:
         told: How many were read to their end lately, so that they tell the last commits.
         behind: Records between what was read and the high watermarks, as far as is known.
         lost: What could not be understood within the last hour, one line each.
-        records: Records read so far, by what writes them (``records.FAMILIES``).
+        records: Records read so far.
     """
 
     partitions: int = 0
@@ -66,7 +65,7 @@ class LogState:
     denied: bool = False
     problems: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
-    records: Mapping[str, int] = field(default_factory=dict)
+    records: int = 0
 
     @property
     def caught_up(self) -> bool:
@@ -118,15 +117,6 @@ class CommitLog:
         duty: float = _DUTY,
         pause_seconds: float = _PAUSE_SECONDS,
     ) -> None:
-        """Prepare; nothing runs before the first ``meet``.
-
-        Args:
-            cluster: The cluster's name, for the log.
-            connect: Makes the follower's own connections.
-            request_seconds: The longest wait for one request.
-            duty: Share of a core that is used while there is more to read, 1 at most.
-            pause_seconds: Time between two looks at a log that has been read to its end.
-        """
         self._cluster = cluster
         self._connect = connect
         self._request_seconds = request_seconds
@@ -180,10 +170,7 @@ class CommitLog:
             denied=denied,
             problems=tuple(problems),
             lost=tuple(each.lost[1] for each in followed if each.lost and now < each.lost[0]),
-            records={
-                family: sum(each.commits.counts[kind] for each in followed for kind in kinds)
-                for family, kinds in FAMILIES.items()
-            },
+            records=sum(each.commits.records for each in followed),
         )
 
     def close(self) -> None:

@@ -19,7 +19,6 @@ import polars as pl
 
 from collectors.kafka.commit_log.records import (
     MALFORMED,
-    UNKNOWN,
     Commits,
     decode_key,
     ends_in_commit,
@@ -63,7 +62,7 @@ class PartitionCommits:
     Attributes:
         position: The offset to be read next; None before the log's start is known.
         leader_epoch: Epoch of the last batch; -1 before the first.
-        counts: Records by type since the start; ``records.FAMILIES`` names them.
+        records: Records read since the start, of all types.
         ended_at: When it was last read to its end (monotonic seconds); None before that.
     """
 
@@ -71,7 +70,7 @@ class PartitionCommits:
         self.where = f"__consumer_offsets partition {index}"
         self.position: int | None = None
         self.leader_epoch = -1
-        self.counts = [0] * (UNKNOWN + 1)
+        self.records = 0
         self.ended_at: float | None = None
         self._fed_at = 0.0
         self._lock = threading.Lock()
@@ -91,10 +90,6 @@ class PartitionCommits:
     def feed(self, data: bytes, at: float) -> None:
         """Take over records from the position on, and move the position behind them.
 
-        Args:
-            data: The field ``records`` of a Fetch response.
-            at: When they were asked for, in monotonic seconds.
-
         Raises:
             CorruptBatchError: A batch is not understood. What was known before it is forgotten,
                 since it may be outdated. The position is behind it, or has not moved over it where
@@ -112,13 +107,14 @@ class PartitionCommits:
                         self._end_transaction(batch.producer_id, ends_in_commit(batch))
                     elif batch.producer_id is not None:
                         commits = self._open.setdefault(batch.producer_id, Commits())
-                        read_commits(batch, commits, self.counts)
+                        read_commits(batch, commits)
                     else:
-                        read_commits(batch, plain, self.counts)
+                        read_commits(batch, plain)
                 except MALFORMED as error:
                     raise CorruptBatchError(
                         self.where, batch.base_offset, str(error), batch.next_offset
                     ) from None
+                self.records += batch.records
                 self.position = batch.next_offset
                 self.leader_epoch = batch.leader_epoch
             self._apply(plain)
@@ -201,18 +197,14 @@ class PartitionCommits:
     def _apply_range(self, commits: Commits, start: int, end: int) -> None:
         if start == end:
             return
-        if (start, end) == (0, len(commits.keys)):
-            keys, log_offsets = commits.keys, commits.log_offsets
-            values: tuple[Sequence[int], Sequence[int]] = (commits.offsets, commits.times)
-        else:
-            keys, log_offsets = commits.keys[start:end], commits.log_offsets[start:end]
-            values = (commits.offsets[start:end], commits.times[start:end])
+        keys, log_offsets = commits.keys[start:end], commits.log_offsets[start:end]
         found = list(map(self._slots.get, keys))
         if None in found:
             self._learn(keys, found, log_offsets)
         slots = np.array(found, np.intp)
         log = np.array(log_offsets, np.int64)
-        offsets, times = (np.array(each, np.int64) for each in values)
+        offsets = np.array(commits.offsets[start:end], np.int64)
+        times = np.array(commits.times[start:end], np.int64)
         np.add.at(self._totals, slots, np.int32(1))
         # A transaction that ends late does not undo a commit that came after its own in the log.
         newer = log >= self._log_offsets[slots]

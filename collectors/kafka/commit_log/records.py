@@ -1,7 +1,7 @@
 """The records of ``__consumer_offsets``.
 
 Keys begin with a record type, values with a version. Only offset commits (types 0 and 1) are read;
-records of all other types are recognised and counted.
+records of all other types are stepped over.
 
 Source of the formats: the schemas in Kafka's group coordinator (``common/message/*.json``).
 """
@@ -9,26 +9,12 @@ Source of the formats: the schemas in Kafka's group coordinator (``common/messag
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from collectors.kafka.protocol.record_batches import Batch
 
 OFFSET_COMMIT = 1
 """The last of the two record types that are offset commits; 0 has the same key."""
-
-UNKNOWN = 24
-"""Where records of unknown types are counted, behind the known types 0 to 23."""
-
-FAMILIES: Mapping[str, tuple[int, ...]] = {
-    "offset commits": (0, 1),
-    "classic groups": (2,),
-    "consumer groups": (3, 4, 5, 6, 7, 8, 16),
-    "share groups": (9, 10, 11, 12, 13, 14, 15),
-    "streams groups": (17, 18, 19, 20, 21, 22, 23),
-    "unknown": (UNKNOWN,),
-}
-"""What writes records of which types."""
 
 NO_TIME = -1
 """In place of a commit's time where there is none."""
@@ -91,17 +77,12 @@ class Commits:
         return rest
 
 
-def read_commits(batch: Batch, into: Commits, counts: list[int]) -> None:
+def read_commits(batch: Batch, into: Commits) -> None:
     """Read the records of one batch.
 
     This is the inner loop over every commit of a cluster, hence its plain form: lengths are read
     in place (zigzag varints; those of one or two bytes without a call), and what is not needed is
     stepped over.
-
-    Args:
-        batch: A batch that is no control batch.
-        into: Takes the offset commits.
-        counts: Records by type, 25 of them; counted up.
 
     Raises:
         ValueError, IndexError, struct.error: The records make no sense (``MALFORMED``); what
@@ -147,8 +128,6 @@ def read_commits(batch: Batch, into: Commits, counts: list[int]) -> None:
             if size & 1 or size < 4 or at > following:
                 raise ValueError("a record's key is missing or longer than the record")
             if data[key_at + 1] > OFFSET_COMMIT or data[key_at]:
-                kind = data[key_at + 1] if not data[key_at] else UNKNOWN
-                counts[min(kind, UNKNOWN)] += 1
                 at = following
                 continue
             add_key(data[key_at:at])
@@ -175,25 +154,18 @@ def read_commits(batch: Batch, into: Commits, counts: list[int]) -> None:
                 offset, time = _value(data, at, at + size)
             if time < 0:  # of a version that is not known: what was known before is outdated
                 into.deletions.append(len(offsets))
-                counts[UNKNOWN] += 1
             add_offset(offset)
             add_time(time)
             at = following
     finally:
         del keys[len(times) :]  # a key whose value was not understood
-        added = len(keys) - before
-        into.log_offsets.extend([batch.base_offset] * added)
-        counts[OFFSET_COMMIT] += added
+        into.log_offsets.extend([batch.base_offset] * (len(keys) - before))
     if at != end:
         raise ValueError("the batch is longer than its records")
 
 
 def ends_in_commit(batch: Batch) -> bool:
-    """Tell what a control batch does with its producer's transaction: commit it, or abort it.
-
-    Raises:
-        ValueError, IndexError, struct.error: The record makes no sense (``MALFORMED``).
-    """
+    """Tell what a control batch does with its producer's transaction: commit it, or abort it."""
     data = batch.data
     _, at = _varint(data, batch.start)
     at += 1
@@ -207,11 +179,7 @@ def ends_in_commit(batch: Batch) -> bool:
 
 
 def decode_key(key: bytes) -> CommitKey:
-    """Read the key of an offset commit.
-
-    Raises:
-        ValueError, struct.error: It makes no sense; ``UnicodeDecodeError`` is a ``ValueError``.
-    """
+    """Read the key of an offset commit."""
     group, at = _string(key, 2)
     topic, at = _string(key, at)
     if at + 4 != len(key):

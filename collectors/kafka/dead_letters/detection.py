@@ -100,13 +100,6 @@ def find_dead_letters(
 ) -> dict[str, str]:
     """Find the dead-letter topics.
 
-    Args:
-        topics: All topics.
-        settings: What the operator declared.
-        marked: Topics whose own configuration marks them.
-        of_sinks: Topics that sinks of Kafka Connect are configured to put dead letters into.
-        internal: Topics that the cluster calls internal: never dead letters by their name.
-
     Returns:
         Topic: how it was found: ``configuration``, ``topic config``, ``connect config`` or
         ``name``. A name counts for topics of applications only: a retry topic or the changelog

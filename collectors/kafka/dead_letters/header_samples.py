@@ -75,20 +75,7 @@ def sample(
     records: int,
     deadline: Deadline,
 ) -> Sample:
-    """Read the oldest and the newest records of a topic, spread over its partitions.
-
-    Args:
-        wire: The connections.
-        topic: The topic.
-        spans: One a partition.
-        leaders: Partition: the broker that leads it.
-        records: How many of the oldest and how many of the newest; where they are large, what
-            ``LARGEST_BYTES`` holds of either.
-        deadline: When reading ends, with what was read by then.
-
-    Raises:
-        CollectorError: Records cannot be read: not permitted, or no broker.
-    """
+    """Read the oldest and the newest records of a topic, spread over its partitions."""
     filled = [span for span in spans if span.end > span.first]
     share = max(1, -(-records // len(filled))) if filled else 0
     oldest = _Reading(
@@ -133,9 +120,6 @@ def times_of(record: Record, letter: Letter) -> Times | None:
     With LogAppendTime the timestamp is the arrival. With CreateTime it is the event's where the
     writer copies it (Kafka Connect, Kafka Streams), the arrival where the writer sets none
     (Spring, SmallRye, share groups), and either where the headers do not tell who wrote it.
-
-    Returns:
-        The times; None where the record has no timestamp.
     """
     timestamp = None if record.timestamp_ms is None else _moment(record.timestamp_ms / 1000)
     if timestamp is None:

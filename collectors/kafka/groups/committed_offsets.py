@@ -74,15 +74,7 @@ def read_commits(
 ) -> Commits:
     """Ask each coordinator for its groups' offsets, in few requests."""
     found = Commits()
-    ids = {
-        broker: [ref.group for ref in refs if ref.type != "share"]
-        for broker, refs in by_broker.items()
-    }
-    asked = {
-        broker: [_offset_fetch(chunk) for chunk in chunks(groups)]
-        for broker, groups in ids.items()
-        if groups
-    }
+    ids, asked = _asked(by_broker, lambda ref: ref.type != "share", chunks, _offset_fetch)
     old: dict[int, list[Any]] = {}
     for broker, answers in wire.each(asked, deadline, _read_fetch).items():
         if isinstance(answers, UnsupportedError):
@@ -97,31 +89,27 @@ def read_commits(
         for group, answer in zip(ids[broker], answers, strict=True):
             _group(columns, group, answer)
         _take(found, ids[broker], [columns.commits()])
-    _read_shares(wire, by_broker, chunks, deadline, found)
-    return found
-
-
-def _read_shares(
-    wire: Wire,
-    by_broker: Mapping[int, Sequence[GroupRef]],
-    chunks: Chunks,
-    deadline: Deadline,
-    found: Commits,
-) -> None:
-    ids = {
-        broker: [ref.group for ref in refs if ref.type == "share"]
-        for broker, refs in by_broker.items()
-    }
-    asked = {
-        broker: [_share_offsets(chunk) for chunk in chunks(groups)]
-        for broker, groups in ids.items()
-        if groups
-    }
+    ids, asked = _asked(by_broker, lambda ref: ref.type == "share", chunks, _share_offsets)
     for broker, answers in wire.each(asked, deadline, _read_share_answer).items():
         if isinstance(answers, UnsupportedError):
             found.unknown.update(dict.fromkeys(ids[broker], NEEDS_NEWER_BROKER))
         else:
             _take(found, ids[broker], answers)
+    return found
+
+
+def _asked(
+    by_broker: Mapping[int, Sequence[GroupRef]],
+    is_meant: Callable[[GroupRef], bool],
+    chunks: Chunks,
+    make: Callable[[Sequence[str]], Any],
+) -> tuple[dict[int, list[str]], dict[int, list[Any]]]:
+    """Return the groups that each broker is asked for, and the requests."""
+    ids = {
+        broker: [ref.group for ref in refs if is_meant(ref)] for broker, refs in by_broker.items()
+    }
+    asked = {broker: [make(chunk) for chunk in chunks(groups)] for broker, groups in ids.items()}
+    return ids, {broker: requests for broker, requests in asked.items() if requests}
 
 
 def _take(found: Commits, groups: Sequence[str], parts: list[Any] | CollectorError) -> None:

@@ -102,9 +102,6 @@ class Groups:
         """Return ``committed`` and ``owners``, once.
 
         Of 150,000 partitions they are 20 MB while memory peaks.
-
-        Args:
-            kept: Groups of which ``committed`` keeps what it has.
         """
         taken = self.committed, self.owners
         self.committed = self.committed.filter(pl.col("group").is_in(kept))

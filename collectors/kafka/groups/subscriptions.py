@@ -20,11 +20,6 @@ def with_subscriptions(
     since unknown, for a group without members, for one that only commits (``assign()``), for a
     member that does not say what it reads, and for a regular expression that RE2 does not
     understand.
-
-    Args:
-        rows: group, topic, and member_id of the partition's owner.
-        subscriptions: ``SUBSCRIPTIONS_SCHEMA``.
-        topics: Every topic of the cluster, to which regular expressions are applied.
     """
     names, unclear = _expanded(subscriptions, topics)
     told = subscriptions.filter(~pl.col("group").is_in(unclear))["group"].unique()

@@ -12,7 +12,6 @@ from collectors.kafka.cluster.broker_reads import SIZES_SCHEMA, LogDirectories
 from collectors.kafka.cluster.changes import Seen
 from collectors.kafka.commit_log.estimate import NOTHING_SEEN, CommitsSeen
 from collectors.kafka.commit_log.follower import CommitLog
-from collectors.kafka.commit_log.row_positions import Places
 from collectors.kafka.dead_letters.header_samples import Sample, Span
 from collectors.kafka.groups.model import GroupRef
 from collectors.kafka.protocol.broker_requests import Broker
@@ -46,7 +45,6 @@ class Memory:
         configs: Topic: its configuration, or why it is unknown.
         topics_written: Topic: its row as it was last written, and when.
         commit_log: Follows the log of commits; None in a first poll, and where it is switched off.
-        commit_places: Where the last poll's rows are in what that log told.
     """
 
     cluster_id: str | None = None
@@ -67,5 +65,4 @@ class Memory:
     topics_written: dict[str, tuple[object, datetime]] = field(default_factory=dict)
     samples: dict[str, Sampled] = field(default_factory=dict)
     commit_log: CommitLog | None = None
-    commit_places: Places = field(default_factory=Places)
     commits_seen: CommitsSeen = NOTHING_SEEN

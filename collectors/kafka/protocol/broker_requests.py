@@ -128,11 +128,6 @@ class Wire:
     ) -> dict[int, list[Any] | CollectorError]:
         """Ask brokers, all at the same time.
 
-        Args:
-            requests: Broker: its requests, sent one behind the other on one connection.
-            deadline: The poll's.
-            read: What to make of each answer as soon as it is there; called by several threads.
-
         Returns:
             Broker: its answers, or what was made of them, in the order of its requests; or why
             there are none.

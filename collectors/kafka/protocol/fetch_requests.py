@@ -37,15 +37,7 @@ def fetch_request(
     answer_bytes: int,
     isolation_level: int,
 ) -> Any:
-    """Return a request that the broker answers at once with what it has.
-
-    Args:
-        topics: What is wanted of each topic; a partition can be asked for once.
-        partition_bytes: What to return of a partition at most; the first batch of the first one
-            comes whole all the same.
-        answer_bytes: What to return at most, likewise.
-        isolation_level: Whether records of open and aborted transactions are wanted.
-    """
+    """Return a request that the broker answers at once with what it has."""
     topic_type = FetchRequest.FetchTopic
     return FetchRequest(
         max_wait_ms=0,

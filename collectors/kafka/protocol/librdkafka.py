@@ -27,11 +27,7 @@ _READ_ONLY: dict[str, Any] = {"allow.auto.create.topics": False}
 
 
 def validate(settings: ClusterSettings) -> Security:
-    """Check a cluster's properties with both clients, without connecting.
-
-    Raises:
-        SettingsError: A property is unknown or has a wrong value; the text names it.
-    """
+    """Check a cluster's properties with both clients, without connecting."""
     try:
         understood = security(settings.librdkafka())
         if understood.tls is not None:

@@ -17,11 +17,7 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # kafka-pytho
         self._timeout_seconds = timeout_seconds
 
     def token(self) -> str:
-        """Return a token.
-
-        Raises:
-            SecurityError: The token endpoint gave none.
-        """
+        """Return a token."""
         oauth = self._oauth
         form = {"grant_type": "client_credentials"}
         if oauth.scope:

@@ -46,11 +46,7 @@ class Tls:
     ciphers: str | None = None
 
     def context(self) -> ssl.SSLContext:
-        """Return what Python's TLS needs.
-
-        Raises:
-            SettingsError: A file cannot be read or holds something else.
-        """
+        """Return what Python's TLS needs."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.check_hostname = self.verify and self.check_host_name

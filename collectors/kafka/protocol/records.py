@@ -85,11 +85,7 @@ def _committed(batches: Iterable[Batch], aborted: Iterable[Any]) -> Iterator[tup
 
 
 def _records(batch: Batch, first: int, end: int, where: str) -> Iterator[Record]:
-    """Read the records of a batch between two offsets.
-
-    Raises:
-        CorruptBatchError: A record makes no sense; those before it have been yielded.
-    """
+    """Read the records of a batch between two offsets."""
     at = batch.start
     try:
         for _ in range(batch.records):

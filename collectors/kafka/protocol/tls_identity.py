@@ -31,11 +31,7 @@ class CertificateFiles:
     key_password: str | None = field(default=None, repr=False)
 
     def load(self, context: ssl.SSLContext) -> None:
-        """Let a context show this certificate.
-
-        Raises:
-            SettingsError: A file cannot be read or holds something else.
-        """
+        """Let a context show this certificate."""
         try:
             # Without a password OpenSSL would ask for it at the terminal.
             context.load_cert_chain(self.certificate, self.key, password=self.key_password or "")
@@ -52,11 +48,7 @@ class CertificateText:
     key_password: str | None = field(default=None, repr=False)
 
     def load(self, context: ssl.SSLContext) -> None:
-        """Let a context show this certificate.
-
-        Raises:
-            SettingsError: The text is something else.
-        """
+        """Let a context show this certificate."""
         try:
             _load(context, f"{self.certificate}\n{self.key}".encode(), self.key_password)
         except (OSError, ValueError) as error:
@@ -71,11 +63,7 @@ class KeyStore:
     password: str | None = field(default=None, repr=False)
 
     def load(self, context: ssl.SSLContext) -> None:
-        """Let a context show this certificate.
-
-        Raises:
-            SettingsError: The file cannot be read, is no PKCS#12, or has another password.
-        """
+        """Let a context show this certificate."""
         try:
             store = pkcs12.load_pkcs12(
                 Path(self.location).read_bytes(), (self.password or "").encode() or None

@@ -11,10 +11,9 @@ import polars as pl
 from collectors.errors import CollectorError
 from collectors.kafka.cluster.broker_reads import LogDirectories
 from collectors.kafka.poll.reads import PollView
+from collectors.source.rows import frame
 from config.settings import ClusterSettings
 from lake.schemas.tables import BROKERS
-
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
 def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
@@ -61,8 +60,7 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
             else:
                 row["unknown_reason"] = f"disk: {disk}"
         rows.append(row)
-    schema = {name: type_ for name, type_ in BROKERS.polars_schema.items() if name not in _SAMPLE}
-    return {"brokers": pl.DataFrame(rows, schema=schema)}
+    return {"brokers": frame(BROKERS, rows)}
 
 
 def _under_replicated(client: PollView) -> Mapping[int, int]:

@@ -10,10 +10,9 @@ import polars as pl
 from collectors.errors import CollectorError
 from collectors.kafka.cluster.changes import Seen, TopicSeen, backward_ends, compare
 from collectors.kafka.poll.reads import PollView
+from collectors.source.rows import frame
 from config.settings import ClusterSettings
 from lake.schemas.tables import CLUSTER_EVENTS
-
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
 def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
@@ -35,7 +34,4 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
         events += backward_ends(client.ends)
     except CollectorError as error:
         client.problems.append(f"whether logs lost records is unknown: {error}")
-    schema = {
-        name: type_ for name, type_ in CLUSTER_EVENTS.polars_schema.items() if name not in _SAMPLE
-    }
-    return {"cluster_events": pl.DataFrame([asdict(event) for event in events], schema=schema)}
+    return {"cluster_events": frame(CLUSTER_EVENTS, [asdict(event) for event in events])}

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import polars as pl
 
-from collectors.kafka.commit_log.estimate import LOG, estimate
+from collectors.kafka.commit_log.estimate import KEY, LOG, estimate
 from collectors.kafka.poll.reads import PollView
 
 
@@ -15,11 +15,6 @@ def with_commits(client: PollView, rows: pl.DataFrame, now: datetime) -> pl.Data
 
     Their source is the log of commits where that was read to its end lately (``log``), otherwise
     the changes of the committed offsets (``estimate``). All are null where no commit is known.
-
-    Args:
-        client: The poll.
-        rows: Rows with group, topic, partition, committed; their order stays.
-        now: The moment that the poll's samples carry.
     """
     memory = client.memory
     if memory.commit_log is not None:
@@ -27,7 +22,9 @@ def with_commits(client: PollView, rows: pl.DataFrame, now: datetime) -> pl.Data
         told = memory.commit_log.latest().drop("log_committed")
         told = told.with_columns(pl.lit(LOG).alias("commit_source"))
         client.problems += memory.commit_log.state.lost
-        rows = rows.hstack(memory.commit_places.beside(rows, told, "committed_at"))
+        # A key is there twice once the log has more partitions: old records stay where they were.
+        newest = told.sort("committed_at").unique(KEY, keep="last")
+        rows = rows.join(newest, on=KEY, how="left", maintain_order="left")
     else:
         rows = rows.with_columns(
             pl.lit(None, pl.Datetime("us", "UTC")).alias("committed_at"),

@@ -15,10 +15,10 @@ from collectors.kafka.dead_letters.header_samples import Sample, Span, sample
 from collectors.kafka.poll.reads import PollView
 from collectors.kafka.poll.state import Sampled
 from collectors.kafka.protocol.broker_requests import Deadline
+from collectors.source.rows import frame
 from config.settings import ClusterSettings
 from lake.schemas.tables import DEAD_LETTERS
 
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 _SOURCE = "kafka"
 NO_REDRIVE_GROUP = "no redrive group is declared: what is unprocessed is not known"
 
@@ -47,10 +47,7 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
         row["origin"] = origins[0] if origins else None
         row["arrival_ratio"] = arrival_ratio(arrivals, row["name"], origins)
     client.memory.samples = samples
-    schema = {
-        name: type_ for name, type_ in DEAD_LETTERS.polars_schema.items() if name not in _SAMPLE
-    }
-    return {"dead_letters": pl.DataFrame(rows, schema=schema)}
+    return {"dead_letters": frame(DEAD_LETTERS, rows)}
 
 
 def _depths(client: PollView, topic: str, ends: pl.DataFrame) -> tuple[dict[str, Any], list[Span]]:
@@ -92,11 +89,7 @@ def _depths(client: PollView, topic: str, ends: pl.DataFrame) -> tuple[dict[str,
 
 
 def _committed(client: PollView, group: str, topic: str) -> dict[int, int]:
-    """Return where the redrive group stands, by partition; what it never committed is missing.
-
-    Raises:
-        CollectorError: Its offsets are unknown.
-    """
+    """Return where the redrive group stands, by partition; what it never committed is missing."""
     groups = client.groups
     if group in groups.offsets_unknown:
         raise CollectorError(groups.offsets_unknown[group])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 import polars as pl
 
 from collectors.kafka.poll.reads import PollView
+from collectors.source.rows import frame
 from config.settings import ClusterSettings
 from lake.schemas.tables import LOG_DIRECTORIES
-
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
 def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
@@ -29,21 +29,8 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
             continue
         client.problems += [f"broker {broker}: {problem}" for problem in found.problems]
         rows += [
-            {
-                "broker_id": broker,
-                "path": directory.path,
-                "is_offline": directory.is_offline,
-                "is_cordoned": directory.is_cordoned,
-                "log_bytes": directory.log_bytes,
-                "total_bytes": directory.total_bytes,
-                "free_bytes": directory.free_bytes,
-                "replicas": directory.replicas,
-                "unknown_reason": directory.error,
-            }
+            {"broker_id": broker, **asdict(directory), "is_offline": directory.is_offline}
             for directory in found.directories
         ]
-    schema = {
-        name: type_ for name, type_ in LOG_DIRECTORIES.polars_schema.items() if name not in _SAMPLE
-    }
     is_new = client.memory.log_directories_at == now
-    return {"log_directories": pl.DataFrame(rows if is_new else [], schema=schema)}
+    return {"log_directories": frame(LOG_DIRECTORIES, rows if is_new else [])}

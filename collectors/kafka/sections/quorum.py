@@ -9,10 +9,9 @@ import polars as pl
 
 from collectors.errors import CollectorError, UnsupportedError
 from collectors.kafka.poll.reads import PollView
+from collectors.source.rows import frame
 from config.settings import ClusterSettings
 from lake.schemas.tables import QUORUM
-
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
 def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
@@ -29,5 +28,4 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
         if found.leader is None:
             client.problems.append("the quorum has no leader: there is no active controller")
         rows = [asdict(node) for node in found.nodes]
-    schema = {name: type_ for name, type_ in QUORUM.polars_schema.items() if name not in _SAMPLE}
-    return {"quorum": pl.DataFrame(rows, schema=schema)}
+    return {"quorum": frame(QUORUM, rows)}

@@ -49,11 +49,6 @@ def time_lags(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
     Time lag is 0 where lag is 0. Where it is null, ``unknown_reason`` says why, unless it already
     says why the lag is unknown. ``open_since`` is the time since when the last stable offset stands
     still below the end: the oldest open transaction is at least that old.
-
-    Args:
-        client: The poll; its memory holds what is known of each partition over time.
-        rows: Rows of group_offsets with topic, partition, committed, log_start, log_end,
-            last_stable, lag, is_subscribed, unknown_reason.
     """
     now = client.now.timestamp()
     _record(client, rows, now)

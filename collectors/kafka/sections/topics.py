@@ -10,12 +10,11 @@ import polars as pl
 from collectors.kafka.cluster.kinds import hono_tenant, mirror_aliases, topic_kind
 from collectors.kafka.poll.reads import PollView
 from collectors.kafka.poll.state import TopicConfig
+from collectors.source.rows import frame
 from config.settings import ClusterSettings
 from lake.schemas.tables import TOPICS, WRITTEN_EVERY_SECONDS
 
 _VALUE_LENGTH = 256
-
-_SAMPLE = ("cluster", "observed_at", "poll_id", "date")
 
 
 def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
@@ -36,8 +35,7 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
             written[topic] = (row, now)
     for gone in written.keys() - {row["topic"] for row in rows}:
         del written[gone]
-    schema = {name: type_ for name, type_ in TOPICS.polars_schema.items() if name not in _SAMPLE}
-    return {"topics": pl.DataFrame(due, schema=schema)}
+    return {"topics": frame(TOPICS, due)}
 
 
 def _rows(client: PollView) -> list[dict[str, Any]]:

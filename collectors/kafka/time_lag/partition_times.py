@@ -61,12 +61,7 @@ class PartitionTimes:
 def recalled_times(
     partitions: pl.DataFrame, group_offsets: pl.DataFrame
 ) -> dict[tuple[str, int], PartitionTimes]:
-    """Return what was known of the partitions that groups read, from the samples before a restart.
-
-    Args:
-        partitions: Rows with topic, partition, topic_id, log_end, observed_at, oldest first.
-        group_offsets: Rows with topic and partition.
-    """
+    """Return what was known of the partitions that groups read before a restart."""
     key = ["topic", "partition"]
     read = partitions.drop_nulls("log_end").join(group_offsets.select(key).unique(), on=key)
     found: dict[tuple[str, int], PartitionTimes] = {}

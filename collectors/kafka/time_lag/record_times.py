@@ -46,9 +46,6 @@ class RecordTimes:
             offset: The record's offset.
             upper: Offset and time of a later record that is known otherwise.
             now: The present, in seconds since the epoch.
-
-        Returns:
-            Its timestamp; None where no point is near enough to tell.
         """
         found = self.bracket(offset, upper)
         if found is None:

@@ -32,11 +32,6 @@ class OffsetTimeline:
     """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
-        """Make an empty timeline.
-
-        Raises:
-            ValueError: The capacity is below 2.
-        """
         if capacity < 2:
             raise ValueError("capacity must be at least 2")
         self._capacity = capacity

@@ -92,12 +92,6 @@ def first_from(
 
     Needs DESCRIBE on the topic only.
 
-    Args:
-        wire: The connections.
-        times: Partition: a time, in seconds since the epoch.
-        leaders: Where to ask.
-        deadline: The poll's.
-
     Returns:
         Partition: offset and timestamp of the record; None where all are older; or why it is not
         known.
@@ -154,10 +148,6 @@ def _read(answer: Any, places: Mapping[Place, Wanted], found: dict[Wanted, float
 
 def batch_time(data: bytes, offset: int) -> float | str:
     """Tell when a record was written by the head of the batch that holds it.
-
-    Args:
-        data: The beginning of a batch of records (version 2, in use since Kafka 0.11).
-        offset: The record's offset.
 
     Returns:
         Seconds since the epoch, or why it is not known.

@@ -14,7 +14,7 @@ from math import ceil, inf
 import numpy as np
 
 from scaling.facts.intervals import Floats
-from simulation.model import Observation
+from simulation.model import GroupObservation
 
 _WINDOW_SECONDS = 60.0
 
@@ -31,7 +31,7 @@ class _Reading:
     busy: Floats
 
     @classmethod
-    def of(cls, seen: Observation, busy_ratio: Floats) -> _Reading:
+    def of(cls, seen: GroupObservation, busy_ratio: Floats) -> _Reading:
         return cls(
             seen.at,
             float(seen.log_end.sum()),
@@ -58,7 +58,7 @@ class Ds2:
         self._proposed: list[int] = []
         self._warm_at = 0.0
 
-    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
+    def decide(self, seen: GroupObservation, busy_ratio: Floats) -> int:
         """Return the parallelism of the last windows' true rates."""
         now = _Reading.of(seen, busy_ratio)
         if seen.at < self._warm_at or seen.rebalancing or seen.members != seen.replicas:
@@ -115,7 +115,7 @@ class Flink:
         self._evaluated_at = float("-inf")
         self._replicas = 0
 
-    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
+    def decide(self, seen: GroupObservation, busy_ratio: Floats) -> int:
         """Return the aligned parallelism where the true rate leaves its boundaries."""
         if seen.replicas != self._replicas:
             self._replicas, self._changed_at = seen.replicas, seen.at
@@ -135,7 +135,7 @@ class Flink:
         self._evaluated_at = seen.at
         return self._evaluate(seen, first, last)
 
-    def _evaluate(self, seen: Observation, first: _Reading, last: _Reading) -> int:
+    def _evaluate(self, seen: GroupObservation, first: _Reading, last: _Reading) -> int:
         seconds = last.at - first.at
         consumed = (last.committed - first.committed) / seconds
         arriving = max(0.0, consumed + (last.lag - first.lag) / seconds)
@@ -186,7 +186,7 @@ class Flink:
                 return number
         return wanted
 
-    def _delayed(self, seen: Observation, wanted: int) -> int:
+    def _delayed(self, seen: GroupObservation, wanted: int) -> int:
         """Scale down after an hour, to the most that was wanted in it."""
         if wanted == seen.replicas:
             self._down.clear()

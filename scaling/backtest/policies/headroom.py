@@ -22,7 +22,7 @@ from scaling.sizing.decide import BLOCKED_SECONDS, History, SizeFacts, decide
 from scaling.sizing.demand import HOUR_SECONDS, LONG_SECONDS, Season, peak_ahead, season
 from scaling.sizing.polls import Polls
 from scaling.sizing.stability import DEFAULT_STABILITY_RULES, StabilityRules
-from simulation.model import Observation
+from simulation.model import GroupObservation
 
 _INTERVAL_SECONDS = 30.0
 _ESTIMATE_SECONDS = 300.0
@@ -41,7 +41,7 @@ class _Polls:
         self._next = 0
         self._most = most
 
-    def add(self, seen: Observation) -> None:
+    def add(self, seen: GroupObservation) -> None:
         if self._next == len(self._at):
             kept = slice(self._next - self._most, self._next)
             self._at[: self._most] = self._at[kept]
@@ -68,7 +68,7 @@ class _Evidence:
 
     def __init__(self, rules: CapacityRules) -> None:
         self._rules = rules
-        self._anchor: Observation | None = None
+        self._anchor: GroupObservation | None = None
         self._blocks: dict[int, deque[Intervals]] = defaultdict(deque)
         self._rows: Counter[int] = Counter()
         self._recent: list[Intervals] = []
@@ -76,7 +76,7 @@ class _Evidence:
         self._is_new = True
         self.capacity = Capacity(status=CapacityStatus.UNKNOWN, reason="Nothing was seen yet.")
 
-    def add(self, seen: Observation, blocked: Booleans) -> None:
+    def add(self, seen: GroupObservation, blocked: Booleans) -> None:
         before = self._anchor
         if (
             before is None
@@ -118,7 +118,7 @@ class _Evidence:
             self.capacity = estimate_capacity(_joined(blocks), rules=self._rules)
 
 
-def _interval(before: Observation, now: Observation, blocked: Booleans) -> Intervals:
+def _interval(before: GroupObservation, now: GroupObservation, blocked: Booleans) -> Intervals:
     held = now.member >= 0
     member = now.member[held]
     names, index = np.unique(member, return_inverse=True)
@@ -168,13 +168,13 @@ class Headroom:
         """What one consumer can process, as far as it was seen."""
         return self._evidence.capacity
 
-    def learn(self, seen: Observation) -> None:
+    def learn(self, seen: GroupObservation) -> None:
         """Take in what was seen before: the lake's history."""
         blocked = np.zeros(len(seen.lag), dtype=np.bool_)
         self._evidence.add(seen, blocked)
 
     def learn_hours(self, starts: Floats, rates: Floats) -> None:
-        """Take in the hourly arrival of the past, messages per second of all partitions."""
+        """Take in the history of the hourly arrival, messages per second of all partitions."""
         for start, rate in zip(starts, rates, strict=True):
             self._hours[float(start)] = [float(rate)]
 
@@ -182,7 +182,7 @@ class Headroom:
         """Begin to decide, with what is known."""
         self._evidence.estimate(at)
 
-    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
+    def decide(self, seen: GroupObservation, busy_ratio: Floats) -> int:
         """Return the consumers that there should be."""
         if len(seen.keys) != self._limits.partitions:
             self._restart(seen)
@@ -196,7 +196,7 @@ class Headroom:
             self._hours.setdefault(hour, []).append(float(found.inputs.arrival.sum()))
         return min(found.consumers, self._limits.maximum)
 
-    def _restart(self, seen: Observation) -> None:
+    def _restart(self, seen: GroupObservation) -> None:
         """Begin anew with another number of partitions."""
         topics: dict[str, int] = {}
         for topic, _ in seen.keys:
@@ -205,7 +205,7 @@ class Headroom:
         self._assignment = Assignment(tuple(sorted(topics.items())), self._limits.assignor)
         self._polls = _Polls(self._limits.partitions)
 
-    def _facts(self, seen: Observation, polls: Polls) -> SizeFacts:
+    def _facts(self, seen: GroupObservation, polls: Polls) -> SizeFacts:
         limits = self._limits
         return SizeFacts(
             assignment=self._assignment,
@@ -216,26 +216,26 @@ class Headroom:
             is_rebalancing=seen.rebalancing,
             capacity=self._evidence.capacity,
             objective_seconds=limits.objective_seconds,
-            expected_peak=lambda now: self._expected_peak(seen.at, now),
+            forecast_peak=lambda now: self._forecast_peak(seen.at, now),
             startup_seconds=limits.startup_seconds,
             pause_seconds=limits.pause_seconds,
             commit_seconds=limits.commit_seconds,
             deadline_seconds=self._deadline(seen),
         )
 
-    def _learn(self, seen: Observation, polls: Polls) -> None:
+    def _learn(self, seen: GroupObservation, polls: Polls) -> None:
         """Take in what this poll tells of capacity, unless all members are slower than usual."""
         if len(polls) > 1 and self.history.slow.everybody is None:
             self._evidence.add(seen, polls.blocked(seen.member, seconds=BLOCKED_SECONDS))
             self._evidence.estimate(seen.at)
 
-    def _deadline(self, seen: Observation) -> float | None:
+    def _deadline(self, seen: GroupObservation) -> float | None:
         keeps, age = self._limits.retention_seconds, seen.worst_time_lag_seconds
         if keeps is None or age is None or age < _RETENTION_USED * keeps:
             return None
         return max(0.0, keeps - age)
 
-    def _expected_peak(self, at: float, now: float) -> float | None:
+    def _forecast_peak(self, at: float, now: float) -> float | None:
         """Return the season's peak within the next hour."""
         if at // HOUR_SECONDS * HOUR_SECONDS not in self._hours or self._season is None:
             starts = np.array(list(self._hours))

@@ -12,7 +12,7 @@ from math import ceil
 
 from scaling.facts.intervals import Floats
 from scaling.keda.scalers import capped_lag, hpa_replicas
-from simulation.model import Observation
+from simulation.model import GroupObservation
 
 TOLERANCE = 0.1
 CPU_TARGET = 0.8
@@ -48,7 +48,7 @@ class HpaCpu:
         self._maximum = maximum
         self._behaviour = _Behaviour()
 
-    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
+    def decide(self, seen: GroupObservation, busy_ratio: Floats) -> int:
         """Return ready pods x utilisation / target, within the tolerance the present number."""
         current = seen.replicas
         if not len(busy_ratio):
@@ -72,7 +72,7 @@ class Keda:
         self._polled_at = float("-inf")
         self._metric = 0
 
-    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
+    def decide(self, seen: GroupObservation, busy_ratio: Floats) -> int:
         """Return what HPA makes of the metric that KEDA had at its last poll."""
         if seen.at - self._polled_at >= KEDA_POLL_SECONDS:
             self._polled_at = seen.at

@@ -15,7 +15,7 @@ import numpy as np
 from scaling.facts.intervals import Booleans, Floats, Integers
 from scaling.sizing.assignment import Assignment
 from scaling.sizing.utilisation import allowed_utilisation
-from simulation.model import Observation, Workload
+from simulation.model import GroupObservation, Workload
 
 SLOT_SECONDS = 600.0
 _SAMPLES = 20
@@ -46,7 +46,7 @@ class Oracle:
         """The number to begin with."""
         return int(self._plan[0])
 
-    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
+    def decide(self, seen: GroupObservation, busy_ratio: Floats) -> int:
         """Return the planned number, early by what a start takes, late by what is still needed."""
         slot = int((seen.at - self._starts_at) // SLOT_SECONDS)
         soon = int((seen.at - self._starts_at + self._lead) // SLOT_SECONDS)

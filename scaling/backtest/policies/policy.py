@@ -8,7 +8,7 @@ from typing import Protocol
 
 from scaling.facts.intervals import Floats
 from simulation.assignors import Assignor
-from simulation.model import Observation, Workload
+from simulation.model import GroupObservation, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Policy(Protocol):
 
     name: str
 
-    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
+    def decide(self, seen: GroupObservation, busy_ratio: Floats) -> int:
         """Return the consumers that there should be; at least one.
 
         Args:

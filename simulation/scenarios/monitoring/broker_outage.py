@@ -8,7 +8,7 @@ from simulation.scenarios.record import HOUR, setting
 
 
 def scenario(variant: int) -> Scenario:
-    """Return the scenario; that a broker is away is told by the brokers' alerts."""
+    """Return the scenario; that a broker is away is reported by the brokers' alerts."""
     group = setting("broker outage", variant)
     at = group.begins()
     back = at + group.draw.between(420.0, 60.0, 900.0)

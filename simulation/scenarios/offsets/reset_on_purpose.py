@@ -6,7 +6,7 @@ from simulation.scenarios.record import HOUR, setting
 
 
 def scenario(variant: int) -> Scenario:
-    """Return the scenario; nobody needs to be told of what was meant."""
+    """Return the scenario; nobody needs to be notified of what was meant."""
     group = setting("reset to earliest on purpose", variant)
     at = group.begins()
     paused = max(group.draw.between(60.0, 45.0, 80.0), group.poll_seconds)

@@ -6,7 +6,7 @@ from simulation.scenarios.record import HOUR, setting
 
 
 def scenario(variant: int) -> Scenario:
-    """Return the scenario; nobody need be told."""
+    """Return the scenario; nobody needs to be notified."""
     group = setting("slow for minutes", variant)
     at = group.begins()
     lasts = group.draw.between(200.0, 60.0, 240.0)

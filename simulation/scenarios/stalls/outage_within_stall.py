@@ -6,7 +6,7 @@ from simulation.scenarios.record import HOUR, setting, stalled
 
 
 def scenario(variant: int) -> Scenario:
-    """Return the scenario; one incident, told once."""
+    """Return the scenario; one incident, notified once."""
     group = setting("monitor outage within a stall", variant)
     at = group.begins()
     back = at + 2400.0

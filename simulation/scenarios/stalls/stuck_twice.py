@@ -6,7 +6,7 @@ from simulation.scenarios.record import HOUR, setting
 
 
 def scenario(variant: int) -> Scenario:
-    """Return the scenario; two incidents, each told."""
+    """Return the scenario; two incidents, each notified."""
     group = setting("stuck twice", variant)
     spare = group.draw.between(2.5, 2.0, 5.0)
     first = group.begins()

@@ -14,7 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from collectors.prometheus.backfill import Backfill, Report, Window, windows
-from collectors.prometheus.client import PrometheusClient
+from collectors.prometheus.client import PrometheusClient, TooMuchError
 from collectors.prometheus.lag import (
     BEYOND_THE_END,
     NEVER_COMMITTED,
@@ -22,7 +22,6 @@ from collectors.prometheus.lag import (
     NO_LEADER,
     NO_TIME_LAG,
 )
-from collectors.prometheus.session import TooMuchError
 from config.integrations import PrometheusSettings
 from config.settings import Settings
 from lake.errors import LakeError

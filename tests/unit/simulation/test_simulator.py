@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simulation.assignors import Assignor
 from simulation.interventions import Interventions
-from simulation.model import Backlog, Consumers, Observation, SimulatedEvent, Workload
+from simulation.model import Backlog, Consumers, GroupObservation, SimulatedEvent, Workload
 from simulation.rates import constant
 from simulation.simulator import Simulation
 from simulation.workloads import NAMES, workload
@@ -40,7 +40,7 @@ def _run(work: Workload, seed: int = 1, seconds: float = 600.0, every: float = 1
     return simulation
 
 
-def _same(one: Observation, other: Observation) -> bool:
+def _same(one: GroupObservation, other: GroupObservation) -> bool:
     return one.keys == other.keys and all(
         np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True)
         for name in ("log_start", "log_end", "committed", "member", "time_lag_seconds")

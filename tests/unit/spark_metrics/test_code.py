@@ -14,7 +14,7 @@ def test_the_modules_of_the_archive_can_be_imported_elsewhere(tmp_path: Path) ->
         [
             sys.executable,
             "-c",
-            "import lake.storage.store, spark_metrics.stretch as s; print(s.__file__)",
+            "import lake.storage.store, spark_metrics.history_tables as s; print(s.__file__)",
         ],
         cwd=tmp_path,
         env={"PYTHONPATH": str(path)},

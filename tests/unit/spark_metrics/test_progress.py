@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_metrics.progress import MINUTE, Progress, Span, merge, without
+from spark_metrics.progress import MINUTE, Progress, TimeRange, merge, without
 
 ZERO = datetime(2026, 1, 5, tzinfo=UTC)
 
 
-def span(start: int, end: int) -> Span:
-    return Span(ZERO + start * MINUTE, ZERO + end * MINUTE)
+def span(start: int, end: int) -> TimeRange:
+    return TimeRange(ZERO + start * MINUTE, ZERO + end * MINUTE)
 
 
-def minutes(spans: tuple[Span, ...]) -> set[int]:
+def minutes(spans: tuple[TimeRange, ...]) -> set[int]:
     found = set()
     for one in spans:
         start, end = ((moment - ZERO) // MINUTE for moment in (one.start, one.end))
@@ -30,14 +30,14 @@ spans = st.lists(
 
 
 @given(spans)
-def test_merged_spans_hold_the_same_minutes_and_do_not_touch(found: list[Span]) -> None:
+def test_merged_spans_hold_the_same_minutes_and_do_not_touch(found: list[TimeRange]) -> None:
     merged = merge(found)
     assert minutes(merged) == minutes(tuple(found))
     assert all(one.end < other.start for one, other in itertools.pairwise(merged))
 
 
 @given(spans, spans)
-def test_what_is_done_is_taken_out(found: list[Span], done: list[Span]) -> None:
+def test_what_is_done_is_taken_out(found: list[TimeRange], done: list[TimeRange]) -> None:
     left = merge(found)
     for one in done:
         left = without(left, one)
@@ -46,8 +46,8 @@ def test_what_is_done_is_taken_out(found: list[Span], done: list[Span]) -> None:
 
 def test_moments_are_widened_to_their_minutes() -> None:
     second = timedelta(seconds=1)
-    assert Span.around(ZERO + 59 * second, ZERO + 60 * second) == span(0, 2)
-    assert Span.around(ZERO, ZERO) == span(0, 1)
+    assert TimeRange.around(ZERO + 59 * second, ZERO + 60 * second) == span(0, 2)
+    assert TimeRange.around(ZERO, ZERO) == span(0, 1)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_moments_are_widened_to_their_minutes() -> None:
         pytest.param(9, span(1, 5), id="all"),
     ],
 )
-def test_the_part_before(limit: int, wanted: Span | None) -> None:
+def test_the_part_before(limit: int, wanted: TimeRange | None) -> None:
     assert span(1, 5).before(ZERO + limit * MINUTE) == wanted
 
 

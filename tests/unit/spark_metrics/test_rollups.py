@@ -66,7 +66,7 @@ def of_task(
 
 
 def history(lake: dict[str, pl.DataFrame], edges: list[datetime], of: int) -> dict[str, Found]:
-    """Compute all history, stretch by stretch, each in so many tasks."""
+    """Compute all history, tables by tables, each in so many tasks."""
     made: dict[str, list[pl.DataFrame]] = {table.name: [] for table in HISTORIES}
     for start, end in pairwise(edges):
         polls = []
@@ -77,7 +77,7 @@ def history(lake: dict[str, pl.DataFrame], edges: list[datetime], of: int) -> di
                 for name, rows in results.items():
                     made[name].append(rows)
         rest = lake[BROKERS.name], lake[COLLECTIONS.name]
-        made[CLUSTER_HISTORY.name].append(of_clusters(polls, *rest, start, end))
+        made[CLUSTER_HISTORY.name].append(of_clusters(pl.concat(polls), *rest, start, end))
     return {table.name: rolled_up(pl.concat(made[table.name]), table) for table in HISTORIES}
 
 

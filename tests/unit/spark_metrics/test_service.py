@@ -8,7 +8,7 @@ import pytest
 
 from lake.errors import LakeError
 from spark_metrics.errors import HistoryError
-from spark_metrics.progress import Round
+from spark_metrics.progress import MicroBatch
 from spark_metrics.service import MOST_FAILURES, pause, serve
 
 
@@ -21,14 +21,14 @@ class Job:
         self._stop = stop
         self._outcomes = outcomes
 
-    def step(self, *, everything: bool = False) -> Round:
+    def step(self, *, everything: bool = False) -> MicroBatch:
         outcome = self._outcomes[self.steps]
         self.steps += 1
         if self.steps == len(self._outcomes):
             self._stop.set()
         if isinstance(outcome, Exception):
             raise outcome
-        return Round(datetime.now(UTC), outcome)
+        return MicroBatch(datetime.now(UTC), outcome)
 
     def failed(self, error: Exception, started_at: datetime) -> None:
         self.told.append(str(error))

@@ -24,6 +24,14 @@ def test_a_cluster_gets_no_flags_meant_for_this_machine() -> None:
     assert "spark.driver.host" not in found
 
 
+@pytest.mark.parametrize(("cores", "wanted"), [(None, "1408m"), ("4", "4480m")])
+def test_executors_have_memory_for_a_python_process_a_core(cores: str | None, wanted: str) -> None:
+    of_executors = {} if cores is None else {"spark.executor.cores": cores}
+    found = properties(SparkSettings(master="k8s://https://host", properties=of_executors), [])
+    assert found["spark.executor.memoryOverhead"] == wanted
+    assert "spark.executor.memoryOverhead" not in properties(SparkSettings(), [])
+
+
 def test_own_properties_win() -> None:
     settings = SparkSettings(properties={"spark.ui.enabled": "true", "spark.x": "1"})
     found = properties(settings, [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -88,10 +89,11 @@ def _long_ago() -> pl.DataFrame:
 
 
 def evaluated(name: str, frames: Frames, alerts: Mapping[str, Alert]) -> dict[str, Alert]:
-    evaluation = evaluate_cluster([RULES[name]], observe(frames), "c")
+    evaluation = evaluate_cluster([RULES[name]], observe(frames, only=name), "c")
     return advance(alerts, evaluation, {}, frames.now)
 
 
+@cache
 def fired(name: str) -> Alert:
     """Return the alert of a check that has just become true, with its labels."""
     alerts = evaluated(name, world(CASES[name], TRUE_UNTIL), {})

@@ -6,13 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alerting.checks.retention_deadline import Backlog, DeadlineState, Retention, data_loss_deadline
+from alerting.checks.retention_deadline import (
+    DeadlineState,
+    PartitionBacklog,
+    Retention,
+    data_loss_deadline,
+)
 
 HOUR = 3600.0
 
 
-def backlog(**more: object) -> Backlog:
-    return Backlog(
+def backlog(**more: object) -> PartitionBacklog:
+    return PartitionBacklog(
         **{  # type: ignore[arg-type]
             "lag": 36_000,
             "age_seconds": HOUR,
@@ -161,7 +166,7 @@ amounts = st.none() | st.floats(0, 1e12, allow_nan=False)
 
 @given(
     st.builds(
-        Backlog,
+        PartitionBacklog,
         lag=st.none() | st.integers(0, 10**12),
         age_seconds=amounts,
         lost_messages=st.none() | st.integers(0, 10),
@@ -177,7 +182,7 @@ amounts = st.none() | st.floats(0, 1e12, allow_nan=False)
         unknown_reason=st.none() | st.just("not authorized"),
     ),
 )
-def test_deadline_is_never_negative_or_endless(waits: Backlog, kept: Retention) -> None:
+def test_deadline_is_never_negative_or_endless(waits: PartitionBacklog, kept: Retention) -> None:
     found = data_loss_deadline(waits, kept)
 
     assert found.reason

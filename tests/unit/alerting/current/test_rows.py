@@ -54,7 +54,8 @@ from lake.schemas.tables import (
 from lake.storage.current_store import CurrentStore
 from lake.storage.store import Lake
 from simulation.scenarios import families
-from tests.unit.alerting.inputs.test_recent_rows import BEGIN, POLL, Collector
+from tests.selection import exhaustive
+from tests.unit.alerting.inputs.test_recent_rows import BEGIN, POLL, POLLS, Collector
 
 NOW = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 _TROUBLE = ("stopped", "stalled", "falling_behind", "rewound", "losing_data", "unknown")
@@ -81,9 +82,16 @@ def classified(
     return ClusterEvaluation(frames=frames, statuses=found, clear_partitions=nothing, seen=seen)
 
 
-@pytest.mark.parametrize("family", ["frequent_job_gone", "poison_partition"])
-def test_at_every_poll_the_rows_say_what_the_alerts_say(family: str) -> None:
-    scenario = families()[family](0)
+@pytest.mark.parametrize(
+    ("family", "variant"),
+    [  # Polls of a minute; of a quarter of one.
+        ("frequent_job_gone", 7),
+        ("poison_partition", 4),
+        *exhaustive(("frequent_job_gone", 0), ("poison_partition", 0)),
+    ],
+)
+def test_at_every_poll_the_rows_say_what_the_alerts_say(family: str, variant: int) -> None:
+    scenario = families()[family](variant)
     alerts: dict[str, Alert] = {}
     previous: pl.DataFrame | None = None
     dates: set[datetime] = set()
@@ -194,11 +202,12 @@ def test_since_stays_over_a_restart(tmp_path: Path) -> None:
     evaluator, present = ClusterEvaluator(lake, watched_since=0.0), Present(store)
     told: dict[str, dict[tuple[object, ...], tuple[str, datetime]]] = {}
     kept = 0
-    for number in range(60):
+    restart = POLLS - 3
+    for number in range(POLLS):
         now = collector.poll(number) + timedelta(seconds=3)
-        if number < 20:
+        if number < 10:
             continue
-        if number == 50:
+        if number == restart:
             evaluator, present = ClusterEvaluator(lake, watched_since=0.0), Present(store)
         watched(lake, evaluator, present, now)
         for table, key in (
@@ -216,7 +225,7 @@ def test_since_stays_over_a_restart(tmp_path: Path) -> None:
                 status_before, since_before = before.get(name, (None, None))
                 if status_before == status:
                     assert since_before == since, (number, name, status)
-                    kept += number == 50
+                    kept += number == restart
     assert kept >= 3
 
 
@@ -416,7 +425,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake with a group that stands still."""
     folder = tmp_path_factory.mktemp("filled")
     collector = Collector(Lake(LakeSettings(uri=str(folder))), 12)
-    for number in range(60):
+    for number in range(POLLS):
         collector.poll(number)
     return folder
 
@@ -431,7 +440,7 @@ def service(filled: Path, tmp_path: Path) -> Iterator[AlertingService]:
             lake=LakeSettings(uri=str(tmp_path / "lake")),
             alerting=AlertingSettings(state=str(tmp_path / "alerts.db")),
         ),
-        clock=(BEGIN + POLL * 59 + timedelta(seconds=3)).timestamp,
+        clock=(BEGIN + POLL * (POLLS - 1) + timedelta(seconds=3)).timestamp,
     )
     yield made
     made.close()

@@ -26,30 +26,17 @@ from tests.selection import exhaustive
 
 ALWAYS = {
     "broker_outage",
-    "bursty",
-    "clock_skew",
     "crash_loop",
-    "deleted_group",
     "deploy",
     "first_seen",
     "hung_group",
-    "hung_unseen",
-    "log_cut",
-    "monitor_outage",
-    "never_committed",
     "nulls",
     "overload",
-    "poison_partition",
-    "rebalance",
     "recreated_topic",
     "retention_race",
-    "short_peak",
-    "slow_growth",
     "steady",
-    "stopped_from_the_start",
     "sudden_stop",
     "transaction_markers",
-    "unknown_members",
 }
 """A scenario of each kind of thing that happens to a group; the others are exhaustive."""
 VARIANTS = range(1, 5)

@@ -5,12 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from alerting.tools.benchmark.burrow import (
-    INTERVALS,
-    BurrowPartition,
     BurrowStatus,
     Commit,
-    add_commit,
-    burrow_group_status,
     burrow_partition_status,
 )
 
@@ -109,51 +105,5 @@ def test_no_commit_is_ok() -> None:
     assert burrow_partition_status([], AHEAD, 7, 0) is BurrowStatus.OK
 
 
-def test_group_takes_its_worst_partition_up_to_err() -> None:
-    rising = BurrowPartition(commits(MOVING, (1, 2, 3, 4)), AHEAD, 4)
-    fine = BurrowPartition(commits(MOVING * 3, (0,) * 12)[-INTERVALS:], AHEAD, 0)
-    stalled = BurrowPartition(commits((9, 9), (1, 1)), AHEAD, 6)
-
-    assert burrow_group_status([fine], 30_000).status is BurrowStatus.OK
-    assert burrow_group_status([fine, rising], 30_000).status is BurrowStatus.WARN
-    group = burrow_group_status([fine, rising, stalled], 20_000)
-    assert group.status is BurrowStatus.ERR
-    assert group.partitions == (BurrowStatus.OK, BurrowStatus.WARN, BurrowStatus.STALL)
-    assert group.complete == pytest.approx(1 / 3)
-    assert (group.total_lag, group.max_lag) == (10, 6)
-
-
-def test_group_without_partitions_is_not_found() -> None:
-    assert burrow_group_status([], 0).status is BurrowStatus.NOTFOUND
-
-
 def test_codes_are_those_of_burrow() -> None:
     assert [status.code for status in BurrowStatus] == list(range(7))
-
-
-def test_window_keeps_the_last_commits() -> None:
-    window: tuple[Commit, ...] = ()
-    for commit in commits(range(15), range(15)):
-        window = add_commit(window, commit, 10**6)
-
-    assert [commit.offset for commit in window] == list(range(5, 15))
-
-
-def test_close_commit_replaces_but_keeps_the_time() -> None:
-    window = add_commit((Commit(1, 1, 1000, 0),), Commit(5, 2, 1900, 3), 2000, min_distance_ms=1000)
-
-    assert window == (Commit(5, 2, 1000, 3),)
-
-
-def test_late_commit_is_inserted_without_lag() -> None:
-    window = add_commit((Commit(1, 1, 0, 4), Commit(9, 9, 9, 5)), Commit(5, 5, 5, 3), 10)
-
-    assert window == (Commit(1, 1, 0, 4), Commit(5, 5, 5, None), Commit(9, 9, 9, 5))
-
-
-def test_late_commit_that_is_known_or_too_old_is_dropped() -> None:
-    full = tuple(commits(range(INTERVALS), range(INTERVALS)))
-
-    assert add_commit(full, Commit(77, 3, 3, 1), 10) == full
-    assert add_commit(full, Commit(77, -1, 3, 1), 10) == full
-    assert add_commit(full, Commit(77, 99, 3, 1), 700_000_000) == full

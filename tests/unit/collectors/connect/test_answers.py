@@ -55,7 +55,7 @@ def test_a_sink_with_everything() -> None:
     assert found.unknown_reason is None
     assert found.tasks is not None
     assert found.tasks[1] == Task(
-        number=1,
+        task=1,
         state="FAILED",
         worker="10.0.0.1:8083",
         error_class="org.apache.kafka.connect.errors.ConnectException",
@@ -109,7 +109,7 @@ def test_a_task_without_a_status_is_a_task() -> None:
     del answer["status"]["tasks"][1]
     (found,) = read_connectors({"a": answer})
     assert found.tasks is not None
-    assert [(task.number, task.state) for task in found.tasks] == [(0, "FAILED"), (1, None)]
+    assert [(task.task, task.state) for task in found.tasks] == [(0, "FAILED"), (1, None)]
     assert (found.count("FAILED"), found.count("RUNNING")) == (1, 0)
 
 
@@ -188,7 +188,7 @@ def test_numbers_that_no_column_holds_are_unknown() -> None:
     assert read(tasks__max="many").tasks_expected is None
     found = read(tasks={-1: "RUNNING", 2**40: "RUNNING", 3: "RUNNING"})
     assert found.tasks is not None
-    assert [task.number for task in found.tasks] == [3]
+    assert [task.task for task in found.tasks] == [3]
 
 
 def test_a_secret_reaches_no_value() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from prometheus_client import generate_latest
 
-from collectors.exporter.health import unready
+from collectors.exporter.exporter import unready
 from collectors.exporter.live import live_registry
 from collectors.service.snapshot import POLL, Snapshots
 from collectors.service.writer import WriterState

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 import demo.connect.service
+import demo.part
 from config.load import load
 from demo.connect.service import ARCHIVE, EXPORT, UNREADABLE, ConnectPart, connectors
 from demo.connect.worker import worker_properties
@@ -68,7 +69,7 @@ def processes() -> Iterator[ProcessGroup]:
 def part_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ConnectPart]:
     """Make a part whose worker is a shell script."""
     monkeypatch.setattr(demo.connect.service, "kafka_classpath", lambda java: tmp_path / "jars")
-    monkeypatch.setattr(demo.connect.service, "_ASK_SECONDS", 0.05)
+    monkeypatch.setattr(demo.part, "ASK_SECONDS", 0.05)
 
     def make(script: str) -> ConnectPart:
         program = tmp_path / "java"
@@ -121,7 +122,7 @@ def test_a_worker_that_is_never_ready_is_given_up(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(demo.connect.service, "_START_SECONDS", 0.3)
+    monkeypatch.setattr(demo.part, "START_SECONDS", 0.3)
     part = part_with("exec sleep 600")
     start(part, processes, tmp_path)
     assert part.look_after() is None

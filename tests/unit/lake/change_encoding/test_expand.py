@@ -79,7 +79,7 @@ def same(found: pl.DataFrame, wanted: pl.DataFrame) -> bool:
     return found.drop("stream").sort(KEY).equals(wanted.drop("stream").sort(KEY))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(drawn=POLLS, lost=st.sets(st.integers(0, 29)), cut=st.integers(0, 4000), twice=st.booleans())
 def test_what_is_compacted_and_expanded_is_what_was_there(
     drawn: list[tuple[int, str | None, dict[int, int | None]]],
@@ -109,7 +109,7 @@ def test_what_is_compacted_and_expanded_is_what_was_there(
     assert same(expand(GROUP_OFFSETS, before, until=since), wanted.filter(~later))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(drawn=POLLS)
 def test_a_poll_follows_from_the_one_before(
     drawn: list[tuple[int, str | None, dict[int, int | None]]],

@@ -56,7 +56,7 @@ def test_too_few_partitions_grow_to_a_multiple_for_peak_and_growth() -> None:
     assert advice.blockers
 
 
-def test_the_expected_peak_counts_beyond_the_usual_room() -> None:
+def test_the_forecast_peak_counts_beyond_the_usual_room() -> None:
     peak = Reader(
         group="billing",
         age_seconds=1.0,

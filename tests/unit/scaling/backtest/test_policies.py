@@ -15,8 +15,8 @@ from scaling.backtest.run import (
     BASELINES,
     ORACLE,
     OURS,
+    BacktestWorkload,
     PolicyResult,
-    Subject,
     WorkloadResult,
     as_document,
     backtest,
@@ -25,14 +25,14 @@ from scaling.backtest.run import (
     split,
 )
 from scaling.backtest.trial import run, run_static
-from simulation.model import Floats, Observation, Workload
+from simulation.model import Floats, GroupObservation, Workload
 from simulation.workloads import workload
 
 
 def seen(
     lag: float, replicas: int, *, at: float = 0.0, partitions: int = 24, end: float = 1e6
-) -> Observation:
-    return Observation(
+) -> GroupObservation:
+    return GroupObservation(
         at=at,
         keys=tuple(("orders", number) for number in range(partitions)),
         log_start=np.zeros(partitions),
@@ -112,7 +112,7 @@ def test_ds2_takes_the_rate_of_a_busy_consumer() -> None:
 class _Fixed:
     name = "fixed"
 
-    def decide(self, seen: Observation, busy_ratio: Floats) -> int:
+    def decide(self, seen: GroupObservation, busy_ratio: Floats) -> int:
         return 6
 
 
@@ -170,7 +170,7 @@ def test_nothing_is_missed_where_ours_is_best() -> None:
     assert as_document([found])["overall"]["oracle_ratio"] == pytest.approx(200 / 180)
 
 
-class _Short(Subject):
+class _Short(BacktestWorkload):
     """A workload cut to an hour."""
 
     def make(self, seed: int) -> Workload:

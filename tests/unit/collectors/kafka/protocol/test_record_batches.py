@@ -19,7 +19,7 @@ RECORDS = [build.commit("billing", "orders", number, 100 + number, 5_000) for nu
 def commits_of(data: bytes, position: int = 0) -> Commits:
     commits = Commits()
     for batch in read_batches(data, position, WHERE):
-        read_commits(batch, commits, [0] * 25)
+        read_commits(batch, commits)
     return commits
 
 

@@ -1,4 +1,4 @@
-"""Computing all history tables for one stretch of time."""
+"""Computing all history tables for one range of time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spark_metrics.errors import HistoryError
 from spark_metrics.gold import GoldTable
 from spark_metrics.history import HISTORIES, SOURCES
 from spark_metrics.minutes import Collections, computed
-from spark_metrics.progress import Span
+from spark_metrics.progress import TimeRange
 
 SMALL_ROWS = 500_000
 """Up to so many samples, code that is not generated is the quickest."""
@@ -34,8 +34,8 @@ _LARGE = {
 }
 
 
-class Stretch:
-    """The way from the samples of a stretch of time to all history tables."""
+class HistoryTables:
+    """The way from the samples of a time range to all history tables."""
 
     def __init__(self, spark: SparkSession, lake: Lake, settings: Settings) -> None:
         self.spark = spark
@@ -51,19 +51,19 @@ class Stretch:
         """
         return all(table.exists() for table in self._gold.values())
 
-    def compute(self, span: Span) -> None:
-        """Compute the minutes of a span in every history table, from all their samples.
+    def compute(self, time_range: TimeRange) -> None:
+        """Compute the minutes of a time_range in every history table, from all their samples.
 
         Args:
-            span: The minutes.
+            time_range: The minutes.
 
         Raises:
             HistoryError: Spark failed; some tables may have the minutes, others not.
             LakeError: The lake cannot be read.
         """
         try:
-            collections = Collections.read(self.spark, self.lake, span.start, span.end)
-            for start, end in reversed(collections.pieces(span.start, span.end)):
+            collections = Collections.read(self.spark, self.lake, time_range.start, time_range.end)
+            for start, end in reversed(collections.batches(time_range.start, time_range.end)):
                 tune(self.spark, sum(collections.samples(one, start, end) for one in SOURCES))
                 with computed(self.spark, self.lake, collections, start, end) as minutes:
                     for table, rows in minutes.items():
