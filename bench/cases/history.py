@@ -29,7 +29,8 @@ from lake.change_encoding.compact import ChangeEncoder
 from lake.schemas.grain import PARTITIONED_BY
 from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUP_PARTITION_HISTORY, TABLES
-from lake.storage.store import Lake, conform
+from lake.storage.append import conform
+from lake.storage.store import Lake
 from lake.storage.table_maintenance import keep_up
 from spark_metrics.gold import GoldTable, properties
 from spark_metrics.history import PASSES

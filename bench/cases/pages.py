@@ -28,8 +28,9 @@ from config.scaling import ScalingSettings
 from lake.schemas.current import OPEN_ALERTS
 from lake.schemas.model import Table
 from lake.schemas.tables import CLUSTER_HISTORY, GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
+from lake.storage.append import conform
 from lake.storage.current_store import CurrentStore
-from lake.storage.store import Lake, conform
+from lake.storage.store import Lake
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
 from scaling.evaluate import evaluate
 

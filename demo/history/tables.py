@@ -29,7 +29,8 @@ from lake.schemas.tables import (
     GROUP_PARTITION_HISTORY,
     TOPIC_HISTORY,
 )
-from lake.storage.store import Lake, conform
+from lake.storage.append import conform
+from lake.storage.store import Lake
 from spark_metrics.rollups import histogram
 from spark_metrics.rollups.windows import coarser, finished
 

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import polars as pl
-from deltalake import DeltaTable, write_deltalake
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
 from config.settings import LakeSettings
 from lake.change_encoding.expand import HEARTBEAT, NEEDED, REWRITTEN_AFTER, expand
-from lake.errors import LakeError, SchemaError, UnreadableTableError, one_line
+from lake.errors import UnreadableTableError, one_line
 from lake.schemas.model import Table
+from lake.storage.append import Appender, conform
 from lake.storage.current_store import CurrentStore
-from lake.storage.file_encoding import appended, stream
-from lake.storage.table_maintenance import Kept
+from lake.storage.handles import Handles
 
-_APPENDS_A_HANDLE = 20
-
-_TABLE_PROPERTIES: dict[str, str | None] = {
-    # Each append reads what the log says since: with 50, an append takes a fifth longer.
-    "delta.checkpointInterval": "20",
-    **Kept().properties(),
-}
-_ATTEMPTS = 8
 _CLOCKS_DIFFER = timedelta(minutes=1)
 """Between who polls and who reads."""
-_PATIENT = {"max_retries": "200", "retry_timeout": "600s"}
-"""Rows that wait in memory can wait for an object store that is away for some minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +35,6 @@ class TableStatistics:
     written_at: datetime | None
 
 
-@dataclass(slots=True)
-class _Appending:
-    """A handle that rows are appended through; it holds on to 0.1 MiB of each commit it made."""
-
-    handle: DeltaTable
-    appends_left: int = _APPENDS_A_HANDLE
-
-
 class Lake:
     """The tables under one address.
 
@@ -64,27 +44,23 @@ class Lake:
 
     def __init__(self, settings: LakeSettings) -> None:
         self.current = CurrentStore(settings)
-        self._root = settings.uri.rstrip("/")
         self.is_local = settings.is_local
-        self._options = settings.plain_storage_options() or None
-        self._append_options = None if self._options is None else _PATIENT | self._options
-        self._handles: dict[str, DeltaTable] = {}
-        self._appending: dict[str, _Appending] = {}
-        self._lock = threading.Lock()
+        self._handles = Handles(settings)
+        self._appender = Appender(self._handles)
 
     def uri(self, table: Table) -> str:
         """Return the table's address."""
-        return f"{self._root}/{table.layer}/{table.name}"
+        return self._handles.uri(table)
 
     @property
     def options(self) -> dict[str, str] | None:
         """The options of its object store, secrets in the clear; None for a folder."""
-        return self._options
+        return self._handles.options
 
     @property
     def checkpoints_uri(self) -> str:
         """The address under which streaming jobs keep their progress."""
-        return f"{self._root}/_checkpoints"
+        return f"{self._handles.root}/_checkpoints"
 
     def exists(self, table: Table) -> bool:
         """Tell whether anything was ever written to the table.
@@ -92,7 +68,7 @@ class Lake:
         Raises:
             UnreadableTableError: There is something, but it is not a readable table.
         """
-        return self._open(table) is not None
+        return self.handle(table) is not None
 
     def handle(self, table: Table) -> DeltaTable | None:
         """Return a handle of the table's newest version; None if the table does not exist.
@@ -100,7 +76,7 @@ class Lake:
         Raises:
             UnreadableTableError: There is something, but it is not a readable table.
         """
-        return self._open(table)
+        return self._handles.newest(table)
 
     def create(self, table: Table) -> str:
         """Return Delta's id of the table; one that is not there is made, without a row.
@@ -108,24 +84,11 @@ class Lake:
         Raises:
             LakeError: It cannot be read or made.
         """
-        handle = self._open(table)
-        try:
-            if handle is None:
-                if self.is_local:
-                    Path(self.uri(table)).mkdir(parents=True, exist_ok=True)
-                empty = pl.DataFrame(schema=table.polars_schema).to_arrow()
-                DeltaTable.create(
-                    self.uri(table),
-                    empty.schema,
-                    mode="ignore",
-                    partition_by=["date"],
-                    configuration=_TABLE_PROPERTIES,
-                    storage_options=self._options,
-                )
-                handle = self._open(table)
-            return "" if handle is None else str(handle.metadata().id)
-        except (DeltaError, OSError, ValueError) as error:
-            raise LakeError(f"{table.name}: cannot be made: {one_line(error)}") from error
+        handle = self.handle(table)
+        if handle is None:
+            self._appender.create(table)
+            handle = self.handle(table)
+        return "" if handle is None else str(handle.metadata().id)
 
     def files(self, table: Table) -> pl.DataFrame:
         """Return the files of the table's newest version, as its log describes them.
@@ -137,7 +100,7 @@ class Lake:
         Raises:
             UnreadableTableError: The table's log cannot be read.
         """
-        handle = self._open(table)
+        handle = self.handle(table)
         if handle is None:
             return pl.DataFrame(schema={"num_records": pl.Int64})
         try:
@@ -160,64 +123,9 @@ class Lake:
             LakeError: The rows could not be written; nothing of them was.
         """
         rows = conform(table, frame)
-        if rows.is_empty():
-            return 0
-        for attempts_left in reversed(range(_ATTEMPTS)):
-            try:
-                self._append(table, rows)
-            except (DeltaError, OSError) as error:
-                self._appending.pop(table.name, None)
-                # Maintenance changed the table's properties meanwhile: nothing was written.
-                if attempts_left and isinstance(error, CommitFailedError):
-                    continue
-                raise LakeError(
-                    f"{table.name}: cannot append to {self.uri(table)}: {one_line(error)}"
-                ) from error
-            break
+        if not rows.is_empty():
+            self._appender.append(table, rows)
         return rows.height
-
-    def _append(self, table: Table, rows: pl.DataFrame) -> None:
-        if self.is_local:
-            Path(self.uri(table)).mkdir(parents=True, exist_ok=True)
-        write_deltalake(
-            self._to_append_to(table),
-            stream(rows),
-            mode="append",
-            partition_by=["date"],
-            schema_mode="merge",
-            configuration=_TABLE_PROPERTIES,
-            writer_properties=appended(table),
-            storage_options=self._append_options,
-        )
-
-    def _to_append_to(self, table: Table) -> DeltaTable | str:
-        """Return a handle that spares reading the table's log at each append, where that is safe.
-
-        A commit onto a table that was deleted meanwhile would make a table without a beginning. On
-        an object store the table is opened each time, since a look at it costs as much.
-        """
-        if not self.is_local:
-            return self.uri(table)
-        kept = self._appending.get(table.name)
-        if kept is None or not kept.appends_left or not self._is_there(table, kept.handle):
-            self._appending.pop(table.name, None)
-            try:
-                kept = _Appending(DeltaTable(self.uri(table)))
-            except TableNotFoundError:
-                return self.uri(table)
-            self._appending[table.name] = kept
-        kept.appends_left -= 1
-        return kept.handle
-
-    def _is_there(self, table: Table, handle: DeltaTable) -> bool:
-        """Tell whether the version that a handle knows is still in the table's folder."""
-        commit = Path(self.uri(table), "_delta_log", f"{handle.version():020}.json")
-        return not self.is_local or commit.exists()
-
-    def _is_newest(self, table: Table, handle: DeltaTable) -> bool:
-        """Tell whether a table in a folder has no newer version; elsewhere looking is not cheap."""
-        following = Path(self.uri(table), "_delta_log", f"{handle.version() + 1:020}.json")
-        return self.is_local and not following.exists()
 
     def scan(
         self,
@@ -245,10 +153,10 @@ class Lake:
             UnreadableTableError: The table's log cannot be read. Collecting a frame whose files
                 are broken raises what Polars raises; ``read`` translates it.
         """
-        handle = self._open(table)
+        handle = self.handle(table)
         if handle is None:
             return pl.DataFrame(schema=table.polars_schema).lazy()
-        frame = pl.scan_delta(handle, storage_options=self._options)
+        frame = pl.scan_delta(handle, storage_options=self._handles.options)
         if since is not None:
             frame = frame.filter(pl.col("date") >= since.date(), pl.col(table.time) >= since)
         if until is not None:
@@ -353,7 +261,7 @@ class Lake:
         Raises:
             UnreadableTableError: The table's log cannot be read.
         """
-        handle = self._open(table)
+        handle = self.handle(table)
         if handle is None:
             return None
         try:
@@ -383,48 +291,3 @@ class Lake:
             raise UnreadableTableError(
                 f"{table.name}: a file of {self.uri(table)} cannot be read: {one_line(error)}"
             ) from error
-
-    def _open(self, table: Table) -> DeltaTable | None:
-        """Return a handle of the newest version, or None if the table does not exist."""
-        with self._lock:
-            handle = self._handles.get(table.name)
-            try:
-                if handle is None or not self._is_there(table, handle):
-                    handle = DeltaTable(self.uri(table), storage_options=self._options)
-                    self._handles[table.name] = handle
-                elif not self._is_newest(table, handle):
-                    handle.update_incremental()
-            except TableNotFoundError:
-                self._handles.pop(table.name, None)
-                return None
-            except (DeltaError, OSError, ValueError) as error:
-                self._handles.pop(table.name, None)
-                raise UnreadableTableError(
-                    f"{table.name}: {self.uri(table)} cannot be read: {one_line(error)}"
-                ) from error
-            return handle
-
-
-def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the frame's rows with exactly the table's columns, in order and type.
-
-    Raises:
-        SchemaError: A column is unknown, has another type, or lacks a required value.
-    """
-    unknown = [name for name in frame.columns if name not in table.polars_schema]
-    if unknown:
-        raise SchemaError(f"{table.name}: has no column {', '.join(unknown)}")
-    given = set(frame.columns)
-    try:
-        rows = frame.select(
-            pl.col(name).cast(type_) if name in given else pl.lit(None, type_).alias(name)
-            for name, type_ in table.polars_schema.items()
-            if name != "date"
-        ).with_columns(pl.col(table.time).dt.date().alias("date"))
-    except pl.exceptions.PolarsError as error:
-        raise SchemaError(f"{table.name}: {error}") from error
-    rows = rows.select(table.polars_schema.names())
-    for name in table.required:
-        if rows[name].null_count():
-            raise SchemaError(f"{table.name}: {name} is missing in {rows[name].null_count()} rows")
-    return rows

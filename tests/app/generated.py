@@ -19,8 +19,9 @@ from alerting.current.state import EvaluationInMemory
 from alerting.rules.rule_file import RuleSet
 from config.settings import Settings
 from lake.schemas.model import Table
+from lake.storage.append import conform
 from lake.storage.current_store import CurrentStore
-from lake.storage.store import Lake, conform
+from lake.storage.store import Lake
 from tests.app.world import CLUSTER, HOUR_GRAIN, MINUTE_GRAIN, POLL_SECONDS
 from tests.app.world_history import history_rows
 from tests.app.world_samples import bronze_rows, overrides

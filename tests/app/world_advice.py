@@ -10,7 +10,8 @@ from deltalake import write_deltalake
 from config.scaling import ScalingSettings
 from lake.schemas.model import Table
 from lake.schemas.tables import ADVICE_STATE, CAPACITY, FORECASTS, RECOMMENDATIONS
-from lake.storage.store import Lake, conform
+from lake.storage.append import conform
+from lake.storage.store import Lake
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
 from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
 from scaling.evaluate import evaluate

@@ -23,7 +23,8 @@ from lake.schemas.tables import (
     QUEUES,
     RECOMMENDATIONS,
 )
-from lake.storage.store import Lake, conform
+from lake.storage.append import conform
+from lake.storage.store import Lake
 from spark_metrics.derived.advice import recommend
 from spark_metrics.derived.job import DerivedJob
 from spark_metrics.derived.tables import DerivedTables

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from lake.schemas.tables import GROUP_HISTORY
-from lake.storage.store import conform
+from lake.storage.append import conform
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "history.md"
 AT = datetime(2026, 11, 20, 10, tzinfo=UTC)

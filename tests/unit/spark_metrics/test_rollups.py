@@ -15,7 +15,7 @@ from lake.change_encoding.expand import HEARTBEAT
 from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, CLUSTER_HISTORY, COLLECTIONS
-from lake.storage.store import conform
+from lake.storage.append import conform
 from spark_metrics.history import HISTORIES, PASSES, POLLS, SOURCES, Pass, of_clusters
 from spark_metrics.rollups.windows import coarser
 from spark_metrics.samples import Source

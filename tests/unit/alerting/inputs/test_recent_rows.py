@@ -35,7 +35,8 @@ from lake.schemas.tables import (
     PARTITIONS,
     TOPICS,
 )
-from lake.storage.store import Lake, conform
+from lake.storage.append import conform
+from lake.storage.store import Lake
 from tests.selection import exhaustive
 
 BEGIN = datetime(2026, 1, 5, 23, 50, tzinfo=UTC)

@@ -22,7 +22,8 @@ from lake.change_encoding.expand import (
     still_needed,
 )
 from lake.schemas.tables import GROUP_OFFSETS, PARTITIONS
-from lake.storage.store import Lake, conform
+from lake.storage.append import conform
+from lake.storage.store import Lake
 from tests.support import double
 
 START = datetime(2026, 1, 5, 23, 52, tzinfo=UTC)

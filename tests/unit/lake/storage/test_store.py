@@ -13,7 +13,8 @@ from config.settings import LakeSettings
 from lake.errors import LakeError, SchemaError, UnreadableTableError
 from lake.schemas import tables
 from lake.schemas.model import Column, Table
-from lake.storage.store import Lake, conform
+from lake.storage.append import conform
+from lake.storage.store import Lake
 from tests.support import double
 
 NOW = datetime(2026, 11, 20, 23, 59, 50, 123456, tzinfo=UTC)

@@ -1,0 +1,148 @@
+"""Appending rows to bronze tables through delta-rs, in atomic commits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from deltalake import DeltaTable, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+
+from lake.errors import LakeError, SchemaError, one_line
+from lake.schemas.model import Table
+from lake.storage.file_encoding import appended, stream
+from lake.storage.handles import Handles, OpenTable
+from lake.storage.table_maintenance import Kept
+
+_APPENDS_A_HANDLE = 20
+_ATTEMPTS = 8
+_TABLE_PROPERTIES: dict[str, str | None] = {
+    # Each append reads what the log says since: with 50, an append takes a fifth longer.
+    "delta.checkpointInterval": "20",
+    **Kept().properties(),
+}
+_PATIENT = {"max_retries": "200", "retry_timeout": "600s"}
+"""Rows that wait in memory can wait for an object store that is away for some minutes."""
+
+
+@dataclass(slots=True)
+class _Appending:
+    """A handle that rows are appended through; it holds on to 0.1 MiB of each commit it made."""
+
+    table: OpenTable
+    appends_left: int = _APPENDS_A_HANDLE
+
+
+class Appender:
+    """Appends to the tables under one address, and makes them."""
+
+    def __init__(self, handles: Handles) -> None:
+        self._handles = handles
+        self._options = None if handles.options is None else _PATIENT | handles.options
+        self._appending: dict[str, _Appending] = {}
+
+    def create(self, table: Table) -> None:
+        """Make a table without a row, unless it is there.
+
+        Raises:
+            LakeError: It cannot be made.
+        """
+        empty = pl.DataFrame(schema=table.polars_schema).to_arrow()
+        try:
+            self._make_folder(table)
+            DeltaTable.create(
+                self._handles.uri(table),
+                empty.schema,
+                mode="ignore",
+                partition_by=["date"],
+                configuration=_TABLE_PROPERTIES,
+                storage_options=self._handles.options,
+            )
+        except (DeltaError, OSError, ValueError) as error:
+            raise LakeError(f"{table.name}: cannot be made: {one_line(error)}") from error
+
+    def append(self, table: Table, rows: pl.DataFrame) -> None:
+        """Append rows in one commit.
+
+        Args:
+            table: A bronze table.
+            rows: What ``conform`` returns.
+
+        Raises:
+            LakeError: The rows could not be written; nothing of them was.
+        """
+        for attempts_left in reversed(range(_ATTEMPTS)):
+            try:
+                self._append(table, rows)
+            except (DeltaError, OSError) as error:
+                self._appending.pop(table.name, None)
+                # Maintenance changed the table's properties meanwhile: nothing was written.
+                if attempts_left and isinstance(error, CommitFailedError):
+                    continue
+                address = self._handles.uri(table)
+                raise LakeError(
+                    f"{table.name}: cannot append to {address}: {one_line(error)}"
+                ) from error
+            return
+
+    def _append(self, table: Table, rows: pl.DataFrame) -> None:
+        self._make_folder(table)
+        write_deltalake(
+            self._to_append_to(table),
+            stream(rows),
+            mode="append",
+            partition_by=["date"],
+            schema_mode="merge",
+            configuration=_TABLE_PROPERTIES,
+            writer_properties=appended(table),
+            storage_options=self._options,
+        )
+
+    def _make_folder(self, table: Table) -> None:
+        if self._handles.is_local:
+            Path(self._handles.uri(table)).mkdir(parents=True, exist_ok=True)
+
+    def _to_append_to(self, table: Table) -> DeltaTable | str:
+        """Return a handle that spares reading the table's log at each append, where that is safe.
+
+        A commit onto a table that was deleted meanwhile would make a table without a beginning. On
+        an object store the table is opened each time, since a look at it costs as much.
+        """
+        address = self._handles.uri(table)
+        if not self._handles.is_local:
+            return address
+        kept = self._appending.pop(table.name, None)
+        if kept is None or not kept.appends_left or not kept.table.is_up_to_date():
+            try:
+                kept = _Appending(OpenTable.of(address, DeltaTable(address), is_local=True))
+            except TableNotFoundError:
+                return address
+        kept.appends_left -= 1
+        self._appending[table.name] = kept
+        return kept.table.handle
+
+
+def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame's rows with exactly the table's columns, in order and type.
+
+    Raises:
+        SchemaError: A column is unknown, has another type, or lacks a required value.
+    """
+    unknown = [name for name in frame.columns if name not in table.polars_schema]
+    if unknown:
+        raise SchemaError(f"{table.name}: has no column {', '.join(unknown)}")
+    given = set(frame.columns)
+    try:
+        rows = frame.select(
+            pl.col(name).cast(type_) if name in given else pl.lit(None, type_).alias(name)
+            for name, type_ in table.polars_schema.items()
+            if name != "date"
+        ).with_columns(pl.col(table.time).dt.date().alias("date"))
+    except pl.exceptions.PolarsError as error:
+        raise SchemaError(f"{table.name}: {error}") from error
+    rows = rows.select(table.polars_schema.names())
+    for name in table.required:
+        if rows[name].null_count():
+            raise SchemaError(f"{table.name}: {name} is missing in {rows[name].null_count()} rows")
+    return rows
