@@ -100,7 +100,7 @@ def _run(folder: DataFolder, options: Options) -> None:
     for each in options.kafka_ports:
         require_port(each, option="--kafka-port")
     with _step("Java and jars"):
-        java = find_java(notice=_out.print)
+        java = find_java(on_progress=_out.print)
         ensure_all((DELTA, KAFKA), IvyResolver(java), _out.print)
     with _step("Kafka's classes"):
         ensure_class_archive(java)

@@ -65,12 +65,12 @@ class RunningDemo:
     """
 
     def __init__(
-        self, folder: DataFolder, options: Options, java: Java, notice: Callable[[str], None]
+        self, folder: DataFolder, options: Options, java: Java, on_progress: Callable[[str], None]
     ) -> None:
         self._folder = folder
         self._options = options
         self._java = java
-        self._notice = notice
+        self._on_progress = on_progress
         if not folder.kept:
             folder.clear()
         known = len(list(folder.kafka.glob("broker-*.properties")))
@@ -88,7 +88,7 @@ class RunningDemo:
             java=java,
             processes=self._processes,
         )
-        self._supervisor = Supervisor(self._processes, folder.logs, notice)
+        self._supervisor = Supervisor(self._processes, folder.logs, on_progress)
         self.connect = ConnectPart(folder.connect, java)
         rabbitmq = find_rabbitmq()
         self.rabbit = None if rabbitmq is None else RabbitPart(folder.rabbitmq, rabbitmq)
@@ -144,7 +144,9 @@ class RunningDemo:
         if history is None:
             return
         if not history.wait(timeout_seconds) or history.returncode:
-            self._notice(f"{history.exit_report()}\nthe demo goes on without a generated history")
+            self._on_progress(
+                f"{history.exit_report()}\nthe demo goes on without a generated history"
+            )
         self._processes.stop(history)
 
     def start_workload(self) -> None:
@@ -234,11 +236,11 @@ class RunningDemo:
         for part in self._parts:
             failure = part.look_after()
             if failure is not None:
-                self._notice(failure)
+                self._on_progress(failure)
         for number, child in self.cluster.died():
             if child.pid not in self._mourned:
                 self._mourned.add(child.pid)
-                self._notice(
+                self._on_progress(
                     f"{child.exit_report()}\nbroker {number} died; python -m demo fault restore "
                     "starts it again"
                 )

@@ -43,7 +43,7 @@ def setup(
     """Find Java and download the jars that are missing; fast when all is there."""
     del config
     try:
-        java = find_java(notice=_out.print)
+        java = find_java(on_progress=_out.print)
         _out.print(f"Java {java.major} from {java.source}: {java.executable}", soft_wrap=True)
         further = {KAFKA: with_kafka, S3: with_s3}
         _resolve_all((DELTA, *(jars for jars, wanted in further.items() if wanted)), java)
@@ -78,7 +78,7 @@ def run(
         address = settings.app.address
         if not no_dashboard:
             require_port(port, option="--port or app.port")
-        java = find_java(notice=_out.print)
+        java = find_java(on_progress=_out.print)
         lake = settings.lake
         _resolve_all((DELTA, S3) if lake.uri.startswith(("s3://", "s3a://")) else (DELTA,), java)
         folder = logs or (Path(lake.uri).parent / "logs" if lake.is_local else _temporary_logs())

@@ -36,17 +36,17 @@ class Resolver(Protocol):
         """Put every jar of the set into an existing, empty folder."""
 
 
-def kafka_classpath(java: Java, *, notice: Callable[[str], None] | None = None) -> Path:
+def kafka_classpath(java: Java, *, on_progress: Callable[[str], None] | None = None) -> Path:
     """Return the folder with Kafka's jars, downloading them at the first call.
 
     Returns:
         A folder; the class path is ``<folder>/*``.
     """
-    return ensure(KAFKA, IvyResolver(java), notice=notice)
+    return ensure(KAFKA, IvyResolver(java), on_progress=on_progress)
 
 
 def spark_jars(
-    java: Java, *, s3: bool = False, notice: Callable[[str], None] | None = None
+    java: Java, *, s3: bool = False, on_progress: Callable[[str], None] | None = None
 ) -> list[Path]:
     """Return Spark's further jars, without those that pyspark already ships.
 
@@ -54,7 +54,7 @@ def spark_jars(
         Paths for ``spark.jars``, sorted by name.
     """
     wanted = (DELTA, S3) if s3 else (DELTA,)
-    folders = [ensure(jars, IvyResolver(java), notice=notice) for jars in wanted]
+    folders = [ensure(jars, IvyResolver(java), on_progress=on_progress) for jars in wanted]
     shipped = {artifact_of(jar.name) for jar in _pyspark_jars().glob("*.jar")}
     found = [jar for folder in folders for jar in sorted(folder.glob("*.jar"))]
     return [jar for jar in found if artifact_of(jar.name) not in shipped]
@@ -70,7 +70,7 @@ def ensure(
     resolve: Resolver,
     *,
     cache: Path | None = None,
-    notice: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], None] | None = None,
 ) -> Path:
     """Return the folder of a set of jars, resolving it where it is missing or damaged.
 
@@ -84,9 +84,9 @@ def ensure(
         found = damage(folder)
         if found is None:  # another process finished it while this one waited
             return folder
-        if notice:
+        if on_progress:
             why = "" if not folder.exists() else f" again ({found})"
-            notice(f"downloading the jars of {jars.name}{why}")
+            on_progress(f"downloading the jars of {jars.name}{why}")
         draft = root / f".{jars.folder_name}.{uuid.uuid4().hex[:8]}.part"
         _remove_leftovers(root, jars.folder_name)
         draft.mkdir()
@@ -266,7 +266,7 @@ def _failure(jars: JarSet, why: str, log: Path) -> str:
 
 
 def ensure_all(
-    wanted: Sequence[JarSet], resolve: Resolver, notice: Callable[[str], None]
+    wanted: Sequence[JarSet], resolve: Resolver, on_progress: Callable[[str], None]
 ) -> list[Path]:
     """Resolve sets of jars side by side."""
     # Threads that do not hold the process: Ctrl-C ends a download at once.
@@ -275,7 +275,7 @@ def ensure_all(
 
     def work(jars: JarSet) -> None:
         try:
-            found[jars.name] = ensure(jars, resolve, notice=notice)
+            found[jars.name] = ensure(jars, resolve, on_progress=on_progress)
         except JarsError as error:
             failures.append(error)
 

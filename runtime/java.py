@@ -55,7 +55,7 @@ class _Probe:
 def find_java(
     *,
     environment: Mapping[str, str] | None = None,
-    notice: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], None] | None = None,
     packaged_home: Callable[[], Path | None] | None = None,
 ) -> Java:
     """Find a Java runtime of version 17 or newer.
@@ -78,8 +78,8 @@ def find_java(
     packaged = (packaged_home or _packaged_home)()
     if packaged is not None:
         java = _from_package(packaged, cache_folder(variables), system_bundle(variables))
-        if passed_over and notice:
-            notice(f"{passed_over}; using the Java {java.major} of the package {_PACKAGED}")
+        if passed_over and on_progress:
+            on_progress(f"{passed_over}; using the Java {java.major} of the package {_PACKAGED}")
         return java
     raise JavaError(f"{passed_over or 'no Java was found'}: {_ADVICE}")
 

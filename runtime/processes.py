@@ -184,7 +184,7 @@ class ProcessGroup:
         return [child for child in self.children if not child.alive]
 
     def close(self, grace_seconds: float | None = None) -> None:
-        """End all children, the youngest first to be told, and the guardian."""
+        """End all children, the youngest first, and the guardian."""
         self.stop(*reversed(self.children), grace_seconds=grace_seconds)
         with self._lock:
             if self._guardian.stdin and not self._guardian.stdin.closed:

@@ -94,12 +94,12 @@ class Supervisor:
         self,
         processes: ProcessGroup,
         logs: Path,
-        notice: Callable[[str], None],
+        on_progress: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._processes = processes
         self._logs = logs
-        self._notice = notice
+        self._on_progress = on_progress
         self._clock = clock
         self._watched: dict[str, _Watched] = {}
 
@@ -148,7 +148,7 @@ class Supervisor:
         watched.deaths += 1
         pause = pause_seconds(watched.deaths)
         watched.start_again_at = now + pause
-        self._notice(f"{why}\n{watched.service.name} starts again in {pause:.0f} s")
+        self._on_progress(f"{why}\n{watched.service.name} starts again in {pause:.0f} s")
 
 
 def pause_seconds(deaths: int) -> float:

@@ -61,7 +61,7 @@ def run(config: Config) -> None:
         def work() -> None:
             try:
                 with console.status("starting Spark"):
-                    spark = spark_session(settings.spark, settings.lake, notice=_say)
+                    spark = spark_session(settings.spark, settings.lake, on_progress=_say)
                 logging.getLogger(__name__).info("Spark %s is ready", spark.version)
                 derived = DerivedJob(spark, lake, settings)
                 threading.Thread(target=keep, args=(derived, stop), daemon=True).start()
@@ -96,7 +96,7 @@ def once(config: Config) -> None:
     """Bring the history up to date with all samples that are there, and exit."""
     with _failures(), _lake(config) as (settings, lake, _):
         with console.status("starting Spark") as status:
-            spark = spark_session(settings.spark, settings.lake, notice=_say)
+            spark = spark_session(settings.spark, settings.lake, on_progress=_say)
             try:
                 job = HistoryJob(spark, lake, settings)
                 rows = late = 0
@@ -124,13 +124,15 @@ def backfill(
         if start >= end:
             raise HistoryError("--from must be before --to")
         with console.status("starting Spark") as status:
-            spark = spark_session(settings.spark, settings.lake, notice=_say)
+            spark = spark_session(settings.spark, settings.lake, on_progress=_say)
 
             def show(piece: TimeRange, number: int, count: int) -> None:
                 status.update(f"computing {piece.start:%Y-%m-%d %H:%M} ({number} of {count})")
 
             try:
-                rebuilt = rebuild(HistoryTables(spark, lake, settings), start, end, notice=show)
+                rebuilt = rebuild(
+                    HistoryTables(spark, lake, settings), start, end, on_progress=show
+                )
             finally:
                 spark.stop()
         span = rebuilt.time_range
@@ -153,13 +155,13 @@ def maintain(config: Config) -> None:
                 status.update(f"maintaining {table}")
 
             try:
-                done += maintain_samples(lake, settings.lake, notice=show)
+                done += maintain_samples(lake, settings.lake, on_progress=show)
             except BusyError as error:
                 _say(f"samples are left out: {error}")
             try:
-                with only_one(settings.lake, JOB, lost=_lost, notice=_say):
+                with only_one(settings.lake, JOB, lost=_lost, on_progress=_say):
                     status.update("starting Spark")
-                    spark = spark_session(settings.spark, settings.lake, notice=_say)
+                    spark = spark_session(settings.spark, settings.lake, on_progress=_say)
                     try:
                         done += Maintenance(lake, settings.lake).of_history(spark, show)
                     finally:
@@ -183,7 +185,7 @@ def derive(config: Config) -> None:
     """Compute seasons, forecasts, changes, skew and capacity anew from the history, and exit."""
     with _failures(), _lake(config) as (settings, lake, _):
         with console.status("starting Spark") as status:
-            spark = spark_session(settings.spark, settings.lake, notice=_say)
+            spark = spark_session(settings.spark, settings.lake, on_progress=_say)
             try:
                 done = _derive(DerivedJob(spark, lake, settings), status, anew=True)
             finally:
@@ -220,7 +222,7 @@ def _failures() -> Iterator[None]:
 @contextmanager
 def _lake(config: Path) -> Iterator[tuple[Settings, Lake, Hold]]:
     settings, lake = _settings_and_lake(config)
-    with only_one(settings.lake, JOB, lost=_lost, notice=_say) as hold:
+    with only_one(settings.lake, JOB, lost=_lost, on_progress=_say) as hold:
         yield settings, lake, hold
 
 

@@ -31,7 +31,7 @@ def backfill(
     start: datetime,
     end: datetime,
     *,
-    notice: Callable[[TimeRange, int, int], None] | None = None,
+    on_progress: Callable[[TimeRange, int, int], None] | None = None,
 ) -> Rebuilt:
     """Compute all history from start to end anew; the rows are those that streaming gives.
 
@@ -42,7 +42,7 @@ def backfill(
         tables: The tables.
         start: The first moment; its whole minute is computed.
         end: The last moment, exclusive.
-        notice: Called before each piece with it, its number and how many there are.
+        on_progress: Called before each piece with it, its number and how many there are.
 
     Raises:
         HistoryError: There are no samples in that time, or Spark failed.
@@ -61,8 +61,8 @@ def backfill(
     chunks = [touched[at : at + CHUNK_HOURS] for at in range(0, len(touched), CHUNK_HOURS)]
     for number, chunk in enumerate(chunks, start=1):
         piece = TimeRange(max(first, chunk[0]), min(last, chunk[-1] + timedelta(hours=1)))
-        if notice is not None:
-            notice(piece, number, len(chunks))
+        if on_progress is not None:
+            on_progress(piece, number, len(chunks))
         tables.compute(piece)
         tables.roll_up(chunk)
     return Rebuilt(TimeRange(first, last), len(chunks))

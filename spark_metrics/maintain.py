@@ -34,18 +34,18 @@ class Maintenance:
         self._settings = settings
         self._records = JobRecords(lake, JOB)
 
-    def of_history(self, spark: SparkSession, notice: Notice | None = None) -> list[Upkept]:
+    def of_history(self, spark: SparkSession, on_progress: Notice | None = None) -> list[Upkept]:
         """Maintain them, one after the other.
 
         Args:
             spark: The session.
-            notice: Called with each table's name.
+            on_progress: Called with each table's name.
 
         Raises:
             LakeError: Tables failed; raised when the others are done.
         """
         history = _History(spark, self._lake, self._settings)
-        return each_table(history.keep_up, notice)
+        return each_table(history.keep_up, on_progress)
 
     def between_micro_batches(self, spark: SparkSession) -> None:
         """Maintain them, and write down in ``jobs`` how it went; failures end nothing."""

@@ -55,7 +55,7 @@ def give_credentials(session: SparkSession, lake: LakeSettings) -> None:
     """Hand the lake's credentials to a running session.
 
     Not before: what it is started with stands on the command line of its JVM, in its event log and
-    on its page. What a session is told later goes to the workers inside of the tasks alone.
+    on its page. What a session is given later goes to the workers inside of the tasks alone.
     """
     if not is_s3(lake):
         return

@@ -42,7 +42,7 @@ def spark_session(
     settings: SparkSettings,
     lake: LakeSettings | None = None,
     *,
-    notice: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], None] | None = None,
 ) -> SparkSession:
     """Start Spark with Delta.
 
@@ -52,7 +52,7 @@ def spark_session(
     Args:
         settings: Master, memory and further properties, which win over those set here.
         lake: Where the tables are; in an object store, its client and credentials are set up.
-        notice: Called with one line when jars are downloaded or a Java is passed over.
+        on_progress: Called with one line when jars are downloaded or a Java is passed over.
 
     Returns:
         The session; stop it when done.
@@ -67,7 +67,7 @@ def spark_session(
     elif is_submitted():
         found = _of_every_session(settings, lake) | settings.properties
     else:
-        java, jars = java_and_jars(lake, notice)
+        java, jars = java_and_jars(lake, on_progress)
         builder = builder.master(settings.master)
         found = properties(settings, jars, lake)
         _prepare_environment(java)
@@ -99,7 +99,7 @@ def is_submitted() -> bool:
 
 
 def java_and_jars(
-    lake: LakeSettings | None, notice: Callable[[str], None] | None = None
+    lake: LakeSettings | None, on_progress: Callable[[str], None] | None = None
 ) -> tuple[Java, list[Path]]:
     """Return the Java that runs Spark, and the jars that it needs for this lake.
 
@@ -107,8 +107,8 @@ def java_and_jars(
         SessionError: There is none, or a jar could not be downloaded.
     """
     try:
-        java = find_java(notice=notice)
-        return java, spark_jars(java, s3=lake is not None and is_s3(lake), notice=notice)
+        java = find_java(on_progress=on_progress)
+        return java, spark_jars(java, s3=lake is not None and is_s3(lake), on_progress=on_progress)
     except RuntimeSetupError as error:
         raise SessionError(f"Spark cannot start: {error}") from error
 

@@ -158,7 +158,7 @@ class HistoryJob:
         Otherwise one broken file would end all history: new minutes are computed together with
         those that it holds samples of.
         """
-        # Samples are seen here first when they are new: whatever else is broken is told, too.
+        # Samples are seen here first when they are new: whatever else is broken is reported, too.
         self._spark.conf.set(_LENIENT, str(lenient).lower())
         try:
             done = work()

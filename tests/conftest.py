@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A busy machine is no fault of an example that takes long on it.
     settings.register_profile("without deadlines", deadline=None)
     settings.load_profile("without deadlines")
-    if config.option.day is None:  # set once: workers that run tests in parallel are told it
+    if config.option.day is None:  # set once: workers that run tests in parallel get it
         config.option.day = today()
 
 

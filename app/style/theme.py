@@ -60,7 +60,7 @@ DARK = Palette(
 
 
 def palette(theme: str | None) -> Palette:
-    """Return the palette of a theme; the light one where the browser has not told yet."""
+    """Return the palette of a theme; the light one where the browser has not said yet."""
     return DARK if theme == "dark" else LIGHT
 
 

@@ -30,7 +30,7 @@ _TURNS = 3
 _IDLE_RATIO = 0.8
 
 
-def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
+def measure(groups: int, on_progress: Callable[[str], None]) -> list[Figure]:
     """Give advice on groups of 15 partitions and 5 members, from ten minutes of polls.
 
     The capacity of every group is known, and the forecast of its next day. The first run is cold
@@ -39,7 +39,7 @@ def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
     with TemporaryDirectory(prefix="headroom-bench-advice-") as folder:
         settings = LakeSettings(uri=str(Path(folder) / "lake"))
         lake = Lake(settings)
-        notice("writing ten minutes of polls")
+        on_progress("writing ten minutes of polls")
         now = fill(lake, groups)
         spark = spark_session(SparkSettings(master=f"local[{CORES}]", driver_memory="2g"))
         try:
@@ -47,7 +47,7 @@ def measure(groups: int, notice: Callable[[str], None]) -> list[Figure]:
             _derive(tables, groups, now)
             seconds = []
             for turn in range(_TURNS):
-                notice(f"advice on {groups:,} groups, time {turn + 1} of {_TURNS}")
+                on_progress(f"advice on {groups:,} groups, time {turn + 1} of {_TURNS}")
                 begun = time.perf_counter()
                 recommend(tables, lake, now + timedelta(seconds=turn), ScalingSettings())
                 seconds.append(time.perf_counter() - begun)

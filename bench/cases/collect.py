@@ -47,11 +47,11 @@ class _Timing:
     peak_bytes: int
 
 
-def measure(groups: int, polls: int, notice: Callable[[str], None]) -> list[Figure]:
+def measure(groups: int, polls: int, on_progress: Callable[[str], None]) -> list[Figure]:
     """Poll a broker with groups over and over."""
-    notice(f"starting a broker with {groups:,} groups")
+    on_progress(f"starting a broker with {groups:,} groups")
     with broker_with_groups(groups) as cluster:
-        notice(f"{polls} polls of {groups:,} groups")
+        on_progress(f"{polls} polls of {groups:,} groups")
         return _measure(cluster.bootstrap_servers, groups, polls)
 
 

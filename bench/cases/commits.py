@@ -43,9 +43,9 @@ _HEAP_MB = 1024
 _SECONDS = 120.0
 
 
-def measure(notice: Callable[[str], None]) -> list[Figure]:
+def measure(on_progress: Callable[[str], None]) -> list[Figure]:
     """Write commits, and read them several times."""
-    notice("writing a million commits and reading them five times")
+    on_progress("writing a million commits and reading them five times")
     groups, rounds, runs = _GROUPS, _ROUNDS, _RUNS
     with _broker() as cluster:
         await_coordinators(cluster.bootstrap_servers, [_group(number) for number in range(groups)])

@@ -24,7 +24,9 @@ class DemoFailedError(RuntimeError):
     """The demo did not start, or ended while it was measured."""
 
 
-def measure(warm_seconds: float, seconds: float, notice: Callable[[str], None]) -> list[Figure]:
+def measure(
+    warm_seconds: float, seconds: float, on_progress: Callable[[str], None]
+) -> list[Figure]:
     """Start the demo, let it become warm, and watch its services for a while.
 
     Nobody looks at the dashboard. The brokers, the workload, Connect and RabbitMQ are not
@@ -35,15 +37,15 @@ def measure(warm_seconds: float, seconds: float, notice: Callable[[str], None]) 
         (port,) = free_ports(1)
         command = [sys.executable, "-m", "demo", "up", "--data", str(data), "--port", str(port)]
         output = Path(folder) / "output"
-        notice("starting the demo")
+        on_progress("starting the demo")
         with output.open("w") as handle:
             demo = subprocess.Popen(command, stdout=handle, stderr=subprocess.STDOUT)
         try:
             _wait_until_all_run(demo, output)
-            notice(f"letting it become warm for {warm_seconds:.0f} s")
+            on_progress(f"letting it become warm for {warm_seconds:.0f} s")
             time.sleep(warm_seconds)
             before, began = _usage(_services(data)), time.monotonic()
-            notice(f"watching its services for {seconds:.0f} s")
+            on_progress(f"watching its services for {seconds:.0f} s")
             time.sleep(seconds)
             after, took = _usage(_services(data)), time.monotonic() - began
         finally:

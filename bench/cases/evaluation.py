@@ -31,15 +31,17 @@ _WARM_POLLS = 44
 _IDLE_RATIO = 0.8
 
 
-def measure(groups: int, polls: int, notice: Callable[[str], None]) -> list[Figure]:
+def measure(groups: int, polls: int, on_progress: Callable[[str], None]) -> list[Figure]:
     """Evaluate a small cluster and one of so many groups, poll after poll.
 
     Consumers follow within five seconds; one group in fifty follows at up to a minute, so that it
     is classified in full.
     """
-    small = _evaluated(Workload(_SMALL, 6, 0.3, delay_seconds=5.0, late_every=5), polls, notice)
+    small = _evaluated(
+        Workload(_SMALL, 6, 0.3, delay_seconds=5.0, late_every=5), polls, on_progress
+    )
     large = _evaluated(
-        Workload(groups, 15, _IDLE_RATIO, delay_seconds=5.0, late_every=50), polls, notice
+        Workload(groups, 15, _IDLE_RATIO, delay_seconds=5.0, late_every=50), polls, on_progress
     )
     name, goal = f"{groups:,} groups of 15 partitions", _LARGE_SHARE * INTERVAL_SECONDS
     return [
@@ -65,7 +67,7 @@ def measure(groups: int, polls: int, notice: Callable[[str], None]) -> list[Figu
     ]
 
 
-def _evaluated(workload: Workload, polls: int, notice: Callable[[str], None]) -> list[float]:
+def _evaluated(workload: Workload, polls: int, on_progress: Callable[[str], None]) -> list[float]:
     """Return the processor time of each evaluation, the first one's first."""
     rules = load_rules(None)
     with TemporaryDirectory(prefix="headroom-bench-evaluation-") as folder:
@@ -76,7 +78,7 @@ def _evaluated(workload: Workload, polls: int, notice: Callable[[str], None]) ->
         store = AlertStore(Path(folder) / "alerts.db")
         rows_of = []
         for poll in range(_WARM_POLLS + polls + 1):
-            notice(f"{workload.groups:,} groups: poll {poll + 1} of {_WARM_POLLS + polls + 1}")
+            on_progress(f"{workload.groups:,} groups: poll {poll + 1} of {_WARM_POLLS + polls + 1}")
             collector.poll()
             if poll < _WARM_POLLS:
                 continue

@@ -168,7 +168,7 @@ def figures_of(name: str, found: ForecastScore) -> Iterator[Figure]:
         yield Figure(f"{name}: inside the {level:.0%} interval", share, "", least=least)
 
 
-def measure(traces: Path | None, notice: Callable[[str], None]) -> list[Figure]:
+def measure(traces: Path | None, on_progress: Callable[[str], None]) -> list[Figure]:
     """Score the recorded series of a folder, if any, the generated ones and the demo's."""
     recorded, problems = ([], []) if traces is None else read_traces(traces)
     for problem in problems:
@@ -178,7 +178,7 @@ def measure(traces: Path | None, notice: Callable[[str], None]) -> list[Figure]:
     found: list[Figure] = []
     slowest = 0.0
     for name, values in series.items():
-        notice(f"forecast: {name}")
+        on_progress(f"forecast: {name}")
         scored = score(values, known=DAYS * DAY if name in demo else None)
         if isinstance(scored, str):
             print(f"{name}: {scored}", file=sys.stderr)

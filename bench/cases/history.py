@@ -80,9 +80,9 @@ class Cost:
     processor_seconds: float
 
 
-def measure(groups: int, polls: int, notice: Callable[[str], None]) -> list[Figure]:
+def measure(groups: int, polls: int, on_progress: Callable[[str], None]) -> list[Figure]:
     """Measure everything."""
-    notice(f"history of {groups:,} groups")
+    on_progress(f"history of {groups:,} groups")
     with TemporaryDirectory(prefix="headroom-bench-history-") as folder:
         settings = _settings(Path(folder) / "spark")
         spark = spark_session(settings.spark)

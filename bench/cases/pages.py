@@ -56,7 +56,11 @@ _INCIDENT_EVERY = 5
 
 
 def measure(
-    groups: int, notice: Callable[[str], None], *, incident: bool = False, alerting: bool = True
+    groups: int,
+    on_progress: Callable[[str], None],
+    *,
+    incident: bool = False,
+    alerting: bool = True,
 ) -> list[Figure]:
     """Draw each page on a lake with ten minutes of samples, an hour of history, and advice.
 
@@ -64,7 +68,7 @@ def measure(
 
     Args:
         groups: How many groups of 15 partitions.
-        notice: Is given what is done next.
+        on_progress: Is given what is done next.
         incident: Every fifth group lost its consumers some minutes ago, and has an alert.
         alerting: Whether the alerting service evaluated the cluster; else the dashboard does.
     """
@@ -76,19 +80,19 @@ def measure(
         )
         settings = load(path)
         lake = Lake(settings.lake)
-        notice("writing ten minutes of polls and an hour of history")
+        on_progress("writing ten minutes of polls and an hour of history")
         now = fill(lake, groups, stopped_every=_INCIDENT_EVERY if incident else 0)
         _write_history(lake, groups, now)
         alerts = 0
         if alerting:
-            notice("evaluating")
+            on_progress("evaluating")
             evaluation = EvaluationInMemory(lake, RuleSet().rules, watched_since=0.0)
             rows = evaluation.evaluate(CLUSTER, now.timestamp())
             CurrentStore(settings.lake).replace_all(CLUSTER, rows)
             alerts = rows[OPEN_ALERTS].height
-        notice("advising")
+        on_progress("advising")
         _write_advice(lake, now)
-        notice("drawing pages")
+        on_progress("drawing pages")
         answer = subprocess.run(  # a process of its own: its memory is that of the dashboard
             [sys.executable, "-m", "bench.cases.pages", str(now.timestamp())],
             env={**os.environ, CONFIG_VARIABLE: str(path)},

@@ -57,7 +57,7 @@ class Connector:
         kind: ``mirror``, ``debezium`` or ``plain``; None while its class is unknown.
         error: The first line of its own trace, at most 256 characters, without secrets.
         tasks_expected: tasks.max: as many tasks as it may be split into.
-        topics: What a sink reads; None where it is told by a regular expression.
+        topics: What a sink reads; None where a regular expression names it.
         dead_letter_topic: Of a sink; None where it has no such topic.
         dead_letter_headers: Whether a sink's dead letters say what happened.
         errors_tolerance: ``none``: the first failure ends the task; ``all``: failures are passed
@@ -97,7 +97,7 @@ class Position:
     """How far MirrorMaker 2 has copied a partition.
 
     Attributes:
-        replicated: The next offset that it will copy; None where Connect told none.
+        replicated: The next offset that it will copy; None where Connect reported none.
     """
 
     alias: str

@@ -23,7 +23,7 @@ class Compared:
     """How far a connector has copied, beside where the logs end.
 
     Attributes:
-        ends: The source cluster's log ends, as last told: topic, partition, log_end.
+        ends: The source cluster's log ends, as last reported: topic, partition, log_end.
         beyond: Partitions that had been copied further than ``ends`` before those were read.
     """
 

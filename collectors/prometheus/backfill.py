@@ -145,7 +145,7 @@ class Backfill:
         self._client.close()
 
     def run(
-        self, parts: Sequence[Window], notice: Callable[[int], None] = lambda _: None
+        self, parts: Sequence[Window], on_progress: Callable[[int], None] = lambda _: None
     ) -> Report:
         """Fill window after window.
 
@@ -158,7 +158,7 @@ class Backfill:
         """
         for done, window in enumerate(parts, start=1):
             self._fill(window)
-            notice(done)
+            on_progress(done)
         return self.report
 
     def _fill(self, window: Window) -> None:
@@ -289,7 +289,7 @@ class Backfill:
         if counts.is_empty():
             return
         source = f"prometheus/{self._server.name}"
-        told = self._lake.read(
+        reported = self._lake.read(
             COLLECTIONS,
             pl.col("source") == source,
             pl.col("section") == SECTION,
@@ -298,7 +298,7 @@ class Backfill:
             cluster=self._cluster.name,
             columns=["poll_id"],
         )
-        new = self._stamped(counts.sort("at")).join(told, on="poll_id", how="anti")
+        new = self._stamped(counts.sort("at")).join(reported, on="poll_id", how="anti")
         self._lake.append(
             COLLECTIONS,
             new.with_columns(

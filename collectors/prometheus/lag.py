@@ -106,7 +106,7 @@ def _of_exporter(read: _Reader) -> pl.DataFrame:
     groups = read.joined(
         _GROUP,
         _EXPORTER_LABELS,
-        {"raw": EXPORTER_COMMITTED, "told": "kafka_consumergroup_lag"},
+        {"raw": EXPORTER_COMMITTED, "reported": "kafka_consumergroup_lag"},
     )
     ends = read.joined(
         _PARTITION,
@@ -123,12 +123,12 @@ def _of_exporter(read: _Reader) -> pl.DataFrame:
         pl.when(pl.col("start") >= 0).then(pl.col("start")).alias("log_start"),
         pl.when(pl.col("end") >= 0).then(pl.col("end")).alias("end"),
     )
-    committed, told = pl.col("committed"), pl.col("told")
+    committed, reported = pl.col("committed"), pl.col("reported")
     # It reads the end once more after the commits and tells the difference: that end belongs to
     # them. The one that it tells by itself was read before them, in large clusters by seconds.
     rows = rows.with_columns(
-        pl.when(committed.is_not_null() & told.is_not_null())
-        .then(committed + told)
+        pl.when(committed.is_not_null() & reported.is_not_null())
+        .then(committed + reported)
         .otherwise(pl.col("end"))
         .alias("log_end")
     )

@@ -52,7 +52,7 @@ def scope_labels(settings: PrometheusSettings) -> dict[Scope, Mapping[str, str]]
 
 
 def name_matchers(settings: PrometheusSettings) -> list[str]:
-    """Return the selectors of every series that may be of use, for its name to be told."""
+    """Return the selectors of every series that may be of use, by name."""
     return [
         selector(labels, f"__name__=~{quoted(NAME_PATTERNS[scope])}")
         for scope, labels in scope_labels(settings).items()

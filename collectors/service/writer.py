@@ -61,7 +61,7 @@ class WriterState:
 
 @dataclass(slots=True)
 class _Loss:
-    """What of a source's rows was lost and is not told yet."""
+    """What of a source's rows was lost and is not reported yet."""
 
     rows: int
     because: str
@@ -83,7 +83,7 @@ class _Item:
 
 
 class _Signal(Enum):
-    """What the thread is told between rows."""
+    """What the thread is sent between rows."""
 
     FLUSH = auto()
     STOP = auto()

@@ -23,7 +23,7 @@ class Sink:
 
 
 class Exchange:
-    """Facts by Kafka cluster, as last told. Safe among threads."""
+    """Facts by Kafka cluster, as last reported. Safe among threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""How a running workload is told what to do: two small files, each replaced in one step.
+"""How a running workload is controlled: two small files, each replaced in one step.
 
 The owner writes the wanted state with a growing number; the workload answers with the number
 that it has reached. Files need no port and no rights beyond those on the folder.

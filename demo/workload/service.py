@@ -84,7 +84,7 @@ class Workload:
     def wait_for_coordinators(self, timeout_seconds: float = 60.0) -> None:
         """Wait until every group has a coordinator that answers.
 
-        A consumer that joins earlier can be told "not coordinator" at the wrong moment and then
+        A consumer that joins earlier can be answered "not coordinator" at the wrong moment and then
         never start to fetch (librdkafka issue 5586), which no group of the catalogue should.
         Asked through kafka-python: librdkafka's admin calls for groups crash the process at such
         moments (its issue 5040).

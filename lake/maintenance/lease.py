@@ -61,7 +61,7 @@ class Hold:
 
     Attributes:
         confirm: Raises LeaseLostError if another process has taken the right meanwhile, DeltaError
-            or OSError if that cannot be told.
+            or OSError if that is unknown.
         release: Gives the right back early, for a process that ends without leaving the context.
     """
 
@@ -75,7 +75,7 @@ def only_one(
     job: str,
     *,
     lost: Callable[[LeaseLostError], None],
-    notice: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], None] | None = None,
     rhythm: Rhythm | None = None,
 ) -> Iterator[Hold]:
     """Hold the right to do a job on a lake, which one process has at a time.
@@ -84,7 +84,7 @@ def only_one(
         settings: The lake's address and the options of its store.
         job: The job, one word.
         lost: Called, in another thread, if another process has taken the lease.
-        notice: Called with one line when taking it over needs a while.
+        on_progress: Called with one line when taking it over needs a while.
         rhythm: How a lease is kept.
 
     Yields:
@@ -101,7 +101,7 @@ def only_one(
         return
     lease = Lease(f"{place}.lease", settings.plain_storage_options(), job, rhythm)
     try:
-        lease.acquire(notice)
+        lease.acquire(on_progress)
     except (DeltaError, OSError) as error:
         raise LakeError(f"{settings.uri} cannot be used: {one_line(error)}") from error
     lease.keep(lost)
@@ -150,7 +150,7 @@ class Lease:
         self._lock = threading.RLock()  # renewing and releasing never meet
         self._released = threading.Event()
 
-    def acquire(self, notice: Callable[[str], None] | None = None) -> None:
+    def acquire(self, on_progress: Callable[[str], None] | None = None) -> None:
         """Take the lease, after a look whether its last holder still renews it.
 
         Raises:
@@ -159,8 +159,8 @@ class Lease:
         """
         handle = self._open()
         if handle.metadata().configuration.get(_STATE) == _HELD:
-            if notice is not None:
-                notice(
+            if on_progress is not None:
+                on_progress(
                     f"another {self._job} job worked on this lake and did not end properly: "
                     f"looking up to {self._rhythm.expiry_seconds:.0f} s whether it is still alive"
                 )

@@ -31,7 +31,7 @@ def maintain(
     lake: Lake,
     settings: LakeSettings,
     *,
-    notice: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], None] | None = None,
 ) -> list[Upkept]:
     """Maintain every table that delta-rs writes, one after the other.
 
@@ -45,12 +45,12 @@ def maintain(
     with only_one(settings, JOB, lost=lambda error: log.warning("%s", error)) as hold:
         return each_table(
             lambda table: keep_up(table, lake.uri(table), options, retention, confirm=hold.confirm),
-            notice,
+            on_progress,
         )
 
 
 def each_table(
-    work: Callable[[Table], Upkept | None], notice: Callable[[str], None] | None = None
+    work: Callable[[Table], Upkept | None], on_progress: Callable[[str], None] | None = None
 ) -> list[Upkept]:
     """Do the same for every table of a lake; one that fails stops no other.
 
@@ -59,8 +59,8 @@ def each_table(
     """
     done, failures = [], []
     for table in TABLES.values():
-        if notice is not None:
-            notice(table.name)
+        if on_progress is not None:
+            on_progress(table.name)
         try:
             upkept = work(table)
         except LeaseLostError:

@@ -30,7 +30,7 @@ _COVERAGE = (
 )
 
 # Lag summed over what the row covers at each poll, then taken over the polls of the window. The
-# histogram (docs/history.md) is what percentiles of longer windows are told from.
+# histogram (docs/history.md) is what percentiles of longer windows are computed from.
 _LAG = (
     Column("lag_min", "long", merge="min"),
     Column("lag_mean", "double", merge="mean", weight="lag_bucket_samples"),

@@ -1,4 +1,4 @@
-"""A mergeable histogram of lag, from which the percentiles of long windows are told.
+"""A mergeable histogram of lag, from which the percentiles of long windows are computed.
 
 The buckets are those of DDSketch (C. Masson, J. E. Rim, H. K. Lee: "DDSketch: a fast and
 fully-mergeable quantile sketch with relative-error guarantees", 2019). Merging is the addition
@@ -16,7 +16,7 @@ import polars as pl
 from spark_metrics.rollups.runs import Numbers, Runs, lists
 
 RELATIVE_ERROR = 0.02
-"""How far a percentile told from the histogram may be from the sample of that rank, as a share."""
+"""How far a percentile of the histogram may be from the sample of that rank, as a share."""
 
 _GAMMA = (1 + RELATIVE_ERROR) / (1 - RELATIVE_ERROR)
 

@@ -33,7 +33,7 @@ def store_of(folder: Path) -> AlertStore:
 
 @pytest.fixture(scope="module")
 def alarmed_once(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A filled folder whose alerts were evaluated, with a target that was told nothing yet."""
+    """A filled folder whose alerts were evaluated, with a target that got nothing yet."""
     folder = tmp_path_factory.mktemp("alarmed") / "filled"
     shutil.copytree(filled, folder)
     path = folder / "headroom.yaml"

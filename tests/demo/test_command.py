@@ -71,14 +71,14 @@ def newest(demo: Demo, table: Table) -> dict[str, dict[str, Any]]:
 
 
 def test_connect_runs_and_its_dead_letters_are_found(demo: Demo) -> None:
-    """Given a sink that passes over bad records and one that does not, then both are told."""
+    """Given a sink that passes over bad records and one that does not, then both are reported."""
 
-    def told() -> bool:
+    def reported() -> bool:
         connectors = newest(demo, CONNECTORS)
         states = {name: (row["state"], row["tasks_failed"]) for name, row in connectors.items()}
         return states == {ARCHIVE: ("RUNNING", 0), EXPORT: ("RUNNING", 1)}
 
-    eventually(told, timeout_seconds=90, what="rows of both connectors")
+    eventually(reported, timeout_seconds=90, what="rows of both connectors")
     assert "connect" in demo.status()["services"]
 
     def found() -> dict[str, Any]:
@@ -104,7 +104,7 @@ def fires(demo: Demo) -> dict[tuple[str, str], Alert]:
 
 
 def test_the_troubles_of_the_demo_are_told(demo: Demo) -> None:
-    """Given groups that are stuck, stopped and losing data, then each is told as what it is."""
+    """Given groups that are stuck, stopped and losing data, then each is named as what it is."""
     wanted = {
         ("GroupStalled", "invoice-rendering"),
         ("GroupStopped", "shipment-notification"),
@@ -129,7 +129,7 @@ def test_a_frozen_broker_is_shown_and_thawed(demo: Demo) -> None:
 
 
 def test_consumers_and_a_broker_are_gone_and_come_back(demo: Demo) -> None:
-    """Given a group that was stopped and a broker that was killed, then both are told, and one
+    """Given a group that was stopped and a broker that was killed, then both are reported, and one
     command brings both back."""
     demo.fault("stop-consumers", "fraud-scoring")
     before = demo.status()

@@ -231,7 +231,7 @@ def test_a_frozen_broker(cluster: KafkaCluster, poller: Poller) -> None:
 
 
 def behind(poll: Poll) -> dict[int, int]:
-    """Return what each broker lacks, told apart from the partitions."""
+    """Return what each broker lacks, reported apart from the partitions."""
     lacking: dict[int, int] = {row["broker_id"]: 0 for row in poll.table("brokers").to_dicts()}
     for row in poll.table("partitions").to_dicts():
         expected = set(row["replicas"]) - set(row["adding_replicas"] or ())
@@ -293,10 +293,12 @@ def test_the_controller_is_lost_and_a_replica_moves_to_its_broker(
 
     poll = eventually(replaced, timeout_seconds=60, what="another controller")
     (leader,) = poll.table("brokers").filter("is_controller")["broker_id"]
-    told = [(event["kind"], event["subject"], event["before"], event["after"]) for event in events]
-    assert ("controller changed", "controller", str(victim), str(leader)) in told
+    reported = [
+        (event["kind"], event["subject"], event["before"], event["after"]) for event in events
+    ]
+    assert ("controller changed", "controller", str(victim), str(leader)) in reported
     missing = ("broker missing", str(victim), f"127.0.0.1:{cluster.port(victim)}", None)
-    assert told.count(missing) == 1
+    assert reported.count(missing) == 1
     lacking = dict(poll.table("brokers").select("broker_id", "under_replicated").iter_rows())
     assert lacking == behind(poll)
     assert lacking[victim] > 0

@@ -97,10 +97,10 @@ def test_the_disk_is_full_and_has_space_again(
     resource.prlimit(service.pid, resource.RLIMIT_FSIZE, (hard, hard))
     again_at = datetime.now(UTC)
 
-    def told() -> list[dict[str, Any]]:
+    def reported() -> list[dict[str, Any]]:
         return lake.read(COLLECTIONS).filter(pl.col("section") == "lake").to_dicts()
 
-    rows = eventually(told, timeout_seconds=60, what="row about the lost rows")
+    rows = eventually(reported, timeout_seconds=60, what="row about the lost rows")
     assert {row["status"] for row in rows} == {"failed"}
     assert "rows were not written" in rows[0]["error"]
     assert "cannot append" in rows[0]["error"]

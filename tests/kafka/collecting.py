@@ -54,7 +54,7 @@ class Poll:
 
 
 class Poller:
-    """A source that is polled by hand, and what other sources told it."""
+    """A source that is polled by hand, and what other sources reported it."""
 
     def __init__(self, source: KafkaSource, exchange: Exchange | None = None) -> None:
         self.source = source

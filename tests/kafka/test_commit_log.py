@@ -80,7 +80,7 @@ def follower(cluster: KafkaCluster) -> CommitLog:
     return made
 
 
-def told(log: CommitLog) -> Last:
+def reported(log: CommitLog) -> Last:
     return {
         (group, topic, partition): (offset, at)
         for group, topic, partition, offset, at in log.latest()
@@ -92,7 +92,7 @@ def told(log: CommitLog) -> Last:
 def agrees(log: CommitLog, cluster: KafkaCluster) -> Last:
     """Wait until the follower tells what the independent reader tells, for all keys."""
     last = last_commits(cluster)
-    eventually(lambda: log.state.caught_up and told(log) == last, what=f"agreement on {last}")
+    eventually(lambda: log.state.caught_up and reported(log) == last, what=f"agreement on {last}")
     return last
 
 
@@ -168,7 +168,7 @@ def test_every_way_to_commit(here: Names, log: CommitLog) -> None:
     Transaction(here.cluster, groups["txn"], topic, 7).commit()
     Transaction(here.cluster, groups["txn"], topic, 9).abort()
     agrees(log, here.cluster)
-    found = {group: value for (group, of, _), value in told(log).items() if of == topic}
+    found = {group: value for (group, of, _), value in reported(log).items() if of == topic}
     assert found.keys() == {groups[name] for name in ("classic", "consumer", "simple", "txn")}
     assert found[groups["simple"]][0] == 4
     assert found[groups["txn"]][0] == 7
@@ -188,15 +188,15 @@ def test_an_open_transaction_counts_later_and_holds_back_nobody(
         if log_partition(group) == log_partition(stuck)
     )
     here.commit(stuck, topic, {0: 1})
-    eventually(lambda: told(log).get((stuck, topic, 0), (None,))[0] == 1, what="first commit")
+    eventually(lambda: reported(log).get((stuck, topic, 0), (None,))[0] == 1, what="first commit")
     transaction = Transaction(here.cluster, stuck, topic, 5)
     here.commit(behind, topic, {0: 2})
-    eventually(lambda: told(log).get((behind, topic, 0), (None,))[0] == 2, what="commit behind")
-    assert told(log)[(stuck, topic, 0)][0] == 1
+    eventually(lambda: reported(log).get((behind, topic, 0), (None,))[0] == 2, what="commit behind")
+    assert reported(log)[(stuck, topic, 0)][0] == 1
     last = last_commits(here.cluster)  # read_committed alone is held back
     assert (behind, topic, 0) not in last
     transaction.commit()
-    eventually(lambda: told(log)[(stuck, topic, 0)][0] == 5, what="the transaction's offset")
+    eventually(lambda: reported(log)[(stuck, topic, 0)][0] == 5, what="the transaction's offset")
     agrees(log, here.cluster)
     here.admin.delete_consumer_groups([behind])[behind].result(20)
 
@@ -207,12 +207,14 @@ def test_deleted_groups_and_topics_are_gone(here: Names, log: CommitLog) -> None
     here.commit(gone, topic, {0: 1, 1: 2})
     here.commit(stays, topic, {0: 3})
     here.commit(stays, other, {0: 4})
-    eventually(lambda: (stays, other, 0) in told(log) and (gone, topic, 1) in told(log), what="all")
+    eventually(
+        lambda: (stays, other, 0) in reported(log) and (gone, topic, 1) in reported(log), what="all"
+    )
     here.admin.delete_consumer_groups([gone])[gone].result(20)
     here.admin.delete_topics([other])[other].result(20)
 
     def left() -> set[Any]:
-        return {key for key in told(log) if key[0] in (gone, stays)}
+        return {key for key in reported(log) if key[0] in (gone, stays)}
 
     eventually(lambda: left() == {(stays, topic, 0)}, what="one commit that is left")
     agrees(log, here.cluster)
@@ -261,7 +263,7 @@ def test_brokers_that_know_older_fetches(
     here.commit(group, topic, {0: version})
     with closing(follower(broker)) as log:
         agrees(log, broker)
-        assert told(log)[(group, topic, 0)][0] == version
+        assert reported(log)[(group, topic, 0)][0] == version
 
 
 def test_a_log_that_was_compacted(here: Names, broker: KafkaCluster) -> None:
@@ -299,7 +301,7 @@ def test_a_log_that_was_compacted(here: Names, broker: KafkaCluster) -> None:
         assert last[(group, topic, 0)][0] == written
         assert last[(other, topic, 0)][0] == written - 1 + written % 2
         eventually(
-            lambda: read_back(here, group, topic) == told(log)[(group, topic, 0)][0],
+            lambda: read_back(here, group, topic) == reported(log)[(group, topic, 0)][0],
             what="the coordinator's word",
         )
 

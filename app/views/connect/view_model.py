@@ -154,7 +154,7 @@ def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
         .group_by(_CONNECTOR, maintain_order=True)
         .agg(pl.col("error").drop_nulls().first().alias("task_error"))
     )
-    # As many as it may have are told only where it has another number.
+    # As many as it may have are reported only where it has another number.
     most = pl.when(pl.col("tasks_expected") != pl.col("tasks")).then(
         pl.format(" (at most {})", "tasks_expected")
     )

@@ -18,7 +18,7 @@ WINDOW_SECONDS = 300.0
 """Changes are counted over one to two windows."""
 
 SHORTEST_WINDOW_SECONDS = 30.0
-"""Below that, no rate is told."""
+"""Below that, no rate is reported."""
 
 LOG, ESTIMATE = "log", "estimate"
 """The values of ``commit_source``."""
@@ -69,7 +69,7 @@ def estimate(
 
     Returns:
         The rows in the same order, and what the next poll has to know. An estimated committed_at
-        is null until a change was seen, unless the log told the commit before; an estimated
+        is null until a change was seen, unless the log reported the commit before; an estimated
         commits_per_second is null below ``SHORTEST_WINDOW_SECONDS``.
     """
     window_at = seen.window_at or now

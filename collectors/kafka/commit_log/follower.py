@@ -53,13 +53,13 @@ class LogState:
 
     Attributes:
         partitions: How many the topic has; 0 before a poll has seen it.
-        told: How many were read to their end lately, so that they tell the last commits.
+        reported: How many were read to their end lately, so that they tell the last commits.
         behind: Records between what was read and the high watermarks, as far as is known.
         lost: What could not be understood within the last hour, one line each.
     """
 
     partitions: int = 0
-    told: int = 0
+    reported: int = 0
     behind: int = 0
     denied: bool = False
     problems: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class LogState:
     @property
     def caught_up(self) -> bool:
         """Whether every partition tells its last commits."""
-        return 0 < self.partitions == self.told
+        return 0 < self.partitions == self.reported
 
 
 @dataclass(slots=True)
@@ -121,7 +121,7 @@ class CommitLog:
         self._request_seconds = request_seconds
         self._duty = duty
         self._pause_seconds = pause_seconds
-        self._told: deque[_Layout] = deque(maxlen=1)  # by a poll, not taken over yet
+        self._reported: deque[_Layout] = deque(maxlen=1)  # by a poll, not taken over yet
         self._layout = _Layout()
         self._followed: dict[int, _Followed] = {}
         self._denied_until: float | None = None
@@ -136,7 +136,7 @@ class CommitLog:
         if rows.is_empty():  # not created yet, or not visible just now
             return
         leaders = dict(rows.select("partition", "leader").iter_rows())
-        self._told.append(_Layout(metadata.brokers, rows["topic_id"][0], leaders))
+        self._reported.append(_Layout(metadata.brokers, rows["topic_id"][0], leaders))
         if self._thread is None and not self._stop.is_set():
             self._thread = threading.Thread(
                 target=self._follow, name=f"commits-{self._cluster}", daemon=True
@@ -146,7 +146,7 @@ class CommitLog:
     def latest(self) -> pl.DataFrame:
         """Return the last commit of each key (``partition.COMMITS_SCHEMA``).
 
-        Only partitions that were read to their end within ``FRESH_SECONDS`` are told.
+        Only partitions that were read to their end within ``FRESH_SECONDS`` are reported.
         """
         now = time.monotonic()
         frames = [
@@ -164,7 +164,7 @@ class CommitLog:
         problems += [each.problem for each in followed if each.problem is not None]
         return LogState(
             partitions=len(followed),
-            told=sum(_is_fresh(each, now) for each in followed),
+            reported=sum(_is_fresh(each, now) for each in followed),
             behind=sum(each.behind for each in followed),
             denied=denied,
             problems=tuple(problems),
@@ -220,7 +220,7 @@ class CommitLog:
 
     def _take_layout(self, wire: Wire) -> None:
         try:
-            layout = self._told.pop()
+            layout = self._reported.pop()
         except IndexError:
             return
         wire.meet(layout.brokers)

@@ -30,7 +30,7 @@ WINDOW_SECONDS = 300.0
 """Over how long commits are counted."""
 
 SHORTEST_WINDOW_SECONDS = 30.0
-"""Below that, no rate is told."""
+"""Below that, no rate is reported."""
 
 MARK_EVERY_SECONDS = 30.0
 

@@ -97,13 +97,13 @@ def sample(
         [(partition, record, read_headers(record.headers)) for partition, record in reading.found]
         for reading in (oldest, newest)
     ]
-    told = [letter for found in letters for _, _, letter in found]
+    reported = [letter for found in letters for _, _, letter in found]
     first: dict[int, Times | None] = {}
     for partition, record, letter in letters[0]:
         if partition not in first:
             first[partition] = times_of(record, letter)
-    reasons = Counter(letter.reason for letter in told if letter.reason)
-    origins = Counter(letter.origin for letter in told if letter.origin)
+    reasons = Counter(letter.reason for letter in reported if letter.reason)
+    origins = Counter(letter.origin for letter in reported if letter.origin)
     return Sample(
         len(oldest.found) + len(newest.found),
         dict(reasons.most_common()),
@@ -125,8 +125,8 @@ def times_of(record: Record, letter: Letter) -> Times | None:
         return None
     is_arrival = record.is_append_time or letter.copies_timestamp is False
     is_event = not is_arrival and letter.copies_timestamp is True
-    told = None if letter.event_at is None else _moment(letter.event_at)
-    return Times(timestamp, timestamp if is_event else told, timestamp if is_arrival else None)
+    reported = None if letter.event_at is None else _moment(letter.event_at)
+    return Times(timestamp, timestamp if is_event else reported, timestamp if is_arrival else None)
 
 
 def _moment(seconds: float) -> datetime | None:

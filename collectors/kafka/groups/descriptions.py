@@ -121,7 +121,7 @@ def _not_described(found: Described, ref: GroupRef, broker: int, error: Collecto
     if not isinstance(error, UnsupportedError):
         found.add_unknown(ref, broker, str(error))
         return
-    # The broker lists groups of this type and cannot describe them; offsets are told all the same.
+    # The broker lists groups of this type and cannot describe them; their offsets are known.
     row = _row(ref, broker, state=None, members=None)
     row["unknown_reason"] = f"members of {ref.type} groups need a newer broker"
     found.groups[ref.group] = row

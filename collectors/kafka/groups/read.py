@@ -71,8 +71,8 @@ def read_groups(
         row["unknown_reason"] for row in described.groups.values() if row["state"] == "unknown"
     ]
     if reasons:
-        told = "; ".join(sorted(set(filter(None, reasons))))
-        problems.append(f"{len(reasons)} of {len(refs)} groups are unknown: {told}")
+        reported = "; ".join(sorted(set(filter(None, reasons))))
+        problems.append(f"{len(reasons)} of {len(refs)} groups are unknown: {reported}")
     return Groups(
         groups=pl.DataFrame(list(described.groups.values()), schema=GROUPS_SCHEMA).sort("group"),
         members=pl.DataFrame(described.members, schema=MEMBERS_SCHEMA).sort("group", "member_id"),

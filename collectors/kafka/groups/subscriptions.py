@@ -22,7 +22,7 @@ def with_subscriptions(
     understand.
     """
     names, unclear = _expanded(subscriptions, topics)
-    told = subscriptions.filter(~pl.col("group").is_in(unclear))["group"].unique()
+    reported = subscriptions.filter(~pl.col("group").is_in(unclear))["group"].unique()
     named = names.unique().with_columns(pl.lit(True).alias("_named"))
     owned = rows.filter(pl.col("member_id").is_not_null()).select(_PAIR).unique()
     owned = owned.with_columns(pl.lit(True).alias("_owned"))
@@ -32,7 +32,7 @@ def with_subscriptions(
         .with_columns(
             pl.when(pl.col("_named").is_not_null() | pl.col("_owned").is_not_null())
             .then(True)
-            .when(pl.col("group").is_in(told.implode()))
+            .when(pl.col("group").is_in(reported.implode()))
             .then(False)
             .alias("is_subscribed")
         )

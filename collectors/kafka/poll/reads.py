@@ -260,7 +260,7 @@ class PollView:
 
     @property
     def groups_of_dead_letters(self) -> set[str]:
-        """Groups of whose committed offsets dead letters are told: redriving ones, and sinks'."""
+        """Groups whose committed offsets count dead letters: redriving ones, and sinks'."""
         redriving = self.settings.dead_letters.redrive_groups.values()
         return {sink.group for sink in self.sinks} | set(redriving)
 

@@ -19,11 +19,11 @@ def with_commits(client: PollView, rows: pl.DataFrame, now: datetime) -> pl.Data
     memory = client.memory
     if memory.commit_log is not None:
         memory.commit_log.meet(client.metadata)
-        told = memory.commit_log.latest().drop("log_committed")
-        told = told.with_columns(pl.lit(LOG).alias("commit_source"))
+        reported = memory.commit_log.latest().drop("log_committed")
+        reported = reported.with_columns(pl.lit(LOG).alias("commit_source"))
         client.problems += memory.commit_log.state.lost
         # A key is there twice once the log has more partitions: old records stay where they were.
-        newest = told.sort("committed_at").unique(KEY, keep="last")
+        newest = reported.sort("committed_at").unique(KEY, keep="last")
         rows = rows.join(newest, on=KEY, how="left", maintain_order="left")
     else:
         rows = rows.with_columns(

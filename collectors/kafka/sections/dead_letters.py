@@ -179,7 +179,7 @@ def _entries(counts: Mapping[str, int]) -> list[dict[str, Any]]:
 def _origins(client: PollView, topic: str, outcome: Sample | None) -> list[str]:
     """Return the topics whose failures a dead-letter topic holds, the most frequent first.
 
-    They are declared, or told by the records' headers, or the one topic that the sink reads which
+    They are declared, or named by the records' headers, or the one topic that the sink reads which
     puts its dead letters here, or guessed from the name.
     """
     declared = client.settings.dead_letters.origins.get(topic)

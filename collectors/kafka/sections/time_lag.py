@@ -54,8 +54,8 @@ def time_lags(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
     _record(client, rows, now)
     times = client.memory.times
     lag, in_order = pl.col("lag"), pl.col("lag") == pl.col("log_end") - pl.col("committed")
-    told = _told(client, rows.filter((lag > 0) & in_order), now)
-    rows = rows.join(told, on=_RECORD, how="left", maintain_order="left").with_columns(
+    reported = _reported(client, rows.filter((lag > 0) & in_order), now)
+    rows = rows.join(reported, on=_RECORD, how="left", maintain_order="left").with_columns(
         pl.when((lag == 0) & pl.col("unknown_reason").is_null())
         .then(0.0)
         .when(in_order)
@@ -70,7 +70,7 @@ def time_lags(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.join(_open_since(times), on=["topic", "partition"], how="left")
 
 
-def _told(client: PollView, late: pl.DataFrame, now: float) -> pl.DataFrame:
+def _reported(client: PollView, late: pl.DataFrame, now: float) -> pl.DataFrame:
     """Return the age of each next record to be read, and its source, or why it is unknown.
 
     Several groups may stand at the same record.
@@ -84,12 +84,12 @@ def _told(client: PollView, late: pl.DataFrame, now: float) -> pl.DataFrame:
         refusals = _look_up(client, late, found, now)
     rows: list[tuple[str, int, int, float | None, str | None, str | None]] = []
     for record, known in found.items():
-        told = known or _time_at(times, record, now)  # what was looked up just now
-        if told is None:
+        reported = known or _time_at(times, record, now)  # what was looked up just now
+        if reported is None:
             why = refusals.get(Wanted(*record)) or _reason(times.get(record[:2]), now)
             rows.append((*record, None, None, why))
         else:
-            rows.append((*record, max(0.0, now - told[0]), told[1], None))
+            rows.append((*record, max(0.0, now - reported[0]), reported[1], None))
     return pl.DataFrame(rows, schema=_TOLD_SCHEMA, orient="row")
 
 

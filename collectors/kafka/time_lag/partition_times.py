@@ -10,7 +10,7 @@ from collectors.kafka.time_lag.record_times import RecordTimes
 from collectors.kafka.time_lag.timeline import OffsetTimeline, RecordResult
 
 TIMELINE, RECORD = "timeline", "record"
-"""What a time was told from: watched end offsets, or the broker's timestamps of records."""
+"""What a time was taken from: watched end offsets, or the broker's timestamps of records."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class PartitionTimes:
             self.timeline.record(offset, at)
 
     def time_at(self, offset: int, now: float) -> tuple[float, str] | None:
-        """Tell when the record at an offset was appended, and what that was told from."""
+        """Tell when the record at an offset was appended, and what that was taken from."""
         seen = self.timeline.time_at(offset)
         if seen is not None:
             return seen, TIMELINE

@@ -50,7 +50,7 @@ def live(path: str, url: str, ticks: int, *, to_the_end: bool = False) -> None:
     Args:
         path: The alert store.
         url: Where to send.
-        ticks: How far the story may be told; on a quick machine, too, something is left to tell.
+        ticks: How far the story may go; on a quick machine, too, something is left to tell.
         to_the_end: Return once all of it is sent.
     """
     store = AlertStore(Path(path))

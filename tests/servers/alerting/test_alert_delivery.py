@@ -398,7 +398,7 @@ def sampled(lake: Lake, at: datetime, *, broker_is_alive: bool) -> None:
 def test_the_service_pages_through_a_hanging_target_and_a_good_one(
     tmp_path: Path, receiver: Receiver
 ) -> None:
-    """Given a target that hangs, then evaluation goes on and the other target is told."""
+    """Given a target that hangs, then evaluation goes on and the other target is notified."""
     with receiving() as hanging:
         hanging.delay_seconds = 8.0
         settings = Settings.model_validate(

@@ -275,9 +275,9 @@ def test_a_run_that_was_cut_short_between_tables_is_completed_by_the_next(
     fill(settings, parts)
     for table in (BROKER_METRICS, GROUP_OFFSETS, PARTITIONS):
         assert_frame_equal(rows_of(settings, table), rows_of(filled, table), check_row_order=False)
-    told = rows_of(settings, COLLECTIONS).select("poll_id", "rows", "interval_seconds")
+    reported = rows_of(settings, COLLECTIONS).select("poll_id", "rows", "interval_seconds")
     before = rows_of(filled, COLLECTIONS).select("poll_id", "rows", "interval_seconds")
-    assert_frame_equal(told, before, check_row_order=False)
+    assert_frame_equal(reported, before, check_row_order=False)
 
 
 def test_what_was_seen_live_is_left_alone(prometheus: Prometheus, tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ def test_what_was_seen_live_is_left_alone(prometheus: Prometheus, tmp_path: Path
     report = fill(settings, [Window(SINCE, SINCE + 29 * STEP, STEP)])
     rows = rows_of(settings, GROUP_OFFSETS).filter(pl.col("cluster") == "production")
     near = rows.filter((pl.col("observed_at") - seen).abs() < 2 * STEP)
-    assert near["poll_id"].to_list() == ["live"], "what an exporter told may be older"
+    assert near["poll_id"].to_list() == ["live"], "what an exporter reported may be older"
     assert report.skipped == {"group_offsets": 4}
     assert rows["observed_at"].n_unique() == 30 - 4 + 1
     assert rows_of(settings, PARTITIONS)["observed_at"].n_unique() == 30

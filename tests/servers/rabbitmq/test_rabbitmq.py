@@ -108,11 +108,11 @@ def test_depths_are_those_of_the_broker(node: Running, source: Source) -> None:
     # A message's life ends some time after its time is over.
     eventually(lambda: counted() == expected, what="the depths that were made")
 
-    def told() -> bool:
+    def reported() -> bool:
         found = rows(poll(source)["queues"])
         return {name: found[name]["ready"] for name in names} == expected
 
-    eventually(told, what="the same depths as AMQP's")
+    eventually(reported, what="the same depths as AMQP's")
 
 
 @pytest.fixture
@@ -232,7 +232,7 @@ def test_dead_letter_queues_with_what_waits_and_since_when(
 
 
 def test_rates_and_consumers(node: Running) -> None:
-    """Given a consumer that holds what it got, then its queue's rates and capacity are told."""
+    """Given a consumer that holds what it got, then its queue's rates and capacity are reported."""
     node.server.virtual_host("/").queue("busy")
     source = node.source("headroom", queues={"include": ["busy"]})
     with node.channel() as channel:

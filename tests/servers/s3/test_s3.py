@@ -89,7 +89,7 @@ def test_maintenance_works_in_a_store(s3: S3Server) -> None:
 
 def test_of_two_that_maintain_a_store_the_second_skips_it(s3: S3Server) -> None:
     """Given two processes' hands on one lake, when both want to maintain it at once, then one does
-    and the other is told so."""
+    and the other is marked so."""
     settings = s3.bucket("two-that-maintain").model_copy(
         update={"retention": RetentionSettings(raw_days=None)}
     )

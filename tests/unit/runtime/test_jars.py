@@ -45,15 +45,15 @@ class FakeResolver:
 
 def test_a_second_call_resolves_nothing(tmp_path: Path) -> None:
     resolver, notices = FakeResolver(), list[str]()
-    folder = ensure(JARS, resolver, cache=tmp_path, notice=notices.append)
-    assert ensure(JARS, resolver, cache=tmp_path, notice=notices.append) == folder
+    folder = ensure(JARS, resolver, cache=tmp_path, on_progress=notices.append)
+    assert ensure(JARS, resolver, cache=tmp_path, on_progress=notices.append) == folder
     assert resolver.calls == 1
     assert notices == ["downloading the jars of toys-1.0"]
     assert sorted(jar.name for jar in folder.glob("*.jar")) == ["part-2.3.jar", "toy-1.0.jar"]
 
 
 @pytest.mark.parametrize(
-    ("harm", "told"),
+    ("harm", "reported"),
     [
         pytest.param(
             lambda folder: (folder / "toy-1.0.jar").write_bytes(b"to"), "wrong size", id="cut short"
@@ -76,15 +76,15 @@ def test_a_second_call_resolves_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_set_is_fetched_again(
-    tmp_path: Path, harm: Callable[[Path], object], told: str
+    tmp_path: Path, harm: Callable[[Path], object], reported: str
 ) -> None:
     resolver, notices = FakeResolver(), list[str]()
     folder = ensure(JARS, resolver, cache=tmp_path)
     harm(folder)
-    assert told in str(damage(folder))
-    ensure(JARS, resolver, cache=tmp_path, notice=notices.append)
+    assert reported in str(damage(folder))
+    ensure(JARS, resolver, cache=tmp_path, on_progress=notices.append)
     assert resolver.calls == 2
-    assert told in notices[0]
+    assert reported in notices[0]
     assert damage(folder) is None
 
 

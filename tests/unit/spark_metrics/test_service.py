@@ -16,7 +16,7 @@ class Job:
     """Stands in for the job: each step is one of the given outcomes, the last one stops."""
 
     def __init__(self, stop: threading.Event, *outcomes: str | Exception) -> None:
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.steps = 0
         self._stop = stop
         self._outcomes = outcomes
@@ -31,7 +31,7 @@ class Job:
         return MicroBatch(datetime.now(UTC), outcome)
 
     def failed(self, error: Exception, started_at: datetime) -> None:
-        self.told.append(str(error))
+        self.reported.append(str(error))
 
 
 def no_upkeep() -> None:
@@ -51,20 +51,20 @@ def test_a_failed_round_is_told_and_tried_again(stop: threading.Event) -> None:
     job = Job(stop, "ok", HistoryError("a table is locked"), LakeError("no disk"), "ok", "waiting")
     serving(job, stop)()
     assert job.steps == 5
-    assert job.told == ["a table is locked", "no disk"]
+    assert job.reported == ["a table is locked", "no disk"]
 
 
 def test_too_many_failures_in_a_row_end_the_process(stop: threading.Event) -> None:
     job = Job(stop, *[HistoryError("Spark is gone")] * (MOST_FAILURES + 5))
     with pytest.raises(HistoryError, match="Spark is gone"):
         serving(job, stop)()
-    assert job.steps == len(job.told) == MOST_FAILURES
+    assert job.steps == len(job.reported) == MOST_FAILURES
 
 
 def test_a_failure_while_stopping_is_none(stop: threading.Event) -> None:
     job = Job(stop, "ok", HistoryError("the connection to Spark was closed"))
     serving(job, stop)()
-    assert job.told == []
+    assert job.reported == []
 
 
 @pytest.mark.parametrize(

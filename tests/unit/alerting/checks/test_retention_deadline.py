@@ -65,7 +65,7 @@ def backlog(**more: object) -> PartitionBacklog:
             {"bytes_per_message": None},
             {"seconds": 4 * HOUR, "bytes_per_partition": 7_200_000},
             3 * HOUR,
-            id="one limit cannot be told",
+            id="one limit is unknown",
         ),
     ],
 )

@@ -101,7 +101,7 @@ def test_at_every_poll_the_rows_say_what_the_alerts_say(family: str, variant: in
         found = classified(_shifted(status), moment)
         alerts = advanced(alerts, found, DEFAULT_ALERT_RULES)
         groups = group_rows(found, partition_lag(found), previous)
-        told = alert_rows(alerts.values(), groups, found.frames)
+        reported = alert_rows(alerts.values(), groups, found.frames)
         (row,) = groups.iter_rows(named=True)
         true_now = {
             alert.status
@@ -113,7 +113,7 @@ def test_at_every_poll_the_rows_say_what_the_alerts_say(family: str, variant: in
         )
         assert row["status"] == status.status.value
         assert true_now == ({row["status"]} if is_told else set()), at
-        assert set(told["fingerprint"]) == {
+        assert set(reported["fingerprint"]) == {
             name for name, alert in alerts.items() if alert.state is not State.RESOLVED
         }
         if previous is None or previous["status"].item() != row["status"]:
@@ -149,18 +149,18 @@ def since_of(
 ) -> list[tuple[float | None, bool]]:
     """Return since when each step's row says that its status holds, seconds from the first."""
     previous: dict[Table, pl.DataFrame] = {}
-    told = []
+    reported = []
     for at, status, since in steps:
         begin = NOW.timestamp()
         found = classified(fixed(status, None if since is None else begin + since), begin + at)
         previous = dict(current_rows(found, (), previous))
         (row,) = previous[GROUP_STATUS].iter_rows(named=True)
-        told.append(((row["since"] - NOW).total_seconds(), row["since_at_least"]))
-    return told
+        reported.append(((row["since"] - NOW).total_seconds(), row["since_at_least"]))
+    return reported
 
 
 def test_since_stays_while_the_status_does() -> None:
-    told = since_of(
+    reported = since_of(
         [
             (0, Status.OK, None),
             (15, Status.OK, None),
@@ -171,7 +171,7 @@ def test_since_stays_while_the_status_does() -> None:
             (90, Status.OK, None),
         ]
     )
-    assert told == [
+    assert reported == [
         (0, True),
         (0, True),
         (12, False),
@@ -183,10 +183,10 @@ def test_since_stays_while_the_status_does() -> None:
 
 
 def test_after_a_break_nobody_knows_whether_the_status_held() -> None:
-    told = since_of(
+    reported = since_of(
         [(0, Status.STALLED, -60), (299, Status.STALLED, 5), (700, Status.STALLED, 650)]
     )
-    assert told == [(-60, False), (-60, False), (650, False)]
+    assert reported == [(-60, False), (-60, False), (650, False)]
 
 
 def watched(lake: Lake, evaluator: ClusterEvaluator, present: Present, now: datetime) -> None:
@@ -200,7 +200,7 @@ def test_since_stays_over_a_restart(tmp_path: Path) -> None:
     lake, store = Lake(settings), CurrentStore(settings)
     collector = Collector(lake, 11)
     evaluator, present = ClusterEvaluator(lake, watched_since=0.0), Present(store)
-    told: dict[str, dict[tuple[object, ...], tuple[str, datetime]]] = {}
+    reported: dict[str, dict[tuple[object, ...], tuple[str, datetime]]] = {}
     kept = 0
     restart = POLLS - 3
     for number in range(POLLS):
@@ -216,12 +216,12 @@ def test_since_stays_over_a_restart(tmp_path: Path) -> None:
         ):
             written = store.read(table, "c")
             assert written is not None
-            before = told.get(table.name, {})
-            told[table.name] = {
+            before = reported.get(table.name, {})
+            reported[table.name] = {
                 tuple(row[one] for one in key): (row["status"], row["since"])
                 for row in written.iter_rows(named=True)
             }
-            for name, (status, since) in told[table.name].items():
+            for name, (status, since) in reported[table.name].items():
                 status_before, since_before = before.get(name, (None, None))
                 if status_before == status:
                     assert since_before == since, (number, name, status)
@@ -349,10 +349,10 @@ def test_every_table_tells_what_the_samples_show() -> None:
     assert (cluster["groups"], cluster["late_groups"], cluster["idle_members"]) == (1, 0, 1)
     assert (cluster["dead_letter_topics"], cluster["dead_letters_per_second"]) == (1, 1.0)
     assert cluster["newest_poll_at"] == NOW
-    told = {row["rule"]: row for row in written[OPEN_ALERTS].iter_rows(named=True)}
-    assert told["BrokerMissing"]["since"] == NOW - timedelta(seconds=15 * 20)
-    assert told["BrokerMissing"]["since_at_least"] is False
-    assert told["UnderMinIsr"]["inhibited_by"] == told["BrokerMissing"]["fingerprint"]
+    reported = {row["rule"]: row for row in written[OPEN_ALERTS].iter_rows(named=True)}
+    assert reported["BrokerMissing"]["since"] == NOW - timedelta(seconds=15 * 20)
+    assert reported["BrokerMissing"]["since_at_least"] is False
+    assert reported["UnderMinIsr"]["inhibited_by"] == reported["BrokerMissing"]["fingerprint"]
 
 
 def test_what_is_unknown_is_null() -> None:
@@ -451,14 +451,14 @@ def test_the_service_writes_every_table(service: AlertingService, tmp_path: Path
     store = CurrentStore(LakeSettings(uri=str(tmp_path / "lake")))
     for table in CURRENT_TABLES:
         assert store.read(table, "c") is not None
-    told = store.read(OPEN_ALERTS, "c")
-    assert told is not None
-    assert set(told["fingerprint"]) == {
+    reported = store.read(OPEN_ALERTS, "c")
+    assert reported is not None
+    assert set(reported["fingerprint"]) == {
         one.fingerprint
         for one in service.store.alerts("c").values()
         if one.state is not State.RESOLVED
     }
-    assert "GroupStalled" in set(told["rule"])
+    assert "GroupStalled" in set(reported["rule"])
     noted = service.store.noted(SERVICE)
     assert noted is not None
     assert noted["failures"] == {}

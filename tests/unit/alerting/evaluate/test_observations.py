@@ -173,8 +173,8 @@ def test_an_alert_of_a_stopped_group_says_who_starts_it(kind: str, expected: str
 
     seen = observe(frames, "stopped", lambda _: {key: status}).observations
 
-    told = {one.what: one.step for one in seen if one.check == "stopped"}
-    assert expected in told["connect-export stopped"]
+    reported = {one.what: one.step for one in seen if one.check == "stopped"}
+    assert expected in reported["connect-export stopped"]
 
 
 def test_connectors_and_queues() -> None:
@@ -192,8 +192,8 @@ def test_connectors_and_queues() -> None:
         "QueueDeadLettersLost": {"vhost": "/", "queue": "q"},
         "QueueWithoutConsumers": {"vhost": "/", "queue": "q"},
     }
-    told = [one for one in seen.observations if one.check == "tasks_failed"]
-    assert told[0].detail == "java.lang.X: boom."
+    reported = [one for one in seen.observations if one.check == "tasks_failed"]
+    assert reported[0].detail == "java.lang.X: boom."
 
 
 def test_the_monitor_watches_itself() -> None:

@@ -211,7 +211,7 @@ def test_series(text: str, values: list[float | None]) -> None:
 TESTS = """
 rules: own.yaml
 tests:
-  - name: a stuck partition is told as stalled
+  - name: a stuck partition is reported as stalled
     interval: 15s
     groups:
       payments:
@@ -248,7 +248,7 @@ def test_the_command_tells_what_failed_and_exits_so(tmp_path: Path) -> None:
     path.write_text(TESTS.replace("rules: own.yaml", ""))
     answer = command("test", str(path))
     assert answer.exit_code == 1
-    assert "ok     a stuck partition is told as stalled" in answer.stdout
+    assert "ok     a stuck partition is reported as stalled" in answer.stdout
     assert "FAILED a disk that fills up" in answer.stdout
     path.write_text("tests: [{name: x, series: [{check: lag, values: 1..2}]}]")
     answer = command("test", str(path))

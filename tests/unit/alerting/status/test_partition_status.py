@@ -362,7 +362,7 @@ def test_nobody_commits_into_a_new_log_in_which_messages_arrive(
     beyond: float, expected: Status
 ) -> None:
     """Given a topic made anew while its only consumer hangs,
-    then that is told once a consumer that works would have committed."""
+    then that is reported once a consumer that works would have committed."""
     old = window(seconds=300.0, poll=5.0)
     committed = old.samples[-1].committed
     new = window(first_offset=0, seconds=beyond, poll=5.0, warm_up=0.0)
@@ -727,10 +727,10 @@ def comes_and_goes(seconds: int, *, reads: float) -> PartitionWindow:
 
 
 def test_a_crash_loop_that_commits_a_little_is_falling_behind_in_each_of_its_rounds() -> None:
-    told = [partition_status(comes_and_goes(end, reads=0.4)) for end in range(2400, 3600, 15)]
+    reported = [partition_status(comes_and_goes(end, reads=0.4)) for end in range(2400, 3600, 15)]
 
-    assert {status.status for status in told} == {Status.FALLING_BEHIND}
-    assert all(status.is_lasting for status in told)
+    assert {status.status for status in reported} == {Status.FALLING_BEHIND}
+    assert all(status.is_lasting for status in reported)
 
 
 def test_who_comes_back_again_and_again_and_reads_everything_is_not_falling_behind() -> None:

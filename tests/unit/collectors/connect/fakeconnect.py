@@ -1,4 +1,4 @@
-"""A small HTTP server that speaks Connect's REST interface, and misbehaves when told to."""
+"""A small HTTP server that speaks Connect's REST interface, and misbehaves on demand."""
 
 from __future__ import annotations
 

@@ -268,13 +268,13 @@ def test_a_broken_connect_cluster_costs_the_others_nothing(
             def arrived() -> bool:
                 now = datetime.now(UTC)
                 good = lake.latest(CONNECTORS, cluster="east", now=now, within=HOUR)
-                told = lake.latest(COLLECTIONS, cluster="prod", now=now, within=HOUR)
-                return bool(good.height and told.height)
+                reported = lake.latest(COLLECTIONS, cluster="prod", now=now, within=HOUR)
+                return bool(good.height and reported.height)
 
             eventually(arrived, timeout_seconds=20, what="rows of both")
         finally:
             service.stop()
             thread.join()
-    told = lake.latest(COLLECTIONS, cluster="prod", now=datetime.now(UTC), within=HOUR)
-    assert set(told["status"]) == {"failed"}
-    assert set(told["source"]) == {"connect/broken"}
+    reported = lake.latest(COLLECTIONS, cluster="prod", now=datetime.now(UTC), within=HOUR)
+    assert set(reported["status"]) == {"failed"}
+    assert set(reported["source"]) == {"connect/broken"}

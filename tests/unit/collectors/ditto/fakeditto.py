@@ -42,7 +42,7 @@ class FakeDitto:
         live: str = "open",
         **changes: Any,
     ) -> dict[str, Any]:
-        """Add a connection and return what is told of it, to be changed."""
+        """Add a connection and return what is reported of it, to be changed."""
         configured = {
             "id": connection_id,
             "name": f"{connection_id}-name",
@@ -110,9 +110,9 @@ class FakeDitto:
             "sourceMetrics": {"addressMetrics": {}},
             "targetMetrics": {"addressMetrics": {}},
         }
-        told = {"connection": configured, "status": status, "metrics": metrics}
-        self.connections[connection_id] = told
-        return told
+        reported = {"connection": configured, "status": status, "metrics": metrics}
+        self.connections[connection_id] = reported
+        return reported
 
     def answer(self, request: Request) -> Reply:
         """Answer a request."""
@@ -122,20 +122,20 @@ class FakeDitto:
         parts = request.path.split("/")
         if request.path == "/api/2/connections":
             return _json([self._chosen(each, request) for each in self.connections.values()])
-        told = self.connections.get(unquote(parts[4])) if len(parts) == 6 else None
-        if told is None or parts[5] not in ("status", "metrics"):
+        reported = self.connections.get(unquote(parts[4])) if len(parts) == 6 else None
+        if reported is None or parts[5] not in ("status", "metrics"):
             return _json({"status": 404, "error": "connectivity:connection.notfound"}, 404)
-        return _json(told[parts[5]])
+        return _json(reported[parts[5]])
 
-    def _chosen(self, told: dict[str, Any], request: Request) -> dict[str, Any]:
+    def _chosen(self, reported: dict[str, Any], request: Request) -> dict[str, Any]:
         """Return the fields that were asked for; Ditto leaves out what is not there."""
         wanted = request.query.get("fields")
         if wanted is None:
-            return dict(told["connection"])
+            return dict(reported["connection"])
         chosen: dict[str, Any] = {}
         for field in wanted.split(","):
             name, _, inner = field.partition("/")
-            value = told["connection"].get(name)
+            value = reported["connection"].get(name)
             if inner and isinstance(value, dict):
                 value = {inner: value[inner]} if inner in value else None
             if value is not None:

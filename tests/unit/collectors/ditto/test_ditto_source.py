@@ -85,12 +85,12 @@ def test_a_connection_is_told_as_it_should_be_and_as_it_is(
 
 
 def test_what_failed_is_counted_and_explained(ditto: FakeDitto, server: Answering) -> None:
-    told = ditto.add("c1", live="failed")
-    events = told["status"]["sourceStatus"][1]
+    reported = ditto.add("c1", live="failed")
+    events = reported["status"]["sourceStatus"][1]
     events["statusDetails"] = f"connecting to tcp://me:{IN_THE_URI}@kafka:9092 failed"
-    told["status"]["sourceStatus"].append({**events, "client": "connectivity-1"})
-    told["status"]["targetStatus"][0]["status"] = "misconfigured"
-    told["metrics"]["connectionMetrics"]["inbound"]["mapped"]["failure"]["PT1M"] = 7
+    reported["status"]["sourceStatus"].append({**events, "client": "connectivity-1"})
+    reported["status"]["targetStatus"][0]["status"] = "misconfigured"
+    reported["metrics"]["connectionMetrics"]["inbound"]["mapped"]["failure"]["PT1M"] = 7
     (row,) = rows_of(poll(server))
     assert (row["desired_status"], row["live_status"]) == ("open", "failed")
     assert (row["sources_failed"], row["targets_failed"], row["clients_open"]) == (2, 1, 0)
@@ -99,8 +99,8 @@ def test_what_failed_is_counted_and_explained(ditto: FakeDitto, server: Answerin
 
 
 def test_no_credential_is_asked_for_or_kept(ditto: FakeDitto, server: Answering) -> None:
-    told = ditto.add("c1")
-    status = told["status"]["clientStatus"][0]
+    reported = ditto.add("c1")
+    status = reported["status"]["clientStatus"][0]
     status.update(status="failed", statusDetails=f'sasl failed: password="{IN_THE_URI}" wrong')
     result = poll(server)
     assert "uri" not in server.requests[0].query["fields"]
@@ -138,10 +138,10 @@ def test_kafka_is_told_which_groups_are_dittos(ditto: FakeDitto, server: Answeri
 
 
 def test_what_ditto_leaves_out_is_unknown_and_not_zero(ditto: FakeDitto, server: Answering) -> None:
-    told = ditto.add("c1", sources=[{"addresses": ["telemetry"]}])
-    del told["connection"]["clientCount"], told["connection"]["name"]
-    told["status"] = {"connectionId": "c1", "liveStatus": "open"}
-    told["metrics"] = {"connectionMetrics": {"inbound": {}}}
+    reported = ditto.add("c1", sources=[{"addresses": ["telemetry"]}])
+    del reported["connection"]["clientCount"], reported["connection"]["name"]
+    reported["status"] = {"connectionId": "c1", "liveStatus": "open"}
+    reported["metrics"] = {"connectionMetrics": {"inbound": {}}}
     (row,) = rows_of(poll(server))
     assert (row["name"], row["clients"], row["consumers"]) == (None, 1, 1)
     for column in (

@@ -219,11 +219,11 @@ def test_a_broken_lake_does_not_end_the_service_and_the_loss_is_told(tmp_path: P
     polls(source, 3).wait(60)
     lake.refuses = False
 
-    def told() -> bool:
+    def reported() -> bool:
         rows = lake.read(COLLECTIONS).filter(pl.col("section") == "lake")
         return rows.height == 1 and "no space left on device" in rows["error"][0]
 
-    eventually(told, timeout_seconds=60, what="row about the loss")
+    eventually(reported, timeout_seconds=60, what="row about the loss")
     eventually(lambda: lake.read(BROKERS).height > 0, timeout_seconds=60, what="rows after it")
     service.stop()
     thread.join(60)

@@ -109,9 +109,9 @@ def test_a_worker_that_ends_is_told_once(
 ) -> None:
     part = part_with("echo no brokers; exit 3")
     start(part, processes, tmp_path)
-    told = eventually(part.look_after, what="word of the end")
-    assert told.startswith("the demo goes on without Kafka Connect: connect ended with exit")
-    assert "no brokers" in told
+    reported = eventually(part.look_after, what="word of the end")
+    assert reported.startswith("the demo goes on without Kafka Connect: connect ended with exit")
+    assert "no brokers" in reported
     assert processes.children == ()
     assert part.look_after() is None
 
@@ -126,8 +126,8 @@ def test_a_worker_that_is_never_ready_is_given_up(
     part = part_with("exec sleep 600")
     start(part, processes, tmp_path)
     assert part.look_after() is None
-    told = eventually(part.look_after, what="word of giving up")
-    assert "not ready after 0 s" in told
+    reported = eventually(part.look_after, what="word of giving up")
+    assert "not ready after 0 s" in reported
     assert processes.children == ()
 
 

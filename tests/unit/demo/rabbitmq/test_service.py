@@ -68,9 +68,11 @@ def test_a_node_that_ends_is_told_once_and_leaves_nothing(
 ) -> None:
     part = part_with(tmp_path, "echo no such cookie; exit 3")
     part.start(processes, tmp_path / "logs")
-    told = eventually(part.look_after, what="word of the end")
-    assert told.startswith("the demo goes on without RabbitMQ: rabbitmq ended with exit status 3")
-    assert "no such cookie" in told
+    reported = eventually(part.look_after, what="word of the end")
+    assert reported.startswith(
+        "the demo goes on without RabbitMQ: rabbitmq ended with exit status 3"
+    )
+    assert "no such cookie" in reported
     assert processes.children == ()
     assert part.look_after() is None
     assert not (tmp_path / "rabbitmq" / "node").exists()

@@ -37,21 +37,21 @@ def test_a_lease_that_was_given_back_is_free_at_once(tmp_path: Path) -> None:
     first.acquire()
     first.keep(unexpected)
     first.release()
-    told: list[str] = []
+    reported: list[str] = []
     second = lease(tmp_path, NEVER)
-    second.acquire(told.append)
-    assert told == []
+    second.acquire(reported.append)
+    assert reported == []
     second.release()
 
 
 def test_one_given_back_while_another_waits_is_taken(tmp_path: Path) -> None:
     first = lease(tmp_path, NEVER)
     first.acquire()
-    told = threading.Event()
+    reported = threading.Event()
     second = lease(tmp_path, NEVER)
-    taken = threading.Thread(target=second.acquire, args=(lambda _: told.set(),))
+    taken = threading.Thread(target=second.acquire, args=(lambda _: reported.set(),))
     taken.start()
-    assert told.wait(10)
+    assert reported.wait(10)
     first.release()
     taken.join(10)
     assert not taken.is_alive()
@@ -59,13 +59,13 @@ def test_one_given_back_while_another_waits_is_taken(tmp_path: Path) -> None:
 
 
 def test_one_whose_holder_died_runs_out_and_the_dead_may_not_return(tmp_path: Path) -> None:
-    dead, told = lease(tmp_path), []
+    dead, reported = lease(tmp_path), []
     dead.acquire()
     begun = time.monotonic()
     second = lease(tmp_path)
-    second.acquire(told.append)
+    second.acquire(reported.append)
     assert time.monotonic() - begun >= QUICK.expiry_seconds
-    assert len(told) == 1
+    assert len(reported) == 1
     with pytest.raises(LeaseLostError, match="taken by another"):
         dead.renew()
     second.renew()

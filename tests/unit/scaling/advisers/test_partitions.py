@@ -94,8 +94,8 @@ def test_a_hot_partition_is_not_too_few_partitions() -> None:
     assert advice is not None
     assert advice.kind is AdviceKind.HOT_PARTITION and advice.proposed is None
     assert "orders-2" in advice.reason and advice.unknown_reason
-    told = partition_advice(topic(rates=rates, busiest_key_per_second=100.0))
-    assert told is not None and told.proposed == 12 and told.unknown_reason is None
+    reported = partition_advice(topic(rates=rates, busiest_key_per_second=100.0))
+    assert reported is not None and reported.proposed == 12 and reported.unknown_reason is None
 
 
 def test_a_hot_key_is_helped_by_neither() -> None:

@@ -179,7 +179,7 @@ def run(*polls: pl.DataFrame) -> pl.DataFrame:
         pytest.param(
             [ends(("t", 0, "a", 1, 9)), ends(("t", 0, "a", 2, 5)), ends(("t", 0, "a", 2, 6))],
             [],
-            id="told once",
+            id="reported once",
         ),
     ],
 )

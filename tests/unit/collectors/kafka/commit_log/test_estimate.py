@@ -41,12 +41,12 @@ class Polls:
         self,
         second: float,
         offsets: dict[int, int | None],
-        told: dict[int, tuple[datetime, float | None]] | None = None,
+        reported: dict[int, tuple[datetime, float | None]] | None = None,
     ) -> dict[int, dict[str, Any]]:
         """Poll with the offsets by partition, and what the log tells by partition."""
         rows = []
         for partition, committed in offsets.items():
-            log = (told or {}).get(partition)
+            log = (reported or {}).get(partition)
             rows.append(
                 {
                     "group": "billing",
@@ -143,7 +143,7 @@ def test_a_group_that_is_gone_is_forgotten() -> None:
 def test_what_the_log_tells_stays() -> None:
     polls = Polls()
     polls.poll(0, {0: 1, 1: 1})
-    rows = polls.poll(15, {0: 2, 1: 2}, told={0: (at(13), 7.5)})
+    rows = polls.poll(15, {0: 2, 1: 2}, reported={0: (at(13), 7.5)})
     assert rows[0]["committed_at"] == at(13)
     assert rows[0]["commits_per_second"] == 7.5
     assert rows[0]["commit_source"] == LOG
@@ -152,7 +152,7 @@ def test_what_the_log_tells_stays() -> None:
 
 def test_what_the_log_told_is_still_known_when_it_falls_silent() -> None:
     polls = Polls()
-    polls.poll(0, {0: 1}, told={0: (at(-100), None)})
+    polls.poll(0, {0: 1}, reported={0: (at(-100), None)})
     row = polls.poll(15, {0: 1})[0]
     assert (row["committed_at"], row["commit_source"]) == (at(-100), ESTIMATE)
     assert polls.poll(30, {0: 2})[0]["committed_at"] == at(30)

@@ -144,7 +144,7 @@ def commit(offset: int, group: str = "billing") -> build.Record:
     return build.commit(group, "orders", 0, offset, TIME + offset)
 
 
-def told(log: CommitLog) -> dict[str, int]:
+def reported(log: CommitLog) -> dict[str, int]:
     return dict(log.latest().select("group", "log_committed").iter_rows())
 
 
@@ -166,11 +166,11 @@ def test_it_catches_up_and_follows(cluster: Cluster, log: CommitLog) -> None:
     cluster.parts[1].append(commit(1, "shipping"))
     log.meet(cluster.metadata())
     eventually(lambda: log.state.caught_up, what="caught up")
-    assert told(log) == {"billing": 6, "shipping": 1}
+    assert reported(log) == {"billing": 6, "shipping": 1}
     cluster.parts[1].append(commit(2, "shipping"))
-    becomes(lambda: told(log), {"billing": 6, "shipping": 2})
+    becomes(lambda: reported(log), {"billing": 6, "shipping": 2})
     state = log.state
-    assert (state.partitions, state.told, state.behind, state.problems) == (4, 4, 0, ())
+    assert (state.partitions, state.reported, state.behind, state.problems) == (4, 4, 0, ())
     assert state.commits_read == 4
 
 
@@ -179,12 +179,12 @@ def test_a_partition_that_is_read_halfway_tells_nothing(cluster: Cluster, log: C
     cluster.parts[0].end = 9  # the broker does not give the rest just now
     cluster.parts[1].append(commit(1, "shipping"))
     log.meet(cluster.metadata())
-    eventually(lambda: log.state.told == 3, what="three partitions")
-    assert told(log) == {"shipping": 1}
+    eventually(lambda: log.state.reported == 3, what="three partitions")
+    assert reported(log) == {"shipping": 1}
     assert log.state.behind == 8
     assert not log.state.caught_up
     cluster.parts[0].end = 1
-    becomes(lambda: told(log), {"billing": 5, "shipping": 1})
+    becomes(lambda: reported(log), {"billing": 5, "shipping": 1})
 
 
 def test_a_start_beyond_zero(cluster: Cluster, log: CommitLog) -> None:
@@ -192,7 +192,7 @@ def test_a_start_beyond_zero(cluster: Cluster, log: CommitLog) -> None:
     part.start = part.end = 700
     part.append(commit(5))
     log.meet(cluster.metadata())
-    becomes(lambda: told(log), {"billing": 5})
+    becomes(lambda: reported(log), {"billing": 5})
 
 
 def test_many_fetches(cluster: Cluster, log: CommitLog) -> None:
@@ -202,7 +202,7 @@ def test_many_fetches(cluster: Cluster, log: CommitLog) -> None:
             part.append(commit(turn, f"group-{id(part)}"))
     log.meet(cluster.metadata())
     eventually(lambda: log.state.caught_up, what="caught up")
-    assert set(told(log).values()) == {49}
+    assert set(reported(log).values()) == {49}
     assert len({tuple(order) for order in cluster.fetched}) > 2  # partitions take turns
 
 
@@ -211,7 +211,7 @@ def test_a_log_that_is_another_one_is_read_anew(cluster: Cluster, log: CommitLog
     part = cluster.parts[0]
     part.append(commit(5), commit(6), commit(7, "gone"))
     log.meet(cluster.metadata())
-    becomes(lambda: told(log), {"billing": 6, "gone": 7})
+    becomes(lambda: reported(log), {"billing": 6, "gone": 7})
     part.batches, part.end = [], 0
     part.append(commit(4))
     if how == "diverging":
@@ -221,7 +221,7 @@ def test_a_log_that_is_another_one_is_read_anew(cluster: Cluster, log: CommitLog
         part.append(commit(3), commit(2), commit(1))
         cluster.topic_id = "another"
         log.meet(cluster.metadata())
-    becomes(lambda: told(log), {"billing": 4 if how == "out of range" else 1})
+    becomes(lambda: reported(log), {"billing": 4 if how == "out of range" else 1})
 
 
 def test_read_denied_is_tried_again(
@@ -240,7 +240,7 @@ def test_read_denied_is_tried_again(
     assert caplog.text.count("commit times are estimated") == 1
     for part in cluster.parts:
         part.error = 0
-    becomes(lambda: told(log), {"billing": 5})
+    becomes(lambda: reported(log), {"billing": 5})
     assert not log.state.denied
     assert log.state.problems == ()
 
@@ -251,11 +251,11 @@ def test_an_error_of_one_partition_is_its_own(cluster: Cluster, log: CommitLog, 
     cluster.parts[1].append(commit(1, "shipping"))
     cluster.parts[1].error = code
     log.meet(cluster.metadata())
-    becomes(lambda: told(log), {"billing": 5})
+    becomes(lambda: reported(log), {"billing": 5})
     (problem,) = log.state.problems
     assert problem.startswith("__consumer_offsets partition 1: ")
     cluster.parts[1].error = 0
-    becomes(lambda: told(log), {"billing": 5, "shipping": 1})
+    becomes(lambda: reported(log), {"billing": 5, "shipping": 1})
     assert log.state.problems == ()
 
 
@@ -271,18 +271,18 @@ def test_a_broker_that_is_down_costs_what_it_holds(
         lambda: log.state.problems,
         tuple(f"__consumer_offsets partition {n}: broker 1: refused" for n in (1, 3)),
     )
-    monkeypatch.setattr(module, "FRESH_SECONDS", 0.05)  # what is old is not told any more
-    becomes(lambda: told(log), {"billing": 5})
+    monkeypatch.setattr(module, "FRESH_SECONDS", 0.05)  # what is old is not reported any more
+    becomes(lambda: reported(log), {"billing": 5})
     monkeypatch.undo()
     log.meet(cluster.metadata(dict.fromkeys(range(4), 0)))  # another broker leads now
     cluster.parts[1].append(commit(2, "shipping"))
-    becomes(lambda: told(log), {"billing": 5, "shipping": 2})
+    becomes(lambda: reported(log), {"billing": 5, "shipping": 2})
 
 
 def test_a_partition_without_a_leader(cluster: Cluster, log: CommitLog) -> None:
     cluster.parts[0].append(commit(5))
     log.meet(cluster.metadata({0: 0, 1: None, 2: 0, 3: 1}))
-    becomes(lambda: told(log), {"billing": 5})
+    becomes(lambda: reported(log), {"billing": 5})
     becomes(
         lambda: log.state.problems, ("__consumer_offsets partition 1: the partition has no leader",)
     )
@@ -297,12 +297,12 @@ def test_a_corrupt_batch_is_named_and_stepped_over(cluster: Cluster, log: Commit
     part.append(commit(8, "other"))
     cluster.parts[0].append(commit(1, "shipping"))
     log.meet(cluster.metadata())
-    becomes(lambda: told(log), {"other": 8, "shipping": 1})
+    becomes(lambda: reported(log), {"other": 8, "shipping": 1})
     (lost,) = log.state.lost
     assert lost.startswith("__consumer_offsets partition 2: the record batch at offset 1 is not")
     assert lost.endswith("what was committed there before offset 3 is lost")
     part.append(commit(9))
-    becomes(lambda: told(log), {"other": 8, "shipping": 1, "billing": 9})
+    becomes(lambda: reported(log), {"other": 8, "shipping": 1, "billing": 9})
 
 
 def test_a_batch_without_an_end_is_stepped_over_to_the_logs_end(
@@ -315,10 +315,10 @@ def test_a_batch_without_an_end_is_stepped_over_to_the_logs_end(
     part.batches[1] = (at, data[:16] + b"\x07" + data[17:])
     log.meet(cluster.metadata())
     eventually(lambda: log.state.caught_up, what="caught up")
-    assert told(log) == {}
+    assert reported(log) == {}
     assert "its format is 7" in log.state.lost[0]
     part.append(commit(9))
-    becomes(lambda: told(log), {"billing": 9})
+    becomes(lambda: reported(log), {"billing": 9})
 
 
 def test_a_fault_of_ours_is_said_and_does_not_end_it(
@@ -332,7 +332,7 @@ def test_a_fault_of_ours_is_said_and_does_not_end_it(
     log.meet(cluster.metadata())
     becomes(lambda: log.state.problems, ("__consumer_offsets: KeyError: 'oops'",))
     monkeypatch.undo()
-    becomes(lambda: told(log), {"billing": 5})
+    becomes(lambda: reported(log), {"billing": 5})
     becomes(lambda: log.state.problems, ())
 
 

@@ -43,7 +43,7 @@ class Log:
         self.commits.feed(build.marker(self.end, producer, committed), 0.0)
         self.end += 1
 
-    def told(self) -> dict[tuple[str, int], int]:
+    def reported(self) -> dict[tuple[str, int], int]:
         """Return the last committed offset by group and partition."""
         return {(row["group"], row["partition"]): row["log_committed"] for row in self.rows()}
 
@@ -76,7 +76,7 @@ def test_the_last_commit_of_each_key() -> None:
     log = Log()
     log.append(commit(5), commit(1, partition=1), commit(6), commit(2, "shipping"))
     log.append(commit(7))
-    assert log.told() == {("billing", 0): 7, ("billing", 1): 1, ("shipping", 0): 2}
+    assert log.reported() == {("billing", 0): 7, ("billing", 1): 1, ("shipping", 0): 2}
     (row,) = (row for row in log.rows() if row["group"] == "shipping")
     assert row["committed_at"] == datetime.fromtimestamp(TIME / 1000, UTC) + timedelta(
         milliseconds=2
@@ -96,9 +96,9 @@ def test_a_time_that_makes_no_sense_is_unknown(time: int) -> None:
 def test_tombstones_forget_and_a_later_commit_is_known_again() -> None:
     log = Log()
     log.append(commit(5), commit(6, partition=1), build.tombstone("billing", "orders", 0))
-    assert log.told() == {("billing", 1): 6}
+    assert log.reported() == {("billing", 1): 6}
     log.append(commit(9), build.tombstone("billing", "orders", 1))
-    assert log.told() == {("billing", 0): 9}
+    assert log.reported() == {("billing", 0): 9}
     assert len(log.commits) == 1
 
 
@@ -111,16 +111,16 @@ def test_memory_is_bounded_by_the_groups_that_exist() -> None:
     log.append(commit(8, "last"))
     assert len(log.commits) == 1
     assert log.commits._used <= 40  # noqa: SLF001 (the arrays' size is what is tested)
-    assert log.told() == {("last", 0): 8}
+    assert log.reported() == {("last", 0): 8}
 
 
 def test_a_transaction_counts_when_it_commits() -> None:
     log = Log()
     log.append(commit(3))
     log.append(commit(9), producer=1)
-    assert log.told() == {("billing", 0): 3}
+    assert log.reported() == {("billing", 0): 3}
     log.finish(1, committed=True)
-    assert log.told() == {("billing", 0): 9}
+    assert log.reported() == {("billing", 0): 9}
 
 
 def test_an_aborted_transaction_never_counts() -> None:
@@ -130,7 +130,7 @@ def test_an_aborted_transaction_never_counts() -> None:
     log.append(commit(9, "other"), producer=1)
     log.finish(1, committed=False)
     log.finish(1, committed=True)  # the producer's next one, empty here
-    assert log.told() == {("billing", 0): 3}
+    assert log.reported() == {("billing", 0): 3}
 
 
 def test_an_open_transaction_holds_back_nobody_else() -> None:
@@ -139,7 +139,7 @@ def test_an_open_transaction_holds_back_nobody_else() -> None:
     log.append(commit(4))
     log.append(commit(5, "copier"), producer=2)
     log.finish(2, committed=True)
-    assert log.told() == {("billing", 0): 4, ("copier", 0): 5}
+    assert log.reported() == {("billing", 0): 4, ("copier", 0): 5}
 
 
 def test_what_came_later_in_the_log_wins_over_a_transaction_that_ends_later() -> None:
@@ -147,7 +147,7 @@ def test_what_came_later_in_the_log_wins_over_a_transaction_that_ends_later() ->
     log.append(commit(10), commit(1, partition=1), producer=1)
     log.append(commit(12))
     log.finish(1, committed=True)
-    assert log.told() == {("billing", 0): 12, ("billing", 1): 1}
+    assert log.reported() == {("billing", 0): 12, ("billing", 1): 1}
 
 
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)], ids=["older first", "younger first"])
@@ -157,7 +157,7 @@ def test_of_two_transactions_the_later_record_wins(order: tuple[int, int]) -> No
     log.append(commit(12), producer=2)
     for producer in order:
         log.finish(producer, committed=True)
-    assert log.told() == {("billing", 0): 12}
+    assert log.reported() == {("billing", 0): 12}
 
 
 def test_a_group_that_was_deleted_does_not_come_back_with_an_old_transaction() -> None:
@@ -166,7 +166,7 @@ def test_a_group_that_was_deleted_does_not_come_back_with_an_old_transaction() -
     log.append(commit(9), commit(2, "other"), producer=1)
     log.append(build.tombstone("billing", "orders", 0))
     log.finish(1, committed=True)
-    assert log.told() == {("other", 0): 2}
+    assert log.reported() == {("other", 0): 2}
 
 
 def test_a_tombstone_spares_a_transaction_after_it() -> None:
@@ -175,7 +175,7 @@ def test_a_tombstone_spares_a_transaction_after_it() -> None:
     data = build.batch(1, [build.tombstone("billing", "orders", 0)])
     data += build.transactional(2, 1, [commit(9)]) + build.marker(3, 1, True)
     log.commits.feed(data, 0.0)
-    assert log.told() == {("billing", 0): 9}
+    assert log.reported() == {("billing", 0): 9}
 
 
 def test_the_rate_of_a_key_that_was_there_before() -> None:
@@ -248,11 +248,11 @@ def test_a_corrupt_batch_is_stepped_over_and_what_was_known_is_forgotten() -> No
     rest = build.batch(3, [commit(8, "other")])
     with pytest.raises(CorruptBatchError, match="partition 3: the record batch at offset 1 "):
         log.commits.feed(bytes(broken) + rest, 1.0)
-    assert log.told() == {}
+    assert log.reported() == {}
     assert log.commits.position == 3
     log.commits.feed(rest, 2.0)
     log.commits.reached_end(2.0)
-    assert log.told() == {("other", 0): 8}
+    assert log.reported() == {("other", 0): 8}
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_it_equals_a_simple_model(steps: list[Step], batches_a_fetch: int) -> No
             log.commits.feed(data, 0.0)
             data, waiting = b"", 0
     log.commits.feed(data, 0.0)
-    assert {partition: offset for (_, partition), offset in log.told().items()} == model.last
+    assert {partition: offset for (_, partition), offset in log.reported().items()} == model.last
 
 
 class Model:

@@ -358,13 +358,13 @@ MOMENT, EVENT = (datetime.fromtimestamp(seconds, UTC) for seconds in (1_700_000_
             False,
             Letter("E", "t", False, EVENT.timestamp()),
             Times(MOMENT, EVENT, MOMENT),
-            id="not copied, told by a header",
+            id="not copied, reported by a header",
         ),
         pytest.param(
             False,
             Letter("E", "t", False),
             Times(MOMENT, None, MOMENT),
-            id="not copied, told by nobody",
+            id="not copied, reported by nobody",
         ),
         pytest.param(
             False,

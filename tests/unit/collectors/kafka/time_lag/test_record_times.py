@@ -60,13 +60,13 @@ def test_a_told_time_lies_between_its_neighbours(
     times = known(*points)
     assert len(times) <= POINTS
     found = times.bracket(offset, None)
-    told = times.time_at(offset, None, NOW)
+    reported = times.time_at(offset, None, NOW)
     if found is None:
-        assert told is None
-    elif told is not None:
+        assert reported is None
+    elif reported is not None:
         (low, low_time), (high, high_time) = found
         assert low <= offset <= high
-        assert low_time <= told <= high_time
+        assert low_time <= reported <= high_time
 
 
 def test_the_newest_points_stay() -> None:
