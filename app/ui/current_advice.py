@@ -60,10 +60,12 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
     except LakeError as error:
         errors.append(error)
     try:
-        if not queries.is_small(view):
-            return _of_a_large_cluster(view, group, given_at, errors)
+        is_small = queries.is_small(view)
     except LakeError as error:
         errors.append(error)
+        is_small = False  # of unknown size: it might be large
+    if not is_small:
+        return _of_a_large_cluster(view, group, given_at, errors)
     lake, cluster, now, settings = view.lake, view.cluster, view.now, view.settings.scaling
     found = evaluations().newest(
         (view.lake_uri, cluster), lambda: _evaluated(lake, cluster, now, settings), now
@@ -87,6 +89,8 @@ def words(given: CurrentAdvice, view: View) -> str:
     """Say of which moment advice is, and who gave it."""
     if given.is_left_out:
         when = "The cluster is too large to be evaluated here"
+    elif given.as_of is None and given.errors:
+        when = "What advice needs cannot be read"
     elif given.as_of is None:
         when = "The advice of the last ten minutes is being evaluated"
     else:
@@ -129,7 +133,7 @@ def _of_a_large_cluster(
         rows=rows,
         as_of=None if group is None else view.now,
         given_at=given_at,
-        is_left_out=group is None,
+        is_left_out=group is None and not errors,
         errors=tuple(errors),
     )
 
