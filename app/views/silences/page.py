@@ -41,7 +41,7 @@ covered = [alert for alert in firing if any(one.covers(alert, now) for one in on
 components.headline(
     f"{count(len(on), 'silence')} on" if on else "No silence is on",
     f"{count(len(covered), 'alert')} of {len(firing)} that fire are silenced. Evaluation goes on: "
-    "a silence holds back the telling alone.",
+    "a silence holds back notifications alone.",
 )
 components.show_left_out(problems)
 if silences:
