@@ -32,7 +32,7 @@ Results = Mapping[str, pl.DataFrame]
 """What a task makes, by the name of the result."""
 
 ROWS_A_TASK = 1_000_000
-"""About so many samples are held in memory by a task: some hundred megabytes."""
+"""About so many samples are held in memory by a task: up to 1.3 GB, with what is made of them."""
 
 _BATCH_ROWS = 50_000
 

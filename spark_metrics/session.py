@@ -120,7 +120,7 @@ is idle."""
 
 
 _JVM_MEGABYTES = 384
-_TASK_MEGABYTES = 1024
+_TASK_MEGABYTES = 1536
 """Of ``samples.ROWS_A_TASK`` rows; measured in docs/history.md."""
 
 

@@ -24,7 +24,7 @@ def test_a_cluster_gets_no_flags_meant_for_this_machine() -> None:
     assert "spark.driver.host" not in found
 
 
-@pytest.mark.parametrize(("cores", "wanted"), [(None, "1408m"), ("4", "4480m")])
+@pytest.mark.parametrize(("cores", "wanted"), [(None, "1920m"), ("4", "6528m")])
 def test_executors_have_memory_for_a_python_process_a_core(cores: str | None, wanted: str) -> None:
     of_executors = {} if cores is None else {"spark.executor.cores": cores}
     found = properties(SparkSettings(master="k8s://https://host", properties=of_executors), [])
