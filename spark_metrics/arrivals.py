@@ -80,13 +80,13 @@ def tables_of(lake: Lake) -> dict[str, str]:
 def read_new(
     spark: SparkSession, lake: Lake, settings: LakeSettings, progress: Progress, late: timedelta
 ) -> None:
-    """Note in the records which minutes the samples touch that came since the last time.
+    """Note in the table ``jobs`` which minutes the samples touch that came since the last time.
 
     Args:
         spark: The session.
         lake: The lake.
         settings: Where it is, for the process that Spark notes batches in.
-        progress: Its ``stream`` goes on; unknown to the records, a new one begins.
+        progress: Its ``stream`` goes on; unknown to ``jobs``, a new one begins.
         late: Samples so much older than the newest that is known are left to a backfill.
 
     Raises:
@@ -131,7 +131,7 @@ class Note:
 
     Attributes:
         settings: The lake.
-        progress: Where the records stands if it does not know the stream yet.
+        progress: Where the job stands if ``jobs`` does not know the stream yet.
         late_after: How much older than the newest sample a sample may be.
     """
 

@@ -116,7 +116,7 @@ def of_clusters(
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Samples that are read and map_samples on together.
+    """Samples that are read and worked on together.
 
     Attributes:
         columns: By bronze table: the columns that are read, beside those of every sample.

@@ -119,11 +119,11 @@ class HistoryJob:
             progress = replace(progress, hours=frozenset())
             self._rolled_up_at = time.monotonic()
             self._roll_up_took = self._rolled_up_at - begun
-        map_samples = due is not None or rolled_up
+        worked = due is not None or rolled_up
         done = MicroBatch(
-            started_at, "ok" if map_samples else "waiting", delay_seconds=_delay_seconds(progress)
+            started_at, "ok" if worked else "waiting", delay_seconds=_delay_seconds(progress)
         )
-        if map_samples or time.monotonic() > self._kept_at + SIGN_OF_LIFE.total_seconds():
+        if worked or time.monotonic() > self._kept_at + SIGN_OF_LIFE.total_seconds():
             self._records.add(done, progress)
             self._kept_at = time.monotonic()
         self._progress = progress

@@ -59,7 +59,7 @@ def _measure(servers: str, groups: int, polls: int) -> list[Figure]:
     context = get_context("spawn")
     with (
         TemporaryDirectory(prefix="headroom-bench-lake-") as folder,
-        # Each in a process of its own, so that nothing else's memory is rows_of for the poll's.
+        # Each in a process of its own, so that nothing else's memory is taken for the poll's.
         nameless_main(),
         context.Pool(1, _open_poller, (servers, Path(folder))) as poller,
         context.Pool(1, _open_plain, (servers,)) as plain,

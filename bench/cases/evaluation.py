@@ -76,7 +76,7 @@ def _evaluated(workload: Workload, polls: int, on_progress: Callable[[str], None
         evaluator = ClusterEvaluator(Lake(settings), watched_since=0.0)
         present = Present(CurrentStore(settings))
         store = AlertStore(Path(folder) / "alerts.db")
-        rows_of = []
+        seconds = []
         for poll in range(_WARM_POLLS + polls + 1):
             on_progress(f"{workload.groups:,} groups: poll {poll + 1} of {_WARM_POLLS + polls + 1}")
             collector.poll()
@@ -87,6 +87,6 @@ def _evaluated(workload: Workload, polls: int, on_progress: Callable[[str], None
             found = evaluator.evaluate(CLUSTER, now.timestamp())
             outcome = evaluate_once(found, rules, store, NotificationIntervals(), [])
             present.write(found, outcome.alerts)
-            rows_of.append(process_time() - begun)
+            seconds.append(process_time() - begun)
         store.close()
-    return rows_of
+    return seconds

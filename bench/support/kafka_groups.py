@@ -62,7 +62,7 @@ def broker_with_groups(groups: int) -> Iterator[KafkaCluster]:
             },
         )
         with cluster:
-            # In a process of its own, so that its memory is not rows_of for the collector's.
+            # In a process of its own, so that its memory is not taken for the collector's.
             with get_context("spawn").Pool(1) as filler:
                 filler.apply(_fill, (cluster.bootstrap_servers, groups))
             yield cluster

@@ -69,16 +69,16 @@ def changes(first_hour: int, values: Floats) -> list[Change]:
     y = np.log(np.maximum(level, floor))
     y = _without_weekdays(day, y)
     fits: list[_Fit] = []
-    batches = [(0, len(day))]
-    while batches and len(fits) < MOST_CHANGES:
-        start, end = batches.pop()
+    segments = [(0, len(day))]
+    while segments and len(fits) < MOST_CHANGES:
+        start, end = segments.pop()
         best = _best(day[start:end].astype(np.float64), y[start:end])
         if best is None:
             continue
         fits.append(replace(best, at=start + best.at))
-        batches.append((start, start + best.at))
+        segments.append((start, start + best.at))
         if best.kind == "step":
-            batches.append((start + best.at, end))
+            segments.append((start + best.at, end))
     fits.sort(key=lambda fit: fit.at)
     found = [
         _described(_between(fits, number, day, y), day, level, _neighbours(fits, number, len(day)))

@@ -2,7 +2,7 @@
 
 Three methods say for every past hour what they would have said, from what was known then: the
 value a day ago, the value a week ago, and ``_profile_and_level``. The one that erred least is
-rows_of. Intervals are quantiles of its own errors by lead time (split conformal prediction: Vovk et
+taken. Intervals are quantiles of its own errors by lead time (split conformal prediction: Vovk et
 al., Algorithmic Learning in a Random World, 2005), which supposes nothing about how errors are
 distributed. The last quarter of the errors is held back once, to measure forecast and intervals.
 
@@ -69,7 +69,7 @@ class Forecast:
 
     Attributes:
         reason: Why there are no numbers; None where there are.
-        method: The one of ``METHODS`` that was rows_of.
+        method: The one of ``METHODS`` that was taken.
         median: One value an hour; empty where there are no numbers.
         low: Lower ends, one row a level of ``LEVELS``.
         high: Upper ends.

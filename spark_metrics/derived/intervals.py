@@ -128,7 +128,7 @@ def _best_sustained(minutes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _blocked(gained: pl.DataFrame) -> pl.DataFrame:
-    """Return the partitions that stood still while their log grew and their member map_samples.
+    """Return the partitions that stood still while their log grew and their member worked.
 
     Args:
         gained: What ``gains`` returns.

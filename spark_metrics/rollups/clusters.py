@@ -112,7 +112,7 @@ def together(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def cluster_minutes(polls: pl.DataFrame) -> pl.DataFrame:
     """Roll what polls saw of clusters up to minutes.
 
-    A poll is unknown when one of its sections failed, or map_samples in part only.
+    A poll is unknown when one of its sections failed, or worked in part only.
 
     Args:
         polls: What ``together`` returns.

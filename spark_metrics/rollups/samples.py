@@ -59,7 +59,7 @@ def with_cadence(samples: pl.DataFrame, cadence: pl.DataFrame) -> pl.DataFrame:
 def leading(
     samples: pl.DataFrame, series: tuple[str, ...], counters: Sequence[str], start: datetime
 ) -> pl.DataFrame:
-    """Leave out samples before a moment from which no difference after it is rows_of.
+    """Leave out samples before a moment from which no difference after it is taken.
 
     Where the newest poll before it knows every counter of a series, that is the one that counts.
 
@@ -84,7 +84,7 @@ def differences(
 ) -> pl.DataFrame:
     """Drop repeated samples and add what each counter gained since it was last known.
 
-    A difference belongs to the later of its two samples. It is rows_of from the newest earlier
+    A difference belongs to the later of its two samples. It is taken from the newest earlier
     sample in which the counter was known, and only if that is at most ``GAP_INTERVALS`` of the
     later sample's cadence away (``DEFAULT_GAP_SECONDS`` without a cadence). A counter that went
     backwards starts anew: no difference, one reset.

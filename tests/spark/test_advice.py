@@ -248,8 +248,8 @@ def _append(lake: Lake, table: Table, rows: list[dict[str, object]]) -> None:
         for row in rows
     ]
     frame = pl.DataFrame(stamped, schema_overrides=dict(table.polars_schema))
-    rows_of = conform(table, frame).to_arrow()
-    write_deltalake(lake.uri(table), rows_of, mode="append", partition_by=["date"])
+    stored = conform(table, frame).to_arrow()
+    write_deltalake(lake.uri(table), stored, mode="append", partition_by=["date"])
 
 
 def advised(lake: Lake, at: datetime) -> dict[str, tuple[str, int]]:

@@ -53,10 +53,10 @@ def test_run_waits_for_the_first_samples_and_stops_when_told(config: Path, lake:
         bronze.append(lake, *polls)
         wait_until(lambda: "ok" in lake.read(JOBS)["status"].to_list(), process, 90)
         assert lake.read(GROUP_PARTITION_HISTORY).height > 0
-        reported = time.monotonic()
+        stopped_at = time.monotonic()
         process.send_signal(signal.SIGTERM)
         assert process.wait(15) == 0
-        assert time.monotonic() - reported < 10
+        assert time.monotonic() - stopped_at < 10
     finally:
         if process.poll() is None:
             kill(process)

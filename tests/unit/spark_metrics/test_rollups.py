@@ -66,7 +66,7 @@ def of_task(
 
 
 def history(lake: dict[str, pl.DataFrame], edges: list[datetime], of: int) -> dict[str, Found]:
-    """Compute all history, tables by tables, each in so many tasks."""
+    """Compute all history, time range by time range, each in so many tasks."""
     made: dict[str, list[pl.DataFrame]] = {table.name: [] for table in HISTORIES}
     for start, end in pairwise(edges):
         polls = []
