@@ -1,6 +1,6 @@
 # One image; the command chooses the role:
-#   python -m collectors run, python -m spark_metrics run, streamlit run app/main.py,
-#   or python -m runtime run for all three in one container.
+#   python -m collectors run, python -m alerting run, python -m spark_metrics run,
+#   streamlit run app/main.py, or python -m runtime run for all four in one container.
 FROM python:3.11-slim-bookworm
 
 ENV HEADROOM_CACHE=/opt/headroom/.cache \
@@ -9,7 +9,8 @@ ENV HEADROOM_CACHE=/opt/headroom/.cache \
     PYTHONUNBUFFERED=1
 WORKDIR /opt/headroom
 
-# Packages first: they change less often than the code. requirements-jre.txt brings the Java runtime.
+# Packages first: they change less often than the code. requirements-jre.txt brings the Java
+# runtime.
 COPY requirements.txt requirements-jre.txt ./
 RUN pip install --no-cache-dir -r requirements.txt -r requirements-jre.txt
 

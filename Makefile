@@ -19,7 +19,7 @@ export PYTHONPATH := $(CURDIR)
 DEBIAN_PACKAGES := chromium docker-compose rabbitmq-server prometheus prometheus-alertmanager
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo run test test-all test-quick bench lint requirements debian python-version clean
+.PHONY: help setup setup-dev demo run test test-all test-quick test-spark test-servers test-pages bench lint requirements debian python-version clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,7 +42,18 @@ run: setup ## the same services on your own clusters: make run CONFIG=headroom.y
 test: setup-dev debian ## all checks, all tests, of the exhaustive ones today's: half an hour
 	@$(MAKE) --no-print-directory lint
 	@$(RUN) -m pytest tests/unit tests/app $(PARALLEL) --durations=25 $(ARGS)
-	@$(RUN) -m pytest --ignore=tests/unit --ignore=tests/app --durations=25 $(ARGS)
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-spark test-servers
+	@$(MAKE) --no-print-directory test-pages
+
+# Two side by side: one computes most of its time, the other mostly waits for brokers.
+test-spark: setup-dev ## the tests of the history on Spark
+	@$(RUN) -m pytest tests/spark --durations=15 $(ARGS)
+
+test-servers: setup-dev debian ## the tests on real brokers and other servers
+	@$(RUN) -m pytest tests/kafka tests/servers tests/faults --durations=15 $(ARGS)
+
+test-pages: setup-dev debian ## the tests of the demo, and of pages in a browser
+	@$(RUN) -m pytest tests/browser tests/demo --durations=15 $(ARGS)
 
 test-all: ## the same with every exhaustive test
 	@$(MAKE) --no-print-directory test ARGS="--all $(ARGS)"
@@ -50,7 +61,7 @@ test-all: ## the same with every exhaustive test
 test-quick: setup-dev ## the tests that need no server, in a minute and a half
 	@$(RUN) -m pytest tests/unit $(PARALLEL) -m "not exhaustive" $(ARGS)
 
-bench: setup-dev ## the benchmarks, on brokers that they start (4 GB of memory, three quarters of an hour)
+bench: setup-dev ## the benchmarks, on brokers that they start (4 GB of memory, 45 minutes)
 	@$(RUN) -m bench all $(ARGS)
 
 lint: setup-dev ## style, types, import contracts

@@ -1,1 +1,1 @@
-"""Decides what is wrong: group status and what needs attention first. No input or output."""
+"""Decides what is wrong: the status of groups, alerts with their causes, notifications."""

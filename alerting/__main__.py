@@ -26,6 +26,7 @@ from alerting.tools.commands import parse_moment, replay_command, test_command, 
 from alerting.tools.status_report import print_status, status_as_object, written_clusters
 from config.errors import ConfigError
 from config.load import load
+from config.logs import log_to_stderr
 from config.settings import Settings
 from lake.storage.current_store import CurrentStore
 
@@ -52,11 +53,7 @@ app.command()(benchmark)
 def run(config: ConfigOption) -> None:
     """Evaluate the rules at each poll and send what follows from it, until stopped."""
     settings = _settings(config)
-    logging.basicConfig(
-        format="%(asctime)s %(levelname)s %(name)s %(message)s",
-        level=logging.INFO,
-        stream=sys.stderr,
-    )
+    log_to_stderr()
     _quiet()
     with _one_line():
         service = AlertingService(settings)

@@ -21,10 +21,11 @@ from alerting.notify.sender import Sender
 from alerting.notify.store import AlertStore
 from alerting.notify.targets.registry import make_target
 from alerting.rules.lifecycle import Alert, active
-from alerting.rules.matchers import Maintenance, Silence
-from alerting.rules.rule_file import RuleSet, load_rules, usable_rules
+from alerting.rules.matchers import MaintenanceWindow, Silence
+from alerting.rules.rule_file import RuleSet, rules_left, usable_rules
 from config.alerting import TargetSettings
 from config.errors import ConfigError
+from config.load import stamp_of
 from config.settings import Settings
 from lake.errors import LakeError
 from lake.storage.current_store import CurrentStore
@@ -83,7 +84,7 @@ def evaluate_once(
 
 
 def is_quiet(
-    alert: Alert, silences: Sequence[Silence], windows: Sequence[Maintenance], now: float
+    alert: Alert, silences: Sequence[Silence], windows: Sequence[MaintenanceWindow], now: float
 ) -> bool:
     """Tell whether a silence or a maintenance window covers an alert."""
     return any(silence.covers(alert, now) for silence in silences) or any(
@@ -112,7 +113,7 @@ class AlertingService:
         self._rule_problems = [f"left out: {line}" for line in self._rules.problems]
         for line in self._rule_problems:
             _log.error("%s", line)
-        self._rules_stamp = _stamp(own.rules)
+        self._rules_stamp = stamp_of(own.rules)
         self._started_at = clock()
         self._forgot_at = clock()
         self._ended = threading.Event()
@@ -240,15 +241,15 @@ class AlertingService:
             _log.exception("the service could not write about itself")
 
     def _reload(self) -> None:
-        """Read rules again that were changed; those that cannot be used change nothing."""
+        """Read rules again that were changed; a file that cannot be read changes nothing."""
         path = self._settings.alerting.rules
-        stamp = _stamp(path)
+        stamp = stamp_of(path)
         if stamp == self._rules_stamp:
             return
         self._rules_stamp = stamp
         try:
-            self._rules = load_rules(path)
-            self._rule_problems = []
+            self._rules = rules_left(path)
+            self._rule_problems = [f"left out: {line}" for line in self._rules.problems]
             _log.info("%d rules read from %s", len(self._rules.rules), path)
         except Exception as error:  # whatever the file says, evaluation goes on
             # A fault of ours is logged with its kind: its text alone may say nothing.
@@ -256,8 +257,8 @@ class AlertingService:
             self._rule_problems = [
                 f"the rules stay as they were: {line}" for line in said.splitlines()
             ]
-            for line in self._rule_problems:
-                _log.error("%s", line)
+        for line in self._rule_problems:
+            _log.error("%s", line)
 
     def _firing_for(self, target: TargetSettings) -> Callable[[], Sequence[Alert]]:
         """Return what fires, was notified to a target, and is to be kept alive there."""
@@ -276,14 +277,3 @@ class AlertingService:
             ]
 
         return firing
-
-
-def _stamp(path: Path | None) -> tuple[float, int] | None:
-    """Return what changes when a file is written anew; None where there is none."""
-    if path is None:
-        return None
-    try:
-        found = path.stat()
-    except (OSError, ValueError):  # ValueError: a path with a zero byte
-        return None
-    return found.st_mtime, found.st_size

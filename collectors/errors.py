@@ -27,6 +27,18 @@ class NoAnswerError(CollectorError):
     """The server did not answer in time."""
 
 
+class ThrottledError(NoAnswerError):
+    """The server asks this client to wait longer than there was time: a quota is used up."""
+
+
+class SwitchedOffError(CollectorError):
+    """The settings say that this is not read; nothing is wrong."""
+
+
+class RefusedError(CollectorError):
+    """The server does not permit it: a right is missing."""
+
+
 class UnsupportedError(CollectorError):
     """The server is too old for the request."""
 

@@ -27,18 +27,41 @@ MAKERS: tuple[Maker, ...] = (
 """A line for each kind. A kind that others want to know of comes before them."""
 
 
-def make_sources(settings: Settings, only: str | None = None) -> list[Source]:
+def make_sources(
+    settings: Settings, only: str | None = None, exchange: Exchange | None = None
+) -> list[Source]:
     """Return every source, or those whose samples carry the name of one cluster.
+
+    Args:
+        settings: What they are made from.
+        only: The name of one cluster.
+        exchange: Where they find what others have told; none: nobody has told anything.
 
     Raises:
         SettingsError: A source's settings cannot work.
         KeyError: There is no cluster ``only``.
     """
-    exchange = Exchange()
-    sources = [source for make in MAKERS for source in make(settings, exchange)]
+    shared = exchange or Exchange()
+    sources = [source for make in MAKERS for source in make(settings, shared)]
     if only is None:
         return sources
     chosen = [source for source in sources if source.cluster == only]
     if not chosen:
         raise KeyError(only)
     return chosen
+
+
+def source_specs(settings: Settings) -> dict[tuple[str, str], object]:
+    """Return what each source is made from, by its cluster and name; equal ones poll alike."""
+    names = {cluster.name for cluster in settings.clusters}
+    specs: dict[tuple[str, str], object] = {
+        (each.name, "kafka"): (each, settings.poll_interval_seconds(each))
+        for each in settings.clusters
+    }
+    for kind in ("connect", "ditto", "prometheus", "rabbitmq"):
+        for each in getattr(settings, kind):
+            interval = settings.poll_interval_seconds(each)
+            # Connect compares with the clusters that mirrors copy from.
+            beside = names if kind == "connect" else None
+            specs[settings.cluster_of(each), f"{kind}/{each.name}"] = (each, interval, beside)
+    return specs

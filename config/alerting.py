@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from config.parts import CredentialSettings, Name, Section
-from config.secret import Secret
+from config.parts import LONGEST_INTERVAL_SECONDS, CredentialSettings, Name, Section
+from config.secret import Password, Secret
 from config.storage import ALERT_HISTORY_DAYS
 
 TargetKind = Literal["apprise", "alertmanager", "webhook"]
@@ -25,7 +25,7 @@ class TargetSettings(CredentialSettings):
     name: Name
     kind: TargetKind
     url: str | None = Field(default=None, description="http:// or https://, without credentials")
-    address: Secret | None = Field(
+    address: Password | None = Field(
         default=None, description="of Apprise, or a webhook's URL that is itself a secret"
     )
     secret: Secret | None = Field(
@@ -74,7 +74,10 @@ class AlertingSettings(Section):
         default=None, description="a file of rules (from the configuration's folder)"
     )
     evaluate_seconds: float | None = Field(
-        default=None, ge=1, le=3600, description="none: the shortest cadence of the collectors"
+        default=None,
+        ge=1,
+        le=LONGEST_INTERVAL_SECONDS,
+        description="none: the shortest cadence of the collectors",
     )
     dashboard_url: str | None = Field(
         default=None, description="how others reach the dashboard; none: localhost and app.port"

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from config.parts import CredentialSettings, Name, Selection
+from config.parts import LONGEST_INTERVAL_SECONDS, CredentialSettings, Name, Selection
 
 
 class HttpSettings(CredentialSettings):
@@ -19,7 +19,10 @@ class HttpSettings(CredentialSettings):
     certificate_file: Path | None = Field(default=None, description="our certificate (PEM)")
     key_file: Path | None = Field(default=None, description="its key (PEM)")
     poll_interval_seconds: float | None = Field(
-        default=None, ge=1, le=3600, description="overrides collectors.poll_interval_seconds"
+        default=None,
+        ge=1,
+        le=LONGEST_INTERVAL_SECONDS,
+        description="overrides collectors.poll_interval_seconds",
     )
     request_timeout_seconds: float = Field(
         default=5.0, ge=0.1, le=300, description="how long one request may wait for an answer"

@@ -17,6 +17,8 @@ CONFIG_VARIABLE = "HEADROOM_CONFIG"
 """Names the configuration file for programs that take no ``--config``, such as the dashboard."""
 
 _TOO_DEEP = "is nested too deeply"
+_DEEPEST = 50
+_LARGEST_BYTES = 8 * 1024 * 1024
 _OTHER_VARIABLES = frozenset({CONFIG_VARIABLE, "HEADROOM_CACHE", "HEADROOM_IVY_SETTINGS"})
 
 
@@ -29,14 +31,29 @@ _NOT_YAML = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML whose keys are texts that stand once; each problem names its line."""
+    """YAML whose keys are texts that stand once; each problem names its line.
+
+    Depth is limited while text is cut into tokens: PyYAML looks at every open bracket for each.
+    """
+
+    def fetch_flow_collection_start(self, token: type[yaml.Token]) -> None:
+        self._check_depth(self.flow_level)
+        super().fetch_flow_collection_start(token)
+
+    def add_indent(self, column: int) -> bool:
+        self._check_depth(len(self.indents))
+        return bool(super().add_indent(column))
+
+    def _check_depth(self, depth: int) -> None:
+        if depth >= _DEEPEST:
+            raise ConfigError(f"line {self.line + 1}: {_TOO_DEEP}")
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise ConfigError(f"{_line(key)}: a key must be a text, not a list or a mapping")
-            shown = key.value[:_LONGEST_KEY]
+            shown = _printable(key.value)
             if key.tag not in _KEY_TAGS:
                 raise ConfigError(f'{_line(key)}: a key must be a text: write "{shown}" in quotes')
             if key.value in seen:
@@ -80,6 +97,17 @@ def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
     return sizes[id(node)]
 
 
+def stamp_of(path: Path | None) -> tuple[float, int] | None:
+    """Return what changes when a file is written anew; None where there is none."""
+    if path is None:
+        return None
+    try:
+        found = path.stat()
+    except (OSError, ValueError):  # ValueError: a path with a zero byte
+        return None
+    return found.st_mtime, found.st_size
+
+
 def load(path: Path) -> Settings:
     """Read the configuration, apply the environment, check everything.
 
@@ -106,7 +134,10 @@ def load(path: Path) -> Settings:
 def read_yaml(path: Path) -> Any:
     """Read a YAML file in which each key may stand once only."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text = file.read(_LARGEST_BYTES)
+            if file.read(1):
+                raise ConfigError(f"{path}: is larger than {_LARGEST_BYTES >> 20} MB")
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: is not UTF-8 text") from None
     except (OSError, ValueError) as error:  # ValueError: a path with a zero byte
@@ -148,6 +179,11 @@ def _check_environment() -> None:
             raise ConfigError(f"{variable}: no setting has this name; those known begin {known}")
 
 
+def _printable(key: str) -> str:
+    """Return the beginning of a key, on one line whatever is in it."""
+    return "".join(each if each.isprintable() else "\ufffd" for each in key[:_LONGEST_KEY])
+
+
 def problem_lines(path: Path, error: ValidationError) -> list[str]:
     """Return what is wrong with a file's content, a line each that names the key."""
     lines = []
@@ -157,7 +193,8 @@ def problem_lines(path: Path, error: ValidationError) -> list[str]:
             if isinstance(part, int):
                 key += f"[{part}]"
             elif not part.startswith(("function-", "str", "constrained-")):
-                key += f".{part}" if key else part
+                shown = _printable(part)
+                key += f".{shown}" if key else shown
         if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
             message = "unknown key"
         elif problem["type"] == "missing":

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from config.patterns import check_pattern, matches_whole
-from config.secret import Secret
+from config.secret import Password, Token, keep_hidden
 
 Pattern = Annotated[str, AfterValidator(check_pattern)]
 """A regular expression in RE2's syntax."""
+
+LONGEST_INTERVAL_SECONDS = 240.0
+"""Between two polls, or two evaluations. Alerts, statuses and pages take what is older than five
+minutes for gone: a pending alert begins anew, and a status is unknown."""
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 """What a cluster or another source is called."""
@@ -42,8 +47,8 @@ class CredentialSettings(Section):
     """How we show who we are to an HTTP server, and how it does to us."""
 
     username: str | None = Field(default=None, description="with password: HTTP basic")
-    password: Secret | None = None
-    token: Secret | None = Field(default=None, description="sent as a bearer token")
+    password: Password | None = None
+    token: Token | None = Field(default=None, description="sent as a bearer token")
     ca_file: Path | None = Field(default=None, description="certificates to trust (PEM)")
 
     @model_validator(mode="after")
@@ -52,4 +57,7 @@ class CredentialSettings(Section):
             raise ValueError("username and password go together")
         if self.token is not None and self.username is not None:
             raise ValueError("either a token, or username and password")
+        if self.username is not None and self.password is not None:
+            pair = f"{self.username}:{self.password.get_secret_value()}"
+            keep_hidden(b64encode(pair.encode()).decode())  # HTTP basic
         return self

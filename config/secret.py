@@ -6,13 +6,20 @@ import os
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, SecretStr
+from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 HOW = "write {env: NAME} or {file: PATH}"
+HIDDEN = "***"
+
+# Shorter ones would tear texts to pieces.
+_SHORTEST_HIDDEN = 6
+_hidden: set[str] = set()
 
 
 def resolve_secret(value: Any) -> SecretStr:
     """Turn ``{env: NAME}`` or ``{file: PATH}`` into the secret that it names.
+
+    Blanks and line ends around it are left out: files and Kubernetes' secrets often end in one.
 
     Raises:
         ValueError: The secret is written out in the configuration, or cannot be found.
@@ -23,16 +30,58 @@ def resolve_secret(value: Any) -> SecretStr:
         raise ValueError(f"a secret must come from the environment or a file: {HOW}")
     ((source, name),) = value.items()
     if source == "env":
-        secret = os.environ.get(str(name))
+        secret = (os.environ.get(str(name)) or "").strip()
         if not secret:
-            raise ValueError(f"the environment variable {name} is not set")
-        return SecretStr(secret)
-    try:
-        return SecretStr(Path(str(name)).read_text(encoding="utf-8").rstrip("\r\n"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ValueError(f"the secret's file {name} cannot be read: {reason}") from None
+            state = "empty" if str(name) in os.environ else "not set"
+            raise ValueError(f"the environment variable {name} is {state}")
+    else:
+        try:
+            secret = Path(str(name)).read_text(encoding="utf-8").strip()
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise ValueError(f"the secret's file {name} cannot be read: {reason}") from None
+        if not secret:
+            raise ValueError(f"the secret's file {name} is empty")
+    keep_hidden(secret)
+    return SecretStr(secret)
+
+
+def keep_hidden(secret: str) -> None:
+    """Let ``hide`` know a secret, or a form in which it is sent."""
+    if len(secret) >= _SHORTEST_HIDDEN:
+        _hidden.add(secret)
+
+
+def hide(text: str) -> str:
+    """Return a text with three stars in place of every secret of the configuration.
+
+    A last line of defence for texts that others wrote: libraries, servers.
+    """
+    # The longest first: one secret may begin with another.
+    for secret in sorted(_hidden, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
+def one_line(secret: SecretStr) -> SecretStr:
+    """Refuse a secret that holds a control character, which nothing sends as it is."""
+    if not secret.get_secret_value().isprintable():
+        raise ValueError("must be one line of printable characters")
+    return secret
+
+
+def _in_header(secret: SecretStr) -> SecretStr:
+    text = secret.get_secret_value()
+    if not (text.isascii() and text.isprintable()) or " " in text:
+        raise ValueError("must be one line of ASCII characters without blanks")
+    return secret
 
 
 Secret = Annotated[SecretStr, BeforeValidator(resolve_secret)]
 """A secret that a configuration names by ``{env: NAME}`` or ``{file: PATH}``."""
+
+Password = Annotated[Secret, AfterValidator(one_line)]
+"""A secret of one line."""
+
+Token = Annotated[Secret, AfterValidator(_in_header)]
+"""A secret that is sent in a header."""

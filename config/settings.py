@@ -24,26 +24,25 @@ from config.integrations import (
     PrometheusSettings,
     RabbitMQSettings,
 )
-from config.parts import Name, Pattern, Section, Selection
+from config.parts import LONGEST_INTERVAL_SECONDS, Name, Pattern, Section, Selection
 from config.scaling import ScalingSettings
-from config.secret import Secret, resolve_secret
+from config.secret import Secret, one_line, resolve_secret
 from config.storage import RetentionSettings, check_options, object_store_options
 
-SECRET_PROPERTIES = frozenset(
-    {
-        "sasl.password",
-        "sasl.oauthbearer.client.secret",
-        "ssl.key.password",
-        "ssl.key.pem",
-        "ssl.keystore.password",
-    }
+SECRET_PROPERTY = re.compile(
+    r"(?i)(password|secret|passphrase|jaas\.config|oauthbearer\.config|key\.pem$|credentials$)"
 )
 """librdkafka's properties whose value must never be written into the configuration."""
 
 DEAD_LETTER_PATTERN = (
-    r"(?i)(^|[._-])(dlq|dlt|dead[._-]?letters?|errors?|parking[._-]?lot|poison)([._-]|$)"
+    r"(?i)(^|[._-])(dlq|dlt|dead[._-]?letters?|parking[._-]?lot|poison)([._-]|$)"
+    r"|^errors?([._-]|$)|[._-]errors?([._-]?v?\d+)?$"
 )
-"""Names that announce a dead-letter topic where nothing else says so."""
+"""Names that announce a dead-letter topic where nothing else says so.
+
+"Error" does at either end only: ``orders.errors``, Spring's ``error.orders.group``, but not
+``app.error.codes``.
+"""
 
 _HOST_PORT = re.compile(
     r"^(?:[A-Za-z][A-Za-z0-9_]*://)?(\[[0-9A-Fa-f:]+\]|[^\s:/,\[\]]+):(\d{1,5})$"
@@ -83,6 +82,24 @@ class TimeLagSettings(Section):
     )
 
 
+Feature = Literal[
+    "topic_configs",
+    "log_directories",
+    "quorum",
+    "reassignments",
+    "versions",
+    "registrations",
+    "certificates",
+    "follower_lag",
+    "transactions",
+    "broker_configs",
+    "client_quotas",
+    "acls",
+    "scram_users",
+]
+"""What is read of a Kafka cluster with a right of its own, and can be done without."""
+
+
 class ClusterSettings(Section):
     """One Kafka cluster."""
 
@@ -92,13 +109,19 @@ class ClusterSettings(Section):
         default={}, description="any property of librdkafka: security.protocol, sasl.…, ssl.…"
     )
     poll_interval_seconds: float | None = Field(
-        default=None, ge=1, le=3600, description="overrides collectors.poll_interval_seconds"
+        default=None,
+        ge=1,
+        le=LONGEST_INTERVAL_SECONDS,
+        description="overrides collectors.poll_interval_seconds",
     )
     request_timeout_seconds: float = Field(
         default=5.0, ge=0.5, le=300, description="how long one request may wait for an answer"
     )
     topics: Selection = Selection()
     groups: Selection = Selection()
+    switched_off: list[Feature] = Field(
+        default=[], description="what is not read, where the right to it is missing on purpose"
+    )
     dead_letters: DeadLetterSettings = DeadLetterSettings()
     time_lag: TimeLagSettings = TimeLagSettings()
     commit_log: bool = Field(
@@ -143,8 +166,9 @@ def _property(key: str, value: Any) -> str | SecretStr:
     if key == "bootstrap.servers":
         raise ValueError("bootstrap.servers: write bootstrap_servers beside the cluster's name")
     try:
-        if isinstance(value, dict) or key in SECRET_PROPERTIES:
-            return resolve_secret(value)
+        if isinstance(value, dict) or SECRET_PROPERTY.search(key):
+            secret = resolve_secret(value)
+            return secret if key.endswith(".pem") else one_line(secret)
     except ValueError as error:
         raise ValueError(f"{key}: {error}") from None
     if isinstance(value, bool):
@@ -166,6 +190,13 @@ class LakeSettings(Section):
         default={}, description="options of the object store, for example its endpoint and keys"
     )
     retention: RetentionSettings = RetentionSettings()
+
+    @field_validator("uri")
+    @classmethod
+    def _no_credentials(cls, value: str) -> str:
+        if "://" in value and ":" in value.partition("://")[2].partition("/")[0].rpartition("@")[0]:
+            raise ValueError("credentials belong into storage_options, not into the URL")
+        return value
 
     @field_validator("storage_options")
     @classmethod
@@ -204,7 +235,7 @@ class ExporterSettings(Section):
 class CollectorSettings(Section):
     """The polling service."""
 
-    poll_interval_seconds: float = Field(default=15.0, ge=1, le=3600)
+    poll_interval_seconds: float = Field(default=15.0, ge=1, le=LONGEST_INTERVAL_SECONDS)
     exporter: ExporterSettings = ExporterSettings()
 
 

@@ -12,8 +12,8 @@ from config.parts import Section
 from config.secret import HOW
 
 _SECRET_OPTION = re.compile(
-    r"(?i)(secret|session_token|password|sas_(key|token)|account_key|storage_account_key"
-    r"|azure_storage_access_key|service_account_key)"
+    r"(?i)(secret|token|password|sas_key|account_key|master_key|service_account_key"
+    r"|storage_access_key|^access_key$|credentials?$)"
 )
 """Options whose value must never be written into the configuration."""
 

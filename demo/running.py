@@ -42,16 +42,12 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the user chose.
-
-    Attributes:
-        kafka_ports: Client ports of the brokers; free ones where there are none.
-    """
+    """What the user chose."""
 
     port: int = 8501
-    kafka_ports: tuple[int, ...] = ()
+    kafka_ports: tuple[int, ...] = ()  # client ports of the brokers; free ones where there are none
     brokers: int = 3
     heap_mb: int = 128
     dashboard: bool = True

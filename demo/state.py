@@ -141,11 +141,11 @@ class DataFolder:
     def requests(self) -> list[tuple[str, Request]]:
         """Take the requests out of the control channel, oldest first, each with its name."""
         found = []
-        letters = sorted(self.control.glob("*.request"), key=lambda path: path.stat().st_mtime)
-        for letter in letters:
-            content = json.loads(letter.read_text(encoding="utf-8"))
-            letter.unlink()
-            found.append((letter.stem, Request(**content)))
+        paths = sorted(self.control.glob("*.request"), key=lambda one: one.stat().st_mtime)
+        for path in paths:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            path.unlink()
+            found.append((path.stem, Request(**content)))
         return found
 
     def reply(self, name: str, answer: Answer) -> None:

@@ -1,1 +1,1 @@
-"""The data contract: tables, appending, reading and upkeep of the Delta lake."""
+"""The data contract: tables, appending, reading and maintenance of the Delta lake."""

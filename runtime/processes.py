@@ -179,10 +179,6 @@ class ProcessGroup:
                     self._children.remove(child)
                     self._tell_guardian(f"- {child.pid}\n")
 
-    def ended(self) -> list[Child]:
-        """Return the children that ended by themselves and were not yet stopped."""
-        return [child for child in self.children if not child.alive]
-
     def close(self, grace_seconds: float | None = None) -> None:
         """End all children, the youngest first, and the guardian."""
         self.stop(*reversed(self.children), grace_seconds=grace_seconds)

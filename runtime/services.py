@@ -76,7 +76,7 @@ def launch(processes: ProcessGroup, service: Service, logs: Path) -> Child:
     )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Watched:
     """A service with its process and the history of its deaths."""
 
@@ -106,7 +106,9 @@ class Supervisor:
     def start(self, service: Service) -> Child:
         """Start a service and watch it from now on."""
         child = launch(self._processes, service, self._logs)
-        self._watched[service.name] = _Watched(service, child, self._clock())
+        self._watched[service.name] = _Watched(
+            service=service, child=child, started_at=self._clock()
+        )
         return child
 
     def start_all(self, wanted: Iterable[Service]) -> None:

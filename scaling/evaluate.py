@@ -30,9 +30,6 @@ def evaluate(
     """Return everything that is advised on a cluster, or on one of its groups.
 
     What the job remembered of earlier advice counts; nothing is written.
-
-    Raises:
-        LakeError: A table cannot be read.
     """
     names = None if only_group is None else [only_group]
     frames = read_groups(lake, now, cluster=cluster, names=names)
@@ -57,11 +54,7 @@ def evaluate_others(
     *,
     cluster: str | None = None,
 ) -> list[Recommendation]:
-    """Return the advice on topics, connectors, connections, queues and queries.
-
-    Raises:
-        LakeError: A table cannot be read.
-    """
+    """Return the advice on topics, connectors, connections, queues and queries."""
 
     def rows(table: Table) -> pl.DataFrame:
         return lake.read(table, since=now - WINDOW, cluster=cluster)

@@ -19,20 +19,21 @@ from rich.status import Status
 
 from config.errors import ConfigError
 from config.load import load
+from config.logs import log_to_stderr
 from config.settings import Settings
 from lake.errors import BusyError, LakeError, LeaseLostError
 from lake.maintenance.lease import Hold, only_one
 from lake.maintenance.run import maintain as maintain_samples
 from lake.maintenance.run import summary
 from lake.storage.store import Lake
-from lake.storage.table_maintenance import Upkept
-from spark_metrics.backfill import backfill as rebuild
+from lake.storage.table_maintenance import Maintained
 from spark_metrics.derived.job import DerivedJob, keep
 from spark_metrics.errors import HistoryError
 from spark_metrics.history_tables import HistoryTables
+from spark_metrics.history_tables import backfill as compute_again
 from spark_metrics.maintain import Maintenance
 from spark_metrics.progress import JOB, MicroBatch, TimeRange
-from spark_metrics.service import serve
+from spark_metrics.service import serve, work_until_told
 from spark_metrics.session import java_and_jars, spark_session
 from spark_metrics.streaming import HistoryJob
 
@@ -59,25 +60,22 @@ def run(config: Config) -> None:
         failure: list[Exception] = []
 
         def work() -> None:
-            try:
-                with console.status("starting Spark"):
-                    spark = spark_session(settings.spark, settings.lake, on_progress=_say)
-                logging.getLogger(__name__).info("Spark %s is ready", spark.version)
-                derived = DerivedJob(spark, lake, settings)
-                threading.Thread(target=keep, args=(derived, stop), daemon=True).start()
-                maintenance = Maintenance(lake, settings.lake)
-                serve(
-                    HistoryJob(spark, lake, settings),
-                    stop,
-                    settings.spark.trigger_seconds,
-                    lambda: maintenance.between_micro_batches(spark),
-                )
-            except (HistoryError, LakeError) as error:
-                failure.append(error)
-            finally:
-                stop.set()
+            with console.status("starting Spark"):
+                spark = spark_session(settings.spark, settings.lake, on_progress=_say)
+            logging.getLogger(__name__).info("Spark %s is ready", spark.version)
+            derived = DerivedJob(spark, lake, settings)
+            threading.Thread(target=keep, args=(derived, stop), daemon=True).start()
+            maintenance = Maintenance(lake, settings.lake)
+            serve(
+                HistoryJob(spark, lake, settings),
+                stop,
+                settings.spark.trigger_seconds,
+                lambda: maintenance.between_micro_batches(spark),
+            )
 
-        worker = threading.Thread(target=work, name="history", daemon=True)
+        worker = threading.Thread(
+            target=work_until_told, args=(work, stop, failure), name="history", daemon=True
+        )
         worker.start()
         while not stop.wait(0.5):  # with a time-out, or signal handlers would not run
             pass
@@ -99,15 +97,13 @@ def once(config: Config) -> None:
             spark = spark_session(settings.spark, settings.lake, on_progress=_say)
             try:
                 job = HistoryJob(spark, lake, settings)
-                rows = late = 0
+                status.update("computing history")
                 while not job.is_done:
-                    status.update("computing history")
-                    done = job.step(everything=True)
-                    rows, late = rows + done.rows_read, late + done.late_rows
+                    job.step(everything=True)
                 _derive(DerivedJob(spark, lake, settings), status)
             finally:
                 spark.stop()
-        _say(f"history is up to date: {rows} new samples" + (f", {late} too late" if late else ""))
+        _say("history is up to date")
 
 
 @app.command()
@@ -126,17 +122,16 @@ def backfill(
         with console.status("starting Spark") as status:
             spark = spark_session(settings.spark, settings.lake, on_progress=_say)
 
-            def show(piece: TimeRange, number: int, count: int) -> None:
-                status.update(f"computing {piece.start:%Y-%m-%d %H:%M} ({number} of {count})")
+            def show(time_range: TimeRange, number: int, count: int) -> None:
+                status.update(f"computing {time_range.start:%Y-%m-%d %H:%M} ({number} of {count})")
 
             try:
-                rebuilt = rebuild(
+                done = compute_again(
                     HistoryTables(spark, lake, settings), start, end, on_progress=show
                 )
             finally:
                 spark.stop()
-        span = rebuilt.time_range
-        _say(f"computed anew: {span.start:%Y-%m-%d %H:%M} to {span.end:%Y-%m-%d %H:%M} UTC")
+        _say(f"computed anew: {done.start:%Y-%m-%d %H:%M} to {done.end:%Y-%m-%d %H:%M} UTC")
 
 
 @app.command()
@@ -148,7 +143,7 @@ def maintain(config: Config) -> None:
     """
     with _failures():
         settings, lake = _settings_and_lake(config)
-        done: list[Upkept] = []
+        done: list[Maintained] = []
         with console.status("maintaining") as status:
 
             def show(table: str) -> None:
@@ -204,9 +199,7 @@ def _derive(job: DerivedJob, status: Status, *, anew: bool = False) -> MicroBatc
 @contextmanager
 def _failures() -> Iterator[None]:
     """Turn an expected failure into one line on stderr and an exit code."""
-    logging.basicConfig(
-        level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
-    )
+    log_to_stderr(logging.WARNING)
     logging.getLogger("spark_metrics").setLevel(logging.INFO)
     logging.getLogger("__main__").setLevel(logging.INFO)
     try:

@@ -21,13 +21,15 @@ from pyspark.sql import functions as F
 from config.settings import LakeSettings
 from lake.change_encoding.expand import REWRITTEN_AFTER
 from lake.errors import one_line
+from lake.schemas.model import Table
 from lake.schemas.tables import COLLECTIONS, TABLES
 from lake.storage.store import Lake
-from spark_metrics.errors import HistoryError
+from spark_metrics.errors import HistoryError, raised_in_python
 from spark_metrics.history import SOURCES
 from spark_metrics.minutes import reach_of
 from spark_metrics.objectstore import hadoop_address
 from spark_metrics.progress import (
+    EVER,
     MINUTE,
     JobRecords,
     MicroBatch,
@@ -44,8 +46,14 @@ SPARK_ERRORS = (PySparkException, Py4JError, OSError)
 MOST_FILES = 5_000
 """So many files a table are one batch at most, when the stream begins."""
 
+CLOCKS_DIFFER = timedelta(minutes=1)
+"""So much later than the present a sample may be and still count as the newest."""
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
 _LOST = re.compile(
-    r"DELTA_\w*(NOT_FOUND|NOT_CONTIGUOUS|TRUNCATED|DATA_LOSS|DIFFERENT)|earliest available version"
+    r"DELTA_\w*(NOT_FOUND|NOT_CONTIGUOUS|TRUNCATED|DATA_LOSS|DIFFERENT|MISSING_FILES)"
+    r"|earliest available version"
 )
 _UNREADABLE = re.compile(r"FAILED_READ_FILE\S* .*?file (\S+?parquet)", re.DOTALL)
 
@@ -55,17 +63,51 @@ class UnreadableFileError(HistoryError):
 
     Attributes:
         path: Its address.
+        table: The table's name.
     """
 
     def __init__(self, path: str) -> None:
         """Say which one."""
-        table = next((name for name in TABLES if f"/{name}/" in path), "?")
-        super().__init__(f"{table}: a file cannot be read: {path}")
+        self.table = next((name for name in TABLES if f"/{name}/" in path), "?")
+        super().__init__(f"{self.table}: a file cannot be read: {path}")
         self.path = path
 
 
 class LostStreamError(HistoryError):
     """A stream cannot go on: the log no longer has what it has not read yet."""
+
+
+class LostFileError(UnreadableFileError, LostStreamError):
+    """A file is not there: it is lost, or no version that is still known names it.
+
+    Compaction puts files together, and deletes them later: a stream that was away for so long
+    cannot read them one by one any more, but one that begins anew does not ask for them.
+    """
+
+
+def minutes_of_file(lake: Lake, broken: UnreadableFileError) -> TimeRange | None:
+    """Return the minutes that a file has samples of, as its table's log says.
+
+    Returns:
+        None if the newest version does not name the file, so that no computation reads it; all
+        minutes if nothing is known of it.
+
+    Raises:
+        LakeError: The log cannot be read.
+    """
+    table = TABLES.get(broken.table)
+    if table is None:
+        return EVER
+    files = lake.files(table)
+    if files.is_empty():
+        return None
+    name = broken.path.rpartition("/")[2]
+    for file in files.filter(pl.col("path").str.ends_with(name)).iter_rows(named=True):
+        first, last = (file.get(f"{end}.{table.time}") for end in ("min", "max"))
+        if not isinstance(first, datetime) or not isinstance(last, datetime):
+            return EVER
+        return TimeRange.around(first.astimezone(UTC), last.astimezone(UTC))
+    return None
 
 
 def tables_of(lake: Lake) -> dict[str, str]:
@@ -77,26 +119,41 @@ def tables_of(lake: Lake) -> dict[str, str]:
     return {table.name: lake.create(table) for table in SOURCES}
 
 
-def read_new(
-    spark: SparkSession, lake: Lake, settings: LakeSettings, progress: Progress, late: timedelta
-) -> None:
+def late_before(newest: datetime | None, late_after: timedelta) -> datetime:
+    """Return before when a sample is too late, where ``newest`` is known."""
+    return _EPOCH if newest is None else max(_EPOCH, newest - late_after)
+
+
+def read_new(spark: SparkSession, lake: Lake, settings: LakeSettings, progress: Progress) -> None:
     """Note in the table ``jobs`` which minutes the samples touch that came since the last time.
 
     Args:
         spark: The session.
         lake: The lake.
         settings: Where it is, for the process that Spark notes batches in.
-        progress: Its ``stream`` goes on; unknown to ``jobs``, a new one begins.
-        late: Samples so much older than the newest that is known are left to a backfill.
+        progress: Its ``stream`` goes on; unknown to ``jobs``, a new one begins. Samples before
+            its ``late_before`` are left to a backfill.
 
     Raises:
         UnreadableFileError: A file cannot be read; nothing of its batch was noted.
         LostStreamError: The stream cannot go on.
         HistoryError: The samples cannot be read.
     """
-    parts = [
+    checkpoint = address_of_checkpoint(lake, progress.stream)
+    try:
+        arrivals = reduce(DataFrame.unionByName, [_samples(spark, lake, one) for one in SOURCES])
+        writer = arrivals.writeStream.foreachBatch(Note(settings, progress))
+        query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+        query.awaitTermination()
+    except SPARK_ERRORS as error:
+        raise cause(error) from error
+
+
+def _samples(spark: SparkSession, lake: Lake, table: Table) -> DataFrame:
+    """Return the stream of a table's samples."""
+    return (
         spark.readStream.format("delta")
-        # Only appends bring samples: retention deletes, maintenance puts files together.
+        # Only appends bring samples: retention deletes, maintenance compacts files.
         .option("skipChangeCommits", "true")
         .option("maxFilesPerTrigger", MOST_FILES)
         .load(address(lake, table))
@@ -108,16 +165,7 @@ def read_new(
             .cast("double")
             .alias("interval_seconds"),
         )
-        for table in SOURCES
-    ]
-    arrivals = reduce(DataFrame.unionByName, parts)
-    checkpoint = address_of_checkpoint(lake, progress.stream)
-    writer = arrivals.writeStream.foreachBatch(Note(settings, progress, late))
-    try:
-        query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
-        query.awaitTermination()
-    except SPARK_ERRORS as error:
-        raise cause(error) from error
+    )
 
 
 def address_of_checkpoint(lake: Lake, stream: str) -> str:
@@ -132,12 +180,10 @@ class Note:
     Attributes:
         settings: The lake.
         progress: Where the job stands if ``jobs`` does not know the stream yet.
-        late_after: How much older than the newest sample a sample may be.
     """
 
     settings: LakeSettings
     progress: Progress
-    late_after: timedelta
 
     def __call__(self, batch: DataFrame, number: int) -> None:
         """Write down what the batch with this number touches."""
@@ -146,14 +192,12 @@ class Note:
         records = JobRecords(lake)
         known = records.last()
         progress = known if known and known.stream == self.progress.stream else self.progress
-        newest = progress.newest
-        is_late = F.lit(False)
-        if newest is not None:
-            is_late = F.col("observed_at") < F.lit(newest - self.late_after)
+        # The limit of the whole look: the first of its batches may have the newest samples.
+        limit = self.progress.late_before
         found = pl.DataFrame(
             batch.groupBy(
                 "source",
-                is_late.alias("is_late"),
+                (F.col("observed_at") < F.lit(limit)).alias("is_late"),
                 F.date_trunc("minute", "observed_at").alias("minute"),
             )
             .agg(
@@ -167,29 +211,31 @@ class Note:
             return
         late = found.filter("is_late")
         in_time = found.filter(~pl.col("is_late"))
-        noted = progress
+        noted = replace(progress, late_before=limit)
         if not in_time.is_empty():
-            noted = touched(progress, in_time)
+            noted = touched(noted, in_time, started_at)
         micro_batch = MicroBatch(
             started_at, "read", int(found["rows"].sum()), int(late["rows"].sum())
         )
         records.add(micro_batch, noted)
 
 
-def touched(progress: Progress, found: pl.DataFrame) -> Progress:
+def touched(progress: Progress, found: pl.DataFrame, now: datetime) -> Progress:
     """Return a progress with the minutes that new samples touch.
 
     Args:
         progress: What was known before.
         found: ``source``, ``minute``, the ``last`` sample of each minute and the longest
             ``interval_seconds`` between polls that it tells of; at least one.
+        now: The present: what a clock that is ahead calls newest makes nothing else late.
     """
     intervals = [*found["interval_seconds"].drop_nulls(), progress.longest_interval or 0.0]
     longest = max(intervals) or None
     reach = reach_of(longest)
     last: datetime = found["last"].max()  # type: ignore[assignment]
-    newest = max(last, progress.newest or last)
-    end = minute_of(newest) + MINUTE
+    last = max(last, progress.newest or last)
+    newest = min(last, now + CLOCKS_DIFFER)
+    end = minute_of(last) + MINUTE
     ranges = (
         # What a row says holds for later polls too, that did not write it again.
         TimeRange.around(
@@ -206,8 +252,9 @@ def cause(error: Exception) -> HistoryError:
     """Return why Spark failed."""
     text = str(error)
     if broken := _UNREADABLE.search(text):
-        return UnreadableFileError(broken[1])
+        is_lost = broken[0].startswith("FAILED_READ_FILE.FILE_NOT_EXIST")
+        return (LostFileError if is_lost else UnreadableFileError)(broken[1])
     if _LOST.search(text):
         return LostStreamError(one_line(error))
     mine = re.search(r"(?:HistoryError|LakeError): (.+)", text)
-    return HistoryError(mine[1] if mine else one_line(error))
+    return HistoryError(mine[1] if mine else raised_in_python(text) or one_line(error))

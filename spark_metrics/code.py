@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import platform
+import socket
 import tempfile
 import zipfile
-from collections.abc import Iterator
-from importlib.metadata import version
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
-import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
+from lake.errors import one_line
 from runtime.cache import write_atomically
-from spark_metrics.errors import SessionError
+from spark_metrics.errors import SessionError, raised_in_python
 
 _ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = ("alerting", "config", "lake", "runtime", "scaling", "simulation", "spark_metrics")
 _SHARED_PACKAGES = ("pyspark", "polars", "pyarrow", "numpy")
+_RUN_BY_WORKERS = ("spark_metrics.minutes", "spark_metrics.derived.job")
+"""Modules that import all that tasks need."""
 _ASKED = 16
-"""So many tasks ask for versions: each worker that is there takes some."""
+"""So many tasks ask: each worker that is there takes some."""
+_ADVICE = "install requirements.txt for the Python of all workers, and name it by PYSPARK_PYTHON"
 _FIRST_MOMENT = (1980, 1, 1, 0, 0, 0)
 """Of every file in the archive, so that the same modules are the same bytes."""
 
@@ -43,31 +50,53 @@ def give_code(session: SparkSession) -> None:
 def versions() -> dict[str, str]:
     """Return the versions that driver and workers must have in common, of this process."""
     python = ".".join(platform.python_version_tuple()[:2])
-    return {"Python": python} | {name: version(name) for name in _SHARED_PACKAGES}
+    return {"Python": python} | {
+        name: str(import_module(name).__version__) for name in _SHARED_PACKAGES
+    }
 
 
-def check_workers(session: SparkSession, wanted: dict[str, str]) -> None:
-    """Check the versions of the workers that are there.
+def check_workers(
+    session: SparkSession, wanted: dict[str, str], modules: Sequence[str] = _RUN_BY_WORKERS
+) -> None:
+    """Check what the workers have that are there by now.
+
+    Args:
+        session: The session.
+        wanted: The versions that they must have.
+        modules: What they must be able to import.
 
     Raises:
-        SessionError: One has others than this process; functions and rows that are sent between
-            them might be misread.
+        SessionError: One lacks a package, or has another version than this process; functions and
+            rows that are sent between them might be misread.
     """
 
-    def report(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for _ in batches:
-            found = versions()
-            rows = [{"name": name, "version": found[name]} for name in found]
-            yield pa.RecordBatch.from_pylist(rows)
+    def report(_: int) -> str:
+        host = socket.gethostname()
+        try:
+            for module in modules:
+                import_module(module)
+            return json.dumps([host, None, versions()])
+        except ImportError as error:
+            return json.dumps([host, str(error), {}])
 
-    asked = session.range(0, _ASKED, 1, _ASKED).mapInArrow(report, "name string, version string")
-    for row in asked.distinct().collect():
-        if wanted[row["name"]] != row["version"]:
+    # Without Arrow: a worker that lacks it could not say so.
+    asked = session.range(0, _ASKED, 1, _ASKED).select(F.udf(report, useArrow=False)("id"))
+    try:
+        reports = [json.loads(row[0]) for row in asked.distinct().collect()]
+    except PySparkException as error:
+        why = raised_in_python(str(error)) or one_line(error)
+        raise SessionError(f"a worker of Spark does not work: {why}: {_ADVICE}") from error
+    for host, missing, found in sorted(reports, key=str):
+        if missing is not None:
             raise SessionError(
-                f"a worker of Spark has {row['name']} {row['version']}, this process "
-                f"{wanted[row['name']]}: install requirements.txt for the Python of all workers, "
-                "and name it by PYSPARK_PYTHON"
+                f"the worker of Spark on {host} lacks a package: {missing}: {_ADVICE}"
             )
+        for name, version in wanted.items():
+            if found[name] != version:
+                raise SessionError(
+                    f"the worker of Spark on {host} has {name} {found[name]}, this process "
+                    f"{version}: {_ADVICE}"
+                )
 
 
 def archive() -> bytes:

@@ -59,9 +59,19 @@ def define(spark: SparkSession, lake: Lake, table: Table, partitioned_by: Collec
 class GoldTable:
     """One history table. Rows are replaced in one commit: doing a thing twice changes nothing."""
 
-    def __init__(self, spark: SparkSession, lake: Lake, table: Table) -> None:
+    def __init__(self, spark: SparkSession, lake: Lake, table: Table, *, is_remote: bool) -> None:
+        """Prepare to write a table.
+
+        Args:
+            spark: The session.
+            lake: Where the table is.
+            table: The table.
+            is_remote: Whether Spark lives on when this process is killed: it may then be writing
+                still when the same is done again.
+        """
         self._spark = spark
         self._lake = lake
+        self._is_remote = is_remote
         self.table = table
 
     def exists(self) -> bool:
@@ -74,11 +84,11 @@ class GoldTable:
 
     def replace_minutes(self, minutes: DataFrame, start: datetime, end: datetime) -> None:
         """Put minutes in the place of all that the table has from start to end."""
-        self._replace(
-            minutes,
+        where = (
             f"grain_seconds = {Grain.MINUTE.seconds} AND {_dates(start, end)}"
-            f" AND window_start >= {_literal(start)} AND window_start < {_literal(end)}",
+            f" AND window_start >= {_literal(start)} AND window_start < {_literal(end)}"
         )
+        self._write(minutes, where, replaces=self._has([Grain.MINUTE], start))
 
     def roll_up(self, hours: Collection[datetime], minutes: int) -> None:
         """Compute hours anew from their minutes, and their days from all hours of the day.
@@ -112,17 +122,43 @@ class GoldTable:
             whole = pl.concat([found.filter(~is_minute), made])
             yield sorted_by_series(coarser(whole, table, Grain.DAY), table)
 
-        self._replace(
-            map_partitions(dealt, longer, table.spark_ddl),
+        where = (
             f"{dates} AND ((grain_seconds = {Grain.HOUR.seconds}"
             f" AND window_start IN ({_list(touched)}))"
-            f" OR (grain_seconds = {Grain.DAY.seconds} AND window_start IN ({_list(days)})))",
+            f" OR (grain_seconds = {Grain.DAY.seconds} AND window_start IN ({_list(days)})))"
         )
+        made = map_partitions(dealt, longer, table.spark_ddl)
+        self._write(made, where, replaces=self._has([Grain.HOUR, Grain.DAY], days[0]))
 
-    def _replace(self, rows: DataFrame, where: str) -> None:
+    def _has(self, grains: Collection[Grain], start: datetime) -> bool:
+        """Tell whether the table may have windows from start on, by its files' statistics."""
+        if self._is_remote:
+            return True
+        files = self._lake.files(self.table)
+        last = f"max.{self.table.time}"
+        if last not in files.columns:
+            return not files.is_empty()
+        of_grains = pl.col("partition.grain_seconds").is_in([grain.seconds for grain in grains])
+        may_reach = pl.col(last).is_null() | (pl.col(last) >= start)
+        return not files.filter(of_grains, may_reach).is_empty()
+
+    def _write(self, rows: DataFrame, where: str, *, replaces: bool) -> None:
+        """Write rows, in one commit.
+
+        Args:
+            rows: The rows.
+            where: What they take the place of.
+            replaces: Whether there may be anything: to look for it costs Spark four times what an
+                append does. Nobody else writes, and what is done again after a kill finds the rows
+                that it wrote.
+        """
         define(self._spark, self._lake, self.table, PARTITIONED_BY)
-        writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", where)
-        writer.option("mergeSchema", "true").save(address(self._lake, self.table))
+        writer = rows.write.format("delta").option("mergeSchema", "true")
+        if replaces:
+            writer = writer.mode("overwrite").option("replaceWhere", where)
+        else:
+            writer = writer.mode("append")
+        writer.save(address(self._lake, self.table))
 
 
 def hours(start: datetime, end: datetime) -> list[datetime]:

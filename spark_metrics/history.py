@@ -54,9 +54,6 @@ CADENCE = ("source", "section", "status", "interval_seconds", "rows")
 
 _LAG = ("lag", "lost_messages", "time_lag_seconds", "log_start", "log_end", "committed")
 
-POLLS = "polls"
-"""The result of a pass that tells of each poll of each cluster; see ``clusters``."""
-
 
 def of_groups(samples: Samples, start: datetime, end: datetime) -> Results:
     """Return the minutes of groups and their partitions, and what polls saw of all groups."""
@@ -69,7 +66,7 @@ def of_groups(samples: Samples, start: datetime, end: datetime) -> Results:
     return {
         GROUP_PARTITION_HISTORY.name: _minutes(GROUP_PARTITION_HISTORY, partitions),
         GROUP_HISTORY.name: _minutes(GROUP_HISTORY, groups.group_minutes(polls)),
-        POLLS: clusters.of_groups(polls),
+        clusters.POLLS.name: clusters.of_groups(polls),
     }
 
 
@@ -80,7 +77,7 @@ def of_topics(samples: Samples, start: datetime, end: datetime) -> Results:
     polls = topics.topic_polls(partitions)
     return {
         TOPIC_HISTORY.name: _minutes(TOPIC_HISTORY, topics.topic_minutes(polls)),
-        POLLS: clusters.of_topics(polls),
+        clusters.POLLS.name: clusters.of_topics(polls),
     }
 
 
@@ -102,7 +99,7 @@ def of_clusters(
     """Return the minutes of clusters.
 
     Args:
-        polls: The result ``POLLS`` of all passes.
+        polls: The rows of ``clusters.POLLS`` of all passes.
         brokers: Rows of ``brokers``.
         collections: Rows of ``collections``.
         start: The first minute.

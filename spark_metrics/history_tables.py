@@ -1,26 +1,29 @@
-"""Computing all history tables for one range of time."""
+"""Computing all history tables for one range of time, again and again or once more."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
 from lake.schemas.grain import Grain
-from lake.schemas.tables import COLLECTIONS
 from lake.storage.store import Lake
 from spark_metrics.arrivals import SPARK_ERRORS, cause
 from spark_metrics.errors import HistoryError
-from spark_metrics.gold import GoldTable
+from spark_metrics.gold import GoldTable, hours
 from spark_metrics.history import HISTORIES, SOURCES
 from spark_metrics.minutes import Collections, computed
-from spark_metrics.progress import TimeRange
+from spark_metrics.progress import MINUTE, TimeRange, minute_of
+from spark_metrics.session import is_remote
 
+CHUNK_HOURS = 6
+"""The longest time range that is computed at once."""
 SMALL_ROWS = 500_000
-"""Up to so many samples, code that is not generated is the quickest."""
+"""Up to so many samples, Spark generates no code, which saved time where it was measured. The
+properties are internal to Spark: without them the rows are the same."""
 
 _SMALL = {
     "spark.sql.codegen.wholeStage": "false",
@@ -41,7 +44,8 @@ class HistoryTables:
         self.spark = spark
         self.lake = lake
         self.settings = settings
-        self._gold = {table: GoldTable(spark, lake, table) for table in HISTORIES}
+        remote = is_remote(settings.spark)
+        self._gold = {table: GoldTable(spark, lake, table, is_remote=remote) for table in HISTORIES}
 
     def exists(self) -> bool:
         """Tell whether every history table was written.
@@ -90,7 +94,7 @@ class HistoryTables:
             minutes = files.filter(
                 pl.col("partition.grain_seconds") == Grain.MINUTE.seconds,
                 pl.col("partition.date").is_in(dates),
-                pl.col("partition.part").is_in(parts),
+                pl.col("partition.hour").is_in(parts),
             )
             rows = int(minutes["num_records"].sum())
             tune(self.spark, rows)
@@ -105,7 +109,7 @@ class HistoryTables:
         Raises:
             LakeError: A table cannot be read.
         """
-        moments = [first_of(self.lake.files(table)) for table in (*SOURCES, COLLECTIONS)]
+        moments = [first_of(self.lake.files(table)) for table in SOURCES]
         return min((moment for moment in moments if moment is not None), default=None)
 
 
@@ -123,3 +127,48 @@ def tune(spark: SparkSession, rows: int) -> None:
     """Set the session up for the work on so many rows."""
     for key, value in (_SMALL if rows <= SMALL_ROWS else _LARGE).items():
         spark.conf.set(key, value)
+
+
+def backfill(
+    tables: HistoryTables,
+    start: datetime,
+    end: datetime,
+    *,
+    on_progress: Callable[[TimeRange, int, int], None] | None = None,
+) -> TimeRange:
+    """Compute all history from start to end anew; the rows are those that streaming gives.
+
+    Minutes before the first sample that is still there are left as they are: their samples have
+    been deleted, their history has not.
+
+    Args:
+        tables: The tables.
+        start: The first moment; its whole minute is computed.
+        end: The last moment, exclusive.
+        on_progress: Called before each time_range with it, its number and how many there are.
+
+    Returns:
+        The minutes that were computed.
+
+    Raises:
+        HistoryError: There are no samples in that time, or Spark failed.
+        LakeError: The lake cannot be read.
+    """
+    earliest = tables.earliest()
+    if earliest is None:
+        raise HistoryError("there are no samples yet: start the collectors first")
+    first = max(minute_of(start), minute_of(earliest))
+    last = minute_of(end - timedelta(microseconds=1)) + MINUTE
+    if first >= last:
+        raise HistoryError(
+            f"there are no samples before {earliest:%Y-%m-%d %H:%M} UTC: nothing to compute anew"
+        )
+    touched = hours(first, last)
+    chunks = [touched[at : at + CHUNK_HOURS] for at in range(0, len(touched), CHUNK_HOURS)]
+    for number, chunk in enumerate(chunks, start=1):
+        time_range = TimeRange(max(first, chunk[0]), min(last, chunk[-1] + timedelta(hours=1)))
+        if on_progress is not None:
+            on_progress(time_range, number, len(chunks))
+        tables.compute(time_range)
+        tables.roll_up(chunk)
+    return TimeRange(first, last)

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 
 import polars as pl
 from deltalake.exceptions import DeltaError
+from deltalake.fs import DeltaStorageHandler
+from pyarrow.fs import (
+    FileSelector,
+    FileSystem,
+    FileType,
+    LocalFileSystem,
+    PyFileSystem,
+    SubTreeFileSystem,
+)
 from pyspark.sql import SparkSession
 
 from config.settings import LakeSettings
@@ -16,10 +26,13 @@ from lake.maintenance.run import JOB, each_table, summary
 from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.storage.store import Lake
-from lake.storage.table_maintenance import Upkept, oldest_kept, written_by_delta_rs
+from lake.storage.table_maintenance import Maintained, oldest_kept, written_by_delta_rs
 from spark_metrics.arrivals import SPARK_ERRORS
 from spark_metrics.progress import JobRecords, MicroBatch
 from spark_metrics.samples import address
+
+_STREAM = re.compile(r"[0-9a-f]{32}")
+"""How the job names its streams, and nobody else a folder."""
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +47,9 @@ class Maintenance:
         self._settings = settings
         self._records = JobRecords(lake, JOB)
 
-    def of_history(self, spark: SparkSession, on_progress: Notice | None = None) -> list[Upkept]:
+    def of_history(
+        self, spark: SparkSession, on_progress: Notice | None = None
+    ) -> list[Maintained]:
         """Maintain them, one after the other.
 
         Args:
@@ -45,7 +60,9 @@ class Maintenance:
             LakeError: Tables failed; raised when the others are done.
         """
         history = _History(spark, self._lake, self._settings)
-        return each_table(history.keep_up, on_progress)
+        done = each_table(history.maintain_table, on_progress)
+        delete_checkpoints(self._lake)
+        return done
 
     def between_micro_batches(self, spark: SparkSession) -> None:
         """Maintain them, and write down in ``jobs`` how it went; failures end nothing."""
@@ -62,6 +79,40 @@ class Maintenance:
                 log.error("the failure could not be written down: %s", another)
 
 
+def delete_checkpoints(lake: Lake) -> list[str]:
+    """Delete the checkpoints of streams that nothing reads any more; return their names.
+
+    Only for the one that may write history, between two of its micro-batches. A stream is given up
+    when a table was made anew, or its log no longer has what the stream has not read yet.
+
+    Raises:
+        LakeError: The checkpoints cannot be listed or deleted.
+    """
+    progress = JobRecords(lake).last()
+    if progress is None:
+        return []
+    try:
+        root = lake.checkpoints_uri
+        folder: FileSystem = (
+            SubTreeFileSystem(root, LocalFileSystem())
+            if lake.is_local
+            else PyFileSystem(DeltaStorageHandler(root, lake.options))
+        )
+        found = folder.get_file_info(FileSelector("history", allow_not_found=True))
+        old = [
+            one
+            for one in found
+            if one.type == FileType.Directory
+            and _STREAM.fullmatch(one.base_name)
+            and one.base_name != progress.stream
+        ]
+        for one in old:
+            folder.delete_dir(one.path)
+    except (DeltaError, OSError) as error:
+        raise LakeError(f"old checkpoints cannot be deleted: {one_line(error)}") from error
+    return [str(one.base_name) for one in old]
+
+
 class _History:
     """Maintenance of the tables that Spark writes."""
 
@@ -70,7 +121,7 @@ class _History:
         self._lake = lake
         self._retention = settings.retention
 
-    def keep_up(self, table: Table) -> Upkept | None:
+    def maintain_table(self, table: Table) -> Maintained | None:
         """Delete what is too old, put small files together, delete dead files.
 
         Returns:
@@ -85,14 +136,14 @@ class _History:
         name = f"delta.`{address(self._lake, table)}`"
         expired = compacted = 0
         try:
-            if "part" in table.polars_schema:  # by date, grain and part, as the history is
+            if "hour" in table.polars_schema:  # by date, grain and hour, as the history is
                 parts = pl.DataFrame(handle.partitions(), orient="row")
                 expired = sum(self._expire(name, *old) for old in self._expired(parts))
-                compacted = self._put_together(name, table)
+                compacted = self._compact(name, table)
             self._spark.sql(f"VACUUM {name}").collect()
         except (*SPARK_ERRORS, DeltaError) as error:
             raise LakeError(f"{table.name}: maintenance failed: {one_line(error)}") from error
-        return Upkept(table.name, expired, compacted)
+        return Maintained(table.name, expired, compacted)
 
     def _expired(self, parts: pl.DataFrame) -> Iterator[tuple[Grain, date, int]]:
         """Yield grains of which there is too much: the first date to keep, dates before it."""
@@ -114,7 +165,7 @@ class _History:
         self._spark.sql(f"DELETE FROM {name} WHERE {where}").collect()  # noqa: S608
         return dates
 
-    def _put_together(self, name: str, table: Table) -> int:
+    def _compact(self, name: str, table: Table) -> int:
         """Make few files of the many small ones of each part; return how many there were."""
         done = self._spark.sql(f"OPTIMIZE {name}").select("metrics.numFilesRemoved").collect()
         return sum(int(row[0]) for row in done)

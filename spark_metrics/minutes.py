@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, CLUSTER_HISTORY, COLLECTIONS
 from lake.storage.store import Lake
-from spark_metrics.history import CADENCE, PASSES, POLLS, Pass, of_clusters
+from spark_metrics.history import CADENCE, PASSES, Pass, of_clusters
 from spark_metrics.rollups import clusters
 from spark_metrics.rollups.samples import DEFAULT_GAP_SECONDS, GAP_INTERVALS
-from spark_metrics.samples import Samples, Source, collected, map_samples, rows_of, tasks_for
+from spark_metrics.samples import Samples, Source, collected, map_together, rows_of, tasks_for
 
 LONGEST_REACH = timedelta(hours=4)
 MOST_AT_ONCE = 10_000_000
@@ -85,7 +85,7 @@ def computed(
     """
     results = minutes_of(spark, lake, PASSES, collections, start, end).persist()
     try:
-        polls = pl.DataFrame(rows_of(results, POLLS).toArrow())
+        polls = pl.DataFrame(rows_of(results, clusters.POLLS.name).toArrow())
         seen = collected(spark, lake, BROKERS, ("is_alive",), start, end)
         rows = of_clusters(polls, seen, collections.rows, start, end)
         whole = spark.createDataFrame(rows.to_arrow(), CLUSTER_HISTORY.spark_ddl)
@@ -104,7 +104,7 @@ def minutes_of(
     start: datetime,
     end: datetime,
 ) -> DataFrame:
-    """Return what passes make of the samples from start to end; see ``samples.map_samples``.
+    """Return what passes make of the samples from start to end; see ``samples.map_together``.
 
     Args:
         spark: The session.
@@ -128,15 +128,17 @@ def minutes_of(
         for one in passes
         for table in one.sources
     }
-    columns = {table.name: table.spark_ddl for one in passes for table in one.histories}
+    written = {
+        name: (source.written(spark, lake), source.together) for name, source in sources.items()
+    }
+    results = [table for one in passes for table in one.histories]
     said = collections.rows
 
-    def on_samples(written: Samples) -> Iterator[tuple[str, pl.DataFrame]]:
+    def on_samples(found: Samples) -> Iterator[tuple[str, pl.DataFrame]]:
         for one in passes:
-            if all(written[name].is_empty() for name in one.columns):
+            if all(found[name].is_empty() for name in one.columns):
                 continue
-            samples = {name: sources[name].whole(written[name]) for name in one.columns}
+            samples = {name: sources[name].whole(found[name]) for name in one.columns}
             yield from one.work({**samples, COLLECTIONS.name: said}, start, end).items()
 
-    results = columns | {POLLS: clusters.PARTS_DDL}
-    return map_samples(spark, lake, sources, tasks, on_samples, results)
+    return map_together(written, tasks, on_samples, [*results, clusters.POLLS])

@@ -36,6 +36,13 @@ class TimeRange:
         end = min(self.end, moment)
         return replace(self, end=end) if end > self.start else None
 
+    def overlaps(self, other: TimeRange) -> bool:
+        """Tell whether a minute is in both."""
+        return self.start < other.end and other.start < self.end
+
+
+EVER = TimeRange(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+
 
 def minute_of(moment: datetime) -> datetime:
     """Return the beginning of a moment's minute."""
@@ -72,7 +79,10 @@ class Progress:
         pending: Minutes that must be computed (again).
         hours: Hours whose minutes changed since the hour was computed.
         newest: The newest sample that was read.
+        late_before: Samples before this are too late, in all batches of the look that goes on;
+            None once it has ended.
         longest_interval: The longest interval between polls that was read of, in seconds.
+        number: How many rows said where the job stands, this one included: clocks go back.
     """
 
     stream: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -80,7 +90,9 @@ class Progress:
     pending: tuple[TimeRange, ...] = ()
     hours: frozenset[datetime] = frozenset()
     newest: datetime | None = None
+    late_before: datetime | None = None
     longest_interval: float | None = None
+    number: int = 0
 
     @property
     def is_done(self) -> bool:
@@ -99,7 +111,9 @@ class Progress:
                 ],
                 "hours": sorted(hour.isoformat() for hour in self.hours),
                 "newest": None if self.newest is None else self.newest.isoformat(),
+                "late_before": None if self.late_before is None else self.late_before.isoformat(),
                 "longest_interval": self.longest_interval,
+                "number": self.number,
             }
         )
 
@@ -108,14 +122,16 @@ class Progress:
         """Read what ``to_json`` wrote."""
         found = json.loads(text)
         moment = datetime.fromisoformat
-        newest = found["newest"]
+        newest, late_before = found["newest"], found.get("late_before")
         return cls(
             stream=found["stream"],
             tables=found["tables"],
             pending=tuple(TimeRange(moment(start), moment(end)) for start, end in found["pending"]),
             hours=frozenset(moment(hour) for hour in found["hours"]),
             newest=None if newest is None else moment(newest),
+            late_before=None if late_before is None else moment(late_before),
             longest_interval=found["longest_interval"],
+            number=found["number"],
         )
 
 
@@ -163,15 +179,19 @@ class JobRecords:
                 columns=["finished_at", "progress"],
             )
             if not rows.is_empty():
-                return Progress.from_json(str(rows.sort("finished_at")["progress"][-1]))
+                number = pl.col("progress").str.json_path_match("$.number").cast(pl.Int64)
+                return Progress.from_json(str(rows.sort(number, "finished_at")["progress"][-1]))
         return None
 
     def add(self, micro_batch: MicroBatch, progress: Progress | None) -> None:
         """Write down a micro-batch; ``progress`` is None when it failed.
 
+        The row's number follows that of ``progress``, which goes on from the last row.
+
         Raises:
             LakeError: The row could not be written.
         """
+        noted = None if progress is None else replace(progress, number=progress.number + 1)
         self._lake.append(
             JOBS,
             pl.DataFrame(
@@ -184,7 +204,7 @@ class JobRecords:
                     "late_rows": micro_batch.late_rows,
                     "status": micro_batch.status,
                     "error": micro_batch.error,
-                    "progress": None if progress is None else progress.to_json(),
+                    "progress": None if noted is None else noted.to_json(),
                 },
                 schema={
                     name: JOBS.polars_schema[name]

@@ -8,6 +8,7 @@ what windows and sketches over Spark's rows do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import reduce
@@ -17,10 +18,9 @@ import polars as pl
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 from lake.change_encoding.expand import HEARTBEAT, NEEDED, REWRITTEN_AFTER, expand
+from lake.errors import LakeError
 from lake.schemas.model import Table
 from lake.storage.store import Lake
 from spark_metrics.objectstore import hadoop_address
@@ -87,10 +87,15 @@ def collected(
 ) -> pl.DataFrame:
     """Return rows of a table of which there are few in a time range, on the driver.
 
+    Without Spark, which takes half a second for a query however small; where a file cannot be read
+    Spark does it, which knows whether such a file is to be passed over.
+
     Raises:
         LakeError: The table cannot be read.
     """
     names = list(dict.fromkeys((*table.identity, *columns)))
+    with suppress(LakeError):
+        return lake.read(table, since=since, until=until, columns=names)
     rows = read(spark, lake, table).where(between(table, since, until)).select(*names)
     return table.distinct(pl.DataFrame(rows.toArrow()))
 
@@ -171,86 +176,89 @@ class Source:
         return expand(self.table, rows, since=self.since, until=self.until)
 
 
-def map_samples(
-    spark: SparkSession,
-    lake: Lake,
-    sources: Mapping[str, Source],
+def map_together(
+    parts: Mapping[str, tuple[DataFrame, Sequence[str]]],
     tasks: int,
     work: Callable[[Samples], Iterable[tuple[str, pl.DataFrame]]],
-    results: Mapping[str, str],
+    results: Sequence[Table],
 ) -> DataFrame:
-    """Work on rows of several tables, spread over tasks.
+    """Work on rows of several frames, spread over tasks.
 
     Args:
-        spark: The session.
-        lake: Where the rows are.
-        sources: The rows, by the names under which ``work`` gets them.
+        parts: Rows by the name under which ``work`` gets them, and the columns by which they are
+            dealt out: a task gets all rows that agree in them.
         tasks: How many tasks; one shuffles nothing.
-        work: Makes rows of those that a task has, as they were written, each with the name of
-            its result; runs on any machine.
-        results: The columns of each result, as Spark's schema text.
+        work: Makes rows of those that a task has, each with the name of its result, of which it may
+            lack columns; runs on any machine.
+        results: Of which the made rows are.
 
     Returns:
         A column a result, a struct of its columns; of each row one is not null. ``rows_of`` takes
         one apart.
     """
-    found = {name: source.written(spark, lake) for name, source in sources.items()}
-    keys = [f"_{number}" for number in range(max(len(one.together) for one in sources.values()))]
+    keys = [f"_{number}" for number in range(max(len(by) for _, by in parts.values()))]
     packed = [
         rows.select(
             *(
                 (F.lit(None) if name is None else F.col(name)).cast("string").alias(key)
-                for key, name in zip_longest(keys, sources[own].together)
+                for key, name in zip_longest(keys, by)
             ),
             *(
                 (F.struct(*rows.columns) if name == own else F.lit(None))
                 .cast(other.schema)
                 .alias(name)
-                for name, other in found.items()
+                for name, (other, _) in parts.items()
             ),
         )
-        for own, rows in found.items()
+        for own, (rows, by) in parts.items()
     ]
     together = reduce(DataFrame.unionByName, packed)
     dealt = together.coalesce(1) if tasks == 1 else together.repartition(tasks, *keys)
-    schema = struct(", ".join(f"`{name}` struct<{ddl}>" for name, ddl in results.items()))
-    wanted = arrow_schema(schema)
-    names = list(found)
+    names, schemas = list(parts), {table.name: table.polars_schema for table in results}
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        received = list(batches)
-        if not received:
-            return
-        rows = pl.DataFrame(pa.Table.from_batches(received).select(names))
+    def on_task(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
         samples = {
             name: rows.select(name).filter(pl.col(name).is_not_null()).unnest(name)
             for name in names
         }
         for name, made in work(samples):
-            yield from _packed(made, name, wanted)
+            given = set(made.columns)
+            whole = pl.struct(
+                (pl.col(column) if column in given else pl.lit(None)).cast(type_).alias(column)
+                for column, type_ in schemas[name].items()
+            )
+            yield made.select(
+                (whole if one == name else pl.lit(None, pl.Struct(schema))).alias(one)
+                for one, schema in schemas.items()
+            )
 
-    return dealt.select(*keys, *names).mapInArrow(run, schema)
+    ddl = ", ".join(f"`{table.name}` struct<{table.spark_ddl}>" for table in results)
+    return map_partitions(dealt.select(*names), on_task, ddl)
 
 
 def rows_of(results: DataFrame, name: str) -> DataFrame:
-    """Return the rows of one result of ``map_samples``."""
+    """Return the rows of one result of ``map_together``."""
     return results.where(F.col(name).isNotNull()).select(f"{name}.*")
 
 
 def map_partitions(
     rows: DataFrame, work: Callable[[pl.DataFrame], Iterable[pl.DataFrame]], ddl: str
 ) -> DataFrame:
-    """Return what a function makes of the rows of each partition as a whole."""
-    schema = struct(ddl)
-    wanted = arrow_schema(schema)
+    """Return what a function makes of the rows of each partition as a whole.
+
+    Args:
+        rows: The rows.
+        work: Makes rows with the columns of ``ddl``, in this order.
+        ddl: Spark's schema text.
+    """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         found = list(batches)
         if found:
             for made in work(pl.DataFrame(pa.Table.from_batches(found))):
-                yield from to_arrow(made, wanted)
+                yield from to_arrow(made)
 
-    return rows.mapInArrow(run, schema)
+    return rows.mapInArrow(run, ddl)
 
 
 def tasks_for(rows: int) -> int:
@@ -264,34 +272,20 @@ def sorted_by_series(rows: pl.DataFrame, table: Table) -> pl.DataFrame:
     return rows.sort(*series, table.time)
 
 
-def _packed(rows: pl.DataFrame, name: str, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Return rows as one column of a struct, all other columns null."""
-    of_struct = pa.schema(list(wanted.field(name).type))
-    for batch in to_arrow(rows, of_struct):
-        columns = [
-            pa.StructArray.from_arrays(batch.columns, fields=list(of_struct))
-            if one.name == name
-            else pa.nulls(batch.num_rows, one.type)
-            for one in wanted
-        ]
-        yield pa.RecordBatch.from_arrays(columns, schema=wanted)
+def to_arrow(rows: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+    """Return rows as Spark takes them, and not too many at once."""
+    for part in rows.iter_slices(_BATCH_ROWS):
+        table = part.to_arrow(compat_level=pl.CompatLevel.oldest())
+        columns = [one.with_type(_as_spark_has_it(one.type)) for one in table.schema]
+        yield from table.cast(pa.schema(columns)).combine_chunks().to_batches()
 
 
-def struct(ddl: str) -> StructType:
-    """Return the columns that Spark's schema text names; on the driver alone."""
-    schema = StructType.fromDDL(ddl)
-    if not isinstance(schema, StructType):
-        raise TypeError(f"no columns: {ddl}")
-    return schema
-
-
-def arrow_schema(columns: StructType) -> pa.Schema:
-    """Return Spark's columns as Arrow knows them."""
-    return to_arrow_schema(columns, timezone="UTC")
-
-
-def to_arrow(rows: pl.DataFrame, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Return these columns of rows as Spark takes them, and not too many at once."""
-    for part in rows.select(wanted.names).iter_slices(_BATCH_ROWS):
-        table = part.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(wanted)
-        yield from table.combine_chunks().to_batches()
+def _as_spark_has_it(type_: pa.DataType) -> pa.DataType:
+    """Return a type without the large texts and lists that Polars has, and Spark has not."""
+    if pa.types.is_large_string(type_):
+        return pa.string()
+    if pa.types.is_large_list(type_):
+        return pa.list_(_as_spark_has_it(type_.value_type))
+    if pa.types.is_struct(type_):
+        return pa.struct([one.with_type(_as_spark_has_it(one.type)) for one in type_])
+    return type_

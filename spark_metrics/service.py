@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from lake.errors import LakeError
+from lake.errors import LakeError, one_line
 from spark_metrics.errors import HistoryError
 from spark_metrics.streaming import HistoryJob
 
@@ -47,42 +47,58 @@ def serve(
         HistoryError, LakeError: Too many micro-batches in a row failed; the last one's failure.
     """
     failures = 0
-    unreported = _Unreported(job)
-    upkeep_at = time.monotonic() + FIRST_MAINTENANCE_SECONDS
+    unreported: deque[tuple[Exception, datetime]] = deque(maxlen=UNREPORTED_FAILURES)
+    maintenance_at = time.monotonic() + FIRST_MAINTENANCE_SECONDS
     while not stop.is_set():
         begun = time.monotonic()
         started_at = datetime.now(UTC)
         try:
             done = job.step()
             failures = 0
-            unreported.tell()
+            _write_down(job, unreported)
         except (HistoryError, LakeError) as error:
             if stop.is_set():
                 return
             failures += 1
             log.error("micro-batch failed (%d in a row): %s", failures, error)
-            unreported.add(error, started_at)
-            unreported.tell()
+            unreported.append((error, started_at))
+            _write_down(job, unreported)
             if failures >= MOST_FAILURES:
                 raise
             stop.wait(min(LONGEST_PAUSE_SECONDS, trigger_seconds * failures))
             continue
         took = time.monotonic() - begun
         if done.status == "ok":
-            log.info(
-                "rows=%d late=%d duration=%.1fs delay=%.0fs",
-                done.rows_read,
-                done.late_rows,
-                took,
-                done.delay_seconds or 0.0,
-            )
+            log.info("duration=%.1fs delay=%.0fs", took, done.delay_seconds or 0.0)
             rest = min(RESTS * took, LONGEST_REST_SECONDS)
             stop.wait(max(rest, pause(time.time() - took, trigger_seconds) - took))
         else:
             stop.wait(max(0.0, pause(time.time() - took, trigger_seconds) - took))
-        if time.monotonic() > upkeep_at and not stop.is_set():
+        if time.monotonic() > maintenance_at and not stop.is_set():
             maintenance()
-            upkeep_at = time.monotonic() + MAINTENANCE_SECONDS
+            maintenance_at = time.monotonic() + MAINTENANCE_SECONDS
+
+
+def work_until_told(
+    work: Callable[[], None], stop: threading.Event, failures: list[Exception]
+) -> None:
+    """Do the work of a thread; however it ends, the process that waits for it is told.
+
+    Args:
+        work: What is done until ``stop`` is set.
+        stop: Set when it has ended.
+        failures: Gets the failure that ended it; a failure while stopping is none.
+    """
+    try:
+        work()
+    except (HistoryError, LakeError) as error:
+        failures.append(error)
+    except Exception as error:  # or the process would end as if it had been told to
+        log.exception("the history job ended unexpectedly")
+        if not stop.is_set():
+            failures.append(HistoryError(f"{type(error).__name__}: {one_line(error)}"))
+    finally:
+        stop.set()
 
 
 def pause(begun: float, trigger_seconds: float) -> float:
@@ -99,22 +115,12 @@ def pause(begun: float, trigger_seconds: float) -> float:
     return trigger_seconds - (begun - AFTER_A_MINUTE_SECONDS) % _MINUTE
 
 
-class _Unreported:
-    """Failures until they are written down: the store that failed is where they are written."""
-
-    def __init__(self, job: HistoryJob) -> None:
-        self._job = job
-        self._failures: deque[tuple[Exception, datetime]] = deque(maxlen=UNREPORTED_FAILURES)
-
-    def add(self, error: Exception, started_at: datetime) -> None:
-        self._failures.append((error, started_at))
-
-    def tell(self) -> None:
-        """Write down what waits, as far as that is possible now."""
-        while self._failures:
-            try:
-                self._job.failed(*self._failures[0])
-            except LakeError as error:
-                log.error("the failure could not be written down yet: %s", error)
-                return
-            self._failures.popleft()
+def _write_down(job: HistoryJob, failures: deque[tuple[Exception, datetime]]) -> None:
+    """Write failures down, as far as possible now: the store that failed is where they go."""
+    while failures:
+        try:
+            job.failed(*failures[0])
+        except LakeError as error:
+            log.error("the failure could not be written down yet: %s", error)
+            return
+        failures.popleft()

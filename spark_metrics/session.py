@@ -47,7 +47,7 @@ def spark_session(
     """Start Spark with Delta.
 
     Under ``spark-submit`` there is a JVM already: master, jars and memory are then those that it
-    was given.
+    was given. ``SPARK_REMOTE`` in the environment wins over the configuration's master.
 
     Args:
         settings: Master, memory and further properties, which win over those set here.
@@ -60,12 +60,13 @@ def spark_session(
     Raises:
         SessionError: No Java, no jars, Spark did not start, or its workers have other versions.
     """
+    settings = settings.model_copy(update={"master": master_of(settings)})
     builder = SparkSession.builder.appName("headroom-history")
     if is_remote(settings):
         builder = builder.remote(settings.master)
         found = _of_work(settings) | settings.properties
     elif is_submitted():
-        found = _of_every_session(settings, lake) | settings.properties
+        found = of_every_session(settings, lake) | settings.properties
     else:
         java, jars = java_and_jars(lake, on_progress)
         builder = builder.master(settings.master)
@@ -78,7 +79,7 @@ def spark_session(
         session = builder.getOrCreate()
     except Exception as error:  # Py4J raises anything that the JVM raises
         raise SessionError(
-            f"Spark cannot start with {settings.master}: {_first_line(error)}"
+            f"Spark cannot start with {without_token(settings.master)}: {_first_line(error)}"
         ) from error
     if lake is not None:
         give_credentials(session, lake)
@@ -88,9 +89,30 @@ def spark_session(
     return session
 
 
+def master_of(settings: SparkSettings) -> str:
+    """Return the master, or the Spark Connect server that ``SPARK_REMOTE`` names.
+
+    Raises:
+        SessionError: ``SPARK_REMOTE`` names no server.
+    """
+    server = os.environ.get("SPARK_REMOTE")
+    if not server:
+        return settings.master
+    if not server.startswith("sc://"):
+        raise SessionError(
+            f"SPARK_REMOTE is {server!r}: set it to a Spark Connect server, sc://host:15002"
+        )
+    return server
+
+
 def is_remote(settings: SparkSettings) -> bool:
     """Tell whether another process is the driver: a Spark Connect server, with jars of its own."""
-    return settings.master.startswith("sc://")
+    return master_of(settings).startswith("sc://")
+
+
+def without_token(master: str) -> str:
+    """Return a server's address without its parameters: one of them may be a token."""
+    return master.partition("/;")[0]
 
 
 def is_submitted() -> bool:
@@ -154,7 +176,9 @@ def properties(
         # A machine's own name may lead nowhere; nothing but this process talks to the driver.
         found["spark.driver.host"] = "localhost"
         found["spark.driver.bindAddress"] = "127.0.0.1"
-    return found | _of_every_session(settings, lake) | settings.properties
+    elif "spark.executor.memoryOverheadFactor" not in settings.properties:
+        found["spark.executor.memoryOverhead"] = f"{worker_megabytes(settings)}m"
+    return found | of_every_session(settings, lake) | settings.properties
 
 
 def worker_megabytes(settings: SparkSettings) -> int:
@@ -167,8 +191,11 @@ def worker_megabytes(settings: SparkSettings) -> int:
     return _JVM_MEGABYTES + cores * _TASK_MEGABYTES
 
 
-def _of_every_session(settings: SparkSettings, lake: LakeSettings | None) -> dict[str, str]:
-    """Return the properties that the work itself relies on, wherever Spark runs."""
+def of_every_session(settings: SparkSettings, lake: LakeSettings | None) -> dict[str, str]:
+    """Return the properties that the work itself relies on, wherever Spark runs.
+
+    None says how much memory an executor has: where spark-submit said it, that stands.
+    """
     found = {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -184,8 +211,6 @@ def _of_every_session(settings: SparkSettings, lake: LakeSettings | None) -> dic
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
     }
-    if not settings.master.startswith("local"):
-        found["spark.executor.memoryOverhead"] = f"{worker_megabytes(settings)}m"
     if lake is not None and is_s3(lake):
         theirs = s3a_properties(lake.plain_storage_options())
         found |= {f"spark.hadoop.{name}": value for name, value in theirs.items()}

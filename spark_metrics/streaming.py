@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -18,12 +19,21 @@ from typing import TypeVar
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
+from lake.change_encoding.expand import REWRITTEN_AFTER
 from lake.errors import one_line
 from lake.storage.store import Lake
-from spark_metrics.arrivals import LostStreamError, UnreadableFileError, read_new, tables_of
+from spark_metrics.arrivals import (
+    LostStreamError,
+    UnreadableFileError,
+    late_before,
+    minutes_of_file,
+    read_new,
+    tables_of,
+)
 from spark_metrics.errors import HistoryError
 from spark_metrics.gold import hours
-from spark_metrics.history_tables import HistoryTables
+from spark_metrics.history_tables import CHUNK_HOURS, HistoryTables
+from spark_metrics.minutes import LONGEST_REACH
 from spark_metrics.progress import (
     JobRecords,
     MicroBatch,
@@ -35,8 +45,6 @@ from spark_metrics.progress import (
 
 log = logging.getLogger(__name__)
 
-CHUNK_HOURS = 6
-"""The longest tables that is computed at once; what is newest comes first."""
 GRACE = timedelta(seconds=5)
 """A minute is closed when a sample so much later has come."""
 LONGEST_OPEN = timedelta(seconds=90)
@@ -50,7 +58,7 @@ TRIES = 3
 SIGN_OF_LIFE = timedelta(minutes=1)
 """How often the job says that it waits."""
 
-_LENIENT = "spark.sql.files.ignoreCorruptFiles"
+_LENIENT = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 
 
 _T = TypeVar("_T")
@@ -78,8 +86,10 @@ class HistoryJob:
         self._roll_up_took = 0.0
         self._kept_at = -math.inf
         self._failures = 0
-        self._passed_over: set[str] = set()
+        self._passed_over: list[TimeRange] = []
         self._look_again = False
+        self._look_ended = False
+        self._stream_is_lost = False
 
     @property
     def is_done(self) -> bool:
@@ -106,7 +116,10 @@ class HistoryJob:
         due = self._due(progress, everything=everything or first)
         if due is not None:
             time_range = due
-            self._trying(lambda: self._tables.compute(time_range), lenient=bool(self._passed_over))
+            # Only there: what cannot be read elsewhere, the store being away, must not be left out.
+            reads = replace(due, start=due.start - LONGEST_REACH - REWRITTEN_AFTER)
+            lenient = any(reads.overlaps(one) for one in self._passed_over)
+            self._trying(lambda: self._tables.compute(time_range), lenient=lenient)
             progress = replace(
                 progress,
                 pending=without(progress.pending, due),
@@ -127,6 +140,7 @@ class HistoryJob:
             self._records.add(done, progress)
             self._kept_at = time.monotonic()
         self._progress = progress
+        self._failures = 0
         return done
 
     def failed(self, error: Exception, started_at: datetime) -> None:
@@ -140,17 +154,26 @@ class HistoryJob:
     def _look(self) -> Progress:
         """Have new samples noted; return what is to be done."""
         tables = tables_of(self._lake)
-        known = self._records.last()
-        if known is None or known.tables != tables or not self._tables.exists():
-            known = Progress(tables=tables)
+        last = self._records.last()
+        anew = Progress(tables=tables, number=0 if last is None else last.number)
+        stands = last is not None and last.tables == tables and self._tables.exists()
+        known = last if last is not None and stands and not self._stream_is_lost else anew
+        # A look that was cut short goes on with its own limit.
+        if self._look_ended or known.late_before is None:
+            known = replace(known, late_before=late_before(known.newest, self._late_after))
+        self._look_ended = False
         try:
-            read_new(self._spark, self._lake, self._settings, known, self._late_after)
+            read_new(self._spark, self._lake, self._settings, known)
         except LostStreamError as error:
             log.warning("all samples are looked at again: %s", one_line(error))
-            known = Progress(tables=tables)
-            read_new(self._spark, self._lake, self._settings, known, self._late_after)
+            known = replace(anew, late_before=late_before(None, self._late_after))
+            self._stream_is_lost = True
+            read_new(self._spark, self._lake, self._settings, known)
+        self._stream_is_lost = False
+        self._look_ended = True
         noted = self._records.last()
-        return noted if noted is not None and noted.stream == known.stream else known
+        found = noted if noted is not None and noted.stream == known.stream else known
+        return replace(found, late_before=None)
 
     def _trying(self, work: Callable[[], _T], *, lenient: bool) -> _T:
         """Do a part of a step; a file that cannot be read again and again is passed over.
@@ -159,23 +182,33 @@ class HistoryJob:
         those that it holds samples of.
         """
         # Samples are seen here first when they are new: whatever else is broken is reported, too.
-        self._spark.conf.set(_LENIENT, str(lenient).lower())
         try:
-            done = work()
+            with self._leniently() if lenient else nullcontext():
+                return work()
         except UnreadableFileError as error:
             self._failures += 1
             if self._failures < TRIES:
                 raise
+            minutes = minutes_of_file(self._lake, error)
+            self._passed_over += [] if minutes is None else [minutes]
             self._failures = 0
-            self._passed_over.add(error.path)
             self._look_again = True
             raise HistoryError(
                 f"{error}: from now on left out, so that other samples are not held up: "
                 f"{error.path}. If it can be restored, do so, stop this job, and compute its time "
                 f"anew with backfill"
             ) from error
-        self._failures = 0
-        return done
+
+    @contextmanager
+    def _leniently(self) -> Iterator[None]:
+        """Have files passed over that cannot be read; what else this session does needs all."""
+        for name in _LENIENT:
+            self._spark.conf.set(name, "true")
+        try:
+            yield
+        finally:
+            for name in _LENIENT:
+                self._spark.conf.set(name, "false")
 
     def _due(self, progress: Progress, *, everything: bool) -> TimeRange | None:
         """Return the newest minutes that are to be computed now, if any are."""

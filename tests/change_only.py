@@ -14,9 +14,10 @@ from lake.schemas.tables import GROUP_OFFSETS
 from lake.storage.store import Lake
 from tests.support import double
 
-COLUMNS = ["observed_at", "group", "topic", "partition", "lag"]
+COLUMNS = ["observed_at", "cluster", "group", "topic", "partition", "lag"]
 _PAGE = Path(__file__).resolve().parents[1] / "docs" / "history-internals.md"
 _START = datetime(2026, 1, 5, 23, 58, tzinfo=UTC)
+_ASKED = _START + timedelta(minutes=1)
 
 
 def example(language: str) -> str:
@@ -28,10 +29,14 @@ def example(language: str) -> str:
 
 
 def write_polls(folder: Path) -> pl.DataFrame:
-    """Write polls of two collectors over midnight, every row twice; return them whole.
+    """Write polls of two collectors over midnight, every row twice.
 
     A partition is idle, one is not, one is deleted, one comes later, of one nothing is known for
-    two polls; between two polls an append is lost, and one poll is complete by itself.
+    two polls; between two polls an append is lost. Two polls of each of two clusters, of the same
+    moments, are complete by themselves.
+
+    Returns:
+        The polls from 23:59 to 00:01, whole: the queries ask for them.
     """
     lake = Lake(LakeSettings(uri=str(folder)))
     encoders, whole = {"a": ChangeEncoder(GROUP_OFFSETS), "b": ChangeEncoder(GROUP_OFFSETS)}, []
@@ -47,10 +52,15 @@ def write_polls(folder: Path) -> pl.DataFrame:
                 continue
             lake.append(GROUP_OFFSETS, written)
             whole.append(rows)
-    alone = _poll(_START + timedelta(seconds=22), "c", {0: 99})
-    lake.append(GROUP_OFFSETS, alone)
+    seconds = (timedelta(seconds=one) for one in (22, 82))
+    alone = pl.concat([_poll(_START + one, "c", {0: 99}) for one in seconds])
+    other = alone.with_columns(pl.lit("other").alias("cluster"))
+    for rows in (alone, other):
+        lake.append(GROUP_OFFSETS, rows)
     double(lake, GROUP_OFFSETS)
-    return pl.concat([*whole, alone]).select(COLUMNS)
+    rows = pl.concat([*whole, alone, other]).select(COLUMNS)
+    asked = pl.col("observed_at").is_between(_ASKED, _ASKED + timedelta(minutes=2), closed="left")
+    return rows.filter(asked)
 
 
 def _poll(at: datetime, collector: str, lags: dict[int, int | None]) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from config.storage import RetentionSettings
 from demo.kafka.cluster import KafkaCluster
 from lake.schemas.model import Table
 from lake.storage.store import Lake
-from lake.storage.table_maintenance import keep_up
+from lake.storage.table_maintenance import maintain_table
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ FOR_EVER = RetentionSettings(raw_days=None, minute_days=None, hour_days=None)
 
 def compact(lake: Lake, table: Table) -> None:
     """Put the small files of a table together, and delete nothing of it."""
-    assert keep_up(table, lake.uri(table), lake.options, FOR_EVER) is not None
+    assert maintain_table(table, lake.uri(table), lake.options, FOR_EVER) is not None
 
 
 def double(lake: Lake, table: Table) -> None:

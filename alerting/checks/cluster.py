@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 import polars as pl
 
-from alerting.checks.model import Check, CheckInput, Observation
+from alerting.checks.model import Check, CheckInput, Observation, check
 from alerting.inputs.facts import is_missing, since_when
 from alerting.inputs.frames import unix
 from alerting.status.phrases import duration, plural, short
@@ -15,9 +14,7 @@ from lake.replication import with_replication
 from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITIONS
 
 
-@partial(
-    Check,
-    name="broker_missing",
+@check(
     unit="1",
     meaning="1 while a broker that was there is gone",
     labels=("broker",),
@@ -46,9 +43,7 @@ def broker_missing(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@partial(
-    Check,
-    name="no_controller",
+@check(
     unit="1",
     meaning="1 while no controller is active",
     sources=(BROKERS,),
@@ -75,8 +70,7 @@ def _replication(
 ) -> Check:
     """Make the check of the partitions for which a column of their replication is true."""
 
-    @partial(
-        Check,
+    @check(
         name=name,
         unit="partitions",
         meaning=meaning,
@@ -142,9 +136,7 @@ under_replicated = _replication(
 )
 
 
-@partial(
-    Check,
-    name="leader_imbalance",
+@check(
     unit="ratio",
     meaning="partitions not led by their first replica, of all",
     sources=(PARTITIONS,),
@@ -170,9 +162,7 @@ def leader_imbalance(given: CheckInput) -> Iterable[Observation]:
     )
 
 
-@partial(
-    Check,
-    name="disk_free",
+@check(
     unit="ratio",
     meaning="free space of a broker's disks, of all",
     labels=("broker",),
@@ -199,9 +189,37 @@ def disk_free(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@partial(
-    Check,
-    name="log_directory_offline",
+@check(
+    unit="seconds",
+    meaning="time until a broker's certificate expires",
+    labels=("broker",),
+    bad="below",
+    sources=(BROKERS,),
+)
+def certificate_expiry(given: CheckInput) -> Iterable[Observation]:
+    """Return how long each broker's certificate is valid; unknown where none is seen just now."""
+    for row in given.frames.newest(BROKERS).iter_rows(named=True):
+        labels = given.labels(broker=str(row["broker_id"]))
+        expires_at = row["certificate_expires_at"]
+        if row["is_alive"] is False or expires_at is None:
+            yield Observation(check="certificate_expiry", labels=labels, value=None)
+            continue
+        left = expires_at.timestamp() - given.frames.now
+        yield Observation(
+            check="certificate_expiry",
+            labels=labels,
+            value=left,
+            what=f"The certificate of broker {row['broker_id']} "
+            + (f"expires in {duration(left)}" if left > 0 else "has expired"),
+            detail=f"It is valid until {expires_at:%Y-%m-%d %H:%M} UTC; clients that check it "
+            "cannot connect after that.",
+            cause="It was not renewed.",
+            step="Renew it on the broker; Headroom sees a new one within the hour.",
+            page="brokers",
+        )
+
+
+@check(
     unit="1",
     meaning="1 while it failed",
     labels=("broker", "path"),
@@ -231,9 +249,7 @@ def log_directory_offline(given: CheckInput) -> Iterable[Observation]:
         yield Observation(check="log_directory_offline", labels=labels, value=None)
 
 
-@partial(
-    Check,
-    name="open_transaction",
+@check(
     unit="seconds",
     meaning="age of the oldest open transaction, behind which committed readers wait",
     labels=("topic",),
@@ -266,7 +282,8 @@ def open_transaction(given: CheckInput) -> Iterable[Observation]:
             "records get none of them.",
             since=open_since.timestamp(),
             cause="A producer died inside a transaction, or holds one open.",
-            step="Find it with kafka-transactions.sh find-hanging, and abort it.",
+            step="Look at the topic's page for its id, or use kafka-transactions.sh find-hanging; "
+            "abort it.",
             page="topic",
         )
 
@@ -279,6 +296,7 @@ CHECKS = (
     under_replicated,
     leader_imbalance,
     disk_free,
+    certificate_expiry,
     log_directory_offline,
     open_transaction,
 )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from alerting.checks.loss_deadline import next_loss, retentions_of
-from alerting.checks.model import Check, CheckInput, Observation
+from alerting.checks.model import Check, CheckInput, Observation, check
 from alerting.inputs.windows import GroupKey
 from alerting.status.descriptions import GroupWords, group_words
 from alerting.status.model import GroupStatus, Status
@@ -20,8 +19,7 @@ def _status(status: Status, meaning: str) -> Check:
     """Make the check of the groups that have a status, and those that may have it."""
     name = status.value.lower()
 
-    @partial(
-        Check,
+    @check(
         name=name,
         unit="1" if status is Status.UNKNOWN else "messages",
         meaning=meaning,
@@ -95,9 +93,7 @@ def _related(found: GroupStatus) -> dict[str, str]:
     return {"topic": ",".join(sorted(topics))}
 
 
-@partial(
-    Check,
-    name="time_lag",
+@check(
     unit="seconds",
     meaning="age of the oldest message that the group has not read",
     labels=("group",),
@@ -117,9 +113,7 @@ def time_lag(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@partial(
-    Check,
-    name="lag",
+@check(
     unit="messages",
     meaning="messages that the group has not read",
     labels=("group",),
@@ -164,9 +158,7 @@ def _of_lag(
     )
 
 
-@partial(
-    Check,
-    name="idle_consumers",
+@check(
     unit="consumers",
     meaning="members that hold no partition",
     labels=("group",),
@@ -193,9 +185,7 @@ def idle_consumers(given: CheckInput) -> Iterable[Observation]:
             )
 
 
-@partial(
-    Check,
-    name="data_loss_deadline",
+@check(
     unit="seconds",
     meaning="time until retention reaches an unread message",
     labels=("group",),

@@ -26,15 +26,10 @@ _LATE = frozenset({Status.FALLING_BEHIND, Status.STALLED, Status.STOPPED, Status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retentions:
-    """What the topics of a cluster keep.
+    """What the topics of a cluster keep."""
 
-    Attributes:
-        by_topic: What each keeps; a topic that is missing is unknown.
-        bytes_per_message: Mean size of a message on disk, by topic, where known.
-    """
-
-    by_topic: Mapping[str, Retention]
-    bytes_per_message: Mapping[str, float]
+    by_topic: Mapping[str, Retention]  # what each keeps; a topic that is missing is unknown
+    bytes_per_message: Mapping[str, float]  # mean size of a message on disk, by topic, where known
     shortest_seconds: float | None
 
 
@@ -62,17 +57,12 @@ def retentions_of(frames: Frames) -> Retentions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextLoss:
-    """The messages of a group that retention deletes first.
+    """The messages of a group that retention deletes first."""
 
-    Attributes:
-        partition: Where; None: none are in sight.
-        is_unknown: Whether of a partition that is late nobody can tell.
-    """
-
-    partition: PartitionStatus | None = None
+    partition: PartitionStatus | None = None  # where; None: none are in sight
     seconds: float | None = None
     reason: str = ""
-    is_unknown: bool = False
+    is_unknown: bool = False  # whether of a partition that is late nobody can tell
 
 
 def next_loss(found: GroupStatus, retentions: Retentions) -> NextLoss:

@@ -122,26 +122,38 @@ Evaluate = Callable[[CheckInput], Iterable[Observation]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that is observed at each poll; ``partial(Check, …)`` makes one of a function.
+    """Something that is observed at each poll; ``check`` makes one of a function.
 
     A thing without an observation is gone or fine, as long as all sources were read. While one
     of them was not, an alert of the check stays as it is.
-
-    Attributes:
-        name: How rules name it.
-        unit: Of its values.
-        meaning: What the value is.
-        labels: What names a thing beside ``cluster``; columns of the sources.
-        bad: Whether a value above or below the threshold is an alert.
-        sources: The tables that it looks at.
-        evaluate: Tells what it sees.
     """
 
-    evaluate: Evaluate
+    evaluate: Evaluate  # tells what it sees
     _: KW_ONLY
-    name: str
-    unit: str
-    meaning: str
-    labels: tuple[str, ...] = ()
-    bad: Literal["above", "below"] = "above"
-    sources: tuple[Table, ...]
+    name: str  # how rules name it
+    unit: str  # of its values
+    meaning: str  # what the value is
+    labels: tuple[str, ...]  # what names a thing beside ``cluster``; columns of the sources
+    bad: Literal["above", "below"]  # whether a value above or below the threshold is an alert
+    sources: tuple[Table, ...]  # the tables that it looks at
+
+
+def check(
+    *,
+    unit: str,
+    meaning: str,
+    sources: tuple[Table, ...],
+    labels: tuple[str, ...] = (),
+    bad: Literal["above", "below"] = "above",
+    name: str = "",
+) -> Callable[[Evaluate], Check]:
+    """Make a check of a function, whose name it bears unless another one is given."""
+    return lambda evaluate: Check(
+        evaluate,
+        name=name or evaluate.__name__,
+        unit=unit,
+        meaning=meaning,
+        labels=labels,
+        bad=bad,
+        sources=sources,
+    )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any
 
-from alerting.checks.model import Check, CheckInput, Observation
+from alerting.checks.model import CheckInput, Observation, check
 from alerting.inputs.frames import KAFKA, STALE_INTERVALS, Frames, unix
 from alerting.status.phrases import duration
 from lake.schemas.tables import COLLECTIONS
@@ -15,9 +14,7 @@ STARTING_SECONDS = 60.0
 """What has not worked yet has this long from the monitor's start: it may be starting itself."""
 
 
-@partial(
-    Check,
-    name="collection_failed",
+@check(
     unit="1",
     meaning="1 while a section of the collection fails",
     labels=("source", "section"),
@@ -41,9 +38,7 @@ def collection_failed(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@partial(
-    Check,
-    name="data_stale",
+@check(
     unit="intervals",
     meaning="age of a section's newest success, in its polling intervals",
     labels=("source", "section"),
@@ -68,9 +63,7 @@ def data_stale(given: CheckInput) -> Iterable[Observation]:
         )
 
 
-@partial(
-    Check,
-    name="nothing_collected",
+@check(
     unit="intervals",
     meaning="age of the newest success of any section, in polling intervals",
     sources=(COLLECTIONS,),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from alerting.checks import cluster, groups, integrations, monitor
+from alerting.checks import cluster, dead_letters, groups, integrations, monitor
 from alerting.checks.model import Check
 
 CHECKS: dict[str, Check] = {
     check.name: check
-    for module in (groups, cluster, integrations, monitor)
+    for module in (groups, cluster, dead_letters, integrations, monitor)
     for check in module.CHECKS
 }
 """All checks by name."""

@@ -25,34 +25,24 @@ class DeadlineState(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deadline:
-    """When unread messages will be deleted.
-
-    Attributes:
-        seconds: Time left, never negative; None unless one is coming.
-        limit: Which limit comes first; None unless one is coming.
-    """
+    """When unread messages will be deleted."""
 
     state: DeadlineState
-    seconds: float | None
-    limit: Literal["time", "size"] | None
+    seconds: float | None  # time left, never negative; None unless one is coming
+    limit: Literal["time", "size"] | None  # which limit comes first; None unless one is coming
     reason: str
     lost_messages: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionBacklog:
-    """What one partition holds for a group, and how it moves; None is unknown.
-
-    Attributes:
-        age_seconds: Age of the oldest waiting message.
-        lost_messages: Messages that retention deleted before they were read.
-    """
+    """What one partition holds for a group, and how it moves; None is unknown."""
 
     lag: int | None
-    age_seconds: float | None = None
-    lost_messages: int | None = None
+    age_seconds: float | None = None  # age of the oldest waiting message
+    lost_messages: int | None = None  # messages that retention deleted before they were read
     arrival_per_second: float | None = None
     consumption_per_second: float | None = None
     bytes_per_message: float | None = None
@@ -60,17 +50,11 @@ class PartitionBacklog:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What a topic keeps.
+    """What a topic keeps."""
 
-    Attributes:
-        seconds: By age; None: no limit.
-        bytes_per_partition: By size; None: no limit.
-        deletes: Whether its cleanup policy deletes at all; compaction alone does not.
-    """
-
-    seconds: float | None = None
-    bytes_per_partition: int | None = None
-    deletes: bool = True
+    seconds: float | None = None  # by age; None: no limit
+    bytes_per_partition: int | None = None  # by size; None: no limit
+    deletes: bool = True  # whether its cleanup policy deletes at all; compaction alone does not
     unknown_reason: str | None = None
 
 
@@ -101,11 +85,11 @@ def data_loss_deadline(backlog: PartitionBacklog, retention: Retention) -> Deadl
     """
     if backlog.lost_messages:
         return Deadline(
-            DeadlineState.LOST,
-            None,
-            None,
-            f"{count(backlog.lost_messages)} messages were deleted before they were read",
-            backlog.lost_messages,
+            state=DeadlineState.LOST,
+            seconds=None,
+            limit=None,
+            reason=f"{count(backlog.lost_messages)} messages were deleted before they were read",
+            lost_messages=backlog.lost_messages,
         )
     if backlog.lag is None:
         return _unknown("the lag is unknown")
@@ -131,10 +115,10 @@ def data_loss_deadline(backlog: PartitionBacklog, retention: Retention) -> Deadl
         first = min(coming, key=lambda one: one.seconds or 0.0)
         if unknown:
             return Deadline(
-                first.state,
-                first.seconds,
-                first.limit,
-                f"{first.reason}; it may come earlier: {unknown[0].reason}",
+                state=first.state,
+                seconds=first.seconds,
+                limit=first.limit,
+                reason=f"{first.reason}; it may come earlier: {unknown[0].reason}",
             )
         return first
     return unknown[0] if unknown else found[0]
@@ -199,10 +183,10 @@ def deadline_by_size(backlog: PartitionBacklog, retention: Retention) -> Deadlin
     )
 
 
-def _coming(left: float, pace: float, limit: Literal["time", "size"], reason: str) -> Deadline:
-    if left > HORIZON_SECONDS * pace:
+def _coming(left: float, rate: float, limit: Literal["time", "size"], reason: str) -> Deadline:
+    if left > HORIZON_SECONDS * rate:
         return _none(f"the deadline is more than ten years away: {reason}")
-    return Deadline(DeadlineState.COMING, left / pace, limit, reason)
+    return Deadline(state=DeadlineState.COMING, seconds=left / rate, limit=limit, reason=reason)
 
 
 def _share(unread: float, limit: int) -> str:
@@ -212,8 +196,8 @@ def _share(unread: float, limit: int) -> str:
 
 
 def _none(reason: str) -> Deadline:
-    return Deadline(DeadlineState.NONE, None, None, reason)
+    return Deadline(state=DeadlineState.NONE, seconds=None, limit=None, reason=reason)
 
 
 def _unknown(reason: str) -> Deadline:
-    return Deadline(DeadlineState.UNKNOWN, None, None, reason)
+    return Deadline(state=DeadlineState.UNKNOWN, seconds=None, limit=None, reason=reason)

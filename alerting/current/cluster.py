@@ -12,19 +12,10 @@ from alerting.inputs.facts import (
     since_when,
 )
 from alerting.inputs.frames import Frames
-from alerting.status.model import Status
+from alerting.status.model import LATE
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, COLLECTIONS, DEAD_LETTERS, GROUP_OFFSETS, GROUPS, TOPICS
-
-LATE = (
-    Status.LOSING_DATA,
-    Status.STOPPED,
-    Status.STALLED,
-    Status.REWOUND,
-    Status.FALLING_BEHIND,
-)
-"""What a group that does not do its work as it should is found to be."""
 
 
 def broker_rows(frames: Frames, partitions: pl.DataFrame) -> pl.DataFrame:
@@ -44,7 +35,7 @@ def broker_rows(frames: Frames, partitions: pl.DataFrame) -> pl.DataFrame:
         .join(since, on="broker_id", how="left")
         .join(_held(partitions), on="broker_id", how="left")
     )
-    counts = [pl.col(name).fill_null(0) for name in ("leaders", "preferred_leaders", "replicas")]
+    counts = [pl.col(name).fill_null(0) for name in ("leaders", "replicas")]
     if partitions.is_empty():
         counts = [pl.lit(None, pl.Int64).alias(one.meta.output_name()) for one in counts]
     return rows.with_columns(*counts, *_if_lost(partitions)).sort("broker_id")
@@ -65,11 +56,7 @@ def _held(partitions: pl.DataFrame) -> pl.DataFrame:
         .otherwise(-1)
         .alias("refused_if_lost"),
     )
-    for column, name in (
-        ("leader", "leaders"),
-        ("preferred_leader", "preferred_leaders"),
-        ("replicas", "replicas"),
-    ):
+    for column, name in (("leader", "leaders"), ("replicas", "replicas")):
         listed = partitions.select(pl.col(column).alias("broker_id"))
         of_each = listed.explode("broker_id") if column == "replicas" else listed
         found = found.join(
@@ -115,7 +102,6 @@ def cluster_row(
     polls = frames.rows(COLLECTIONS)["observed_at"]
     newest_topics = frames.rows(TOPICS).sort("observed_at").unique("topic", keep="last")
     letters = dead_letter_rows(frames.rows(DEAD_LETTERS), newest_topics)
-    controllers = brokers["is_controller"]
 
     def is_unread(*tables: Table) -> bool:
         return any(table.name in frames.errors for table in tables)
@@ -125,11 +111,6 @@ def cluster_row(
             {
                 "brokers": brokers.height or None,
                 "missing_brokers": brokers.filter(is_missing)["broker_id"].to_list(),
-                "has_controller": (
-                    None
-                    if controllers.null_count() == controllers.len()
-                    else bool(controllers.any())
-                ),
                 "partitions": partitions.height or None,
                 "preferred_led": (
                     int((led["leader"] == led["preferred_leader"]).fill_null(False).sum())
@@ -142,8 +123,7 @@ def cluster_row(
                 "topics": topics.height or None,
                 "arrival_per_second": _complete_sum(topics["arrival_per_second"]),
                 "groups": None if is_unread(GROUPS, GROUP_OFFSETS) else groups.height,
-                "late_groups": int(status.is_in([one.value for one in LATE]).sum()),
-                "unknown_groups": int((status == Status.UNKNOWN.value).sum()),
+                "late_groups": int(status.is_in([status.value for status in LATE]).sum()),
                 "lag": int(lags.sum()) if lags.len() else None,
                 "incomplete_groups": groups.filter(
                     (pl.col("unknown_partitions") > 0) | pl.col("lag").is_null()

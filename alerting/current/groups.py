@@ -43,17 +43,15 @@ def group_rows(
     """Return the rows of ``group_status``."""
     frames = found.frames
     retentions = retentions_of(frames)
-    names = ("group", *_STATUS, *_FLOW, "worst_topic", "worst_partition", "unknown_partitions")
-    losses = ("data_loss_at", "data_loss_topic", "data_loss_partition", "data_loss_reason")
+    losses = ("data_loss_at", "data_loss_topic", "data_loss_partition")
     rows = _frame(
         GROUP_STATUS,
-        (*names, *losses),
+        ("group", *_STATUS, *_FLOW, "unknown_partitions", *losses),
         (
             (
                 key.group,
                 *_status(status),
                 *_flow(status.numbers),
-                *(status.worst or (None, None)),
                 status.unknown_partitions,
                 *_loss(status, retentions, frames.now),
             )
@@ -90,18 +88,10 @@ def _unread(frames: Frames) -> dict[GroupKey, GroupStatus]:
 
 def partition_rows(found: ClusterEvaluation, previous: pl.DataFrame | None) -> pl.DataFrame:
     """Return the rows of ``group_partition_status``: of groups that are not OK."""
-    names = (
-        "group",
-        "topic",
-        "partition",
-        *_STATUS,
-        *_FLOW,
-        "is_subscribed",
-        "decides",
-    )
+    key = ("group", "topic", "partition")
     rows = _frame(
         GROUP_PARTITION_STATUS,
-        names,
+        (*key, *_STATUS, *_FLOW, "is_subscribed", "decides"),
         (
             (
                 group,
@@ -118,7 +108,7 @@ def partition_rows(found: ClusterEvaluation, previous: pl.DataFrame | None) -> p
     )
     polled = found.frames.rows(GROUPS)["observed_at"].max()
     rows = rows.with_columns(pl.lit(polled, pl.Datetime("us", "UTC")).alias("observed_at"))
-    return _dated(rows, ("group", "topic", "partition"), previous, found.frames.sampled_at)
+    return _dated(rows, key, previous, found.frames.sampled_at)
 
 
 def reader_rows(lag: pl.DataFrame) -> pl.DataFrame:
@@ -187,9 +177,9 @@ def _flow(numbers: LagNumbers) -> tuple[Any, ...]:
 def _loss(status: GroupStatus, retentions: Retentions, now: float) -> tuple[Any, ...]:
     loss = next_loss(status, retentions)
     if loss.partition is None or loss.seconds is None:
-        return None, None, None, None
+        return None, None, None
     part = loss.partition
-    return _microseconds(now + loss.seconds), part.topic, part.partition, loss.reason
+    return _microseconds(now + loss.seconds), part.topic, part.partition
 
 
 def _microseconds(at: float | None) -> int | None:

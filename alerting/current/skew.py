@@ -14,16 +14,12 @@ HOT_SIGMAS = 2.0
 HOT_FACTOR = 2.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Skew:
-    """How traffic falls on partitions.
-
-    Attributes:
-        busiest_ratio: Its share of all traffic, 0 to 1.
-    """
+    """How traffic falls on partitions."""
 
     busiest: int | None
-    busiest_ratio: float | None
+    busiest_ratio: float | None  # its share of all traffic, 0 to 1
     even_ratio: float | None
     hot: tuple[int, ...]
     unknown_reason: str | None = None
@@ -56,7 +52,12 @@ def skew(rates: Mapping[int, float | None], *, span_seconds: float) -> Skew:
     if len(known) >= MINIMUM_PARTITIONS:
         squares = sum(rate * rate for rate in known.values())
         hot = [n for n in ranked if _is_hot(known[n], len(known) - 1, total, squares)]
-    return Skew(ranked[0], known[ranked[0]] / total, 1 / len(known), tuple(hot))
+    return Skew(
+        busiest=ranked[0],
+        busiest_ratio=known[ranked[0]] / total,
+        even_ratio=1 / len(known),
+        hot=tuple(hot),
+    )
 
 
 def _is_hot(rate: float, others: int, total: float, squares: float) -> bool:
@@ -67,4 +68,4 @@ def _is_hot(rate: float, others: int, total: float, squares: float) -> bool:
 
 
 def _unknown(reason: str) -> Skew:
-    return Skew(None, None, None, (), reason)
+    return Skew(busiest=None, busiest_ratio=None, even_ratio=None, hot=(), unknown_reason=reason)

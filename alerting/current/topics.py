@@ -156,7 +156,6 @@ def _traffic(recent: pl.DataFrame, newest: pl.DataFrame) -> pl.DataFrame:
         ).iter_rows()
     ]
     return by_topic.select("topic", "arrival_per_second").with_columns(
-        pl.Series("busiest_partition", [one.busiest for one in found], dtype=pl.Int32),
         pl.Series("busiest_ratio", [one.busiest_ratio for one in found], dtype=pl.Float64),
         pl.Series("even_ratio", [one.even_ratio for one in found], dtype=pl.Float64),
         pl.Series(

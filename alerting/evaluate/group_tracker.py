@@ -1,8 +1,8 @@
 """What the groups of one cluster are doing, poll after poll: a memory, and a first pass.
 
 Polls are kept as columns over all partitions, fewer of them the older they are
-(``alerting.inputs.windows.thinned``). A first pass over the newest columns finds the groups that
-the rules of ``alerting.status.group_status`` would call OK without a doubt; the others are
+(``alerting.inputs.windows.downsampled``). A first pass over the newest columns finds the groups
+that the rules of ``alerting.status.group_status`` would call OK without a doubt; the others are
 classified by those rules in full, on the samples that are kept. The first pass is what makes large
 clusters possible: at 10,000 groups of 15 partitions, classifying every group in full takes more
 processor time than a core has between two polls.
@@ -162,9 +162,11 @@ class LagWatch:
             else:
                 is_ok[index] = False
                 found[key] = self.classify(group, now)
-        settled = is_ok[self._group_of]
-        self._samples = {one: made for one, made in self._samples.items() if not settled[one]}
-        self._clear = _Clear(settled & included, behind)
+        without_trouble = is_ok[self._group_of]
+        self._samples = {
+            one: made for one, made in self._samples.items() if not without_trouble[one]
+        }
+        self._clear = _Clear(without_trouble & included, behind)
         return found
 
     def clear_partitions(self) -> pl.DataFrame:
@@ -381,11 +383,7 @@ def _stale(age: float, at: float) -> GroupStatus:
         status=Status.UNKNOWN,
         reason=reason,
         since=at,
-        began_before_window=False,
         numbers=LagNumbers(),
-        worst=None,
-        unknown_partitions=0,
-        partitions=(),
     )
 
 
@@ -395,10 +393,7 @@ def _keeps_up(numbers: LagNumbers, unknown: int, parts: Sequence[PartitionStatus
     return GroupStatus(
         status=Status.OK,
         reason=reason,
-        since=None,
-        began_before_window=False,
         numbers=numbers,
-        worst=None,
         unknown_partitions=unknown,
         partitions=parts,
     )

@@ -27,17 +27,11 @@ Classifier = Callable[[Frames], Mapping[GroupKey, GroupStatus]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What checks see of one cluster at one moment.
+    """What checks see of one cluster at one moment."""
 
-    Attributes:
-        observations: What they see; without a value where nothing is known.
-        partial: What was read in part.
-        has_no_data: Whether nothing is known of the cluster.
-    """
-
-    observations: tuple[Observation, ...]
-    partial: tuple[PartialData, ...] = ()
-    has_no_data: bool = False
+    observations: tuple[Observation, ...]  # what they see; without a value where nothing is known
+    partial: tuple[PartialData, ...] = ()  # what was read in part
+    has_no_data: bool = False  # whether nothing is known of the cluster
 
 
 def group_statuses(frames: Frames) -> dict[GroupKey, GroupStatus]:
@@ -64,7 +58,7 @@ def group_observations(
     statuses: Mapping[GroupKey, GroupStatus], *, now: float
 ) -> list[Observation]:
     """Return what checks see of groups by their samples alone."""
-    given = CheckInput(frames=Frames("", now, {}), classify=lambda _: statuses)
+    given = CheckInput(frames=Frames(cluster="", now=now, tables={}), classify=lambda _: statuses)
     return [seen for check in OF_SAMPLES for seen in check.evaluate(given)]
 
 

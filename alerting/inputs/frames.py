@@ -18,7 +18,7 @@ KAFKA = "kafka"
 """The source of a Kafka cluster's own rows."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Frames:
     """Rows of one cluster up to a moment.
 

@@ -55,7 +55,7 @@ def clusters_of(settings: Settings) -> list[str]:
     return names
 
 
-def read_span(
+def read_range(
     lake: Lake,
     cluster: str,
     first: float,
@@ -79,15 +79,23 @@ def read_span(
             )
         except LakeError as error:
             errors[table.name] = str(error)
-    return Frames(cluster, last, tables, errors, watched_since)
+    return Frames(
+        cluster=cluster, now=last, tables=tables, errors=errors, watched_since=watched_since
+    )
 
 
 def at(frames: Frames, now: float) -> Frames:
-    """Return the rows of ``read_span`` as an evaluation at a moment within it would read them."""
+    """Return the rows of ``read_range`` as an evaluation at a moment within it would read them."""
     end = datetime.fromtimestamp(now, UTC)
     lengths = {table.name: length for table, length in LOOK_BACK}
     tables = {
         name: rows.filter(pl.col("observed_at").is_between(end - lengths[name], end))
         for name, rows in frames.tables.items()
     }
-    return Frames(frames.cluster, now, tables, frames.errors, frames.watched_since)
+    return Frames(
+        cluster=frames.cluster,
+        now=now,
+        tables=tables,
+        errors=frames.errors,
+        watched_since=frames.watched_since,
+    )

@@ -53,7 +53,9 @@ class RecentRows:
                 tables[table.name] = kept.take(at)
             except LakeError as error:
                 errors[table.name] = str(error)
-        return Frames(cluster, now, tables, errors, watched_since)
+        return Frames(
+            cluster=cluster, now=now, tables=tables, errors=errors, watched_since=watched_since
+        )
 
 
 class _Kept:

@@ -1,4 +1,4 @@
-"""Which collectors write the tables that checks look at, and which rows are missing now."""
+"""Which rows of the tables that checks look at are missing now."""
 
 from __future__ import annotations
 
@@ -11,31 +11,7 @@ import polars as pl
 
 from alerting.inputs.frames import KAFKA, STALE_INTERVALS, Frames, unix
 from lake.schemas.model import Table
-from lake.schemas.tables import (
-    BROKERS,
-    COLLECTIONS,
-    CONNECTORS,
-    DEAD_LETTERS,
-    GROUP_OFFSETS,
-    GROUPS,
-    LOG_DIRECTORIES,
-    PARTITIONS,
-    QUEUES,
-    TOPICS,
-    WRITTEN_EVERY_SECONDS,
-)
-
-WRITERS: Mapping[str, tuple[str, ...]] = {
-    **{
-        table.name: (KAFKA,)
-        for table in (BROKERS, PARTITIONS, TOPICS, GROUPS, GROUP_OFFSETS, LOG_DIRECTORIES)
-    },
-    DEAD_LETTERS.name: (KAFKA, "rabbitmq"),
-    CONNECTORS.name: ("connect",),
-    QUEUES.name: ("rabbitmq",),
-}
-"""Which kinds of source have a section of the table's name. ``connector_tasks`` is not among them:
-the section ``connectors`` writes it, and there may be no task."""
+from lake.schemas.tables import COLLECTIONS, WRITTEN_EVERY_SECONDS
 
 _DIGITS = re.compile(r"\d+")
 
@@ -83,7 +59,7 @@ def no_data(frames: Frames, table: Table, sections: pl.DataFrame) -> Iterator[No
     }
     for source in sections["source"].unique(maintain_order=True):
         kind, _, name = source.partition("/")
-        if kind not in WRITERS.get(table.name, ()):
+        if kind not in table.collected_by:
             continue
         labels = {kind: name} if name else {}
         attempt = attempts.get(source)

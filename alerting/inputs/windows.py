@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from alerting.status.model import THINNED_TO, PartitionWindow, Sample
+from alerting.status.model import DOWNSAMPLED_TO, PartitionWindow, Sample
 from lake.schemas.bronze import IN_TOTALS
 
 WINDOW_SECONDS = 600.0
@@ -29,7 +29,7 @@ class GroupKey(NamedTuple):
     group: str
 
 
-def thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+def downsampled(samples: Sequence[Sample]) -> tuple[Sample, ...]:
     """Return the samples of a window with a long history: fewer, the older they are."""
     return tuple(samples[index] for index in kept_of([sample.at for sample in samples]))
 
@@ -45,7 +45,11 @@ def kept_of(times: Sequence[float]) -> list[int]:
         age = times[-1] - at
         if age > HISTORY_SECONDS:
             continue
-        if age > WINDOW_SECONDS and kept and times[index + 1] - times[kept[-1]] <= THINNED_TO * age:
+        if (
+            age > WINDOW_SECONDS
+            and kept
+            and times[index + 1] - times[kept[-1]] <= DOWNSAMPLED_TO * age
+        ):
             continue
         kept.append(index)
     return kept

@@ -34,7 +34,10 @@ def alert_from_json(text: str) -> Alert:
     Raises:
         ValueError: It is none.
     """
-    return _read(_ALERT, text)
+    alert = _read(_ALERT, text)
+    if "cluster" not in alert.labels:
+        raise ValueError("labels: cluster is missing")
+    return alert
 
 
 def notification_to_json(notification: Notification) -> str:

@@ -55,15 +55,10 @@ class Notified:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notification:
-    """One notification about a group of alerts.
+    """One notification about a group of alerts."""
 
-    Attributes:
-        key: Idempotency key: the same notification has the same key, however often it is sent.
-        group: Which group of alerts: cluster and rule of the cause.
-    """
-
-    key: str
-    group: str
+    key: str  # idempotency key: the same notification has the same key, however often it is sent
+    group: str  # which group of alerts: cluster and rule of the cause
     kind: NotificationKind
     at: float
     severity: AlertSeverity

@@ -23,7 +23,7 @@ class DeliveryState(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
     """A message to one target."""
 
@@ -34,7 +34,7 @@ class Delivery:
     attempts: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetHealth:
     """How delivery to one target goes; times are in Unix seconds."""
 

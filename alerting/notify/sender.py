@@ -71,11 +71,7 @@ class Sender:
                 self._woken.clear()
 
     def step(self, now: float) -> bool:
-        """Send the next message if its time has come; tell whether there may be more.
-
-        Raises:
-            StoreError: The outbox cannot be read or written.
-        """
+        """Send the next message if its time has come; tell whether there may be more."""
         self._refresh(now)
         delivery = self._store.due(self._settings.name, now)
         if delivery is None:

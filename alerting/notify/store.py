@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +34,14 @@ from alerting.notify.store_schema import connect
 from alerting.notify.stored_rows import RowReader, silence_of
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement, Silence, parse_matcher
+from alerting.rules.rule_file import LONGEST_SECONDS
 
 
 class AlertStore:
     """The store; threads may share one, and processes one file."""
 
     def __init__(self, path: Path) -> None:
-        """Open the store; the file is made where there is none.
-
-        Raises:
-            StoreError: It cannot be opened.
-        """
+        """Open the store; the file is made where there is none."""
         self._path = path
         self._lock = threading.RLock()
         self._reader = RowReader()
@@ -129,13 +127,7 @@ class AlertStore:
     ) -> None:
         """Write one evaluation of one cluster, with the messages that follow from it.
 
-        Args:
-            cluster: The cluster.
-            alerts: All its alerts.
-            notified: What is notified of its groups of alerts.
-            notifications: Each message with the names of its targets; one whose key is known is not
-                queued again.
-            now: The present, in Unix seconds.
+        Alerts are all those of the cluster; a message whose key is known is not queued again.
         """
         kept = {alert.id for alert in alerts.values()}
         with self._transaction() as connection:
@@ -225,7 +217,13 @@ class AlertStore:
                 continue
             notification = self._reader.read(f"message {number}", notification_from_json, body)
             if notification is not None:
-                return Delivery(number, target, notification, queued_at, attempts)
+                return Delivery(
+                    number=number,
+                    target=target,
+                    notification=notification,
+                    queued_at=queued_at,
+                    attempts=attempts,
+                )
             self._finish(number, DeliveryState.FAILED, "it cannot be read", now, attempts)
         return None
 
@@ -286,7 +284,8 @@ class AlertStore:
             " ORDER BY state = 'queued' DESC, number DESC LIMIT 1) "
             "FROM deliveries d GROUP BY target ORDER BY target"
         )
-        return [TargetHealth(*row) for row in rows]
+        names = [one.name for one in fields(TargetHealth)]
+        return [TargetHealth(**dict(zip(names, row, strict=True))) for row in rows]
 
     # Silences and acknowledgements --------------------------------------------------------------
 
@@ -322,6 +321,8 @@ class AlertStore:
             raise ValueError("a silence needs a matcher such as group=payments")
         if ends_at <= max(starts_at, now):
             raise ValueError("a silence must end after it starts, and in the future")
+        if not ends_at <= now + LONGEST_SECONDS:
+            raise ValueError("a silence may last ten years at most")
         if not author.strip() or not comment.strip():
             raise ValueError("a silence needs an author and a comment")
         texts = matchers_to_json(parsed)
@@ -364,8 +365,7 @@ class AlertStore:
     def acknowledgements(self) -> dict[str, Acknowledgement]:
         """Return who looks after which alert, by its id."""
         rows = self._rows("SELECT alert, author, comment, at FROM acknowledgements")
-        found = [Acknowledgement(*row) for row in rows]
-        return {one.alert: one for one in found}
+        return {row[0]: Acknowledgement(*row) for row in rows}
 
     # Facts on the service -----------------------------------------------------------------------
 

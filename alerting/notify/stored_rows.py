@@ -6,12 +6,17 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
+
 from alerting.notify.json_codec import matchers_from_json
+from alerting.rules.lifecycle import LAST_MOMENT, Moment
 from alerting.rules.matchers import Silence
 
 T = TypeVar("T")
+_MOMENT: TypeAdapter[float] = TypeAdapter(Moment)
 _log = logging.getLogger(__name__)
 
 
@@ -43,11 +48,24 @@ class RowReader:
 def silence_of(row: Sequence[Any]) -> Silence:
     """Return the silence of a row: id, matchers, start, end, author, comment, making.
 
-    One whose matchers cannot be read keeps the reason in their place, so that it can be ended.
+    One that cannot be read matches nothing and keeps the reason, so that it can be ended.
     """
-    id_, matchers, starts_at, ends_at, author, comment, created_at = row
-    whole = (starts_at, ends_at, author, comment, created_at)
+    id_, matchers, *times, author, comment, created_at = row
+    found = Silence(
+        id=id_,
+        matchers=(),
+        starts_at=0.0,
+        ends_at=LAST_MOMENT,
+        author=author,
+        comment=comment,
+        created_at=0.0,
+    )
     try:
-        return Silence(id_, matchers_from_json(matchers), *whole)
+        starts, ends, created = (_MOMENT.validate_python(at) for at in (*times, created_at))
+    except ValidationError:
+        return replace(found, problem="its times cannot be read")
+    found = replace(found, starts_at=starts, ends_at=ends, created_at=created)
+    try:
+        return replace(found, matchers=matchers_from_json(matchers))
     except ValueError as error:
-        return Silence(id_, (), *whole, problem=str(error))
+        return replace(found, problem=str(error))

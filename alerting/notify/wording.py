@@ -119,14 +119,7 @@ def alertmanager_alerts(
 ) -> list[dict[str, Any]]:
     """Return alerts as Alertmanager's API v2 takes them.
 
-    Labels and start are the same from each instance that reads the same samples, so that
-    Alertmanager takes them for one alert.
-
-    Args:
-        alerts: Alerts that fire or are resolved.
-        dashboard_url: How others reach the dashboard.
-        now: The present, in Unix seconds.
-        lasts_seconds: For how long Alertmanager may take one that fires to go on.
+    It may take one that fires to go on for ``lasts_seconds``.
     """
     found = []
     for alert in alerts:

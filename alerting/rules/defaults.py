@@ -17,7 +17,14 @@ def _rule(
     lasts: float = 0.0,
     keep: float = _MINUTE,
 ) -> Rule:
-    return Rule(name, check, severity, threshold, for_seconds=lasts, keep_firing_for_seconds=keep)
+    return Rule(
+        name=name,
+        check=check,
+        severity=severity,
+        threshold=threshold,
+        for_seconds=lasts,
+        keep_firing_for_seconds=keep,
+    )
 
 
 DEFAULT_ALERT_RULES: tuple[Rule, ...] = (
@@ -44,6 +51,8 @@ DEFAULT_ALERT_RULES: tuple[Rule, ...] = (
     _rule("LeaderImbalance", "leader_imbalance", _WARNING, 0.25, lasts=30 * _MINUTE),
     _rule("DiskSpaceLow", "disk_free", _WARNING, 0.15, lasts=5 * _MINUTE, keep=10 * _MINUTE),
     _rule("DiskAlmostFull", "disk_free", _CRITICAL, 0.05, lasts=_MINUTE, keep=5 * _MINUTE),
+    _rule("CertificateExpiresSoon", "certificate_expiry", _WARNING, 14 * _DAY),
+    _rule("CertificateExpires", "certificate_expiry", _CRITICAL, 3 * _DAY),
     _rule("LogDirectoryOffline", "log_directory_offline", _CRITICAL),
     _rule("OpenTransactionOld", "open_transaction", _WARNING, 15 * _MINUTE),
     # Dead letters.

@@ -10,6 +10,9 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
 
 from alerting.rules.model import AlertSeverity, Evaluation, Finding
 
@@ -21,6 +24,12 @@ LONGEST_KEEP_SECONDS = 3600.0
 
 GAP_SECONDS = 300.0
 """After a pause of the evaluation as long as this, what was pending begins anew."""
+
+LAST_MOMENT = 253_402_300_799.0
+"""The end of the year 9999 in Unix seconds: what dates can say."""
+
+Moment = Annotated[float, Field(ge=0.0, le=LAST_MOMENT)]
+"""Unix seconds."""
 
 SETTLE_SECONDS = 60.0
 """A symptom whose cause is gone is inhibited this much longer: it may go, too."""
@@ -34,7 +43,7 @@ class State(StrEnum):
     RESOLVED = "resolved"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
     """One alert; times are in Unix seconds.
 
@@ -53,21 +62,21 @@ class Alert:
     severity: AlertSeverity
     labels: Mapping[str, str]
     state: State
-    started_at: float
-    last_true_at: float
+    started_at: Moment
+    last_true_at: Moment
     extra_labels: Mapping[str, str] = field(default_factory=dict)
-    fired_at: float | None = None
-    resolved_at: float | None = None
-    no_data_since: float | None = None
+    fired_at: Moment | None = None
+    resolved_at: Moment | None = None
+    no_data_since: Moment | None = None
     keep_firing_for_seconds: float = 0.0
     flaps: int = 0
     inhibited_by: str | None = None
-    inhibited_until: float | None = None
+    inhibited_until: Moment | None = None
     value: float | None = None
     status: str | None = None
     what: str = ""
     detail: str = ""
-    since: float | None = None
+    since: Moment | None = None
     cause: str = ""
     step: str = ""
     page: str = "overview"

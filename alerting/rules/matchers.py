@@ -61,23 +61,18 @@ def parse_matcher(text: str) -> Matcher:
     return Matcher(label, operator, value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Silence:
-    """Nobody is notified of what it matches, for a while; times are in Unix seconds.
-
-    Attributes:
-        matchers: All must accept an alert.
-        problem: Why its matchers cannot be read, so that it silences nothing; else empty.
-    """
+    """Nobody is notified of what it matches, for a while; times are in Unix seconds."""
 
     id: int
-    matchers: tuple[Matcher, ...]
+    matchers: tuple[Matcher, ...]  # all must accept an alert
     starts_at: float
     ends_at: float
     author: str
     comment: str
     created_at: float
-    problem: str = ""
+    problem: str = ""  # why its matchers cannot be read, so that it silences nothing; else empty
 
     def covers(self, alert: Alert, now: float) -> bool:
         """Tell whether it silences an alert at a moment."""
@@ -92,21 +87,15 @@ class Silence:
         return "  ".join(map(str, self.matchers))
 
 
-@dataclass(frozen=True, slots=True)
-class Maintenance:
-    """A weekly window in which nobody is notified of what it matches.
-
-    Attributes:
-        days: On which days it begins; Monday is 0.
-        from_minute: When it begins, in minutes of the day, UTC.
-        to_minute: When it ends; on the next day where that is earlier.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaintenanceWindow:
+    """A weekly window in which nobody is notified of what it matches."""
 
     name: str
     match: Mapping[str, str]
-    days: frozenset[int]
-    from_minute: int
-    to_minute: int
+    days: frozenset[int]  # on which days it begins; Monday is 0
+    from_minute: int  # when it begins, in minutes of the day, UTC
+    to_minute: int  # when it ends; on the next day where that is earlier
 
     def is_on(self, now: float) -> bool:
         """Tell whether a moment lies in it."""

@@ -33,7 +33,7 @@ def worst(severities: Iterable[AlertSeverity]) -> AlertSeverity:
     return min(severities, key=SEVERITIES.index)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
     """What a rule is for some of the things it looks at; None leaves the rule's own value."""
 
@@ -47,7 +47,7 @@ class Override:
     runbook: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """When something is an alert.
 
@@ -116,15 +116,11 @@ def matches(patterns: Mapping[str, str], labels: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that is true of something at this moment.
-
-    Attributes:
-        fingerprint: Which rule and thing: the same at each evaluation, in each instance.
-    """
+    """A rule that is true of something at this moment."""
 
     rule: Rule
     observation: Observation
-    fingerprint: str
+    fingerprint: str  # which rule and thing: the same at each evaluation, in each instance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,10 +140,7 @@ class Evaluation:
     def is_unknown(self, check: str, labels: Mapping[str, str], last_true_at: float) -> bool:
         """Tell whether a thing that is not among the findings may be as it was.
 
-        Args:
-            check: Name of the check.
-            labels: The thing.
-            last_true_at: When it was last seen to be so, in Unix seconds.
+        It was last seen to be so at ``last_true_at``, in Unix seconds.
         """
         names = CHECKS[check].labels if check in CHECKS else ()
         own = [(name, labels.get(name, "")) for name in ("cluster", *names)]

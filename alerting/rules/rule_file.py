@@ -8,18 +8,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    FiniteFloat,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from alerting.checks.registry import CHECKS
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
-from alerting.rules.matchers import Maintenance
+from alerting.rules.matchers import MaintenanceWindow
 from alerting.rules.model import AlertSeverity, Override, Rule
 from config.errors import ConfigError
 from config.load import problem_lines, read_yaml
 from config.parts import Pattern, Section
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-_LONGEST_SECONDS = 3650 * 86400.0
+LONGEST_SECONDS = 3650 * 86400.0
 _PART = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)(ms|s|m|h|d|w)")
 
 
@@ -36,7 +43,7 @@ def parse_duration(value: Any) -> float:
         seconds = value
     else:
         seconds = -1.0
-    if not 0 <= seconds <= _LONGEST_SECONDS:
+    if not 0 <= seconds <= LONGEST_SECONDS:
         raise ValueError("must be a duration such as 30s, 5m, 1h30m or 2d, at most ten years")
     return float(seconds)
 
@@ -45,7 +52,7 @@ Duration = Annotated[float, BeforeValidator(parse_duration)]
 
 # Thresholds of checks whose unit is seconds may be written as durations.
 Threshold = Annotated[
-    float,
+    FiniteFloat,
     BeforeValidator(lambda value: parse_duration(value) if isinstance(value, str) else value),
 ]
 _LABEL = r"^[a-zA-Z_][a-zA-Z0-9_]*$"
@@ -142,9 +149,11 @@ class _MaintenanceModel(Section):
             raise ValueError("from and to are the same time")
         return self
 
-    def window(self) -> Maintenance:
+    def window(self) -> MaintenanceWindow:
         days = frozenset(_DAYS.index(day) for day in self.days)
-        return Maintenance(self.name, self.match, days, self.from_, self.to)
+        return MaintenanceWindow(
+            name=self.name, match=self.match, days=days, from_minute=self.from_, to_minute=self.to
+        )
 
 
 class _FileModel(Section):
@@ -161,7 +170,7 @@ class RuleSet:
     """
 
     rules: tuple[Rule, ...] = DEFAULT_ALERT_RULES
-    maintenance: tuple[Maintenance, ...] = ()
+    maintenance: tuple[MaintenanceWindow, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -180,9 +189,18 @@ def usable_rules(path: Path | None) -> RuleSet:
     One bad rule leaves the others; of a file that cannot be read at all nothing is used.
     """
     try:
-        return RuleSet() if path is None else _usable(read_yaml(path), path)
+        return rules_left(path)
     except (ConfigError, ValueError) as error:
         return RuleSet(problems=(f"{error}; only the default rules are used",))
+
+
+def rules_left(path: Path | None) -> RuleSet:
+    """Read a file without what cannot be used of it; its problems tell what that is.
+
+    Raises:
+        ConfigError: It cannot be read at all.
+    """
+    return RuleSet() if path is None else _usable(read_yaml(path), path)
 
 
 def rules_from(content: Any, path: Path) -> RuleSet:
@@ -216,7 +234,9 @@ def _usable(content: Any, path: Path) -> RuleSet:
             needed = "check" if one.check is None else "severity"
             problems.append(f"{path}: rules.{name}: a rule of one's own needs a {needed}")
             continue
-        own.append(one.applied_to(Rule(name, one.check, one.severity, 0.0)))
+        own.append(
+            one.applied_to(Rule(name=name, check=one.check, severity=one.severity, threshold=0.0))
+        )
     changed = [
         model.rules[rule.name].applied_to(rule) if rule.name in model.rules else rule
         for rule in DEFAULT_ALERT_RULES

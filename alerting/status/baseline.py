@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from alerting.status.model import THINNED_TO, Sample, StatusRules
+from alerting.status.model import DOWNSAMPLED_TO, Sample, StatusRules
 
 _WITHOUT_MEMBERS = frozenset({"empty", "dead"})
 _BACKLOG_OF_A_RUN = 20
@@ -18,7 +18,7 @@ _RETURNS = 2
 _COMEBACKS = 3
 _COMEBACKS_SECONDS = 1800.0
 _COMMITS_ALONE_SECONDS = 600.0
-_LONGEST_THINNED_SECONDS = 300.0
+_LONGEST_DOWNSAMPLED_SECONDS = 300.0
 """A longer wait of long ago was a stall rather than a habit."""
 
 
@@ -129,14 +129,14 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
         if sample.committed is not None:
             if committed is not None and sample.committed > committed:
                 if pause_from is not None and waited_at is not None:
-                    # Of thinned samples each may have a commit: what passed between two is no
+                    # Of downsampled ones each may have a commit: what passed between two is no
                     # pause. What passed between two of the same offset is part of one.
                     pause = waited_at - pause_from
                     is_seen = sample.at - waited_at <= gap
                     if is_seen:
                         pause += poll_seconds
                         seen += 1
-                    if is_seen or pause <= _LONGEST_THINNED_SECONDS:
+                    if is_seen or pause <= _LONGEST_DOWNSAMPLED_SECONDS:
                         if pause >= longest:
                             longest_ended_at = sample.at
                         longest, second = max(longest, pause), max(second, min(longest, pause))
@@ -179,7 +179,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
     )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Trail:
     """What was seen since messages wait without a commit; see ``Waiting``."""
 
@@ -201,7 +201,7 @@ class _Trail:
         """
         if self.newest is not None:
             at, was_away = self.newest
-            is_seen = sample.at - at <= max(gap, THINNED_TO * (now - at))
+            is_seen = sample.at - at <= max(gap, DOWNSAMPLED_TO * (now - at))
             step = sample.at - at if is_seen else 0.0
             if away or was_away:
                 self.away_seconds += step
@@ -245,7 +245,7 @@ class Absence:
     advances: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Run:
     """A time in which the group had members."""
 
@@ -322,7 +322,7 @@ def absence_of(
                     commits.append(sample.at)
                     advances += 1
                     if _read_all(samples[index - 1], sample):
-                        # It came and left between two of the thinned samples.
+                        # It came and left between two of the downsampled ones.
                         longest = max(longest, samples[index - 1].at - since)
                         since, runs = sample.at, runs + 1
             committed = sample.committed if sample.committed is not None else committed
@@ -331,7 +331,13 @@ def absence_of(
             if run is None:
                 away = 0.0 if since is None else sample.at - since
                 longest = max(longest, away)
-                run = _Run(sample.at, sample.lag, None, away, since is None)
+                run = _Run(
+                    begin=sample.at,
+                    first_lag=sample.lag,
+                    last_lag=None,
+                    away_before=away,
+                    at_first_sight=since is None,
+                )
             run.add(sample)
             since, advances = None, 0
     if since is None:

@@ -88,7 +88,7 @@ def _lost(found: Measurement) -> StatusDecision | None:
     return StatusDecision(
         Status.LOSING_DATA,
         f"{text}.",
-        found.first_at if overtaken is None or before_window else overtaken.since,
+        since=found.first_at if overtaken is None or before_window else overtaken.since,
     )
 
 
@@ -115,7 +115,7 @@ def _rewound(found: Measurement) -> StatusDecision | None:
         Status.REWOUND,
         f"Rewound by {messages(rewind.before - rewind.after)}, from offset {count(rewind.before)} "
         f"to {count(rewind.after)}; {messages(found.newest.lag or 0)} wait.",
-        rewind.at,
+        since=rewind.at,
     )
 
 
@@ -142,7 +142,7 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
                 Status.UNKNOWN,
                 f"Unknown: first seen {duration(absent)} ago, without members; "
                 f"{messages(lag)} wait.",
-                absence.since,
+                since=absence.since,
             )
         return StatusDecision(
             Status.OK, f"Just away: no members for {duration(absent)}; {messages(lag)} wait."
@@ -158,14 +158,14 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             Status.OK,
             f"Between runs: everything was read when it left {duration(absent)} ago; "
             f"{messages(lag)} wait for the next.",
-            absence.since,
+            since=absence.since,
         )
     arrival = found.recent.arrival_per_second if found.recent else None
     flow = f" and {rate(arrival)} more arrive" if arrival else ""
     return StatusDecision(
         Status.STOPPED,
         f"Stopped: nobody consumes, {messages(lag)} wait{flow}.",
-        absence.since,
+        since=absence.since,
     )
 
 
@@ -197,7 +197,7 @@ def _stalled(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDeci
     return StatusDecision(
         Status.STALLED,
         f"Stalled: no commit for {duration(waiting)} with {lag} waiting, while {while_}.",
-        since,
+        since=since,
     )
 
 
@@ -212,7 +212,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         return StatusDecision(
             Status.CATCHING_UP,
             f"Members are back, no commit yet: {messages(lag)} wait.",
-            waiting.since,
+            since=waiting.since,
         )
     is_small = lag <= rules.minimum_messages or (behind is not None and behind < material)
     if is_small and (found.last_advance_at is not None or trend is not None):
@@ -222,21 +222,21 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             Status.CATCHING_UP,
             f"Consuming again for {duration(found.newest.at - found.resumed_at)}: "
             f"{messages(lag)} wait.",
-            found.resumed_at,
+            since=found.resumed_at,
         )
     if trend is None:
         return StatusDecision(
             Status.UNKNOWN,
             f"Unknown: seen for {duration(found.span_seconds)} only, {messages(lag)} wait; "
             f"a direction takes {duration(rules.trend_seconds)}.",
-            found.first_at,
+            since=found.first_at,
         )
     direction = trend.direction or (found.full.direction if found.full else 0)
     if found.commit_period_seconds is None and found.resumed_at is None and direction >= 0:
         return StatusDecision(
             Status.UNKNOWN,
             f"Unknown: no two commits were seen while messages waited; {messages(lag)} wait.",
-            waiting.since,
+            since=waiting.since,
         )
     rising_for = found.newest.at - (found.lowest_at or found.newest.at)
     growth = found.growth
@@ -261,7 +261,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         return StatusDecision(
             Status.FALLING_BEHIND,
             f"Falling behind: {_flow(trend)}{_waits(lag, behind)}.",
-            growth.since if growth is not None else found.lowest_at,
+            since=growth.since if growth is not None else found.lowest_at,
             is_lasting=is_late or is_lasting,
         )
     if direction < 0:
@@ -270,21 +270,21 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         return StatusDecision(
             Status.CATCHING_UP,
             f"Catching up: {_flow(trend)}{_waits(lag, behind)}{left}.",
-            found.highest_at,
+            since=found.highest_at,
         )
     if found.shrinks_since is not None:
         return StatusDecision(
             Status.CATCHING_UP,
             f"Catching up slowly: {_flow(trend)}{_waits(lag, behind)}, less than before for "
             f"{duration(found.newest.at - found.shrinks_since)}.",
-            found.shrinks_since,
+            since=found.shrinks_since,
         )
     if growth is not None and is_lasting:
         return StatusDecision(
             Status.FALLING_BEHIND,
             f"Falling behind slowly, by {messages(growth.messages)} in "
             f"{duration(growth.seconds)}: {_flow(trend)}{_waits(lag, behind)}.",
-            growth.since,
+            since=growth.since,
             is_lasting=True,
         )
     steady = max(rules.steady_seconds, 3 * (found.commit_period_seconds or 0.0))
@@ -292,7 +292,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         return StatusDecision(
             Status.FALLING_BEHIND,
             f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
-            found.first_at,
+            since=found.first_at,
             is_lasting=found.newest.at - found.working_since >= rules.lasting_seconds
             and (growth is None or not growth.is_swinging or behind >= too_late),
         )

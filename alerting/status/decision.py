@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from alerting.status.model import Status
 
 
 @dataclass(frozen=True, slots=True)
 class StatusDecision:
-    """What the first check that applies says.
-
-    Attributes:
-        since: When it began, in Unix seconds; None where that is not known.
-        decides: See ``PartitionStatus.decides``.
-        is_lasting: See ``PartitionStatus.is_lasting``.
-    """
+    """What the first check that applies says."""
 
     status: Status
     reason: str
-    since: float | None = None
-    decides: bool = True
-    is_lasting: bool = False
+    _: KW_ONLY
+    since: float | None = None  # when it began, in Unix seconds; None where that is not known
+    decides: bool = True  # see ``PartitionStatus.decides``
+    is_lasting: bool = False  # see ``PartitionStatus.is_lasting``

@@ -33,7 +33,7 @@ from alerting.status.offset_faults import (
 from alerting.status.trend import Trend, level_trend, trend_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
     """What the samples of one partition show.
 
@@ -282,7 +282,7 @@ _time = attrgetter("at")
 
 
 def _of_window(samples: Sequence[Sample], rules: StatusRules) -> Sequence[Sample]:
-    """Return the samples that are not from before the window: those are thinned."""
+    """Return the samples that are not from before the window: those are downsampled."""
     return samples[bisect_left(samples, samples[-1].at - rules.window_seconds, key=_time) :]
 
 

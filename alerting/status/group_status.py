@@ -81,12 +81,7 @@ def group_status(
         return GroupStatus(
             status=Status.UNKNOWN,
             reason="No committed offset of this group is known.",
-            since=None,
-            began_before_window=False,
             numbers=LagNumbers(),
-            worst=None,
-            unknown_partitions=0,
-            partitions=(),
         )
     measured = [measure(window, rules) for window in partitions]
     subscribed = _subscribed_topics(measured)
@@ -112,7 +107,6 @@ def group_status(
         since=first.since if first else None,
         began_before_window=first.began_before_window if first else False,
         numbers=numbers,
-        worst=(worst.topic, worst.partition),
         unknown_partitions=unknown,
         partitions=decisions,
         is_lasting=_is_lasting(alike, rules),

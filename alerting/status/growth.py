@@ -32,7 +32,7 @@ _LEAST_SHRINKING_SECONDS = 1200.0
 _SHRUNK = 0.95
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
     """A lag that has risen from its lowest.
 
@@ -107,13 +107,15 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
         late = current / arrived if arrived > 0 else 0.0
         matters = seconds >= rules.slower_seconds and late >= rules.slower_behind_seconds
         if matters and read < _SLOWER and rises[-1] >= _EASES * mean:
-            return Growth(since, seconds, risen, True)
+            return Growth(since=since, seconds=seconds, messages=risen, is_lasting=True)
         is_unchanged = abs(arrived - sum(before) / 4) <= _UNCHANGED * arrived
         if is_unchanged and not is_swinging and read < _A_LITTLE_SLOWER:
             if seconds >= rules.lasting_seconds:
-                return Growth(since, seconds, risen, True)
+                return Growth(since=since, seconds=seconds, messages=risen, is_lasting=True)
     if is_swinging:
-        return Growth(since, seconds, risen, False, is_swinging=True)
+        return Growth(
+            since=since, seconds=seconds, messages=risen, is_lasting=False, is_swinging=True
+        )
     enough = rules.lasting_seconds if before is None else rules.lasting_peak_seconds
     if before is None and seconds < rules.lasting_peak_seconds:
         # Seen first in the middle of a peak, it rises evenly for a while, too.
@@ -121,7 +123,7 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     lasting = (seconds >= enough and is_even and is_steady) or (
         seconds >= rules.long_seconds and goes_on
     )
-    return Growth(since, seconds, risen, lasting)
+    return Growth(since=since, seconds=seconds, messages=risen, is_lasting=lasting)
 
 
 def _at(points: Sequence[Point], time: float) -> tuple[float, float]:

@@ -33,8 +33,11 @@ WORST_FIRST: tuple[Status, ...] = (
 )
 """A group takes the first of these that one of its partitions has."""
 
+LATE = frozenset(WORST_FIRST[: WORST_FIRST.index(Status.UNKNOWN)])
+"""The states in which a group does not do its work as it should."""
 
-THINNED_TO = 0.1
+
+DOWNSAMPLED_TO = 0.1
 """Of its age: the longest gap that thinning leaves after an older sample."""
 
 
@@ -75,7 +78,7 @@ class PartitionWindow:
     unknown_reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatusRules:
     """The thresholds of the evaluation.
 
@@ -156,7 +159,7 @@ class StatusRules:
 DEFAULT_STATUS_RULES = StatusRules()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LagNumbers:
     """The numbers behind a status; None is unknown, never zero.
 
@@ -227,12 +230,11 @@ class GroupStatus:
 
     status: Status
     reason: str
-    since: float | None
-    began_before_window: bool
+    since: float | None = None
+    began_before_window: bool = False
     numbers: LagNumbers
-    worst: tuple[str, int] | None
-    unknown_partitions: int
-    partitions: Sequence[PartitionStatus]
+    unknown_partitions: int = 0
+    partitions: Sequence[PartitionStatus] = ()
     is_lasting: bool = False
 
     def count(self, status: Status) -> int:

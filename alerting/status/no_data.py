@@ -19,7 +19,9 @@ def unreadable(
         age = now - newest.at
         if age > rules.stale_polls * (found.poll_seconds or rules.trend_seconds):
             return StatusDecision(
-                Status.UNKNOWN, f"Unknown: the newest sample is {duration(age)} old.", newest.at
+                Status.UNKNOWN,
+                f"Unknown: the newest sample is {duration(age)} old.",
+                since=newest.at,
             )
     if newest.lag is None:
         since = _unknown_since(window.samples)
@@ -32,7 +34,7 @@ def unreadable(
         else:
             why = "the lag is not known"
         return StatusDecision(
-            Status.UNKNOWN, f"Unknown: {why}.", since, decides=not _untouched(window)
+            Status.UNKNOWN, f"Unknown: {why}.", since=since, decides=not _untouched(window)
         )
     if newest.committed is None:
         return StatusDecision(Status.UNKNOWN, "Unknown: no committed offset was found.")
@@ -54,9 +56,9 @@ def _beyond_end(found: Measurement, rules: StatusRules) -> StatusDecision:
         return StatusDecision(
             Status.STALLED,
             f"Stalled: no commit for {duration(waiting)} while messages arrive: {where}.",
-            begin,
+            since=begin,
         )
-    return StatusDecision(Status.UNKNOWN, f"Unknown: {where}.", since)
+    return StatusDecision(Status.UNKNOWN, f"Unknown: {where}.", since=since)
 
 
 def _unknown_since(samples: Sequence[Sample]) -> float | None:

@@ -12,29 +12,20 @@ from alerting.status.model import Sample, StatusRules
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """The committed offset went backwards.
-
-    Attributes:
-        was_meant: Whether the group had no members then: offsets are reset by hand only so.
-    """
+    """The committed offset went backwards."""
 
     at: float
     before: int
     after: int
-    was_meant: bool
+    was_meant: bool  # whether the group had no members then: offsets are reset by hand only so
 
 
 @dataclass(frozen=True, slots=True)
 class Overtaken:
-    """Retention deleted messages that the group had not committed.
+    """Retention deleted messages that the group had not committed."""
 
-    Attributes:
-        since: The first time in the window, in Unix seconds.
-        messages: The most at one time.
-    """
-
-    since: float
-    messages: int
+    since: float  # the first time in the window, in Unix seconds
+    messages: int  # the most at one time
     times: int
 
 

@@ -14,19 +14,14 @@ _MOST_POINTS = 40
 """A straight line through more points than this is no other line."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
-    """Least-squares slopes over some samples.
-
-    Attributes:
-        growth_per_second: Of the lag; negative while it shrinks.
-        noise_per_second: A slope smaller than this may come from commit steps or bursts.
-    """
+    """Least-squares slopes over some samples."""
 
     arrival_per_second: float
     consumption_per_second: float
-    growth_per_second: float
-    noise_per_second: float
+    growth_per_second: float  # of the lag; negative while it shrinks
+    noise_per_second: float  # a slope smaller than this may come from commit steps or bursts
     span_seconds: float
 
     @property
@@ -72,7 +67,13 @@ def trend_of(points: Sequence[Point], period: float | None, rules: StatusRules) 
         1.25 * arrival * (period or 0.0),
         2 * sqrt(max(0.0, scatter) / count),
     )
-    return Trend(arrival, max(0.0, slope(steps)), growth, noise / span, span)
+    return Trend(
+        arrival_per_second=arrival,
+        consumption_per_second=max(0.0, slope(steps)),
+        growth_per_second=growth,
+        noise_per_second=noise / span,
+        span_seconds=span,
+    )
 
 
 def level_trend(times: Sequence[float], rules: StatusRules) -> Trend | None:
@@ -80,4 +81,10 @@ def level_trend(times: Sequence[float], rules: StatusRules) -> Trend | None:
     span = times[-1] - times[0] if times else 0.0
     if len(times) < 3 or span < rules.trend_seconds:
         return None
-    return Trend(0.0, 0.0, 0.0, rules.minimum_messages / span, span)
+    return Trend(
+        arrival_per_second=0.0,
+        consumption_per_second=0.0,
+        growth_per_second=0.0,
+        noise_per_second=rules.minimum_messages / span,
+        span_seconds=span,
+    )

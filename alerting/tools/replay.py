@@ -9,15 +9,15 @@ from datetime import datetime
 from alerting.evaluate.observations import evaluate_cluster, observe
 from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.frames import Frames
-from alerting.inputs.lake_rows import at, read_span
+from alerting.inputs.lake_rows import at, read_range
 from alerting.notify.notifications import NotificationIntervals, Notified, plan
 from alerting.rules.inhibition import inhibited
 from alerting.rules.lifecycle import Alert, State, advance
-from alerting.rules.matchers import Maintenance
+from alerting.rules.matchers import MaintenanceWindow
 from alerting.rules.model import Evaluation, Rule
 from lake.storage.store import Lake
 
-_PIECE_SECONDS = 3600.0
+_BATCH_SECONDS = 3600.0
 """So much history is held in memory at once, beside what the first evaluation looks back to."""
 
 
@@ -40,7 +40,7 @@ class Recorder:
     """Takes alerts through evaluations one by one and keeps all that fired: no input or output."""
 
     def __init__(
-        self, intervals: NotificationIntervals, windows: Sequence[Maintenance] = ()
+        self, intervals: NotificationIntervals, windows: Sequence[MaintenanceWindow] = ()
     ) -> None:
         self._intervals = intervals
         self._windows = windows
@@ -87,7 +87,7 @@ def replay(
     *,
     interval_seconds: float,
     intervals: NotificationIntervals | None = None,
-    windows: Sequence[Maintenance] = (),
+    windows: Sequence[MaintenanceWindow] = (),
     progress: Callable[[float], None] = lambda _: None,
 ) -> Replayed:
     """Evaluate rules at each poll of one cluster between two moments.
@@ -99,10 +99,10 @@ def replay(
     memory = GroupMemory(lake)
     start = first
     while start <= last:
-        end = min(start + _PIECE_SECONDS, last)
-        span = read_span(lake, cluster, start, end, first)
-        for now in moments(span, start, end, interval_seconds, is_last=end == last):
-            seen = observe(at(span, now), classify=memory.statuses)
+        end = min(start + _BATCH_SECONDS, last)
+        rows = read_range(lake, cluster, start, end, first)
+        for now in moments(rows, start, end, interval_seconds, is_last=end == last):
+            seen = observe(at(rows, now), classify=memory.statuses)
             recorder.take(evaluate_cluster(rules, seen, cluster), now)
             progress((now - first) / max(1.0, last - first))
         if end == last:

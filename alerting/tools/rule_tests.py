@@ -18,7 +18,7 @@ from alerting.checks.model import Observation
 from alerting.checks.registry import CHECKS
 from alerting.errors import RuleTestError
 from alerting.evaluate.observations import group_observations
-from alerting.inputs.windows import GroupKey, thinned
+from alerting.inputs.windows import GroupKey, downsampled
 from alerting.notify.notifications import NotificationIntervals
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import AlertSeverity, Rule, evaluate
@@ -197,7 +197,7 @@ def _observations(case: _Case) -> list[list[Observation]]:
         for name, parts in groups.items():
             for number, (_, samples) in enumerate(parts):
                 seen_so_far = kept.get((name, number), ())
-                kept[name, number] = thinned((*seen_so_far, *samples[index : index + 1]))
+                kept[name, number] = downsampled((*seen_so_far, *samples[index : index + 1]))
         statuses = {
             GroupKey(case.cluster, name): group_status(
                 [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from alerting.evaluate.observations import evaluate_cluster, observe
 from alerting.evaluate.status_history import GroupMemory
-from alerting.inputs.lake_rows import at, read_span
+from alerting.inputs.lake_rows import at, read_range
 from alerting.notify.notifications import NotificationIntervals
 from alerting.rules.lifecycle import Alert
 from alerting.rules.model import Rule
@@ -19,8 +19,8 @@ class Tried:
     """What a rule would have done.
 
     Attributes:
-        points: Time (Unix seconds), thing and value of what the rule looks at; None where it could
-            not be notified.
+        points: Time (Unix seconds), thing and value of what the rule looks at; None where it was
+            unknown.
     """
 
     alerts: tuple[Alert, ...]
@@ -32,13 +32,13 @@ class Tried:
 def try_rule(
     lake: Lake, cluster: str, rule: Rule, first: float, last: float, *, interval_seconds: float
 ) -> Tried:
-    """Evaluate one rule alone: causes hold nothing back."""
-    span = read_span(lake, cluster, first, last, first)
+    """Evaluate one rule alone: causes inhibit nothing."""
+    rows = read_range(lake, cluster, first, last, first)
     recorder = Recorder(NotificationIntervals())
     memory = GroupMemory(lake)
     points: list[tuple[float, str, float | None]] = []
-    for now in moments(span, first, last, interval_seconds):
-        seen = observe(at(span, now), rule.check, memory.statuses)
+    for now in moments(rows, first, last, interval_seconds):
+        seen = observe(at(rows, now), rule.check, memory.statuses)
         recorder.take(evaluate_cluster([rule], seen, cluster), now)
         points += [
             (now, thing(dict(one.labels)), one.value)

@@ -26,11 +26,7 @@ from lake.storage.current_store import CurrentStore
 
 
 def status_as_object(store: AlertStore, rules_file: Path | None, now: float) -> dict[str, Any]:
-    """Return what fires, is pending, inhibited, silenced or left out, and how delivery goes.
-
-    Raises:
-        StoreError: The store cannot be read.
-    """
+    """Return what fires, is pending, inhibited, silenced or left out, and how delivery goes."""
     alerts, rules, service = store.alerts(), usable_rules(rules_file), store.noted(SERVICE)
     silences, acknowledged = store.silences(now), store.acknowledgements()
     names = {alert.fingerprint: alert.what for alert in alerts.values()}

@@ -14,11 +14,7 @@ from app.data.context import View
 
 
 def open_store(view: View, *, create: bool = False) -> AlertStore | None:
-    """Return the store that all sessions share; None where no service has made one.
-
-    Raises:
-        StoreError: It cannot be opened.
-    """
+    """Return the store that all sessions share; None where no service has made one."""
     path = Path(view.settings.alerting.state)
     if not create and not path.exists():
         return None
@@ -39,11 +35,7 @@ def rules(view: View) -> RuleSet:
 
 
 def problems(view: View, store: AlertStore | None, found: RuleSet) -> list[str]:
-    """Return which rules, silences and rows of the store are left out, a line each.
-
-    Raises:
-        StoreError: The store cannot be read.
-    """
+    """Return which rules, silences and rows of the store are left out, a line each."""
     now = view.now.timestamp()
     service = store.noted(SERVICE) if store else None
     others = [] if store is None else silence_problems(store.silences(now), now)

@@ -16,7 +16,7 @@ from lake.storage.store import Lake
 _KEY = "_view"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """The frame that a page is drawn in."""
 

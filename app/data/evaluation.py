@@ -10,12 +10,14 @@ import polars as pl
 import streamlit as st
 
 from alerting.current.state import EvaluationInMemory
+from alerting.errors import AlertingError
+from alerting.rules.lifecycle import Alerts
 from alerting.rules.rule_file import usable_rules
+from app.data.alert_store import open_store
 from app.data.background import Background
 from app.data.context import View
-from config.settings import Settings
+from config.load import stamp_of
 from lake.schemas.model import Table
-from lake.storage.store import Lake
 
 EVALUATED_AGAIN_AFTER = timedelta(seconds=15)
 
@@ -25,12 +27,9 @@ Rows = Mapping[Table, pl.DataFrame]
 
 
 def tables(view: View) -> Rows | None:
-    """Return the newest evaluation of the cluster; None until the first one is there.
-
-    Raises:
-        LakeError: What the evaluation needs cannot be read.
-    """
-    evaluation = _evaluation(view.lake_uri, view.settings, view.lake, view.now.timestamp())
+    """Return the newest evaluation of the cluster; None until the first one is there."""
+    rules = stamp_of(view.settings.alerting.rules)
+    evaluation = _evaluation(view.lake_uri, rules, view)
     cluster, now = view.cluster, view.now.timestamp()
     found = _evaluations().newest(
         (view.lake_uri, cluster), lambda: evaluation.evaluate(cluster, now), view.now
@@ -49,8 +48,20 @@ def _evaluations() -> Background[Rows]:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _evaluation(uri: str, _settings: Settings, _lake: Lake, _began_at: float) -> EvaluationInMemory:
-    usable = usable_rules(_settings.alerting.rules)
+def _evaluation(uri: str, rules: tuple[float, int] | None, _view: View) -> EvaluationInMemory:
+    """Return the evaluation of a lake by the rules as they stand in their file."""
+    usable = usable_rules(_view.settings.alerting.rules)
     for problem in usable.problems:
         _log.warning("%s", problem)
-    return EvaluationInMemory(_lake, usable.rules, watched_since=_began_at)
+
+    def alerts_of(cluster: str) -> Alerts:
+        try:
+            store = open_store(_view)
+            return {} if store is None else store.alerts(cluster)
+        except AlertingError as error:
+            _log.warning("alerts begin anew: %s", error)
+            return {}
+
+    return EvaluationInMemory(
+        _view.lake, usable.rules, watched_since=_view.now.timestamp(), alerts_of=alerts_of
+    )

@@ -20,16 +20,11 @@ TIME = "time"
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Values over time.
+    """Values over time."""
 
-    Attributes:
-        frame: Rows with ``time``, the keys and the values, in order of time.
-        note: Where the values come from, if not from the history tables.
-    """
-
-    frame: pl.DataFrame
+    frame: pl.DataFrame  # rows with ``time``, the keys and the values, in order of time
     step_seconds: float
-    note: str | None = None
+    note: str | None = None  # where the values come from, if not from the history tables
 
     @property
     def first(self) -> datetime | None:
@@ -44,21 +39,15 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A value of a history: its column in the gold table, and how rows are put together.
+    """A value of a history: its column in the gold table, and how rows are merged."""
 
-    Attributes:
-        name: Its column in ``History.frame``.
-        worst: True takes the highest of several rows, False their mean.
-        last: True takes the last row's value instead.
-    """
-
-    name: str
+    name: str  # its column in ``History.frame``
     gold: str
-    worst: bool = True
-    last: bool = False
+    worst: bool = True  # true takes the highest of several rows, False their mean
+    last: bool = False  # true takes the last row's value instead
 
     def combined(self) -> pl.Expr:
-        """Return the expression that puts several rows together."""
+        """Return the expression that merges several rows."""
         column = pl.col(self.name)
         if self.last:
             return column.last()

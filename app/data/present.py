@@ -2,7 +2,7 @@
 
 The alerting service writes it (``lake.schemas.current``). Where that service does not run, this
 process evaluates the cluster in the background, with the same functions; see
-``app.data.evaluation``.
+``app.data.evaluation``. What cannot be read raises ``LakeError``.
 """
 
 from __future__ import annotations
@@ -29,26 +29,15 @@ _LOOK_AGAIN_SECONDS = 2.0
 
 
 def rows(view: View, table: Table) -> pl.DataFrame:
-    """Return the cluster's rows of a table of the present; none before the first evaluation.
-
-    Raises:
-        LakeError: They cannot be read.
-    """
-    service = _written(view, table)
-    if runs(view):
-        return _no_rows(table) if service is None else service
-    own = evaluation.tables(view)
-    if own is not None:
+    """Return the cluster's rows of a table of the present; none before the first evaluation."""
+    if not runs(view) and (own := evaluation.tables(view)) is not None:
         return own[table]
+    service = _written(view, table)
     return _no_rows(table) if service is None else service
 
 
 def evaluated_at(view: View) -> datetime | None:
-    """Return when the cluster was last evaluated; None: never.
-
-    Raises:
-        LakeError: It cannot be read.
-    """
+    """Return when the cluster was last evaluated; None: never."""
     return _newest(rows(view, CLUSTER_STATUS))
 
 
@@ -61,11 +50,7 @@ def is_known(view: View) -> bool:
 
 
 def unreadable(view: View) -> list[LakeError]:
-    """Return the tables that the newest evaluation could not read: what needs them is unknown.
-
-    Raises:
-        LakeError: The evaluation itself cannot be read.
-    """
+    """Return the tables that the newest evaluation could not read: what needs them is unknown."""
     entries = rows(view, CLUSTER_STATUS)["unreadable"].to_list()
     return [LakeError(one["value"]) for found in entries for one in found or ()]
 

@@ -1,7 +1,8 @@
 """Reading the lake for the pages: through ``lake.Lake`` only, each answer kept for a moment.
 
-The pages of all viewers share these caches. Their keys begin with the lake's address, so that two
-lakes in one process never mix.
+Each raises ``LakeError`` where a table cannot be read; a history only where there are no samples
+either. The pages of all viewers share these caches. Their keys begin with the lake's address, so
+that two lakes in one process never mix.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.model import Table
 from lake.schemas.tables import (
     BROKERS,
+    CLUSTER_EVENTS,
     CLUSTER_HISTORY,
+    CLUSTER_SETTINGS,
     COLLECTIONS,
     DEAD_LETTER_HISTORY,
     DEAD_LETTERS,
@@ -37,6 +40,7 @@ from lake.schemas.tables import (
     TABLES,
     TOPIC_HISTORY,
     TOPICS,
+    TRANSACTIONS,
 )
 from lake.storage.store import Lake
 
@@ -48,6 +52,8 @@ _SMALL_PARTITIONS = 3000
 
 
 _DAY = timedelta(hours=24)
+_TRANSACTIONS_STAND = timedelta(minutes=2)
+"""They are read every minute, and have no row where there is none."""
 _LOOK_BACK = (timedelta(minutes=15), timedelta(hours=26), timedelta(days=8))
 
 
@@ -62,11 +68,7 @@ KAFKA = "kafka"
 
 
 def newest(view: View, table: Table) -> pl.DataFrame:
-    """Return the newest poll's rows of a bronze table; no rows if there was no poll for days.
-
-    Raises:
-        LakeError: The table cannot be read.
-    """
+    """Return the newest poll's rows of a bronze table; no rows if there was no poll for days."""
     return _newest(view.lake_uri, table.name, view.cluster, view.lake, view.now)
 
 
@@ -82,20 +84,12 @@ def _newest(uri: str, table: str, cluster: str, _lake: Lake, _now: datetime) -> 
 
 
 def recent(view: View, table: Table, length: timedelta = SAMPLES_LENGTH) -> pl.DataFrame:
-    """Return a bronze table's rows of the last minutes.
-
-    Raises:
-        LakeError: The table cannot be read.
-    """
+    """Return a bronze table's rows of the last minutes."""
     return _read(view.lake_uri, table.name, view.cluster, length, None, view)
 
 
 def recent_of(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
-    """Return the rows of one series of a bronze table of the last minutes.
-
-    Raises:
-        LakeError: The table cannot be read.
-    """
+    """Return the rows of one series of a bronze table of the last minutes."""
     return _read(view.lake_uri, table.name, view.cluster, SAMPLES_LENGTH, (key, name), view)
 
 
@@ -114,24 +108,45 @@ def _read(
 
 
 def topic_settings(view: View, topic: str) -> pl.DataFrame:
-    """Return the newest row of ``topics`` of a topic: collectors write it on change and hourly.
-
-    Raises:
-        LakeError: The table cannot be read.
-    """
+    """Return the newest row of ``topics`` of a topic: collectors write it on change and hourly."""
     length = timedelta(hours=26)
     rows = _read(view.lake_uri, TOPICS.name, view.cluster, length, ("topic", topic), view)
     return rows.sort("observed_at").tail(1)
 
 
-def history(
-    view: View, table: Table, key: str | None = None, names: Sequence[str] = ()
-) -> pl.DataFrame:
-    """Return a gold table's rows of the chosen range at the range's grain.
+def cluster_events(view: View) -> pl.DataFrame:
+    """Return what changed in the cluster in the chosen range, as far back as samples are kept.
 
     Raises:
         LakeError: The table cannot be read.
     """
+    return recent(view, CLUSTER_EVENTS, view.range.length)
+
+
+def open_transactions(view: View, topic: str) -> pl.DataFrame:
+    """Return the transactions on a topic that were open for more than a minute when last read.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    rows = recent(view, TRANSACTIONS, _TRANSACTIONS_STAND)
+    newest = rows.filter(pl.col("observed_at") == pl.col("observed_at").max())
+    return newest.filter(pl.col("topics").list.contains(topic)).sort("started_at")
+
+
+def cluster_settings(view: View) -> pl.DataFrame:
+    """Return what administrators have set, as it was last read.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    return newest(view, CLUSTER_SETTINGS)
+
+
+def history(
+    view: View, table: Table, key: str | None = None, names: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Return a gold table's rows of the chosen range at the range's grain."""
     start = view.range.start(view.now)
     wanted = tuple(sorted(names))
     return _history(
@@ -157,11 +172,7 @@ def _history(
 
 
 def cluster_history(view: View) -> History:
-    """Return the cluster's history; see ``app.data.history.CLUSTER``.
-
-    Raises:
-        LakeError: The history cannot be read, or there is none and the samples cannot.
-    """
+    """Return the cluster's history; see ``app.data.history.CLUSTER``."""
 
     def raw() -> pl.DataFrame:
         return recent_samples.of_cluster(
@@ -183,11 +194,7 @@ def cluster_history(view: View) -> History:
 
 
 def group_history(view: View, groups: Sequence[str]) -> History:
-    """Return the history of some groups; see ``app.data.history.GROUP``.
-
-    Raises:
-        LakeError: The history cannot be read, or there is none and the samples cannot.
-    """
+    """Return the history of some groups; see ``app.data.history.GROUP``."""
     wanted = pl.col("group").is_in(list(groups))
 
     def raw() -> pl.DataFrame:
@@ -203,11 +210,7 @@ def group_history(view: View, groups: Sequence[str]) -> History:
 
 
 def partition_history(view: View, group: str) -> History:
-    """Return the history of a group's partitions; see ``app.data.history.PARTITION``.
-
-    Raises:
-        LakeError: The history cannot be read, or there is none and the samples cannot.
-    """
+    """Return the history of a group's partitions; see ``app.data.history.PARTITION``."""
 
     def raw() -> pl.DataFrame:
         return recent_samples.of_partitions(recent_of(view, GROUP_OFFSETS, "group", group))
@@ -218,11 +221,7 @@ def partition_history(view: View, group: str) -> History:
 
 
 def topic_history(view: View, topics: Sequence[str]) -> History:
-    """Return the history of some topics; see ``app.data.history.TOPIC``.
-
-    Raises:
-        LakeError: The history cannot be read, or there is none and the samples cannot.
-    """
+    """Return the history of some topics; see ``app.data.history.TOPIC``."""
     wanted = pl.col("topic").is_in(list(topics))
 
     def raw() -> pl.DataFrame:
@@ -236,11 +235,7 @@ def topic_history(view: View, topics: Sequence[str]) -> History:
 
 
 def dead_letter_history(view: View) -> History:
-    """Return the history of all dead letters; see ``app.data.history.DEAD_LETTER``.
-
-    Raises:
-        LakeError: The history cannot be read, or there is none and the samples cannot.
-    """
+    """Return the history of all dead letters; see ``app.data.history.DEAD_LETTER``."""
 
     def raw() -> pl.DataFrame:
         return recent_samples.of_dead_letters(recent(view, DEAD_LETTERS))
@@ -250,11 +245,7 @@ def dead_letter_history(view: View) -> History:
 
 
 def is_small(view: View) -> bool:
-    """Tell whether all samples of the last minutes can be read in a moment.
-
-    Raises:
-        LakeError: The present cannot be read.
-    """
+    """Tell whether all samples of the last minutes can be read in a moment."""
     of_groups = present.rows(view, GROUP_STATUS)["partitions"].to_list()
     of_topics = present.rows(view, CLUSTER_STATUS)["partitions"].to_list()
     return sum(one or 0 for one in (*of_groups, *of_topics)) <= _SMALL_PARTITIONS
@@ -293,9 +284,6 @@ def dead_letters(view: View) -> pl.DataFrame:
     """Return the newest row of each dead-letter topic.
 
     See ``alerting.inputs.facts.dead_letter_rows`` for the columns.
-
-    Raises:
-        LakeError: A table cannot be read.
     """
     return dead_letter_rows(recent(view, DEAD_LETTERS), present.rows(view, TOPIC_STATUS))
 
@@ -306,9 +294,6 @@ def newest_collections(view: View) -> pl.DataFrame:
     Returns:
         Rows of ``collections``, source never null, section with the source's name where it is
         not Kafka itself.
-
-    Raises:
-        LakeError: The table cannot be read.
     """
     own = _newest(view.lake_uri, COLLECTIONS.name, view.cluster, view.lake, view.now)
     rows = _named(recent(view, COLLECTIONS)).filter(pl.col("source") != KAFKA)
@@ -328,25 +313,12 @@ def _named(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def collections(view: View) -> pl.DataFrame:
-    """Return every attempt to collect of the last day; see ``newest_collections`` for the rows.
-
-    Raises:
-        LakeError: The table cannot be read.
-    """
+    """Return every attempt to collect of the last day; see ``newest_collections`` for the rows."""
     return _named(recent(view, COLLECTIONS, _DAY))
 
 
 def derived(view: View, table: Table, **values: str) -> pl.DataFrame:
-    """Return rows of a table that Spark derives from history, such as ``forecasts``.
-
-    Args:
-        view: The frame of the page.
-        table: The table.
-        values: What the wanted rows have in columns of the table.
-
-    Raises:
-        LakeError: The table cannot be read.
-    """
+    """Return rows of a table that Spark derives from history, by values of their columns."""
     wanted = tuple(sorted(values.items()))
     return _derived(view.lake_uri, table.name, view.cluster, wanted, view.lake, view.now)
 
@@ -371,11 +343,7 @@ def no_rows(table: Table) -> pl.DataFrame:
 
 
 def jobs(view: View) -> pl.DataFrame:
-    """Return the runs of the background jobs of the last day, of all clusters.
-
-    Raises:
-        LakeError: The table cannot be read.
-    """
+    """Return the runs of the background jobs of the last day, of all clusters."""
     return _read(view.lake_uri, JOBS.name, None, _DAY, None, view)
 
 

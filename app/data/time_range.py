@@ -11,13 +11,13 @@ POINT_BUDGET = 500
 """Most points of one series in one chart: more cost a browser much and an eye nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimeRange:
     """A choice of time range.
 
     Attributes:
-        step_seconds: Distance of its points; several rows are put together where it is larger
-            than the grain.
+        step_seconds: Distance of its points; where it is larger than the grain, several rows are
+            merged.
     """
 
     key: str
@@ -35,7 +35,13 @@ class TimeRange:
 def _range(key: str, label: str, length: timedelta, grain: Grain) -> TimeRange:
     points = length.total_seconds() / grain.seconds
     rows_a_point = -(-points // POINT_BUDGET)
-    return TimeRange(key, label, length, grain, int(rows_a_point) * grain.seconds)
+    return TimeRange(
+        key=key,
+        label=label,
+        length=length,
+        grain=grain,
+        step_seconds=int(rows_a_point) * grain.seconds,
+    )
 
 
 RANGES: dict[str, TimeRange] = {

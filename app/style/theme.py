@@ -8,7 +8,7 @@ from typing import Literal
 Badge = Literal["red", "orange", "yellow", "blue", "green", "violet", "gray"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Palette:
     """What a figure needs to know of the theme that it is drawn on.
 

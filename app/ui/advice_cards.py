@@ -85,11 +85,7 @@ IS_CHANGE = ~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.val
 
 
 def summary(rows: pl.DataFrame) -> str:
-    """Return how many changes are advised, as the headline of the page of advice.
-
-    Args:
-        rows: Rows of ``recommendations``.
-    """
+    """Return how many changes ``recommendations`` advise, as the headline of the page of advice."""
     changes = rows.filter(IS_CHANGE)
     urgent = changes.filter(pl.col("severity") == AdviceSeverity.ACT_NOW).height
     ahead = changes.filter(

@@ -74,16 +74,24 @@ def sentence(
         title = title.replace(", none of them critical", "")
     parts = [f"{pending} pending", f"{held} inhibited under a cause", f"{silenced} silenced"]
     if service is not None:
-        seconds = float(str(service.get("interval_seconds", 0)))
-        parts.append(f"{service.get('rules')} rules every {duration(seconds)}")
+        seconds = service_interval(service)
+        often = "" if seconds is None else f" every {duration(seconds)}"
+        parts.append(f"{service.get('rules')} rules{often}")
     return title, f"{', '.join(parts)}."
+
+
+def service_interval(service: Mapping[str, object] | None) -> float | None:
+    """Return how often rules are evaluated, in seconds."""
+    seconds = (service or {}).get("interval_seconds")
+    return float(seconds) if isinstance(seconds, int | float) else None
 
 
 def service_age(service: Mapping[str, object] | None, now: datetime) -> float | None:
     """Return how long ago rules were last evaluated, in seconds."""
     if service is None:
         return None
-    return max(0.0, now.timestamp() - float(str(service["evaluated_at"])))
+    at = service.get("evaluated_at")
+    return max(0.0, now.timestamp() - at) if isinstance(at, int | float) else None
 
 
 def alert_rows(
@@ -248,8 +256,8 @@ def condition(rule: Rule) -> str:
     return f"{'>' if check.bad == 'above' else '<'} {written}{unit}"
 
 
-def span_rows(alerts: Iterable[Alert], now: datetime) -> pl.DataFrame:
-    """Return alerts as spans of a timeline: what, from, to, severity."""
+def timeline_rows(alerts: Iterable[Alert], now: datetime) -> pl.DataFrame:
+    """Return alerts as rows of a timeline: what, from, to, severity."""
     rows = [
         {
             "what": f"{alert.rule}: {thing(dict(alert.labels))}",

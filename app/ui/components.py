@@ -1,4 +1,4 @@
-"""The parts that pages are put together from."""
+"""The parts that pages are made of."""
 
 from __future__ import annotations
 

@@ -28,17 +28,11 @@ EVALUATED_AGAIN_AFTER = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentAdvice:
-    """The advice on a cluster.
+    """The advice on a cluster."""
 
-    Attributes:
-        rows: Rows of ``recommendations``, the most urgent first.
-        as_of: Of which moment it is; None: there is none yet.
-        given_at: When the history service advised last; None: never.
-    """
-
-    rows: pl.DataFrame
-    as_of: datetime | None
-    given_at: datetime | None
+    rows: pl.DataFrame  # rows of ``recommendations``, the most urgent first
+    as_of: datetime | None  # of which moment it is; None: there is none yet
+    given_at: datetime | None  # when the history service advised last; None: never
     is_pending: bool = False
     is_left_out: bool = False
     errors: tuple[LakeError, ...] = ()
@@ -149,11 +143,7 @@ def _group(uri: str, cluster: str, group: str, _view: View) -> GroupFacts | None
 
 
 def facts_of_group(view: View, group: str) -> GroupFacts | None:
-    """Return what the advice on one group is taken from; None where the group is not known.
-
-    Raises:
-        LakeError: A table cannot be read.
-    """
+    """Return what the advice on one group is taken from; None where the group is not known."""
     return _group(view.lake_uri, view.cluster, group, view)
 
 

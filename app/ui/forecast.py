@@ -15,11 +15,7 @@ WEEK_SECONDS = 7 * 86400
 
 
 def draw(view: View, subject: str, name: str) -> None:
-    """Draw the next hours' arrival with its band and how such forecasts did; or why there are none.
-
-    Raises:
-        LakeError: The table cannot be read.
-    """
+    """Draw the next hours' arrival, its band and how such forecasts did; or why there are none."""
     numbers = forecast(view, subject, name)
     if numbers is None:
         return
@@ -32,11 +28,7 @@ def draw(view: View, subject: str, name: str) -> None:
 
 
 def forecast(view: View, subject: str, name: str) -> pl.DataFrame | None:
-    """Return the rows of a forecast of arrival, soonest first; None: the page says why not.
-
-    Raises:
-        LakeError: The table cannot be read.
-    """
+    """Return the rows of a forecast of arrival, soonest first; None: the page says why not."""
     rows = queries.derived(view, FORECASTS, subject=subject, name=name, metric="arrival_per_second")
     numbers = rows.filter(pl.col("high_90").is_not_null()).sort("window_start")
     if numbers.is_empty():
@@ -68,9 +60,5 @@ def growth(contributors: pl.DataFrame) -> pl.DataFrame:
 
 
 def contributors(view: View) -> pl.DataFrame:
-    """Return what ``growth`` does, of the cluster that is shown.
-
-    Raises:
-        LakeError: The table cannot be read.
-    """
+    """Return what ``growth`` does, of the cluster that is shown."""
     return growth(queries.derived(view, CONTRIBUTORS))

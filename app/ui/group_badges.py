@@ -64,14 +64,3 @@ BADGE_STYLES: dict[Status, BadgeStyle] = {
     ),
 }
 """Every status of a group, worst first."""
-
-LATE = frozenset(
-    {
-        Status.LOSING_DATA,
-        Status.STOPPED,
-        Status.STALLED,
-        Status.REWOUND,
-        Status.FALLING_BEHIND,
-    }
-)
-"""The states in which a group does not do its work as it should."""

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import polars as pl
 
-from alerting.status.model import Status
+from alerting.status.model import LATE, Status
 from app.data.history import TIME
 from app.style.format import count, duration, exact, listing
-from app.ui.group_badges import BADGE_STYLES, LATE
+from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE
 
 _TREND_POINTS = 40
 
 
 def sentence(groups: pl.DataFrame) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it.
-
-    Args:
-        groups: Rows of ``group_status``.
-    """
+    """Return the page's headline and the sentence below it, from rows of ``group_status``."""
     late = groups.filter(is_late())
     unknown = groups.filter(pl.col("status") == Status.UNKNOWN.value)["group"].sort().to_list()
     total = groups.height
@@ -48,11 +44,7 @@ def is_late() -> pl.Expr:
 
 
 def rows(groups: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a group, worst first.
-
-    Args:
-        groups: Rows of ``group_status``.
-    """
+    """Return one row a group of ``group_status``, worst first."""
     order = [status.value for status in BADGE_STYLES]
     labels = [badge_style.label for badge_style in BADGE_STYLES.values()]
     keys = ["order", "time_lag_seconds", "group"]

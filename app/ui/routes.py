@@ -83,10 +83,8 @@ def all_pages() -> dict[str, list[st.Page]]:
             ),
             _page(RULES, "Rules", "rule", "What is an alert, and what would a rule have done?"),
         ],
-        "Scaling": [
+        "Scaling and health": [
             _page(SCALING, "Scaling", "tune", "What should I change, and what if I do not?"),
-        ],
-        "Monitoring health": [
             _page(HEALTH, "Monitoring health", "fact_check", "Can I believe these pages?"),
         ],
     }

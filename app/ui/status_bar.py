@@ -16,13 +16,9 @@ from app.ui import components
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What the newest poll of a cluster brought.
+    """What the newest poll of a cluster brought."""
 
-    Attributes:
-        at: When it began; None where there never was one.
-    """
-
-    at: datetime | None
+    at: datetime | None  # when it began; None where there never was one
     failing: dict[str, str]
 
 

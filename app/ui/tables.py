@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from math import isinf
@@ -51,6 +51,7 @@ class Column:
 
     label: str
     kind: Kind = "text"
+    _: KW_ONLY
     help: str | None = None
     width: int | Literal["small", "medium", "large"] | None = None
     badge_styles: Sequence[BadgeStyle] = ()

@@ -38,11 +38,7 @@ REPLICATION: dict[str, BadgeStyle] = {
 
 
 def rows(topics: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a topic, the busiest first.
-
-    Args:
-        topics: Rows of ``topic_status``.
-    """
+    """Return one row a topic of ``topic_status``, the busiest first."""
     labels = {state: badge_style.label for state, badge_style in REPLICATION.items()}
     replication = pl.col("replication").fill_null("unknown")
     return topics.with_columns(
@@ -92,10 +88,7 @@ def partition_rows(
 ) -> pl.DataFrame:
     """Return one row a partition of a topic: rate, leader, replicas, ends.
 
-    Args:
-        partitions: Its rows of ``partitions`` of the newest poll.
-        rates: What each partition receives; see ``app.data.recent_samples.latest_rates``.
-        hot: Its hot partitions.
+    Rates are those of ``app.data.recent_samples.latest_rates``.
     """
     return (
         with_replication(partitions)
@@ -110,15 +103,16 @@ def partition_rows(
             pl.col("replication")
             .map_elements(lambda state: [REPLICATION[state].label], return_dtype=pl.List(pl.String))
             .alias("label"),
-            _joined("replicas"),
-            _joined("in_sync_replicas"),
+            as_text("replicas"),
+            as_text("in_sync_replicas"),
             (pl.col("log_end") - pl.col("log_start")).alias("retained"),
         )
         .sort("partition")
     )
 
 
-def _joined(column: str) -> pl.Expr:
+def as_text(column: str) -> pl.Expr:
+    """Return a list of brokers as text."""
     return pl.col(column).cast(pl.List(pl.String)).list.join(", ").alias(column)
 
 

@@ -20,11 +20,13 @@ from tempfile import TemporaryDirectory
 from bench.support.figures import Figure
 from bench.support.kafka_groups import broker_with_groups
 from bench.support.process_usage import resident_bytes
-from collectors.kafka.cluster.metadata import read_metadata, read_offsets
+from collectors.kafka.cluster.metadata import read_metadata
+from collectors.kafka.cluster.offsets import read_offsets
 from collectors.kafka.groups.read import read_groups
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
 from collectors.kafka.source import KafkaSource
+from collectors.service.cluster import lease_of
 from collectors.service.rows import Stamp
 from collectors.service.writer import LakeWriter
 from collectors.source.shared_state import Exchange
@@ -38,7 +40,7 @@ _WARM_POLLS = 3
 _GOAL_SECONDS = {1_000: 0.35, 10_000: 3.0}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Timing:
     seconds: float
     processor_seconds: float
@@ -103,7 +105,10 @@ class _Poller:
     def __init__(self, servers: str, folder: Path) -> None:
         settings = ClusterSettings(name="bench", bootstrap_servers=servers, commit_log=False)
         self._source = KafkaSource(settings, _INTERVAL_SECONDS, Exchange())
-        self._writer = LakeWriter(Lake(LakeSettings(uri=str(folder))))
+        lake = Lake(LakeSettings(uri=str(folder)))
+        self._lease = lease_of(lake, "bench", _INTERVAL_SECONDS)
+        self._lease.acquire()
+        self._writer = LakeWriter(lake)
         self._writer.start()
 
     def poll(self) -> int:
@@ -113,7 +118,7 @@ class _Poller:
         for result in self._source.poll(now):
             if result.status not in ("ok", "partial"):
                 raise RuntimeError(f"{result.section}: {result.error}")
-            self._writer.put(result, stamp, _INTERVAL_SECONDS)
+            self._writer.put(result, stamp, _INTERVAL_SECONDS, self._lease)
             if "group_offsets" in result.frames:
                 count = result.frames["group_offsets"].height
         self._writer.flush()
@@ -174,7 +179,13 @@ def _timed(work: Callable[[], int]) -> _Timing:
     start, processor = time.perf_counter(), time.process_time()
     rows = work()
     seconds, processor_seconds = time.perf_counter() - start, time.process_time() - processor
-    return _Timing(seconds, processor_seconds, rows, resident_bytes(), _peak_resident_bytes())
+    return _Timing(
+        seconds=seconds,
+        processor_seconds=processor_seconds,
+        rows=rows,
+        resident_bytes=resident_bytes(),
+        peak_bytes=_peak_resident_bytes(),
+    )
 
 
 def _peak_resident_bytes() -> int:

@@ -31,7 +31,7 @@ from bench.support.kafka_groups import (
 from collectors.kafka.cluster.metadata import Metadata, read_metadata
 from collectors.kafka.commit_log.follower import CommitLog
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
-from collectors.kafka.protocol.properties import Security
+from collectors.kafka.protocol.properties import ConnectionSettings
 from demo.kafka.cluster import KafkaCluster
 
 GOAL_PER_SECOND = 150_000
@@ -175,4 +175,4 @@ def _metadata(servers: str) -> Metadata:
 
 
 def _wire(servers: str) -> Wire:
-    return Wire(servers, Security(), CLIENT)
+    return Wire(servers, ConnectionSettings(), CLIENT)

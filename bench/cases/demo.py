@@ -55,7 +55,9 @@ def measure(
         raise DemoFailedError("a service was started anew while it was watched")
     used = {name: (after[name][1] - before[name][1]) / took * 100 for name in SERVICES}
     return [
-        Figure("all four services on the demo", sum(used.values()), "% of a core", MOST_OF_A_CORE),
+        Figure(
+            "all four services on the demo", sum(used.values()), "% of a core", most=MOST_OF_A_CORE
+        ),
         *(Figure(f"of it {name}", percent, "% of a core") for name, percent in used.items()),
         *(Figure(f"{name}: resident memory", after[name][2], "bytes") for name in SERVICES),
     ]

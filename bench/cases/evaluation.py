@@ -38,10 +38,14 @@ def measure(groups: int, polls: int, on_progress: Callable[[str], None]) -> list
     is classified in full.
     """
     small = _evaluated(
-        Workload(_SMALL, 6, 0.3, delay_seconds=5.0, late_every=5), polls, on_progress
+        Workload(_SMALL, partitions=6, idle_ratio=0.3, delay_seconds=5.0, late_every=5),
+        polls,
+        on_progress,
     )
     large = _evaluated(
-        Workload(groups, 15, _IDLE_RATIO, delay_seconds=5.0, late_every=50), polls, on_progress
+        Workload(groups, partitions=15, idle_ratio=_IDLE_RATIO, delay_seconds=5.0, late_every=50),
+        polls,
+        on_progress,
     )
     name, goal = f"{groups:,} groups of 15 partitions", _LARGE_SHARE * INTERVAL_SECONDS
     return [
@@ -49,14 +53,14 @@ def measure(groups: int, polls: int, on_progress: Callable[[str], None]) -> list
             f"{_SMALL} groups of 6 partitions: an evaluation, median",
             median(small[1:]),
             "CPU s",
-            _SMALL_SHARE * _SMALL_POLL_SECONDS,
+            most=_SMALL_SHARE * _SMALL_POLL_SECONDS,
         ),
         Figure(f"{name}: the first evaluation", large[0], "CPU s"),
         Figure(
             f"{name}: an evaluation, median",
             median(large[1:]),
             "CPU s",
-            goal if groups == LARGE else None,
+            most=goal if groups == LARGE else None,
         ),
         Figure(f"{name}: the slowest", max(large[1:]), "CPU s"),
         Figure(

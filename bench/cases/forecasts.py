@@ -33,19 +33,13 @@ _LEAST_COVERAGE = (0.75, 0.85)
 much to chance."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastScore:
-    """How one series was forecast.
+    """How one series was forecast."""
 
-    Attributes:
-        mae_ratio: Mean absolute error ÷ that of seasonal-naive; both 0 is 0.
-        pinball_ratio: The same of the mean pinball loss over five quantiles.
-        coverage: Share of what came inside each interval of ``LEVELS``.
-    """
-
-    mae_ratio: float
-    pinball_ratio: float
-    coverage: tuple[float, ...]
+    mae_ratio: float  # mean absolute error ÷ that of seasonal-naive; both 0 is 0
+    pinball_ratio: float  # the same of the mean pinball loss over five quantiles
+    coverage: tuple[float, ...]  # share of what came inside each interval of ``LEVELS``
     origins: int
     season: int
     seconds: float

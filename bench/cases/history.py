@@ -31,7 +31,7 @@ from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUP_PARTITION_HISTORY, TABLES
 from lake.storage.append import conform
 from lake.storage.store import Lake
-from lake.storage.table_maintenance import keep_up
+from lake.storage.table_maintenance import maintain_table
 from spark_metrics.gold import GoldTable, properties
 from spark_metrics.history import PASSES
 from spark_metrics.history_tables import tune
@@ -106,7 +106,7 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
             lake.append(TABLES[name], rows)
     files = [str(path) for path in Path(lake.uri(GROUP_OFFSETS)).glob("date=*/*.parquet")]
     end = START + timedelta(seconds=INTERVAL_SECONDS) * polls
-    gold = GoldTable(spark, lake, GROUP_PARTITION_HISTORY)
+    gold = GoldTable(spark, lake, GROUP_PARTITION_HISTORY, is_remote=False)
     tune(spark, polls * workload.rows)
 
     def by_spark() -> None:
@@ -189,7 +189,9 @@ def idle_bytes(folder: Path, groups: int) -> list[Figure]:
         memory.append(resident_bytes())
     sizes = {name: _bytes(lake) for name, lake in lakes.items()}
     for lake in lakes.values():
-        keep_up(GROUP_OFFSETS, lake.uri(GROUP_OFFSETS), None, RetentionSettings(raw_days=None))
+        maintain_table(
+            GROUP_OFFSETS, lake.uri(GROUP_OFFSETS), None, RetentionSettings(raw_days=None)
+        )
     samples = 240.0 * idle.rows
     hour = "an hour with 80 % idle partitions"
     return [
@@ -238,7 +240,7 @@ def page_query(spark: SparkSession, folder: Path, groups: int) -> list[Figure]:
             (lag / 60.0).alias("arrival_per_second"),
             pl.lit(CLUSTER).alias("cluster"),
             pl.lit(3600, pl.Int32).alias("grain_seconds"),
-            pl.lit(0, pl.Int32).alias("part"),
+            pl.lit(0, pl.Int32).alias("hour"),
         )
         hours = spark.createDataFrame(conform(GROUP_HISTORY, rows).to_arrow())
         one_file = (

@@ -147,7 +147,7 @@ def _write_history(lake: Lake, groups: int, now: datetime) -> None:
         rows = keys.with_columns(
             pl.lit(CLUSTER).alias("cluster"),
             pl.lit(60, pl.Int32).alias("grain_seconds"),
-            pl.col("window_start").dt.hour().cast(pl.Int32).alias("part"),
+            pl.col("window_start").dt.hour().cast(pl.Int32).alias("hour"),
             *(pl.Series(name, column) for name, column in values.items()),
         )
         typed = rows.with_columns(pl.col(name).cast(table.polars_schema[name]) for name in values)
@@ -155,7 +155,7 @@ def _write_history(lake: Lake, groups: int, now: datetime) -> None:
             lake.uri(table),
             conform(table, typed).to_arrow(),
             mode="append",
-            partition_by=["date", "grain_seconds", "part"],
+            partition_by=["date", "grain_seconds", "hour"],
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 
 from rich.console import Console
 from rich.table import Table
@@ -12,18 +12,14 @@ from rich.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured value.
-
-    Attributes:
-        most: The goal, where it must not be exceeded; None without one.
-        least: The goal, where it must be reached; None without one.
-    """
+    """One measured value."""
 
     name: str
     value: float
     unit: str
-    most: float | None = None
-    least: float | None = None
+    _: KW_ONLY
+    most: float | None = None  # the goal, where it must not be exceeded; None without one
+    least: float | None = None  # the goal, where it must be reached; None without one
 
     @property
     def reached(self) -> bool | None:

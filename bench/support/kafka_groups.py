@@ -21,7 +21,8 @@ from kafka.protocol.consumer import JoinGroupRequest, OffsetCommitRequest, SyncG
 from kafka.protocol.metadata import FindCoordinatorRequest
 
 from collectors.kafka.protocol.connection import Connection
-from collectors.kafka.protocol.properties import Security
+from collectors.kafka.protocol.connector import Connector
+from collectors.kafka.protocol.properties import ConnectionSettings
 from demo.kafka.cluster import KafkaCluster
 
 PARTITIONS_A_TOPIC = 15
@@ -122,7 +123,7 @@ def _make_some(servers: str, groups: Sequence[_Group]) -> None:
 def connect(servers: str) -> Connection:
     """Return a connection to the first of some brokers."""
     host, port = servers.split(",")[0].rsplit(":", 1)
-    return Connection("broker", host, int(port), Security(), CLIENT)
+    return Connector(ConnectionSettings(), CLIENT).open("broker", host, int(port))
 
 
 def await_coordinators(servers: str, groups: Sequence[str]) -> None:
@@ -132,10 +133,10 @@ def await_coordinators(servers: str, groups: Sequence[str]) -> None:
     find = FindCoordinatorRequest(key_type=0, coordinator_keys=groups[:100], min_version=4)
     try:
         while monotonic() < until:
-            (found,) = connection.exchange([find], until)
+            (found,) = connection.exchange([find], _SECONDS)
             if not any(item.error_code for item in found.coordinators):
                 describe = DescribeGroupsRequest(groups=groups[:100])
-                (described,) = connection.exchange([describe], until)
+                (described,) = connection.exchange([describe], _SECONDS)
                 if not any(group.error_code in _NOT_YET for group in described.groups):
                     return
             sleep(0.1)
@@ -160,7 +161,7 @@ def _make_chunk(connection: Connection, groups: Sequence[_Group]) -> None:
 
 def ask(connection: Connection, requests: Sequence[Any]) -> list[Any]:
     """Send requests and return their answers."""
-    answers = connection.exchange(requests, monotonic() + _SECONDS)
+    answers = connection.exchange(requests, _SECONDS)
     for answer in answers:
         commits = [each for topic in getattr(answer, "topics", ()) for each in topic.partitions]
         for part in (answer, *commits):

@@ -13,16 +13,11 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a process uses.
-
-    Attributes:
-        cpu_seconds: What it used, and those of its children that have ended.
-        resident_bytes: Its resident memory, shared pages included.
-    """
+    """What a process uses."""
 
     parent: int
-    cpu_seconds: float
-    resident_bytes: int
+    cpu_seconds: float  # what it used, and those of its children that have ended
+    resident_bytes: int  # its resident memory, shared pages included
 
 
 def usage_of_tree(pid: int) -> tuple[float, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -25,22 +25,17 @@ class Workload:
 
     A partition has a rate of its own, between nearly none and some hundred messages a second;
     consumers follow at a distance that wanders. Idle partitions get no message at all.
-
-    Attributes:
-        idle_ratio: Share of the partitions that are idle, in [0, 1].
-        delay_seconds: The most that consumers follow behind.
-        late_every: Every so many groups follow at up to four polls; 0: none does.
-        stopped_every: Every so many groups lost its consumers after ten polls; 0: none did.
     """
 
     groups: int
+    _: KW_ONLY
     partitions: int = 15
-    idle_ratio: float = 0.0
+    idle_ratio: float = 0.0  # share of the partitions that are idle, in [0, 1]
     seed: int = 1
     start: datetime = START
-    delay_seconds: float = 4 * INTERVAL_SECONDS
-    late_every: int = 0
-    stopped_every: int = 0
+    delay_seconds: float = 4 * INTERVAL_SECONDS  # the most that consumers follow behind
+    late_every: int = 0  # every so many groups follow at up to four polls; 0: none does
+    stopped_every: int = 0  # every so many groups lost its consumers after ten polls; 0: none did
     _polls: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:

@@ -6,20 +6,26 @@ Of a configuration only what is listed here is taken; it may hold secrets.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from collectors.connect.redaction import redact
 from collectors.errors import ProtocolError
+from collectors.source.answer import (
+    LARGEST_INT,
+    LARGEST_LONG,
+    LONGEST_TEXT,
+    Fields,
+    Odd,
+    objects,
+)
+from collectors.source.redaction import redact
 
 MIRROR_SOURCE = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 
 NO_STATUS = "it has no status: it was only just created, or Connect's status topic lost it"
 NO_CONFIGURATION = "Connect did not tell its configuration"
 
-_LENGTH = 256
-_LARGEST_INT, _LARGEST_LONG = 2**31 - 1, 2**63 - 1
 _CLASS = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+(?=:|\s*$)")
 _CAUSE = "Caused by: "
 # The source connectors' classes by which a kind is known: what a class's name begins with.
@@ -48,7 +54,7 @@ class Task:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Connector:
     """A connector.
 
@@ -94,35 +100,34 @@ class Connector:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far MirrorMaker 2 has copied a partition.
-
-    Attributes:
-        replicated: The next offset that it will copy; None where Connect reported none.
-    """
+    """How far MirrorMaker 2 has copied a partition."""
 
     alias: str
     topic: str
     partition: int
-    replicated: int | None
+    replicated: int | None  # the next offset that it will copy; None where Connect reported none
 
 
-def read_names(answer: Any) -> list[str]:
+def read_names(answer: Any, odd: Odd) -> list[str]:
     """Understand ``/connectors``."""
     if not isinstance(answer, list):
         raise ProtocolError("/connectors did not answer a list: is this url Kafka Connect's?")
-    return [name for name in map(_text, answer) if name is not None]
+    names = [name for name in answer if isinstance(name, str)]
+    if len(names) < len(answer):
+        odd.note("connectors")
+    return list(dict.fromkeys(names))
 
 
-def read_connectors(answer: Any) -> list[Connector]:
+def read_connectors(answer: Any, odd: Odd) -> list[Connector]:
     """Understand ``/connectors?expand=status&expand=info``."""
     if not isinstance(answer, dict):
         raise ProtocolError(
             "/connectors?expand=… did not answer an object: is this url Kafka Connect's (from 2.3)?"
         )
-    return [_connector(name, _object(entry)) for name, entry in answer.items()]
+    return [_connector(name, Fields(entry, odd, name)) for name, entry in answer.items()]
 
 
-def read_positions(answer: Any, alias: str | None) -> list[Position]:
+def read_positions(answer: Any, alias: str | None, odd: Odd) -> list[Position]:
     """Understand ``/connectors/NAME/offsets`` of a MirrorSourceConnector.
 
     What Connect keeps is the offset of the last record that was copied.
@@ -130,48 +135,53 @@ def read_positions(answer: Any, alias: str | None) -> list[Position]:
     Args:
         answer: The JSON.
         alias: The source cluster's, from the connector's configuration; the answer's comes first.
+        odd: Counts what is left out.
     """
-    entries = _object(answer).get("offsets")
+    entries = answer.get("offsets") if isinstance(answer, dict) else None
     if not isinstance(entries, list):
         raise ProtocolError("its offsets came in a form that is not known")
-    found = []
-    for entry in map(_object, entries):
-        where = _object(entry.get("partition"))
-        cluster = _text(where.get("cluster")) or alias
-        topic = _text(where.get("topic"))
-        partition = _number(where.get("partition"), _LARGEST_INT)
-        if cluster is None or topic is None or partition is None:
-            continue  # not a partition: other connectors keep other things
-        last = _number(_object(entry.get("offset")).get("offset"), _LARGEST_LONG - 1)
-        found.append(Position(cluster, topic, partition, None if last is None else last + 1))
-    return found
+    found: dict[tuple[str, int], Position] = {}
+    for entry in objects(entries, odd, "offsets"):
+        where = entry.fields("partition")
+        cluster = where.text("cluster") or alias
+        topic = where.name("topic")
+        partition = where.whole("partition", largest=LARGEST_INT)
+        if cluster is None or topic is None or partition is None or (topic, partition) in found:
+            entry.note("partition")
+            continue
+        last = entry.fields("offset").whole("offset", largest=LARGEST_LONG - 1)
+        found[topic, partition] = Position(
+            cluster, topic, partition, None if last is None else last + 1
+        )
+    return list(found.values())
 
 
-def _connector(name: str, entry: Mapping[str, Any]) -> Connector:
-    status, info = _object(entry.get("status")), _object(entry.get("info"))
+def _connector(name: str, entry: Fields) -> Connector:
+    status, info = entry.fields("status"), entry.fields("info")
+    configured = info.fields("config")
     config = {
-        key: str(value)
-        for key, value in _object(info.get("config")).items()
-        if isinstance(value, str | int | float)
+        key: str(value) for key, value in configured.items() if isinstance(value, str | int | float)
     }
-    own = _object(status.get("connector"))
-    type_ = _lower(status.get("type")) or _lower(info.get("type"))
-    class_name = _text(config.get("connector.class"))
-    reasons = [] if own else [NO_STATUS]
+    own = status.fields("connector")
+    type_ = _lower(status.text("type")) or _lower(info.text("type"))
+    class_name = configured.text("connector.class")
+    is_known = any(True for _ in own.items())
+    reasons = [] if is_known else [NO_STATUS]
     reasons += [] if config else [NO_CONFIGURATION]
+    expected = configured.whole("tasks.max", largest=LARGEST_INT)
     return Connector(
-        name=_text(name) or "",
+        name=name,
         type=type_ if type_ in ("source", "sink") else None,
         kind=None if class_name is None else connector_kind(class_name),
         class_name=class_name,
-        state=_upper(own.get("state")),
-        worker=_text(own.get("worker_id")),
+        state=_upper(own.text("state")),
+        worker=own.text("worker_id"),
         error=_first_line(_trace(own, config)),
-        tasks_expected=_number(config.get("tasks.max", "1"), _LARGEST_INT) if config else None,
+        tasks_expected=1 if config and "tasks.max" not in configured else expected,
         tasks=_tasks(status, info, config),
         unknown_reason="; ".join(reasons) or None,
-        source_alias=_text(config.get("source.cluster.alias")),
-        **(_sink(name, config) if type_ == "sink" and config else {}),
+        source_alias=configured.text("source.cluster.alias"),
+        **(_sink(name, configured) if type_ == "sink" and config else {}),
     )
 
 
@@ -183,40 +193,39 @@ def connector_kind(class_name: str) -> str:
     return PLAIN
 
 
-def _sink(name: str, config: Mapping[str, str]) -> dict[str, Any]:
+def _sink(name: str, config: Fields) -> dict[str, Any]:
     """Return what only a sink has. The defaults are Connect's own."""
-    topics = [topic.strip() for topic in config.get("topics", "").split(",")]
+    topics = [topic.strip() for topic in (config.name("topics") or "").split(",")]
     return {
         "topics": [topic for topic in topics if topic] or None,
-        "group": _text(config.get("consumer.override.group.id")) or f"connect-{name}",
-        "dead_letter_topic": _text(config.get("errors.deadletterqueue.topic.name")),
-        "dead_letter_headers": _lower(config.get("errors.deadletterqueue.context.headers.enable"))
+        "group": config.text("consumer.override.group.id") or f"connect-{name}",
+        "dead_letter_topic": config.text("errors.deadletterqueue.topic.name"),
+        "dead_letter_headers": _lower(config.text("errors.deadletterqueue.context.headers.enable"))
         == "true",
-        "errors_tolerance": _lower(config.get("errors.tolerance")) or "none",
+        "errors_tolerance": _lower(config.text("errors.tolerance")) or "none",
     }
 
 
-def _tasks(
-    status: Mapping[str, Any], info: Mapping[str, Any], config: Mapping[str, str]
-) -> tuple[Task, ...] | None:
+def _tasks(status: Fields, info: Fields, config: Mapping[str, str]) -> tuple[Task, ...] | None:
     """Return the tasks by their ids: those with a status, and those that only are configured."""
-    found: dict[int, Task] = {}
-    if not isinstance(status.get("tasks"), list) and not isinstance(info.get("tasks"), list):
+    configured, running = info.objects("tasks"), status.objects("tasks")
+    if configured is None and running is None:
         return None
-    for entry in _objects(info.get("tasks")):
-        number = _number(entry.get("task"), _LARGEST_INT)
+    found: dict[int, Task] = {}
+    for entry in configured or ():
+        number = entry.whole("task", largest=LARGEST_INT)
         if number is not None:
             found[number] = Task(task=number, state=None)
-    for entry in _objects(status.get("tasks")):
-        number = _number(entry.get("id"), _LARGEST_INT)
+    for entry in running or ():
+        number = entry.whole("id", largest=LARGEST_INT)
         if number is None:
             continue
         trace = _trace(entry, config)
         error_class, cause_class = _exceptions(trace)
         found[number] = Task(
             task=number,
-            state=_upper(entry.get("state")),
-            worker=_text(entry.get("worker_id")),
+            state=_upper(entry.text("state")),
+            worker=entry.text("worker_id"),
             error_class=error_class,
             cause_class=cause_class,
             error=_first_line(trace),
@@ -224,16 +233,14 @@ def _tasks(
     return tuple(found[number] for number in sorted(found))
 
 
-def _trace(entry: Mapping[str, Any], config: Mapping[str, str]) -> str | None:
+def _trace(entry: Fields, config: Mapping[str, str]) -> str | None:
     """Return a trace without secrets: before it is cut, or half of one might stay."""
-    trace = entry.get("trace")
-    if not isinstance(trace, str) or not trace.strip():
-        return None
-    return redact(trace.strip(), config)
+    trace = (entry.name("trace") or "").strip()
+    return redact(trace, config) if trace else None
 
 
 def _first_line(trace: str | None) -> str | None:
-    return None if trace is None else _text(trace.splitlines()[0])
+    return None if trace is None else trace.splitlines()[0].strip()[:LONGEST_TEXT] or None
 
 
 def _exceptions(trace: str | None) -> tuple[str | None, str | None]:
@@ -252,43 +259,12 @@ def _exceptions(trace: str | None) -> tuple[str | None, str | None]:
 
 def _class_of(line: str) -> str | None:
     match = _CLASS.match(line.strip())
-    return match[0][:_LENGTH] if match else None
+    return match[0][:LONGEST_TEXT] if match else None
 
 
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    yield from map(_object, value if isinstance(value, list) else [])
-
-
-def _text(value: Any) -> str | None:
-    """Return a text that can be stored, at most 256 characters; None for anything else."""
-    if not isinstance(value, str):
-        return None
-    # JSON may hold halves of surrogate pairs, which no table takes.
-    clean = value.strip().encode("utf-8", "replace").decode("utf-8")
-    return clean[:_LENGTH] or None
-
-
-def _upper(value: Any) -> str | None:
-    text = _text(value)
+def _upper(text: str | None) -> str | None:
     return None if text is None else text.upper()
 
 
-def _lower(value: Any) -> str | None:
-    text = _text(value)
+def _lower(text: str | None) -> str | None:
     return None if text is None else text.lower()
-
-
-def _number(value: Any, largest: int) -> int | None:
-    """Return a whole number from 0 on that its column can hold, or None."""
-    if isinstance(value, str):
-        try:
-            value = int(value)
-        except ValueError:
-            return None
-    if isinstance(value, bool) or not isinstance(value, int):
-        return None
-    return value if 0 <= value <= largest else None

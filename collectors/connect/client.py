@@ -17,6 +17,7 @@ from collectors.connect.answers import (
 )
 from collectors.connect.comparison import Compared
 from collectors.errors import CollectorError, NoAnswerError
+from collectors.source.answer import Odd
 from collectors.source.http_client import HttpClient, NotFoundError
 from collectors.source.shared_state import Exchange
 from config.integrations import ConnectSettings
@@ -69,7 +70,10 @@ class ConnectClient(HttpClient):
             except NotFoundError:
                 return []
             raise CollectorError("telling offsets needs Kafka Connect 3.5 or newer") from None
-        return read_positions(answer, connector.source_alias)
+        odd = Odd()
+        found = read_positions(answer, connector.source_alias, odd)
+        self.problems += odd.problems
+        return found
 
     def source_cluster(self, alias: str) -> str:
         """Return the name of a mirror's source cluster, as it is under ``clusters``.
@@ -118,11 +122,14 @@ class ConnectClient(HttpClient):
 
         The plain list is read last, so that a connector that is only in it still exists.
         """
-        found = read_connectors(self.get("/connectors?expand=status&expand=info", retry=_REBALANCE))
+        odd = Odd()
+        answer = self.get("/connectors?expand=status&expand=info", retry=_REBALANCE)
+        found = read_connectors(answer, odd)
         names = {each.name for each in found}
-        for name in read_names(self.get("/connectors", retry=_REBALANCE)):
+        for name in read_names(self.get("/connectors", retry=_REBALANCE), odd):
             if name not in names:
-                found.append(Connector(name, unknown_reason=NO_STATUS))
+                found.append(Connector(name=name, unknown_reason=NO_STATUS))
+        self.problems += odd.problems
         return found
 
     def _has_started(self) -> bool:

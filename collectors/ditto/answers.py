@@ -7,26 +7,21 @@ a status lose everything that looks like a credential.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from collectors.source.excerpt import excerpt
+from collectors.source.answer import LARGEST_INT, LARGEST_LONG, Fields
+from collectors.source.redaction import redact
 
 FIELDS = "id,name,connectionType,connectionStatus,clientCount,sources,specificConfig/groupId"
 """What is asked for of a connection: never its URI."""
 
 _KAFKA_TYPES = frozenset({"kafka", "hono"})
 _FAILED = frozenset({"failed", "misconfigured"})
+_PARTS = ("clientStatus", "sourceStatus", "targetStatus", "sshTunnelStatus")
 _DETAIL_LENGTH = 256
-_ADDRESS = re.compile(r"://\S*")
-_CREDENTIALS = re.compile(
-    r"((?:password|passwd|pwd|secret|token|key|credentials?|authorization)"
-    r"\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|(?:basic|bearer)\s+\S+|\S+)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,83 +41,81 @@ class Connection:
     name: str | None
     type: str | None
     desired_status: str | None
-    clients: int
-    consumers: int
+    clients: int | None
+    consumers: int | None
     group: str | None
     topics: tuple[str, ...] | None
     qos: int | None
 
 
-def connection(value: Any) -> Connection | None:
-    """Return a connection; None where the value is none."""
-    if not isinstance(value, Mapping) or not isinstance(value.get("id"), str):
+def connection(value: Fields) -> Connection | None:
+    """Return a connection; None where the value has no id."""
+    id_ = value.name("id")
+    if id_ is None:
+        value.note("id")
         return None
-    sources = [source for source in _list(value.get("sources")) if isinstance(source, Mapping)]
-    clients = _count(value.get("clientCount"))
-    addresses = [address for source in sources for address in _texts(source.get("addresses"))]
-    per_client = sum(
-        _count(source.get("consumerCount")) * len(_texts(source.get("addresses")))
-        for source in sources
-    )
-    levels = [source["qos"] for source in sources if isinstance(source.get("qos"), int)]
-    type_ = _text(value.get("connectionType"))
-    specific = value.get("specificConfig")
-    group = _text(specific.get("groupId")) if isinstance(specific, Mapping) else None
-    reads_kafka = type_ in _KAFKA_TYPES and bool(addresses)
+    sources = value.objects("sources") or []
+    clients = _count(value, "clientCount")
+    addresses = [source.texts("addresses") for source in sources]
+    per_client = [
+        _count(source, "consumerCount")
+        for source, listed in zip(sources, addresses, strict=True)
+        for _ in listed
+    ]
+    consumers = None
+    if clients is not None and None not in per_client:
+        consumers = clients * sum(count for count in per_client if count is not None)
+    levels = [level for source in sources if (level := source.whole("qos", largest=2)) is not None]
+    type_ = value.text("connectionType")
+    group = value.fields("specificConfig").name("groupId")
+    names = sorted({address for listed in addresses for address in listed})
+    reads_kafka = type_ in _KAFKA_TYPES and bool(names)
     return Connection(
-        connection=value["id"],
-        name=_text(value.get("name")),
+        connection=id_,
+        name=value.text("name"),
         type=type_,
-        desired_status=_text(value.get("connectionStatus")),
+        desired_status=value.text("connectionStatus"),
         clients=clients,
-        consumers=clients * per_client,
-        group=(group or value["id"]) if reads_kafka else None,
-        topics=tuple(sorted(set(addresses))) if type_ == "kafka" and addresses else None,
+        consumers=consumers if consumers is None or consumers <= LARGEST_INT else None,
+        group=(group or id_) if reads_kafka else None,
+        topics=tuple(names) if type_ == "kafka" and names else None,
         qos=min(levels) if levels else None,
     )
 
 
-def status_row(value: Any) -> dict[str, Any]:
+def status_row(value: Fields) -> dict[str, Any]:
     """Return the columns that an answer to ``…/status`` fills."""
-    if not isinstance(value, Mapping):
-        return {}
-    parts = [
-        part
-        for name in ("clientStatus", "sourceStatus", "targetStatus", "sshTunnelStatus")
-        for part in _list(value.get(name))
-        if isinstance(part, Mapping)
-    ]
-    clients = [part for part in _list(value.get("clientStatus")) if isinstance(part, Mapping)]
+    parts = {name: value.objects(name) for name in _PARTS}
     details = [
-        f"{part.get('type', 'part')} {_text(part.get('address')) or ''}".strip()
-        + f": {_text(part.get('statusDetails')) or part.get('status')}"
-        for part in parts
-        if part.get("status") in _FAILED
+        f"{part.text('type') or 'part'} {part.text('address') or ''}".strip()
+        + f": {part.text('statusDetails') or part.text('status')}"
+        for listed in parts.values()
+        for part in listed or ()
+        if part.text("status") in _FAILED
     ]
+    clients = parts["clientStatus"]
     return {
-        "live_status": _text(value.get("liveStatus")),
-        "recovery_status": _text(value.get("recoveryStatus")),
-        "connected_since": _moment(value.get("connectedSince")),
-        "clients_open": sum(part.get("status") == "open" for part in clients) if clients else None,
-        "sources_failed": _failed(value.get("sourceStatus")),
-        "targets_failed": _failed(value.get("targetStatus")),
-        "status_details": redacted("; ".join(dict.fromkeys(details)))[:_DETAIL_LENGTH] or None,
+        "live_status": value.text("liveStatus"),
+        "recovery_status": value.text("recoveryStatus"),
+        "connected_since": _moment(value),
+        "clients_open": sum(part.text("status") == "open" for part in clients) if clients else None,
+        "sources_failed": _failed(parts["sourceStatus"]),
+        "targets_failed": _failed(parts["targetStatus"]),
+        "status_details": redact("; ".join(dict.fromkeys(details)))[:_DETAIL_LENGTH] or None,
     }
 
 
-def metrics_row(value: Any) -> dict[str, int | None]:
+def metrics_row(value: Fields) -> dict[str, int | None]:
     """Return the columns that an answer to ``…/metrics`` fills.
 
     Each is of the last minute (``PT1M``), a window that moves: samples of it are never added up.
     """
-    whole = value.get("connectionMetrics") if isinstance(value, Mapping) else None
-    whole = whole if isinstance(whole, Mapping) else {}
-    inbound, outbound = whole.get("inbound"), whole.get("outbound")
+    whole = value.fields("connectionMetrics")
+    inbound, outbound = whole.fields("inbound"), whole.fields("outbound")
     failed = [
         _minute(direction, name, "failure")
         for direction in (inbound, outbound)
-        if isinstance(direction, Mapping)
-        for name in direction
+        for name, _ in direction.items()
     ]
     dropped = [_minute(direction, "dropped", "success") for direction in (inbound, outbound)]
     return {
@@ -133,62 +126,37 @@ def metrics_row(value: Any) -> dict[str, int | None]:
     }
 
 
-def redacted(text: str) -> str:
-    """Return a text, or an excerpt of a long one, without what looks like a credential."""
-    return _CREDENTIALS.sub(r"\1***", _ADDRESS.sub(_without_user, excerpt(text)))
-
-
-def _without_user(address: re.Match[str]) -> str:
-    _, user_info, rest = address[0].rpartition("@")
-    return f"://***@{rest}" if user_info else rest
-
-
-def _minute(direction: Any, name: str, outcome: str) -> int | None:
-    value = direction
-    for key in (name, outcome, "PT1M"):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+def _minute(direction: Fields, name: str, outcome: str) -> int | None:
+    return direction.fields(name).fields(outcome).whole("PT1M")
 
 
 def _sum(values: Sequence[int | None]) -> int | None:
-    """Return a sum; None where none of it is known."""
+    """Return a sum; None where none of it is known, or it is larger than any count."""
     known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    return sum(known) if known and sum(known) <= LARGEST_LONG else None
 
 
-def _failed(parts: Any) -> int | None:
+def _failed(parts: Sequence[Fields] | None) -> int | None:
     """Return how many addresses have failed, on any client; None where Ditto does not say."""
-    if not isinstance(parts, list):
+    if parts is None:
         return None
-    return len(
-        {
-            _text(part.get("address"))
-            for part in parts
-            if isinstance(part, Mapping) and part.get("status") in _FAILED
-        }
-    )
+    return len({part.text("address") for part in parts if part.text("status") in _FAILED})
 
 
-def _moment(value: Any) -> datetime | None:
+def _moment(value: Fields) -> datetime | None:
+    text = value.text("connectedSince")
     try:
-        moment = datetime.fromisoformat(value)
-    except (TypeError, ValueError):
+        moment = datetime.fromisoformat(text) if text else None
+        if moment is None:
+            return None
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):  # before the year 1 in UTC
+        value.note("connectedSince")
         return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _texts(value: Any) -> list[str]:
-    return [text for text in _list(value) if isinstance(text, str)]
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _count(value: Any) -> int:
+def _count(value: Fields, key: str) -> int | None:
     """Return a count; Ditto leaves out those that are 1."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 1
+    if key not in value:
+        return 1
+    return value.whole(key, smallest=1, largest=LARGEST_INT)

@@ -15,13 +15,14 @@ from collectors.ditto.answers import (
     Connection,
     connection,
     metrics_row,
-    redacted,
     status_row,
 )
 from collectors.errors import CollectorError, ProtocolError
+from collectors.source.answer import Fields, Odd, objects
 from collectors.source.http_client import HttpClient, NotFoundError
 from collectors.source.http_source import HttpSource
 from collectors.source.model import Check
+from collectors.source.redaction import redact
 from collectors.source.rows import frame
 from collectors.source.shared_state import Exchange
 from config.integrations import DittoSettings
@@ -44,8 +45,10 @@ class DittoClient(HttpClient):
         listed = self.get(_CONNECTIONS, {"fields": FIELDS})
         if not isinstance(listed, list):
             raise self._not_understood()
-        found = [connection(value) for value in listed]
+        odd = Odd()
+        found = [connection(value) for value in objects(listed, odd, "connections")]
         known = [each for each in found if each is not None]
+        self.problems += odd.problems
         if listed and not known:
             raise self._not_understood()
         self._exchange.tell_ditto_groups(
@@ -113,20 +116,23 @@ def _complete(
     rows: dict[str, dict[str, Any]],
     what: str,
     ask: Callable[[str], Any],
-    fill: Callable[[Any], dict[str, Any]],
+    fill: Callable[[Fields], dict[str, Any]],
 ) -> None:
     """Ask for something of each connection; one that was deleted meanwhile has no row."""
     unknown: dict[str, str] = {}
+    odd = Odd()
     for connection_id in list(rows):
         try:
-            rows[connection_id].update(fill(ask(connection_id)))
+            answer = Fields(ask(connection_id), odd, f"{what} of {connection_id}")
+            rows[connection_id].update(fill(answer))
         except NotFoundError:
             del rows[connection_id]
         except CollectorError as error:
-            reason = redacted(f"{what}: {error}")
+            reason = redact(f"{what}: {error}")
             unknown[connection_id] = reason
             before = rows[connection_id].get("unknown_reason")
             rows[connection_id]["unknown_reason"] = f"{before}; {reason}" if before else reason
+    client.problems += odd.problems
     if unknown:
         reasons = "; ".join(dict.fromkeys(unknown.values()))
         client.problems.append(f"the {what} of {len(unknown)} connections is unknown: {reasons}")

@@ -1,14 +1,15 @@
-"""``/metrics``, ``/healthz`` and ``/readyz`` of a polling service, put together."""
+"""``/metrics``, ``/healthz`` and ``/readyz`` of a polling service."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 
 from collectors.exporter.live import live_registry
 from collectors.exporter.page import Page
 from collectors.exporter.server import Answer, ExporterServer, Respond
 from collectors.exporter.text import CONTENT_TYPE
+from collectors.service.cluster import ClusterState
 from collectors.service.polling import Service
 from collectors.service.snapshot import OUTDATED_INTERVALS, Snapshots, SourceState
 from collectors.service.writer import WriterState
@@ -16,10 +17,20 @@ from config.settings import ExporterSettings
 
 
 def make_exporter(
-    settings: ExporterSettings, port: int, snapshots: Snapshots, service: Service
+    settings: ExporterSettings,
+    port: int,
+    snapshots: Snapshots,
+    service: Service,
+    settings_problem: Callable[[], str | None],
 ) -> ExporterServer:
     """Return the server, bound to its port."""
-    registry = live_registry(snapshots, service.writer_state, "kminion" in settings.names)
+    registry = live_registry(
+        snapshots,
+        service.writer_state,
+        service.clusters,
+        settings_problem,
+        kminion="kminion" in settings.names,
+    )
     page = Page(settings, snapshots, registry)
 
     def metrics(gzip: bool) -> Answer:
@@ -28,30 +39,44 @@ def make_exporter(
 
     def healthz(_: bool) -> Answer:
         dead = service.dead_threads()
-        return _verdict({"dead": dead} if dead else {})
+        return _health({"dead": dead} if dead else {})
 
     def readyz(_: bool) -> Answer:
-        reasons = unready(snapshots.states(), snapshots.clock(), service.writer_state())
-        return _verdict({"reasons": reasons} if reasons else {})
+        reasons = unready(
+            snapshots.states(), snapshots.clock(), service.writer_state(), service.clusters()
+        )
+        return _health({"reasons": reasons} if reasons else {})
 
     paths: dict[str, Respond] = {"/metrics": metrics, "/healthz": healthz, "/readyz": readyz}
     return ExporterServer(settings.address, port, paths)
 
 
-def _verdict(wrong: dict[str, list[str]]) -> Answer:
+def _health(wrong: dict[str, list[str]]) -> Answer:
     if wrong:
         return Answer.of_object({"status": "failing", **wrong}, HTTPStatus.SERVICE_UNAVAILABLE)
     return Answer.of_object({"status": "ok"})
 
 
-def unready(states: Sequence[SourceState], clock: float, writer: WriterState) -> list[str]:
+def unready(
+    states: Sequence[SourceState],
+    clock: float,
+    writer: WriterState,
+    clusters: Mapping[str, ClusterState],
+) -> list[str]:
     """Return why the service does not do its work; nothing where it does.
 
     A source that cannot be reached does not count: its sections say that they failed. Otherwise one
-    cluster that is down would hide the metrics of the others.
+    cluster that is down would hide the metrics of the others. Nor does a cluster that another
+    process polls: to wait for it is this one's work.
     """
-    reasons = []
+    reasons = [
+        f"cluster {name}: {cluster.problem}"
+        for name, cluster in clusters.items()
+        if cluster.problem is not None
+    ]
     for state in states:
+        if clusters.get(state.cluster, ClusterState()).waits_for is not None:
+            continue
         name = f"cluster {state.cluster}, source {state.source}"
         if state.polled_at is None:
             reasons.append(f"{name}: not polled yet")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
+from collectors.service.cluster import ClusterState
 from collectors.service.snapshot import POLL, Snapshots, SourceState
 from collectors.service.writer import WriterState
 
@@ -18,12 +19,18 @@ _SECTION = (*_SOURCE, "section")
 
 
 def live_registry(
-    snapshots: Snapshots, writer: Callable[[], WriterState], kminion: bool
+    snapshots: Snapshots,
+    writer: Callable[[], WriterState],
+    clusters: Callable[[], Mapping[str, ClusterState]],
+    settings_problem: Callable[[], str | None],
+    *,
+    kminion: bool,
 ) -> CollectorRegistry:
     """Return what ``/metrics`` tells besides the sources' rows."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collecting(snapshots))
     registry.register(_Writing(writer))
+    registry.register(_Polling(clusters, settings_problem))
     if kminion:
         registry.register(_Up(snapshots))
     ProcessCollector(registry=registry)
@@ -131,6 +138,31 @@ class _Writing(Collector):
             "headroom_lake_waiting_bytes",
             "Size of the rows that wait for the lake.",
             value=state.waiting_bytes,
+        )
+
+
+class _Polling(Collector):
+    def __init__(
+        self,
+        clusters: Callable[[], Mapping[str, ClusterState]],
+        settings_problem: Callable[[], str | None],
+    ) -> None:
+        self._clusters = clusters
+        self._settings_problem = settings_problem
+
+    def collect(self) -> Iterable[Metric]:
+        active = GaugeMetricFamily(
+            "headroom_collector_active",
+            "1 where this process polls the cluster, 0 where it waits for the lease.",
+            labels=("cluster",),
+        )
+        for name, cluster in self._clusters().items():
+            active.add_metric([name], cluster.active)
+        yield active
+        yield GaugeMetricFamily(
+            "headroom_settings_in_effect",
+            "0 while the configuration file says something that this process does not follow.",
+            value=self._settings_problem() is None,
         )
 
 

@@ -211,7 +211,18 @@ _OF_BROKER = columns(
         "log_bytes": "Size of the logs on the broker.",
         "disk_total_bytes": "Size of its log volumes.",
         "disk_free_bytes": "Free space on them.",
+        "throttled_seconds": "How long it made the collector wait in its last poll, because a "
+        "quota is used up.",
+        "certificate_expiry_timestamp_seconds": (
+            "When the certificate expires that it showed to the collector.",
+            pl.col("certificate_expires_at").dt.epoch("us") / 1e6,
+        ),
     },
+)
+_OF_BROKER_INFO = columns(
+    "headroom_broker_",
+    ("broker", "version", "registration"),
+    {"info": ("Always 1: what the broker is, in its labels.", present("broker"))},
 )
 _OF_BROKERS = columns(
     "headroom_",
@@ -227,7 +238,7 @@ def _brokers(view: rules.MetricView) -> Iterable[Samples]:
     rows = view.tables["brokers"].rename({"broker_id": "broker"})
     totals = rows.select(pl.len().alias("brokers"), pl.col("is_alive").sum().alias("brokers_alive"))
     yield from of_columns(totals, _OF_BROKERS)
-    yield from of_columns(rows, (*_OF_BROKER_ALIVE, *_OF_BROKER))
+    yield from of_columns(rows, (*_OF_BROKER_ALIVE, *_OF_BROKER, *_OF_BROKER_INFO))
 
 
 _OF_LOG_DIRECTORY = columns(
@@ -268,7 +279,7 @@ RULES: tuple[rules.Rule, ...] = (
         _partitions,
         *(_OF_CLUSTER, _OF_TOPIC, _OF_TOPIC_INFO, _OF_TOPIC_CONFIG, _OF_PARTITION),
     ),
-    rule("brokers", _brokers, _OF_BROKERS, _OF_BROKER_ALIVE, _OF_BROKER),
+    rule("brokers", _brokers, _OF_BROKERS, _OF_BROKER_ALIVE, _OF_BROKER, _OF_BROKER_INFO),
     rule("log_directories", _log_directories, _OF_LOG_DIRECTORY),
     rule("quorum", _quorum, _OF_QUORUM),
 )

@@ -40,14 +40,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
-    """A metric that is a column, or an expression, of a frame.
-
-    Attributes:
-        value: Null where it is unknown: then there is no sample.
-    """
+    """A metric that is a column, or an expression, of a frame."""
 
     metric: Metric
-    value: pl.Expr
+    value: pl.Expr  # null where it is unknown: then there is no sample
 
 
 Meaning = str | tuple[str, str | pl.Expr]

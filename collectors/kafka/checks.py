@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from collectors.errors import CollectorError, UnsupportedError
+from collectors.errors import CollectorError, SwitchedOffError, UnsupportedError
+from collectors.kafka.cluster.setting_changes import (
+    ACL,
+    BROKER_CONFIG,
+    CLIENT_QUOTA,
+    FEATURE,
+    SCRAM_USER,
+)
 from collectors.kafka.commit_log.follower import NEEDS
 from collectors.kafka.commit_log.follower import TOPIC as COMMIT_LOG
 from collectors.kafka.dead_letters.header_samples import Span, sample
@@ -14,6 +21,7 @@ from collectors.kafka.poll.reads import PollView
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
 from collectors.kafka.protocol.records import fetch
 from collectors.source.model import Check
+from config.settings import Feature
 
 _Found = tuple[bool | None, str]
 """Whether a feature works (None: it could not be tried), and what was seen."""
@@ -33,7 +41,7 @@ def run_checks(view: PollView) -> Sequence[Check]:
             f"cluster {metadata.cluster_id}, {len(metadata.brokers)} brokers",
         )
     ]
-    silent = [*view.wire.suspects.values()]
+    silent = [*view.wire.failures.values()]
     topics = len(view.watched_topics)
     checks.append(
         Check(
@@ -46,8 +54,11 @@ def run_checks(view: PollView) -> Sequence[Check]:
         )
     )
     for feature, required, try_it in _FEATURES:
+        works: bool | None
         try:
             works, detail = try_it(view)
+        except SwitchedOffError as error:
+            works, detail = None, str(error)
         except CollectorError as error:
             works, detail = False, str(error)
         checks.append(Check(feature, works, required, detail))
@@ -94,7 +105,7 @@ def _quorum(view: PollView) -> _Found:
     try:
         found = view.quorum
     except UnsupportedError:
-        return None, "the cluster works with ZooKeeper and has no quorum"
+        return None, "the brokers do not offer DescribeQuorum: ZooKeeper, or a service without it"
     leader = "no leader" if found.leader is None else f"leader {found.leader}"
     return found.leader is not None, f"{leader}, {len(found.nodes)} nodes"
 
@@ -102,6 +113,50 @@ def _quorum(view: PollView) -> _Found:
 def _reassignments(view: PollView) -> _Found:
     moving = view.reassignments
     return True, f"{moving.height} partitions are being moved"
+
+
+def _registrations(view: PollView) -> _Found:
+    try:
+        found = view.registrations
+    except UnsupportedError:
+        return None, "the brokers do not tell: it needs Kafka 4.0 with KRaft"
+    return True, f"{len(found)} brokers, {sum(found.values())} of them fenced"
+
+
+def _certificates(view: PollView) -> _Found:
+    if "certificates" in view.settings.switched_off:
+        return None, "switched off: certificates"
+    _ = view.metadata
+    found = view.certificates
+    if not found:
+        return None, "there is no certificate: connections are not encrypted"
+    return True, f"{len(found)} brokers, the first expires {min(found.values()):%Y-%m-%d}"
+
+
+def _transactions(view: PollView) -> _Found:
+    try:
+        found, problems = view.transactions
+    except UnsupportedError:
+        return None, "the brokers do not offer it: it needs Kafka 3.8"
+    detail = f"{len(found)} are open for more than a minute, of those that may be described"
+    return not problems, "; ".join([detail, *problems])
+
+
+def _settings_of(feature: Feature, kind: str) -> Callable[[PollView], _Found]:
+    """Return how a kind of what administrators have set is tried."""
+
+    def try_it(view: PollView) -> _Found:
+        if feature in view.settings.switched_off:
+            return None, f"switched off: {feature}"
+        found = view.read_settings(kind)
+        unknown = view.memory.settings_unknown.get(kind)
+        if unknown is not None:
+            return False, unknown
+        if found is None:
+            return None, "the brokers do not offer it"
+        return True, f"{len(found)} found"
+
+    return try_it
 
 
 def _share_groups(view: PollView) -> _Found:
@@ -168,6 +223,14 @@ _FEATURES: tuple[tuple[str, bool, Callable[[PollView], _Found]], ...] = (
     ("log directories: sizes, disk space, offline disks", False, _disks),
     ("controller and quorum", False, _quorum),
     ("reassignments in progress", False, _reassignments),
+    ("registered and fenced brokers", False, _registrations),
+    ("certificates of the brokers", False, _certificates),
+    ("versions and features", False, _settings_of("versions", FEATURE)),
+    ("configuration of brokers", False, _settings_of("broker_configs", BROKER_CONFIG)),
+    ("client quotas", False, _settings_of("client_quotas", CLIENT_QUOTA)),
+    ("ACLs", False, _settings_of("acls", ACL)),
+    ("SCRAM users", False, _settings_of("scram_users", SCRAM_USER)),
+    ("open transactions", False, _transactions),
     ("headers of dead letters", False, _dead_letters),
 )
 """Name, whether Headroom is of no use without it, and how it is tried."""

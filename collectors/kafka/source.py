@@ -10,6 +10,7 @@ import polars as pl
 
 from collectors.kafka.checks import run_checks
 from collectors.kafka.cluster.changes import Seen
+from collectors.kafka.cluster.settings_reads import Found
 from collectors.kafka.commit_log.follower import CommitLog
 from collectors.kafka.groups.model import GroupRef
 from collectors.kafka.poll.reads import PollView
@@ -17,7 +18,7 @@ from collectors.kafka.poll.state import Memory
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
 from collectors.kafka.sections.registry import SECTIONS
-from collectors.kafka.time_lag.partition_times import recalled_times
+from collectors.kafka.time_lag.recall import recalled_times
 from collectors.kafka.time_lag.timeline import CAPACITY
 from collectors.source.model import Check, Recall, SectionResult
 from collectors.source.section import run_collector
@@ -38,6 +39,7 @@ class KafkaSource:
         Recall("brokers"),
         Recall("groups"),
         Recall("group_offsets"),
+        Recall("cluster_settings"),
         Recall("partitions", CAPACITY, ("topic", "partition", "topic_id", "log_end")),
     )
 
@@ -48,7 +50,7 @@ class KafkaSource:
         self.cluster = settings.name
         self.interval_seconds = interval_seconds
         self._exchange = exchange
-        self._security = validate(settings)
+        self._connections = validate(settings)
         self._wire = self._connect()
         # A poll asks for every name.
         remembered = lru_cache(_NAMES)
@@ -81,6 +83,8 @@ class KafkaSource:
             for row in places.select("broker_id", "host", "port", "rack").iter_rows():
                 memory.brokers.setdefault(row[0], Broker(*row))
             memory.seen = _seen(tables["brokers"])
+        if "cluster_settings" in tables:
+            memory.settings = memory.settings_seen = _settings(tables["cluster_settings"])
         if "groups" in tables:
             memory.states = {
                 group: (state, since)
@@ -116,6 +120,7 @@ class KafkaSource:
     def view(self, now: datetime) -> PollView:
         """Begin a poll without collecting any section."""
         self._wire.begin_poll()
+        self._memory.follow_clock(now)
         deadline = Deadline(
             self.interval_seconds * _POLL_SHARE,
             min(self._settings.request_timeout_seconds, self.interval_seconds * _REQUEST_SHARE),
@@ -142,7 +147,7 @@ class KafkaSource:
 
     def _connect(self) -> Wire:
         client_id = self._settings.librdkafka()["client.id"]
-        return Wire(self._settings.bootstrap_servers, self._security, client_id)
+        return Wire(self._settings.bootstrap_servers, self._connections, client_id)
 
 
 def _seen(brokers: pl.DataFrame) -> Seen:
@@ -156,6 +161,17 @@ def _seen(brokers: pl.DataFrame) -> Seen:
         },
         frozenset(brokers.filter("is_alive")["broker_id"]),
     )
+
+
+def _settings(rows: pl.DataFrame) -> dict[str, Found]:
+    """Return what administrators had set at the last poll before a restart."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for kind, subject, entries in rows.select("kind", "subject", "settings").iter_rows():
+        known = found.setdefault(kind, {})
+        if subject is not None:
+            known[subject] = {entry["key"]: entry["value"] for entry in entries or ()}
+    unknown = rows.filter(pl.col("unknown_reason").is_not_null())["kind"]
+    return {kind: subjects for kind, subjects in found.items() if subjects or kind not in unknown}
 
 
 def kafka_sources(settings: Settings, exchange: Exchange) -> Iterator[KafkaSource]:

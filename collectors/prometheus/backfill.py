@@ -48,7 +48,7 @@ class BackfillError(CollectorError):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of the grid."""
+    """A time range on the grid."""
 
     first: datetime
     last: datetime
@@ -197,7 +197,8 @@ class Backfill:
             client.begin_poll(self._patience)
             series = client.query_range(query, window.first, window.last, window.step)
             known = self.report.warnings
-            known += [text for text in client.warnings if text not in known]
+            reported = (*client.warnings, *client.odd.problems)
+            known += [text for text in reported if text not in known]
             return series
 
         client.begin_poll(self._patience)

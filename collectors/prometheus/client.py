@@ -6,7 +6,6 @@ and drops the warnings of an answer. It lets its user bring the session.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,12 +15,17 @@ from typing import Any
 from prometheus_api_client import PrometheusConnect
 
 from collectors.errors import CollectorError, ProtocolError, SettingsError
-from collectors.source.http_client import HttpClient, TooLargeError, short
+from collectors.source.answer import Odd, objects, parse
+from collectors.source.excerpt import short
+from collectors.source.http_client import HttpClient, TooLargeError
 from config.integrations import PrometheusSettings
 
 _BUSY = (408, 500)
 # Over 11,000 moments; over the server's own limits of samples.
 _TOO_MUCH = ("exceeded", "too many samples")
+
+# The year 9999, in seconds since 1970.
+_LATEST = 253_402_300_799
 
 
 class TooMuchError(CollectorError):
@@ -82,6 +86,7 @@ class PrometheusClient(HttpClient):
         """Let the requests that follow take so many seconds together."""
         super().begin_poll(seconds)
         self.warnings: list[str] = []
+        self.odd = Odd()
 
     def refusal(self, path: str, status: int, body: bytes) -> Exception:
         """Tell queries that are too large from other failures."""
@@ -89,7 +94,7 @@ class PrometheusClient(HttpClient):
         if status == 404:
             return SettingsError(f"{where} has no query API (404): is this Prometheus's URL?")
         try:
-            parsed = json.loads(body)
+            parsed = parse(body)
         except ValueError:
             parsed = None
         if not isinstance(parsed, dict) or "error" not in parsed:
@@ -115,9 +120,14 @@ class PrometheusClient(HttpClient):
             "end": until.timestamp(),
         }
         found = self._understood(lambda: self._api.get_label_values("__name__", params=params))
-        if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        if not isinstance(found, list):
             raise self._not_understood()
-        return set(found)
+        names = {name for name in found if isinstance(name, str)}
+        if not names and found:
+            raise self._not_understood()
+        if not all(isinstance(name, str) for name in found):
+            self.odd.note("names of metrics")
+        return names
 
     def query(self, query: str) -> list[Series]:
         """Return what a query gives now, by the server's clock."""
@@ -161,21 +171,43 @@ class PrometheusClient(HttpClient):
             raise self._not_understood() from None
 
     def _series(self, found: Any) -> Iterator[Series]:
-        try:
-            for item in found:
-                labels = {str(key): str(value) for key, value in item["metric"].items()}
-                # Neither "value" nor "values": native histograms, which nothing here asks for.
-                points = item["values"] if "values" in item else [item["value"]]
-                known = ((float(at), float(value)) for at, value in points)
-                yield Series(labels, tuple(point for point in known if math.isfinite(point[1])))
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise self._not_understood() from None
+        """Understand the series of an answer; one that cannot be understood is left out."""
+        if not isinstance(found, list) or (found and not any(isinstance(i, dict) for i in found)):
+            raise self._not_understood()
+        for item in objects(found, self.odd, "series"):
+            labels = {name: text for name, text in item.fields("metric").items()}
+            listed = dict(item.items())
+            # Neither "value" nor "values": native histograms, which nothing here asks for.
+            points = listed.get("values", [listed.get("value")])
+            try:
+                known = tuple(_point(point) for point in points)
+            except (TypeError, ValueError):
+                item.note("value")
+                continue
+            if not all(isinstance(text, str) for text in labels.values()):
+                item.note("metric")
+                continue
+            yield Series(labels, tuple(point for point in known if math.isfinite(point[1])))
 
     def _not_understood(self) -> ProtocolError:
         return ProtocolError(
             f"{self.settings.url} answered something that is not Prometheus's: "
             "is this the right URL?"
         )
+
+
+def _point(point: Any) -> tuple[float, float]:
+    """Return time and value of a point.
+
+    Raises:
+        TypeError, ValueError: It is none.
+    """
+    at, value = point
+    if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at <= _LATEST:
+        raise ValueError("not a time")
+    if not isinstance(value, str):
+        raise TypeError("not a value")
+    return float(at), float(value)
 
 
 def selector(labels: Mapping[str, str], *matchers: str, name: str = "") -> str:

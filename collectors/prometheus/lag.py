@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import polars as pl
 
 from collectors.prometheus.client import Series, selector
+from collectors.source.answer import LARGEST_INT
 
 Ask = Callable[[str], list[Series]]
 """Asks for the history of a query."""
@@ -26,6 +27,9 @@ NO_COMMITTED = "committed: KMinion tells only the lag"
 NO_TIME_LAG = "time lag: exporters do not tell it"
 NO_LEADER = "the exporter saw no leader"
 
+# Sums and differences of two such numbers are 64 bits still.
+_BEYOND = 2.0**62
+_LONGEST_PARTITION = 10
 _AT = "at"  # seconds since 1970
 _INSTANCE = "instance"
 _PARTITION = ("topic", "partition")
@@ -227,15 +231,18 @@ class _Reader:
         columns: dict[str, list[str | int]] = {key: [] for key in (_AT, _INSTANCE, *keys, column)}
         for series in self._series(name, keys, labels):
             identity = [series.labels.get(labels[key], "") for key in keys]
-            if not all(identity) or not identity[-1].isdigit():
+            number = identity[-1]
+            if not all(identity) or not (number.isascii() and number.isdigit()):
                 continue
+            if len(number) > _LONGEST_PARTITION or int(number) > LARGEST_INT:
+                continue
+            points = [(at, value) for at, value in series.points if abs(value) < _BEYOND]
             instance = series.labels.get(_INSTANCE, "")
-            columns[_AT] += [round(at) for at, _ in series.points]
-            columns[column] += [round(value) for _, value in series.points]
-            columns[_INSTANCE] += [instance] * len(series.points)
+            columns[_AT] += [round(at) for at, _ in points]
+            columns[column] += [round(value) for _, value in points]
+            columns[_INSTANCE] += [instance] * len(points)
             for key, text in zip(keys, identity, strict=True):
-                value = int(text) if key == "partition" else text
-                columns[key] += [value] * len(series.points)
+                columns[key] += [int(text) if key == "partition" else text] * len(points)
         schema = {
             key: pl.Int32() if key == "partition" else pl.String() for key in (_INSTANCE, *keys)
         }

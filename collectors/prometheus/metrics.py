@@ -16,7 +16,7 @@ are totals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 Scope = Literal["brokers", "exporter", "disks"]
@@ -42,6 +42,7 @@ class Alias:
     """
 
     name: str
+    _: KW_ONLY
     matchers: tuple[tuple[str, str], ...] = ()
     is_counter: bool = False
     scale: float = 1.0
@@ -82,7 +83,7 @@ def _attribute(
     """Return what an agent without rules calls an attribute of an MBean."""
     camel = f"kafka_{domain}_{type_}_{attribute}"
     matchers = (("name", name),)
-    return [Alias(each, matchers, **options) for each in (camel, camel.lower())]  # type: ignore[arg-type]
+    return [Alias(each, matchers=matchers, **options) for each in (camel, camel.lower())]  # type: ignore[arg-type]
 
 
 def _gauge(domain: str, type_: str, name: str) -> tuple[Alias, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,19 +24,14 @@ LONGEST_QUERY = 4000
 _ALIAS_LABEL = "headroom_alias"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """A metric of one broker at one moment.
-
-    Attributes:
-        broker: The broker; None where the value is the cluster's.
-        at: Seconds since 1970.
-    """
+    """A metric of one broker at one moment."""
 
     metric: str
-    broker: str | None
+    broker: str | None  # the broker; None where the value is the cluster's
     labels: tuple[tuple[str, str], ...]
-    at: float
+    at: float  # seconds since 1970
     value: float
 
 
@@ -121,7 +117,9 @@ def _best(
         labels = {name: series.labels.get(name, "") for name in metric.labels}
         labels.update(alias.constants)
         kept = tuple((name, _canonical(name, text)) for name, text in labels.items() if text)
-        yield Value(metric.name, broker, kept, at, value * alias.scale)
+        scaled = value * alias.scale
+        if math.isfinite(scaled):
+            yield Value(metric=metric.name, broker=broker, labels=kept, at=at, value=scaled)
 
 
 def _canonical(label: str, text: str) -> str:

@@ -51,6 +51,7 @@ def collect(
     if not found:
         client.problems.append(_nothing(client, settings, names))
     client.problems += [f"Prometheus warns: {warning}" for warning in client.warnings]
+    client.problems += client.odd.problems
     absent = {"prometheus": settings.name, "labels": [], "is_backfilled": False}
     rows = [row(value, settings.name) for value in found]
     rows += [

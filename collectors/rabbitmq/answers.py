@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from collectors.errors import ProtocolError
 from collectors.rabbitmq.topology import Binding, Exchange, Queue
+from collectors.source.answer import LARGEST_INT, LARGEST_LONG, Fields, Odd
 
 QUEUE_COLUMNS = ",".join(
     (
@@ -65,17 +65,17 @@ class Overview:
         return int(first) if first.isdigit() else 0
 
 
-def read_overview(answer: Any) -> Overview:
+def read_overview(answer: Any, odd: Odd) -> Overview:
     """Understand ``/api/overview``."""
-    found = _mapping(answer)
-    version = text(found.get("rabbitmq_version")) or text(found.get("product_version"))
+    found = Fields(answer, odd, "overview")
+    version = found.text("rabbitmq_version") or found.text("product_version")
     if version is None:
         raise ProtocolError("this is not RabbitMQ's management API: check url")
     return Overview(
         version,
-        text(found.get("cluster_name")) or "",
-        text(found.get("rates_mode")) or "basic",
-        found.get("disable_stats") is not True,
+        found.text("cluster_name") or "",
+        found.text("rates_mode") or "basic",
+        dict(found.items()).get("disable_stats") is not True,
     )
 
 
@@ -83,37 +83,36 @@ def read_overview(answer: Any) -> Overview:
 class QueueAnswer:
     """One queue as it was answered, with the rules' view of it."""
 
-    fields: Mapping[str, Any]
+    fields: Fields
     queue: Queue
 
     @property
     def type(self) -> str | None:
         """classic, quorum, stream, or a plugin's."""
-        declared = self.queue.arguments.get("x-queue-type", "classic")
-        return text(self.fields.get("type")) or text(declared)
+        arguments = self.fields.fields("arguments")
+        return self.fields.text("type") or arguments.text("x-queue-type") or "classic"
 
     @property
     def depth(self) -> int | None:
         """Messages that wait or are with a consumer; None for a stream and where it is unknown."""
-        if self.type == "stream":
-            return None
         ready, taken = self.ready, self.unacknowledged
-        return None if ready is None or taken is None else ready + taken
+        total = None if ready is None or taken is None else ready + taken
+        return None if total is None or total > LARGEST_LONG else total
 
     @property
     def ready(self) -> int | None:
         """Messages that wait; None for a stream and where it is unknown."""
-        return None if self.type == "stream" else whole(self.fields.get("messages_ready"))
+        return None if self.type == "stream" else self.fields.whole("messages_ready")
 
     @property
     def unacknowledged(self) -> int | None:
         """Messages that are with a consumer; None for a stream and where it is unknown."""
-        return None if self.type == "stream" else whole(self.fields.get("messages_unacknowledged"))
+        return None if self.type == "stream" else self.fields.whole("messages_unacknowledged")
 
     @property
     def oldest_at(self) -> datetime | None:
         """The timestamp that the publisher gave the first message; None without one."""
-        seconds = whole(self.fields.get("head_message_timestamp"))
+        seconds = self.fields.whole("head_message_timestamp")
         try:
             return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
         except (ValueError, OverflowError, OSError):  # milliseconds, written by mistake
@@ -126,7 +125,7 @@ class QueueAnswer:
             return A_STREAM
         if self.depth is not None:
             return None
-        state = text(self.fields.get("state"))
+        state = self.fields.text("state")
         if state in (None, "running", "live", "idle", "flow"):
             return NO_STATISTICS
         return f"its state is {state}"
@@ -138,13 +137,12 @@ class QueueAnswer:
         the node's statistics began. So it is 0 where there are statistics of the queue, and unknown
         where there are none.
         """
-        if not overview.has_rates or whole(self.fields.get("messages_ready")) is None:
+        stats = self.fields.fields("message_stats")
+        is_odd = "message_stats" in self.fields and not stats.is_known
+        if not overview.has_rates or is_odd or self.fields.whole("messages_ready") is None:
             return dict.fromkeys(_RATES)
-        stats = _mapping(self.fields.get("message_stats"))
         return {
-            column: number(_mapping(stats.get(f"{counter}_details")).get("rate"))
-            if counter in stats
-            else 0.0
+            column: stats.fields(f"{counter}_details").number("rate") if counter in stats else 0.0
             for column, counter in _RATES.items()
         }
 
@@ -163,68 +161,51 @@ class QueueAnswer:
         return min(found) if 0 <= min(found) < _NO_LIMIT else None
 
     def _limits(self, key: str) -> list[int]:
-        values = (self.queue.arguments.get(f"x-{key}"), self.queue.policy.get(key))
-        return [limit for value in values if (limit := whole(value)) is not None]
+        arguments = self.fields.fields("arguments")
+        policy = self.fields.fields("effective_policy_definition")
+        values = (arguments.whole(f"x-{key}", smallest=-1), policy.whole(key, smallest=-1))
+        return [limit for limit in values if limit is not None]
 
 
-def read_queue(answer: Any, overview: Overview) -> QueueAnswer:
-    """Understand one item of ``/api/queues``."""
-    fields = _mapping(answer)
-    name = fields.get("name")
-    if not isinstance(name, str):
-        raise ProtocolError("a queue without a name was answered")
+def read_queue(fields: Fields, overview: Overview) -> QueueAnswer | None:
+    """Understand one item of ``/api/queues``; None where it has no name."""
+    name = fields.name("name")
+    if name is None:
+        fields.note("name")
+        return None
+    arguments = fields.fields("arguments")
+    policy = fields.fields("effective_policy_definition")
+    for key in ("dead-letter-exchange", "dead-letter-routing-key"):
+        arguments.name(f"x-{key}")
+        policy.name(key)
     queue = Queue(
-        name,
-        _mapping(fields.get("arguments")),
-        _mapping(fields.get("effective_policy_definition")),
-        _is_consumed(fields, overview),
+        name, dict(arguments.items()), dict(policy.items()), _is_consumed(fields, overview)
     )
     return QueueAnswer(fields, queue)
 
 
-def _is_consumed(fields: Mapping[str, Any], overview: Overview) -> bool | None:
-    consumers = whole(fields.get("consumers"))
-    if consumers or "deliver_get" in _mapping(fields.get("message_stats")):
+def _is_consumed(fields: Fields, overview: Overview) -> bool | None:
+    consumers = fields.whole("consumers", largest=LARGEST_INT)
+    if consumers or "deliver_get" in fields.fields("message_stats"):
         return True
     return False if consumers == 0 and overview.has_rates else None
 
 
-def read_exchange(answer: Any) -> Exchange | None:
+def read_exchange(fields: Fields) -> Exchange | None:
     """Understand one item of ``/api/exchanges``; None where it has no name or type."""
-    fields = _mapping(answer)
-    name, type_ = fields.get("name"), fields.get("type")
-    if not isinstance(name, str) or not isinstance(type_, str):
+    name, type_ = fields.name("name"), fields.text("type")
+    if name is None or type_ is None:
         return None
-    return Exchange(name, type_, _mapping(fields.get("arguments")), text(fields.get("policy")))
+    arguments = dict(fields.fields("arguments").items())
+    return Exchange(name, type_, arguments, fields.text("policy"))
 
 
-def read_binding(answer: Any) -> Binding | None:
+def read_binding(fields: Fields) -> Binding | None:
     """Understand one item of ``/api/bindings``; None where a part is missing."""
-    fields = _mapping(answer)
-    parts = [fields.get(key) for key in ("source", "destination", "routing_key")]
+    values = dict(fields.items())
+    parts = [values.get(key) for key in ("source", "destination", "routing_key")]
     source, destination, key = parts
     if isinstance(source, str) and isinstance(destination, str) and isinstance(key, str):
-        return Binding(source, destination, fields.get("destination_type") == "exchange", key)
+        return Binding(source, destination, values.get("destination_type") == "exchange", key)
+    fields.note("source, destination or routing_key")
     return None
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    # Erlang's empty list of properties may come out as [].
-    return value if isinstance(value, dict) else {}
-
-
-def text(value: Any) -> str | None:
-    """Return a text that is not empty."""
-    return value if isinstance(value, str) and value else None
-
-
-def whole(value: Any) -> int | None:
-    """Return a whole number."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def number(value: Any) -> float | None:
-    """Return a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value)

@@ -20,7 +20,6 @@ from collectors.rabbitmq.answers import (
     read_exchange,
     read_overview,
     read_queue,
-    text,
 )
 from collectors.rabbitmq.topology import (
     Kind,
@@ -31,6 +30,7 @@ from collectors.rabbitmq.topology import (
     find_targets,
     needs_routing,
 )
+from collectors.source.answer import Fields, Odd, objects
 from collectors.source.http_client import HttpClient, NotFoundError, NotPermittedError
 from config.integrations import RabbitMQSettings
 
@@ -60,6 +60,7 @@ class Snapshot:
     overview: Overview
     virtual_hosts: tuple[VirtualHost, ...]
     problems: tuple[str, ...]
+    odd: Odd
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,7 @@ class RabbitClient(HttpClient):
         """Let the requests that follow take so many seconds together, and read all anew."""
         super().begin_poll(seconds)
         self._snapshot = None
+        self._odd = Odd()
 
     @property
     def snapshot(self) -> Snapshot:
@@ -102,7 +104,7 @@ class RabbitClient(HttpClient):
 
     def overview(self) -> Overview:
         """Return what the server says of itself."""
-        return read_overview(self.get("/api/overview", {"columns": OVERVIEW_COLUMNS}))
+        return read_overview(self.get("/api/overview", {"columns": OVERVIEW_COLUMNS}), self._odd)
 
     def tags(self) -> tuple[str, ...]:
         """Return the user's tags, which are its rights in the management API."""
@@ -115,7 +117,7 @@ class RabbitClient(HttpClient):
     def virtual_hosts(self) -> tuple[str, ...]:
         """Return the names of the virtual hosts that the settings select."""
         answer = self.get("/api/vhosts", {"columns": "name"})
-        names = [text(each.get("name")) for each in _items(answer)]
+        names = {each.name("name") for each in self._objects(answer, "vhosts")}
         known = sorted(name for name in names if name is not None)
         chosen = tuple(name for name in known if self._rabbit.vhosts.selects(name))
         if not chosen:
@@ -135,7 +137,8 @@ class RabbitClient(HttpClient):
         part = _part(virtual_host)
         exchanges = self._pages(f"/api/exchanges/{part}", {"columns": EXCHANGE_COLUMNS})
         found = [read_exchange(each) for each in exchanges]
-        bindings = _items(self.get(f"/api/bindings/{part}", {"columns": BINDING_COLUMNS}))
+        answer = self.get(f"/api/bindings/{part}", {"columns": BINDING_COLUMNS})
+        bindings = self._objects(answer, f"bindings of {virtual_host}")
         return Routing(
             [each for each in found if each is not None],
             [binding for each in bindings if (binding := read_binding(each)) is not None],
@@ -171,7 +174,7 @@ class RabbitClient(HttpClient):
             raise failure
         if problems and not found:
             raise NotPermittedError("; ".join(problems))
-        return Snapshot(overview, tuple(found), tuple(problems))
+        return Snapshot(overview, tuple(found), tuple(problems), self._odd)
 
     def _virtual_host(self, name: str, overview: Overview, problems: list[str]) -> VirtualHost:
         params: dict[str, str | int] = {"columns": QUEUE_COLUMNS}
@@ -183,8 +186,8 @@ class RabbitClient(HttpClient):
             )
         answers: dict[str, QueueAnswer] = {}
         for item in self._pages(f"/api/queues/{_part(name)}", params):
-            answer = read_queue(item, overview)
-            answers[answer.queue.name] = answer
+            if (answer := read_queue(item, overview)) is not None:
+                answers[answer.queue.name] = answer
         queues = {each.queue.name: each.queue for each in answers.values()}
         routing = self._routing_for(name, queues, problems)
         targets = find_targets(queues, routing)
@@ -214,31 +217,31 @@ class RabbitClient(HttpClient):
         self._believed[name] = _Believed(routing, asked_for, now)
         return routing
 
-    def _pages(self, path: str, params: Mapping[str, str | int]) -> Iterator[Mapping[str, Any]]:
+    def _pages(self, path: str, params: Mapping[str, str | int]) -> Iterator[Fields]:
         """Ask for a list page by page."""
-        page, pages = 1, 1
-        while page <= pages:
+        page, has_more = 1, True
+        while has_more:
             try:
                 answer = self.get(path, {**params, "page": page, "page_size": _PAGE})
             except CollectorError as error:
                 if page > 1 and "page_out_of_range" in str(error):
                     return  # what was on it was deleted in between
                 raise
-            count = answer.get("page_count") if isinstance(answer, dict) else None
-            if not isinstance(answer, dict) or not isinstance(count, int):
+            fields = Fields(answer, self._odd, path)
+            if "page_count" not in fields:
                 raise ProtocolError(f"{self.settings.url}{path} answered no page: is it RabbitMQ?")
-            yield from _items(answer.get("items"))
-            pages = count
+            items = self._objects(dict(fields.items()).get("items"), path)
+            yield from items
+            pages = fields.whole("page_count")
+            has_more = bool(items) and (len(items) == _PAGE if pages is None else page < pages)
             page += 1
+
+    def _objects(self, answer: Any, place: str) -> list[Fields]:
+        if not isinstance(answer, list):
+            raise ProtocolError("RabbitMQ answered something else than a list of objects")
+        return objects(answer, self._odd, place)
 
 
 def _part(name: str) -> str:
     """Return a name as a part of a path: the default virtual host is ``%2F``."""
     return quote(name, safe="")
-
-
-def _items(answer: Any) -> list[Mapping[str, Any]]:
-    """Return the objects of a list."""
-    if not isinstance(answer, list) or not all(isinstance(each, dict) for each in answer):
-        raise ProtocolError("RabbitMQ answered something else than a list of objects")
-    return answer

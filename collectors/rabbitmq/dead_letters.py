@@ -32,6 +32,7 @@ def collect(
         for row in _rows(host)
         if settings.queues.selects(row.pop("queue"))
     ]
+    client.problems += snapshot.odd.problems
     return {"dead_letters": frame(DEAD_LETTERS, rows)}
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from collectors.rabbitmq.answers import NO_RATES, QueueAnswer, number, text, whole
+from collectors.rabbitmq.answers import NO_RATES, QueueAnswer
 from collectors.rabbitmq.client import RabbitClient, VirtualHost
+from collectors.source.answer import LARGEST_INT
 from collectors.source.rows import frame
 from config.integrations import RabbitMQSettings
 from lake.schemas.tables import QUEUES
@@ -28,6 +29,7 @@ def collect(
         for answer in host.queues.values()
         if settings.queues.selects(answer.queue.name)
     ]
+    client.problems += snapshot.odd.problems
     return {"queues": frame(QUEUES, rows)}
 
 
@@ -35,27 +37,27 @@ def _row(client: RabbitClient, host: VirtualHost, answer: QueueAnswer) -> dict[s
     overview = client.snapshot.overview
     fields, queue = answer.fields, answer.queue
     targets = host.targets.get(queue.name)
-    policies = [text(fields.get(key)) for key in ("policy", "operator_policy")]
-    capacity = number(fields.get("consumer_capacity"))
+    policies = [fields.text(key) for key in ("policy", "operator_policy")]
+    capacity = fields.number("consumer_capacity")
     reasons = [answer.unknown_reason, targets.reason if targets else None]
     return {
         "vhost": host.name,
         "queue": queue.name,
         "type": answer.type,
         "kind": "stream" if answer.type == "stream" else host.kinds[queue.name],
-        "state": text(fields.get("state")),
-        "node": text(fields.get("node")) or text(fields.get("leader")),
+        "state": fields.text("state"),
+        "node": fields.text("node") or fields.text("leader"),
         "ready": answer.ready,
         "unacknowledged": answer.unacknowledged,
         **answer.rates(overview),
-        "consumers": whole(fields.get("consumers")),
+        "consumers": fields.whole("consumers", largest=LARGEST_INT),
         # Before RabbitMQ 3.9 it had another name.
-        "consumer_capacity": number(fields.get("consumer_utilisation"))
+        "consumer_capacity": fields.number("consumer_utilisation")
         if capacity is None
         else capacity,
         "oldest_at": answer.oldest_at,
-        "memory_bytes": whole(fields.get("memory")),
-        "message_bytes": whole(fields.get("message_bytes")),
+        "memory_bytes": fields.whole("memory"),
+        "message_bytes": fields.whole("message_bytes"),
         "dead_letter_exchange": queue.dead_letter_exchange,
         "dead_letter_routing_key": queue.dead_letter_routing_key,
         "dead_letter_queues": list(targets.queues) if targets else None,

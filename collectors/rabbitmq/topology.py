@@ -83,9 +83,9 @@ class Exchange:
     @property
     def routes_as(self) -> str:
         """The type by whose rules it routes."""
-        if self.type == "x-delayed-message":
-            return str(self.arguments.get("x-delayed-type", self.type))
-        return self.type
+        delayed = self.arguments.get("x-delayed-type")
+        is_delayed = self.type == "x-delayed-message" and isinstance(delayed, str)
+        return str(delayed) if is_delayed else self.type
 
 
 @dataclass(frozen=True, slots=True)

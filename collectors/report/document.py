@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import polars as pl
@@ -42,6 +42,7 @@ class PollReport:
     """What one poll of one source yielded."""
 
     cluster: str
+    _: KW_ONLY
     cluster_id: str | None = None
     controller: int | None = None
     results: list[SectionResult] = field(default_factory=list)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from textwrap import wrap
 
 import polars as pl
 from rich.console import Console
@@ -10,6 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from collectors.report.document import COUNTS, KAFKA, PollReport, SourceCheck
+
+_INDENT = " " * 13
+_NARROWEST = 20
+# What a terminal would obey instead of showing it.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def print_report(console: Console, report: PollReport) -> None:
@@ -30,33 +37,32 @@ def print_report(console: Console, report: PollReport) -> None:
 
 
 def print_checks(console: Console, checks: Iterable[SourceCheck]) -> None:
-    """Print what ``check`` found: one table of every source and feature."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    # Names and verdicts stay on one line; what takes long to say is wrapped.
-    for column in ("cluster", "source"):
-        table.add_column(column, overflow="fold", max_width=22)
-    table.add_column("feature", overflow="fold", min_width=16, ratio=2)
-    table.add_column("", no_wrap=True)
-    table.add_column("needed", no_wrap=True)
-    table.add_column("detail", overflow="fold", min_width=24, ratio=3)
+    """Print what ``check`` found, source by source; what is wrong stands on lines of its own.
+
+    Nothing is cut at any width: the name of a missing right is what this is read for.
+    """
     words = {
-        True: Text("works", "green"),
-        False: Text("fails", "red"),
+        True: Text("works    ", "green"),
+        False: Text("fails    ", "red"),
         None: Text("not tried", "yellow"),
     }
+    source = None
     for item in checks:
+        if (item.cluster, item.source) != source:
+            source = (item.cluster, item.source)
+            console.print(Text(f"{item.cluster}, {item.source}", "bold"), soft_wrap=True)
         check = item.check
-        needed = "required" if check.required else "optional"
-        _add(
-            table,
-            item.cluster,
-            item.source,
-            check.feature,
-            words[check.works],
-            needed,
-            check.detail,
-        )
-    console.print(table)
+        needed = "" if check.required else " (optional)"
+        line = Text.assemble("  ", words[check.works], f"  {_shown(check.feature)}{needed}")
+        console.print(line, soft_wrap=True)
+        for part in _lines(_shown(check.detail), console.width - len(_INDENT)):
+            console.print(Text(_INDENT + part), soft_wrap=True)
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """Wrap between words only: a right or an address stays in one piece."""
+    width = max(_NARROWEST, width)
+    return wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _print_cluster(console: Console, report: PollReport) -> None:
@@ -180,7 +186,7 @@ def _values(row: Mapping[str, object], *names: str) -> list[object]:
 
 
 def _shown(value: object) -> str:
-    return "unknown" if value is None else str(value)
+    return "unknown" if value is None else _CONTROL.sub("\ufffd", str(value))
 
 
 def _sum(values: Iterable[int | None]) -> str:

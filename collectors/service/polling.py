@@ -1,73 +1,98 @@
-"""The polling service: each source at its own cadence, none in the way of another."""
+"""The polling service: each cluster under its lease, each source at its own cadence."""
 
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
+from collectors.service.cluster import ClusterPolling, ClusterState
 from collectors.service.rows import Stamp
-from collectors.service.snapshot import POLL, Snapshots
-from collectors.service.writer import FAULTS, LakeWriter, WriterState
+from collectors.service.snapshot import Snapshots, by_cluster
+from collectors.service.writer import LakeWriter, WriterState
 from collectors.source.model import SectionResult, Source
-from lake.errors import LakeError
-from lake.schemas.tables import TABLES
 from lake.storage.store import Lake
 
 log = logging.getLogger(__name__)
 
-_RECALLED_SECONDS = 3600.0
-_RECALLED = timedelta(seconds=_RECALLED_SECONDS)
-
 STOP_SECONDS = 20.0
 """How long a stop waits for running polls and for the lake."""
 
+COLLECTORS, SETTINGS = "collectors", "settings"
+"""The source and the section under which a change of settings is recorded."""
+
+LOOK_SECONDS = 2.0
+"""Between two looks whether something else is to be polled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be polled.
+
+    Attributes:
+        make: Makes every source. Raises SettingsError where one cannot work.
+        specs: Cluster and name of a source: what it is made from. One with another is polled anew.
+    """
+
+    make: Callable[[], Sequence[Source]]
+    specs: Mapping[tuple[str, str], object] = field(default_factory=dict)
+
 
 class Service:
-    """Polls sources until it is told to stop: one thread each, and one that writes.
-
-    The n-th poll of a source begins ``n * interval`` after its first one, by the monotonic clock,
-    however long polls take. A poll that is late because the one before took too long is not made
-    up for: it is recorded as ``skipped``.
-    """
+    """Polls sources until it is told to stop: a thread each, and one that writes."""
 
     def __init__(
         self,
-        sources: Sequence[Source],
+        plan: Plan,
         lake: Lake,
         snapshots: Snapshots | None = None,
+        look: Callable[[], None] = lambda: None,
     ) -> None:
-        self._sources = sources
+        """Make the sources.
+
+        Args:
+            plan: What is polled first.
+            lake: Where rows and leases are.
+            snapshots: Takes the newest rows.
+            look: Called every two seconds; may ``apply`` another plan.
+
+        Raises:
+            SettingsError: A source cannot work with its settings.
+        """
+        self._plan = plan
         self._lake = lake
+        self._look = look
         self._writer = LakeWriter(lake)
         self._snapshots = snapshots
         self._stop = threading.Event()
-        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()  # of the clusters, which scrapes look at
+        self._clusters: dict[str, ClusterPolling] = {}
+        self._ending: list[ClusterPolling] = []
+        made = plan.make()
+        if snapshots is not None:
+            snapshots.keep_only(made)
+        for name, sources in by_cluster(made).items():
+            self._add(name, sources)
 
     def run(self) -> None:
         """Poll until ``stop`` is called from a signal handler or another thread."""
         self._writer.start()
-        threads = [
-            threading.Thread(
-                target=self._serve,
-                args=(source,),
-                name=f"poll-{source.cluster}-{source.name}",
-                daemon=True,
-            )
-            for source in self._sources
-        ]
-        for thread in threads:
-            thread.start()
-        self._threads = [*threads, self._writer.thread]
+        for cluster in self._clusters.values():
+            cluster.start()
+        look_at = time.monotonic() + LOOK_SECONDS
         # With a time-out, or Python would not run signal handlers in this thread.
         while not self._stop.wait(0.5):
-            pass
+            if time.monotonic() >= look_at:
+                self._look()
+                look_at = time.monotonic() + LOOK_SECONDS
         until = time.monotonic() + STOP_SECONDS
-        for thread in threads:
-            thread.join(max(0.0, until - time.monotonic()))
+        for cluster in self._clusters.values():
+            cluster.stop()
+        for cluster in (*self._clusters.values(), *self._ending):
+            cluster.join(max(0.0, until - time.monotonic()))
         if not self._writer.stop(max(1.0, until - time.monotonic())):
             log.error("stopped before all samples were written")
         log.info("stopped")
@@ -78,102 +103,79 @@ class Service:
 
     def dead_threads(self) -> list[str]:
         """Return which of the service's threads have ended although it was not stopped."""
-        if self._stop.is_set():
+        writer = self._writer.thread
+        if self._stop.is_set() or writer.ident is None:
             return []
-        return [thread.name for thread in self._threads if not thread.is_alive()]
+        with self._lock:
+            clusters = list(self._clusters.values())
+        dead = [name for cluster in clusters for name in cluster.dead_threads()]
+        return dead if writer.is_alive() else [*dead, writer.name]
 
     def writer_state(self) -> WriterState:
         """Return how the lake is written at this moment."""
         return self._writer.state()
 
-    def _serve(self, source: Source) -> None:
-        interval = source.interval_seconds
-        try:
-            self._recall(source)
-        except FAULTS:  # what was known before is a help, and no condition
-            log.exception("cluster=%s source=%s not recalled", source.cluster, source.name)
-        begin, begin_at = time.monotonic(), datetime.now(UTC)
-        turn = 0
-        log.info("cluster=%s source=%s polling every %gs", source.cluster, source.name, interval)
-        while not self._stop.is_set():
-            self._poll(source)
-            took = time.monotonic() - (begin + turn * interval)
-            following = turn + max(1, math.ceil(took / interval))
-            for late in range(turn + 1, following):
-                self._skip(source, begin_at + timedelta(seconds=late * interval), took)
-            turn = following
-            self._stop.wait(max(0.0, begin + turn * interval - time.monotonic()))
-        source.close()
+    def clusters(self) -> dict[str, ClusterState]:
+        """Return whether this process polls each cluster at this moment."""
+        with self._lock:
+            return {name: cluster.state for name, cluster in self._clusters.items()}
 
-    def _recall(self, source: Source) -> None:
-        """Tell a source what its last polls before a restart saw."""
-        tables = {}
-        now = datetime.now(UTC)
-        for wanted in source.recalls:
-            table = TABLES[wanted.table]
-            past = timedelta(seconds=min(wanted.polls * source.interval_seconds, _RECALLED_SECONDS))
-            try:
-                if wanted.polls == 1:
-                    rows = self._lake.latest(
-                        table, cluster=source.cluster, now=now, within=_RECALLED
-                    )
-                else:
-                    rows = self._lake.read(
-                        table,
-                        since=now - past,
-                        cluster=source.cluster,
-                        columns=[*wanted.columns, table.time],
-                    ).sort(table.time)
-            except LakeError as error:
-                log.warning("cluster=%s not recalled: %s", source.cluster, error)
+    def apply(self, plan: Plan) -> None:
+        """Poll something else, and leave alone what has not changed.
+
+        Raises:
+            SettingsError: A source cannot work with its settings; nothing has changed.
+        """
+        made = plan.make()
+        before, self._plan = self._plan.specs, plan
+        if self._snapshots is not None:
+            self._snapshots.keep_only(made)
+        found = by_cluster(made)
+        for name in self._clusters.keys() - found.keys():
+            with self._lock:
+                gone = self._clusters.pop(name)
+            gone.stop()
+            self._ending.append(gone)
+            log.info("cluster=%s is not in the settings any more", name)
+        for name, sources in found.items():
+            if name not in self._clusters:
+                self._add(name, sources)
+                self._clusters[name].start()
+                log.info("cluster=%s is new in the settings", name)
                 continue
-            if not rows.is_empty():
-                tables[wanted.table] = rows
-        source.remember(tables)
+            changed = {
+                source.name
+                for source in sources
+                if before.get((name, source.name)) != plan.specs.get((name, source.name))
+            }
+            for source in sorted(changed):
+                log.info("cluster=%s source=%s has other settings", name, source)
+            self._clusters[name].replace(sources, changed)
 
-    def _poll(self, source: Source) -> None:
-        stamp = Stamp.new(source.name, source.cluster, datetime.now(UTC))
-        start = time.monotonic()
-        statuses = []
-        rows = 0
-        try:
-            for result in source.poll(stamp.observed_at):
-                self._take(source, result, stamp)
-                statuses.append(f"{result.section}={result.status}")
-                rows += result.rows
-                if result.error is not None:
-                    log.warning(
-                        "cluster=%s source=%s section=%s status=%s: %s",
-                        source.cluster,
-                        source.name,
-                        result.section,
-                        result.status,
-                        result.error,
-                    )
-        except FAULTS as error:  # one of ours in one source must not end its polling
-            log.exception("cluster=%s source=%s poll failed", source.cluster, source.name)
-            failure = f"{type(error).__name__}: {error}"
-            at = stamp.observed_at
-            self._take(source, SectionResult.without_rows(POLL, at, "failed", failure), stamp)
-        self._writer.flush()
-        if self._snapshots is not None:
-            self._snapshots.poll_ended(source)
-        log.info(
-            "cluster=%s source=%s duration=%.3fs rows=%d %s",
-            source.cluster,
-            source.name,
-            time.monotonic() - start,
-            rows,
-            " ".join(statuses),
+    def report(self, problem: str | None) -> None:
+        """Record in each cluster that this process polls what is wrong with its settings."""
+        now = datetime.now(UTC)
+        result = SectionResult(
+            section=SETTINGS,
+            started_at=now,
+            duration_seconds=0.0,
+            status="ok" if problem is None else "failed",
+            error=problem,
         )
+        for name, cluster in self._clusters.items():
+            cluster.record(result, Stamp.new(COLLECTORS, name, now))
 
-    def _skip(self, source: Source, due_at: datetime, took_seconds: float) -> None:
-        error = f"the poll before took {took_seconds:.1f} s of {source.interval_seconds:g} s"
-        log.warning("cluster=%s source=%s skipped: %s", source.cluster, source.name, error)
-        stamp = Stamp.new(source.name, source.cluster, due_at)
-        self._take(source, SectionResult.without_rows(POLL, due_at, "skipped", error), stamp)
+    def _add(self, name: str, sources: Sequence[Source]) -> None:
+        with self._lock:
+            self._clusters[name] = ClusterPolling(
+                name, sources, self._remake, self._lake, self._writer, self._snapshots
+            )
 
-    def _take(self, source: Source, result: SectionResult, stamp: Stamp) -> None:
-        self._writer.put(result, stamp, source.interval_seconds)
-        if self._snapshots is not None:
-            self._snapshots.take(source, result)
+    def _remake(self, cluster: str) -> Sequence[Source]:
+        """Make the sources of a cluster once more."""
+        made = by_cluster(self._plan.make())
+        for name, sources in made.items():
+            if name != cluster:
+                for source in sources:
+                    source.close()
+        return made.get(cluster, ())

@@ -93,29 +93,51 @@ class Snapshots:
     """The states of all sources. Safe among threads."""
 
     def __init__(
-        self, sources: Iterable[Source], clock: Callable[[], float] = time.monotonic
+        self, sources: Iterable[Source] = (), clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.clock = clock
         self._lock = threading.Lock()
         self._versions = count()
-        self._states = {
-            (source.cluster, source.name): SourceState(
-                source.cluster, source.name, source.interval_seconds
-            )
-            for source in sources
-        }
+        self._states: dict[tuple[str, str], SourceState] = {}
+        self.keep_only(sources)
 
     def states(self) -> list[SourceState]:
         """Return all sources' states, in the order of the sources."""
         with self._lock:
             return list(self._states.values())
 
+    def follow(self, source: Source) -> None:
+        """Begin anew with a source: what was known of it is not shown any more."""
+        fresh = SourceState(source.cluster, source.name, source.interval_seconds)
+        with self._lock:
+            self._states[source.cluster, source.name] = fresh
+
+    def clear(self, cluster: str) -> None:
+        """Show nothing of a cluster until its sources are polled again."""
+        with self._lock:
+            self._states = {
+                key: SourceState(*key, state.interval_seconds) if key[0] == cluster else state
+                for key, state in self._states.items()
+            }
+
+    def keep_only(self, sources: Iterable[Source]) -> None:
+        """Forget every source that is not among those; and follow those that are new."""
+        known = list(sources)
+        wanted = {(source.cluster, source.name) for source in known}
+        with self._lock:
+            self._states = {key: state for key, state in self._states.items() if key in wanted}
+            new = [each for each in known if (each.cluster, each.name) not in self._states]
+        for source in new:
+            self.follow(source)
+
     def take(self, source: Source, result: SectionResult) -> None:
-        """Take over what a section yielded."""
+        """Take over what a section yielded; of a source that is not followed, nothing."""
         clock = self.clock()
         key = (source.cluster, source.name)
         # A source is polled by one thread, so that nobody else replaces this state meanwhile.
-        state = self._states[key]
+        state = self._states.get(key)
+        if state is None:
+            return
         tables = dict(state.tables)
         for name, frame in result.frames.items():
             rows = _fitted(name, frame)
@@ -134,14 +156,23 @@ class Snapshots:
             events=_counted(state.events, result),
         )
         with self._lock:
-            self._states[key] = following
+            if key in self._states:
+                self._states[key] = following
 
     def poll_ended(self, source: Source) -> None:
         """Note that a poll of a source came to its end."""
         key = (source.cluster, source.name)
-        following = replace(self._states[key], polled_at=self.clock())
         with self._lock:
-            self._states[key] = following
+            if key in self._states:
+                self._states[key] = replace(self._states[key], polled_at=self.clock())
+
+
+def by_cluster(sources: Iterable[Source]) -> dict[str, list[Source]]:
+    """Return sources by the name that their samples carry."""
+    found: dict[str, list[Source]] = {}
+    for source in sources:
+        found.setdefault(source.cluster, []).append(source)
+    return found
 
 
 def _section(before: SectionState | None, result: SectionResult, clock: float) -> SectionState:

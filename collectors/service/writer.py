@@ -14,11 +14,13 @@ from datetime import UTC, datetime
 from enum import Enum, auto
 
 import polars as pl
+from deltalake.exceptions import DeltaError
 
 from collectors.service.rows import Stamp, rows_of
 from collectors.source.model import SectionResult
 from lake.change_encoding.compact import ChangeEncoder
-from lake.errors import LakeError
+from lake.errors import LakeError, LeaseLostError, one_line
+from lake.maintenance.lease import Lease
 from lake.schemas.model import Table
 from lake.schemas.tables import TABLES
 from lake.storage.store import Lake
@@ -40,6 +42,9 @@ FAULTS = (Exception, pl.exceptions.PanicException)
 _TABLES_AT_ONCE = 2
 _LARGE_BYTES = 8 * 1024 * 1024
 """A table's rows that take more are appended by themselves: two at once would take the double."""
+_END_SECONDS = 10.0
+_CONFIRM_SECONDS, _CONFIRM_AGAIN_SECONDS = 600.0, 1.0
+"""How long rows wait for a lake that does not say whether they may be written; and the pause."""
 _LINGER_SECONDS = 0.2
 """How long the first rows of a poll wait for more."""
 
@@ -75,11 +80,20 @@ class _Item:
     rows: pl.DataFrame
     stamp: Stamp
     size_bytes: int
+    lease: Lease
 
     @property
     def stream(self) -> str:
         """Whose polls the rows belong to."""
         return f"{self.stamp.cluster}/{self.stamp.source}"
+
+
+@dataclass(frozen=True, slots=True)
+class _EndOfTerm:
+    """No more rows of a cluster follow under a lease."""
+
+    cluster: str
+    lease: Lease
 
 
 class _Signal(Enum):
@@ -95,7 +109,7 @@ class LakeWriter:
     def __init__(self, lake: Lake, waiting_bytes: int = WAITING_BYTES) -> None:
         self._lake = lake
         self._waiting_limit = waiting_bytes
-        self._waiting: queue.Queue[_Item | _Signal] = queue.Queue(WAITING_FRAMES)
+        self._waiting: queue.Queue[_Item | _EndOfTerm | _Signal] = queue.Queue(WAITING_FRAMES)
         self._thread = threading.Thread(target=self._run, name="lake-writer", daemon=True)
         self._lock = threading.Lock()  # of what follows
         self._waiting_bytes = 0
@@ -127,12 +141,21 @@ class LakeWriter:
                 "; ".join(reasons) or None,
             )
 
-    def put(self, result: SectionResult, stamp: Stamp, interval_seconds: float | None) -> None:
-        """Take over a section's rows; never waits."""
+    def put(
+        self,
+        result: SectionResult,
+        stamp: Stamp,
+        interval_seconds: float | None,
+        lease: Lease,
+    ) -> None:
+        """Take over a section's rows, polled under a lease; never waits.
+
+        They are written only if the lease is still held when their turn comes.
+        """
         for table, rows in rows_of(result, stamp, interval_seconds):
             if rows.is_empty():
                 continue
-            item = _Item(table, rows, stamp, int(rows.estimated_size()))
+            item = _Item(table, rows, stamp, int(rows.estimated_size()), lease)
             if not self._queued(item):
                 self._lost([item], "the lake is too slow: too many rows wait for it")
 
@@ -140,6 +163,13 @@ class LakeWriter:
         """Append what waits without waiting for more: a poll has ended. Never waits itself."""
         with suppress(queue.Full):
             self._waiting.put_nowait(_Signal.FLUSH)
+
+    def end_of_term(self, cluster: str, lease: Lease) -> None:
+        """Give a lease back behind the last row that was polled under it."""
+        try:
+            self._waiting.put(_EndOfTerm(cluster, lease), timeout=_END_SECONDS)
+        except queue.Full:
+            log.warning("cluster=%s the lease is not given back, it will run out", cluster)
 
     def stop(self, timeout_seconds: float) -> bool:
         """Append what waits and end.
@@ -171,7 +201,7 @@ class LakeWriter:
         with ThreadPoolExecutor(_TABLES_AT_ONCE, thread_name_prefix="lake-append") as pool:
             is_last = False
             while not is_last:
-                items, is_last = self._gathered()
+                items, ended, is_last = self._gathered()
                 by_table: dict[str, list[_Item]] = {}
                 while items:  # and let go of them: what is written takes no memory any more
                     by_table.setdefault(items[0].table.name, []).append(items.pop(0))
@@ -179,8 +209,16 @@ class LakeWriter:
                 done = [self._append(by_table.pop(name)) for name in large]
                 if any([*done, *pool.map(self._append, by_table.values())]):
                     self._tell_losses()
+                if ended is not None:
+                    self._end(ended)
 
-    def _gathered(self) -> tuple[list[_Item], bool]:
+    def _end(self, ended: _EndOfTerm) -> None:
+        """Let go of a cluster: whoever polls it next begins streams of its own."""
+        for encoder in self._encoders.values():
+            encoder.forget_cluster(ended.cluster)
+        ended.lease.release()
+
+    def _gathered(self) -> tuple[list[_Item], _EndOfTerm | None, bool]:
         """Wait for rows; return them with what follows shortly, and whether they are the last.
 
         This way a table needs one commit a poll instead of one a section.
@@ -193,12 +231,14 @@ class LakeWriter:
                     timeout=None if until is None else max(0.0, until - time.monotonic())
                 )
             except queue.Empty:
-                return items, False
+                return items, None, False
             if isinstance(found, _Item):
                 items.append(found)
                 until = until or time.monotonic() + _LINGER_SECONDS
+            elif isinstance(found, _EndOfTerm):
+                return items, found, False
             elif found is _Signal.STOP:
-                return items, True
+                return items, None, True
             elif items:
                 until = time.monotonic()
 
@@ -207,7 +247,7 @@ class LakeWriter:
         table = items[0].table
         count = sum(item.rows.height for item in items)
         try:
-            self._lake.append(table, self._to_write(table, items))
+            written = self._write(table, items)
         except LakeError as error:
             log.error("table=%s rows=%d lost: %s", table.name, count, error)
             self._not_written(items, str(error))
@@ -220,8 +260,35 @@ class LakeWriter:
             with self._lock:
                 self._waiting_bytes -= _size(items)
         with self._lock:
-            self._written_rows += count
-        return True
+            self._written_rows += written
+        return written > 0
+
+    def _write(self, table: Table, items: Sequence[_Item]) -> int:
+        """Append the rows whose lease is held, in one commit; return how many these are."""
+        held = self._held(items)
+        if held:
+            try:
+                self._lake.append(table, self._to_write(table, held), _tokens(held))
+            except LeaseLostError:  # in a machine that was frozen together with its clocks
+                held = self._held(held, look=True)
+                if held:
+                    self._lake.append(table, self._to_write(table, held), _tokens(held))
+        return sum(item.rows.height for item in held)
+
+    def _held(self, items: Sequence[_Item], *, look: bool = False) -> list[_Item]:
+        """Return the rows whose lease is still held; the others are somebody else's to write.
+
+        Args:
+            items: Rows.
+            look: Look even where the lease was renewed just now.
+
+        Raises:
+            LakeError: The lake does not say it for too long.
+        """
+        may_write = {lease: _is_held(lease, look) for lease in {item.lease for item in items}}
+        for lost in {item.stamp.cluster for item in items if not may_write[item.lease]}:
+            log.warning("cluster=%s rows not written: another process polls it now", lost)
+        return [item for item in items if may_write[item.lease]]
 
     def _to_write(self, table: Table, items: Sequence[_Item]) -> pl.DataFrame:
         """Return the rows of one table together, without what readers fill in."""
@@ -265,6 +332,26 @@ class LakeWriter:
         except LakeError:
             with self._lock:
                 self._add((cluster, source), loss)
+
+
+def _tokens(items: Sequence[_Item]) -> dict[str, int]:
+    return {f"headroom/collectors/{item.stamp.cluster}": item.lease.token for item in items}
+
+
+def _is_held(lease: Lease, look: bool) -> bool:
+    """Tell whether rows that were polled under a lease may still be written."""
+    until = time.monotonic() + _CONFIRM_SECONDS
+    while True:
+        try:
+            (lease.renew if look else lease.confirm)()
+        except LeaseLostError:
+            return False
+        except (DeltaError, OSError) as error:
+            if time.monotonic() > until:
+                raise LakeError(f"the lease cannot be renewed: {one_line(error)}") from error
+            time.sleep(_CONFIRM_AGAIN_SECONDS)
+            continue
+        return True
 
 
 def _size(items: Sequence[_Item]) -> int:

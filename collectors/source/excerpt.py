@@ -5,6 +5,8 @@ from __future__ import annotations
 LONGEST = 32_000
 """Most characters that are kept."""
 
+_SHOWN_CHARACTERS = 200
+
 
 def excerpt(text: str) -> str:
     """Leave out the middle of a long text; its end is kept, as a trace's first cause stands there.
@@ -17,3 +19,8 @@ def excerpt(text: str) -> str:
     whole_words = text[: LONGEST // 2].rsplit(maxsplit=1)[:-1]
     _, _, whole_lines = text[-LONGEST // 2 :].partition("\n")
     return " ".join([*whole_words, "…\n"]) + whole_lines
+
+
+def short(text: str) -> str:
+    """Return a text of a server on one line, as much of it as is shown."""
+    return " ".join(text.split())[:_SHOWN_CHARACTERS]

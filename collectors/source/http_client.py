@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import os
+import socket
 import ssl
 import time
 from collections.abc import Collection, Mapping
@@ -18,17 +19,16 @@ from collectors.errors import (
     SettingsError,
     UnreachableError,
 )
+from collectors.source.answer import parse
+from collectors.source.excerpt import short
+from collectors.source.redaction import redact
 from config.integrations import HttpSettings
 
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
 _BUSY = frozenset({429, 502, 503, 504})
-_SHOWN_CHARACTERS = 200
 
 # TLS alerts by which a server refuses a client's certificate.
-_OUR_CERTIFICATE = (
-    *("alert unknown ca", "alert bad certificate", "alert certificate"),
-    *("certificate_required", "certificate required"),
-)
+_OUR_CERTIFICATE = ("unknown ca", "bad certificate", "alert certificate", "certificate required")
 
 
 class NotFoundError(CollectorError):
@@ -125,7 +125,7 @@ class HttpClient:
 
     def refusal(self, path: str, status: int, body: bytes) -> Exception:
         """Return the error that a status other than 200 is; NotNowError where it may pass."""
-        where, said = self.settings.url, short(body[:2000].decode("utf-8", "replace"))
+        where, said = self.settings.url, short(redact(body[:2000].decode("utf-8", "replace")))
         if status == 401:
             return SecurityError(
                 f"{where} refused the credentials (401): check username and password, or token"
@@ -157,9 +157,11 @@ class HttpClient:
             raise NoAnswerError(f"{where} did not answer within {seconds:.1f} s") from None
         except httpx.TransportError as error:
             raise _transport(where, error) from None
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, UnicodeError):
+            raise ProtocolError(f"{where}{path} cannot be asked for, or read") from None
         if status == 200:
             try:
-                return json.loads(body)
+                return parse(body)
             except ValueError:
                 raise ProtocolError(
                     f"{where}{path} answered something that is not JSON: is this the right URL?"
@@ -201,26 +203,30 @@ def tls_context(settings: HttpSettings) -> ssl.SSLContext:
 
 
 def _transport(where: str, error: httpx.TransportError) -> Exception:
-    text = str(error) or type(error).__name__
-    if "CERTIFICATE_VERIFY_FAILED" in text:
-        reason = text.partition("CERTIFICATE_VERIFY_FAILED]")[2].partition("(_ssl")[0].strip(" :")
-        return SecurityError(f"{where}: its certificate is not trusted ({reason}); set ca_file")
-    if any(sign in text.lower() for sign in _OUR_CERTIFICATE):
-        return SecurityError(
-            f"{where} does not accept our certificate, or wants one: check certificate_file "
-            "and key_file"
-        )
-    if "SSL" in text or "TLS" in text:
-        return SecurityError(f"{where}: TLS failed ({text}); http and https mixed up?")
-    if "Name or service not known" in text or "name resolution" in text or "No address" in text:
+    """Say what happened in our own words: a library's may quote what was sent or received."""
+    cause = _cause(error)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        why = cause.verify_message
+        return SecurityError(f"{where}: its certificate is not trusted ({why}); set ca_file")
+    if isinstance(cause, ssl.SSLError):
+        why = (cause.reason or "no reason given").lower().replace("_", " ")
+        if any(sign in why for sign in _OUR_CERTIFICATE):
+            return SecurityError(
+                f"{where} does not accept our certificate, or wants one: check certificate_file "
+                "and key_file"
+            )
+        return SecurityError(f"{where}: TLS failed ({why}); http and https mixed up?")
+    if isinstance(cause, socket.gaierror):
         return UnreachableError(f"{where}: its host name is unknown; check url, and the DNS")
-    if isinstance(error, httpx.LocalProtocolError):
-        return SettingsError(f"{where}: token cannot be sent in a header: is it one line?")
+    why = f": {os.strerror(cause.errno).lower()}" if cause is not None and cause.errno else ""
     if isinstance(error, httpx.ConnectError):
-        return NotNowError(UnreachableError(f"{where} cannot be reached: {text}"))
-    return NotNowError(UnreachableError(f"{where} cut the connection: {text}"))
+        return NotNowError(UnreachableError(f"{where} cannot be reached{why}"))
+    return NotNowError(UnreachableError(f"{where} cut the connection, or does not speak HTTP{why}"))
 
 
-def short(text: str) -> str:
-    """Return a text of the server on one line, as much of it as is shown."""
-    return " ".join(text.split())[:_SHOWN_CHARACTERS]
+def _cause(error: BaseException) -> OSError | None:
+    """Return the system's error below a library's."""
+    below: BaseException | None = error
+    while below is not None and not isinstance(below, OSError):
+        below = below.__cause__ or below.__context__
+    return below

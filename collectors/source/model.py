@@ -51,22 +51,22 @@ class SectionResult:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Whether one feature of a source can work.
-
-    Attributes:
-        works: Whether it was read just now; None where it could not be tried.
-        required: Whether Headroom is of no use without it.
-    """
+    """Whether one feature of a source can work."""
 
     feature: str
-    works: bool | None
-    required: bool
+    works: bool | None  # whether it was read just now; None where it could not be tried
+    required: bool  # whether Headroom is of no use without it
     detail: str
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What of a table a source takes over after a restart."""
+    """What of a table a source takes over after a restart.
+
+    Attributes:
+        polls: 1: the rows of the last poll. More, of a ``change_only`` table: its ``poll_ranges``.
+        columns: Of several polls: which.
+    """
 
     table: str
     polls: int = 1
@@ -104,8 +104,8 @@ class Source(Protocol):
         """Take over what the last poll before a restart saw, before the first poll of this one.
 
         Args:
-            tables: Table name: the rows that ``recalls`` asks for, oldest first; a table without
-                any may be missing.
+            tables: Table name: the rows that ``recalls`` asks for; a table without any may be
+                missing.
         """
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:

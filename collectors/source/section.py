@@ -15,10 +15,14 @@ from typing import Protocol, TypeVar
 
 import polars as pl
 
-from collectors.errors import CollectorError
+from collectors.errors import CollectorError, SwitchedOffError
+from collectors.source.complaints import Complaints
 from collectors.source.model import SectionResult, Status
+from config.secret import hide
+from lake.schemas.tables import TABLES
 
 log = logging.getLogger(__name__)
+_faults = Complaints()
 
 
 class Client(Protocol):
@@ -46,15 +50,21 @@ def run_collector(
     error = None
     frames: dict[str, pl.DataFrame] = {}
     try:
-        frames = collect(client, settings, now)
+        frames = {
+            table: _distinct(table, rows, client.problems)
+            for table, rows in collect(client, settings, now).items()
+        }
+    except SwitchedOffError:
+        pass  # nothing was asked for, nothing is missing
     except CollectorError as failure:
-        status, error = "failed", str(failure)
+        status, error = "failed", hide(str(failure))
     except Exception as failure:  # a fault of ours in one section must not stop the others
-        log.exception("section=%s", name)
-        status, error = "failed", f"{type(failure).__name__}: {failure}"
+        status, error = "failed", hide(f"{type(failure).__name__}: {failure}")
+        if _faults.is_news((name, type(failure).__name__), error):
+            log.exception("section=%s", name)
     else:
         if client.problems:
-            status, error = "partial", "; ".join(dict.fromkeys(client.problems))
+            status, error = "partial", hide("; ".join(dict.fromkeys(client.problems)))
     return SectionResult(
         section=name,
         started_at=started_at,
@@ -63,3 +73,11 @@ def run_collector(
         error=error,
         frames=frames,
     )
+
+
+def _distinct(table: str, rows: pl.DataFrame, problems: list[str]) -> pl.DataFrame:
+    """Return rows of which no two have the same key, whatever the source has answered."""
+    found = TABLES[table].distinct(rows)
+    if twice := rows.height - found.height:
+        problems.append(f"{table}: {twice} rows were answered twice and are left out")
+    return found

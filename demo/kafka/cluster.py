@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import signal
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -43,14 +43,17 @@ class KafkaCluster:
         folder: Path,
         brokers: int = 3,
         heap_mb: int = 128,
-        properties: Mapping[str, str] | None = None,
+        properties: Mapping[str, str] | Callable[[int], Mapping[str, str]] | None = None,
         *,
         ports: Sequence[int] | None = None,
         java: Java | None = None,
         processes: ProcessGroup | None = None,
         flags: Sequence[str] = (),
     ) -> None:
-        """Describe a cluster; nothing starts yet."""
+        """Describe a cluster; nothing starts yet.
+
+        Properties are those of every broker, or a function from its number to its own.
+        """
         if brokers < 1:
             raise ClusterError(f"a cluster needs at least one broker, not {brokers}")
         if heap_mb < SMALLEST_HEAP_MB:
@@ -60,7 +63,8 @@ class KafkaCluster:
         self.folder = folder.absolute()
         self._count = brokers
         self._heap_mb = heap_mb
-        self._extra = dict(properties or {})
+        shared = {} if properties is None or callable(properties) else dict(properties)
+        self._extra = properties if callable(properties) else lambda _: shared
         self._fixed_ports = list(ports) if ports is not None else None
         self._ports: dict[int, settings.Ports] = {}
         self._java = java

@@ -24,7 +24,7 @@ def properties_file(folder: Path, broker: int) -> Path:
 def prepare(
     folder: Path,
     ports: Mapping[int, settings.Ports],
-    extra: Mapping[str, str],
+    extra: Callable[[int], Mapping[str, str]],
     java_command: Callable[..., list[str]],
 ) -> str:
     """Give every broker its properties and a formatted data folder, where it has none yet.
@@ -41,7 +41,7 @@ def prepare(
     for number in ports:
         data = data_folder(folder, number)
         data.mkdir(parents=True, exist_ok=True)
-        content = settings.broker_properties(number, ports, data, extra)
+        content = settings.broker_properties(number, ports, data, extra(number))
         properties_file(folder, number).write_text(
             settings.properties_text(content), encoding="utf-8"
         )

@@ -17,16 +17,12 @@ ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a record that failed came from.
-
-    Attributes:
-        timestamp_ms: Its timestamp in milliseconds since 1970, UTC.
-    """
+    """Where a record that failed came from."""
 
     topic: str
     partition: int
     offset: int
-    timestamp_ms: int
+    timestamp_ms: int  # its timestamp in milliseconds since 1970, UTC
 
 
 def failure(number: int) -> tuple[str, str]:

@@ -6,7 +6,7 @@ Rates are messages per second, times are seconds since the start of the workload
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,7 @@ class Stream:
     topic: str
     rate: Rate
     key_prefix: str
+    _: KW_ONLY
     keys: int = 500
     hot_key_share: float = 0.0
     payload_bytes: int = 110
@@ -76,56 +77,41 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """How a group gets rid of records that it cannot process.
-
-    Attributes:
-        one_in: Every so-manieth record of each partition fails.
-        style: Whose headers they carry: ``spring`` or ``connect``.
-    """
+    """How a group gets rid of records that it cannot process."""
 
     topic: str
-    one_in: int
-    style: str
+    one_in: int  # every so-manieth record of each partition fails
+    style: str  # whose headers they carry: ``spring`` or ``connect``
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A consumer group and what it does.
-
-    Attributes:
-        protocol: ``classic``, or ``consumer`` for KIP-848.
-        stuck_on_poison: A poison record is tried for ever; its partition stands still.
-        leaves_after: Processes that many records, commits and never comes back.
-        transactional: Records and offsets go through one transaction.
-    """
+    """A consumer group and what it does."""
 
     name: str
     topic: str
+    _: KW_ONLY
     members: int
     capacity_per_second: float
-    protocol: str = "classic"
+    protocol: str = "classic"  # ``classic``, or ``consumer`` for KIP-848
     commit_seconds: float = 1.0
     read_committed: bool = False
-    stuck_on_poison: bool = False
-    leaves_after: int | None = None
+    stuck_on_poison: bool = False  # a poison record is tried for ever; its partition stands still
+    leaves_after: int | None = None  # processes that many records, commits and never comes back
     delay_seconds: float = 0.0
     dead_letters: DeadLetters | None = None
     forwards_to: str | None = None
-    transactional: bool = False
+    transactional: bool = False  # records and offsets go through one transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All topics, streams and groups of a workload, and who works through dead letters.
-
-    Attributes:
-        redrive_groups: Dead-letter topic to the group that works through it.
-    """
+    """All topics, streams and groups of a workload, and who works through dead letters."""
 
     topics: tuple[Topic, ...]
     streams: tuple[Stream, ...]
     groups: tuple[Group, ...]
-    redrive_groups: dict[str, str]
+    redrive_groups: dict[str, str]  # Dead-letter topic to the group that works through it
 
     def topic(self, name: str) -> Topic:
         """Return the topic of that name."""

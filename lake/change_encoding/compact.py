@@ -50,6 +50,11 @@ class ChangeEncoder:
         """Begin a new stream with the next poll of a source: what it wrote last may be lost."""
         self._streams.pop(source, None)
 
+    def forget_cluster(self, cluster: str) -> None:
+        """Forget the streams of every source of a cluster."""
+        for source in [each for each in self._streams if each.startswith(f"{cluster}/")]:
+            self.forget(source)
+
     def compact(self, source: str, rows: pl.DataFrame) -> pl.DataFrame:
         """Return what of a poll must be written.
 

@@ -19,7 +19,7 @@ from lake.maintenance.lease import only_one
 from lake.schemas.model import Table
 from lake.schemas.tables import TABLES
 from lake.storage.store import Lake
-from lake.storage.table_maintenance import Upkept, keep_up
+from lake.storage.table_maintenance import Maintained, maintain_table
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def maintain(
     settings: LakeSettings,
     *,
     on_progress: Callable[[str], None] | None = None,
-) -> list[Upkept]:
+) -> list[Maintained]:
     """Maintain every table that delta-rs writes, one after the other.
 
     Raises:
@@ -44,14 +44,16 @@ def maintain(
     # A lease that was lost is found out before the next commit: nothing to do at once.
     with only_one(settings, JOB, lost=lambda error: log.warning("%s", error)) as hold:
         return each_table(
-            lambda table: keep_up(table, lake.uri(table), options, retention, confirm=hold.confirm),
+            lambda table: maintain_table(
+                table, lake.uri(table), options, retention, confirm=hold.confirm
+            ),
             on_progress,
         )
 
 
 def each_table(
-    work: Callable[[Table], Upkept | None], on_progress: Callable[[str], None] | None = None
-) -> list[Upkept]:
+    work: Callable[[Table], Maintained | None], on_progress: Callable[[str], None] | None = None
+) -> list[Maintained]:
     """Do the same for every table of a lake; one that fails stops no other.
 
     Raises:
@@ -62,20 +64,20 @@ def each_table(
         if on_progress is not None:
             on_progress(table.name)
         try:
-            upkept = work(table)
+            maintained = work(table)
         except LeaseLostError:
             raise
         except LakeError as error:
             failures.append(str(error))
             continue
-        if upkept is not None:
-            done.append(upkept)
+        if maintained is not None:
+            done.append(maintained)
     if failures:
         raise LakeError("; ".join(failures))
     return done
 
 
-def summary(done: Iterable[Upkept]) -> str:
+def summary(done: Iterable[Maintained]) -> str:
     """Return what was done as a few words."""
     tables = list(done)
     return (

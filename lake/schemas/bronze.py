@@ -10,14 +10,10 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from lake.schemas.model import DATE, Column, Table, Type, columns
+from lake.schemas.model import DATE, Table, Type, columns, required
 
 # A poll's rows share observed_at, the moment at which the poll began, and poll_id.
-_SAMPLE = (
-    Column("cluster", "string", required=True),
-    Column("observed_at", "timestamp", required=True),
-    Column("poll_id", "string", required=True),
-)
+_SAMPLE = required(cluster="string", observed_at="timestamp", poll_id="string")
 
 
 # Of tables whose rows are left out while nothing changes; see lake.change_encoding.expand.
@@ -40,18 +36,26 @@ def _change_only(
         (*_SAMPLE, *columns(**types), *_CHANGE_ONLY, DATE),
         time="observed_at",
         key=("cluster", "poll_id", *key),
+        collected_by=("kafka",),
         change_only=True,
         volatile=volatile,
     )
 
 
-def _bronze(name: str, key: tuple[str, ...], /, **types: Type) -> Table:
+def _bronze(
+    name: str,
+    key: tuple[str, ...],
+    /,
+    collected_by: tuple[str, ...] = ("kafka",),
+    **types: Type,
+) -> Table:
     return Table(
         name,
         "bronze",
         (*_SAMPLE, *columns(**types), DATE),
         time="observed_at",
         key=("cluster", "poll_id", *key),
+        collected_by=collected_by,
     )
 
 
@@ -70,6 +74,10 @@ BROKERS = _bronze(
     log_bytes="long",
     disk_total_bytes="long",
     disk_free_bytes="long",
+    registration="string",  # active; fenced: down or not ready; none: taken out of the cluster
+    certificate_expires_at="timestamp",  # of the one that it showed to the collector
+    version="string",  # the newest release of Kafka whose protocol it speaks
+    throttled_seconds="double",  # how long it made the collector wait in this poll: its quota
     unknown_reason="string",
 )
 
@@ -90,6 +98,7 @@ PARTITIONS = _change_only(
     log_end="long",
     last_stable="long",
     size_bytes="long",
+    follower_lag="long",  # records that the slowest replica that is not in sync is behind
     unknown_reason="string",
 )
 
@@ -122,6 +131,7 @@ GROUPS = _bronze(
     coordinator="int",
     members="int",
     idle_members="int",  # without a partition
+    static_members="int",  # with a group.instance.id
     epoch="int",  # KIP-848, share and Streams groups
     state_since="timestamp",  # as far as the state was watched
     kind="string",  # plain, connect, streams, ksqldb, mirror, ditto, …
@@ -131,6 +141,7 @@ GROUPS = _bronze(
 GROUP_MEMBERS = _bronze(
     "group_members",
     ("group", "member_id"),
+    collected_by=(),  # the section ``groups`` writes it
     group="string",
     member_id="string",
     client_id="string",
@@ -174,6 +185,7 @@ IN_TOTALS = pl.col("is_subscribed").fill_null(True)
 DEAD_LETTERS = _bronze(
     "dead_letters",
     ("source", "name"),
+    collected_by=("kafka", "rabbitmq"),
     source="string",  # kafka, rabbitmq
     name="string",
     origin="string",
@@ -228,9 +240,31 @@ CLUSTER_EVENTS = _bronze(
     detail="string",
 )
 
+TRANSACTIONS = _bronze(
+    "transactions",
+    ("transactional_id",),
+    transactional_id="string",
+    producer_id="long",
+    coordinator="int",
+    state="string",  # Ongoing, PrepareCommit, PrepareAbort
+    started_at="timestamp",
+    timeout_seconds="double",
+    topics="list<string>",
+)
+
+CLUSTER_SETTINGS = _bronze(
+    "cluster_settings",
+    ("kind", "subject"),
+    kind="string",  # feature, broker version, broker configuration, client quota, acl, scram user
+    subject="string",  # null: there is none of this kind, or it is unknown
+    settings="map<string,string>",
+    unknown_reason="string",
+)
+
 CONNECTORS = _bronze(
     "connectors",
     ("connect", "connector"),
+    collected_by=("connect",),
     connect="string",  # the Connect cluster
     connector="string",
     type="string",  # source, sink
@@ -254,6 +288,7 @@ CONNECTORS = _bronze(
 CONNECTOR_TASKS = _bronze(
     "connector_tasks",
     ("connect", "connector", "task"),
+    collected_by=(),  # the section ``connectors`` writes it
     connect="string",
     connector="string",
     task="int",
@@ -267,6 +302,7 @@ CONNECTOR_TASKS = _bronze(
 MIRROR_OFFSETS = _bronze(
     "mirror_offsets",
     ("connect", "connector", "topic", "partition"),
+    collected_by=(),  # the section ``mirrors`` writes it
     connect="string",
     connector="string",
     source_cluster="string",  # its alias
@@ -281,6 +317,7 @@ MIRROR_OFFSETS = _bronze(
 QUEUES = _bronze(
     "queues",
     ("vhost", "queue"),
+    collected_by=("rabbitmq",),
     vhost="string",
     queue="string",
     type="string",  # classic, quorum, stream
@@ -311,6 +348,7 @@ QUEUES = _bronze(
 BROKER_METRICS = _bronze(
     "broker_metrics",
     ("metric", "broker", "labels"),
+    collected_by=("prometheus",),
     prometheus="string",  # the Prometheus server
     metric="string",  # canonical name
     broker="string",  # null: the cluster's as a whole
@@ -323,6 +361,7 @@ BROKER_METRICS = _bronze(
 DITTO_CONNECTIONS = _bronze(
     "ditto_connections",
     ("ditto", "connection"),
+    collected_by=("ditto",),
     ditto="string",
     connection="string",
     name="string",
@@ -350,6 +389,7 @@ DITTO_CONNECTIONS = _bronze(
 COLLECTIONS = _bronze(
     "collections",
     ("source", "section"),
+    collected_by=(),
     source="string",  # kafka, connect/NAME, …; null in old rows: kafka
     section="string",
     started_at="timestamp",
@@ -360,5 +400,9 @@ COLLECTIONS = _bronze(
     rows="long",
 )
 
-WRITTEN_EVERY_SECONDS: Mapping[str, float] = {TOPICS.name: 3600.0, LOG_DIRECTORIES.name: 60.0}
+WRITTEN_EVERY_SECONDS: Mapping[str, float] = {
+    TOPICS.name: 3600.0,
+    LOG_DIRECTORIES.name: 60.0,
+    CLUSTER_SETTINGS.name: 1800.0,
+}
 """Tables of which not every poll writes rows: how long one may stand for the polls after it."""

@@ -9,10 +9,7 @@ could not be obtained, never zero.
 
 from __future__ import annotations
 
-from lake.schemas.model import Column, Table, columns
-
-_CLUSTER = Column("cluster", "string", required=True)
-_EVALUATED = Column("evaluated_at", "timestamp", required=True)
+from lake.schemas.model import Column, Table, Type, columns, required
 
 # Since when the status holds. Where ``since_at_least`` is true it held already in the first sample
 # that is known: it began then or earlier.
@@ -34,256 +31,192 @@ _FLOW = columns(
     samples="int",
 )
 
-GROUP_STATUS = Table(
-    "group_status",
-    "current",
-    (
-        _CLUSTER,
-        Column("group", "string", required=True),
-        *_STATUS,
-        *_FLOW,
-        *columns(
-            worst_topic="string",  # the partition that decided the status
-            worst_partition="int",
-            partitions="int",  # subscribed ones; the others are in no sum
-            unknown_partitions="int",  # subscribed ones whose lag is unknown: lag lacks them
-            topics="list<string>",  # subscribed ones
-            members="int",
-            idle_members="int",  # members without a partition
-            kind="string",
-            type="string",
-            state="string",
-            coordinator="int",
-            # The partition whose oldest unread message retention reaches first, where it is late
-            # or has used half of its retention.
-            data_loss_at="timestamp",
-            data_loss_topic="string",
-            data_loss_partition="int",
-            data_loss_reason="string",
-            observed_at="timestamp",
+
+def _current(name: str, key: tuple[Column, ...], *shared: Column, **types: Type) -> Table:
+    return Table(
+        name,
+        "current",
+        (
+            *required(cluster="string"),
+            *key,
+            *shared,
+            *columns(**types),
+            *required(evaluated_at="timestamp"),
         ),
-        _EVALUATED,
-    ),
-    time="evaluated_at",
-    key=("cluster", "group"),
+        time="evaluated_at",
+        key=("cluster", *(column.name for column in key)),
+    )
+
+
+GROUP_STATUS = _current(
+    "group_status",
+    required(group="string"),
+    *_STATUS,
+    *_FLOW,
+    partitions="int",  # subscribed ones; the others are in no sum
+    unknown_partitions="int",  # subscribed ones whose lag is unknown: lag lacks them
+    topics="list<string>",  # subscribed ones
+    members="int",
+    idle_members="int",  # members without a partition
+    kind="string",
+    type="string",
+    state="string",
+    coordinator="int",
+    # The partition whose oldest unread message retention reaches first, where it is late
+    # or has used half of its retention.
+    data_loss_at="timestamp",
+    data_loss_topic="string",
+    data_loss_partition="int",
+    observed_at="timestamp",
 )
 
-GROUP_PARTITION_STATUS = Table(
+GROUP_PARTITION_STATUS = _current(
     "group_partition_status",
-    "current",
-    (
-        _CLUSTER,
-        Column("group", "string", required=True),
-        Column("topic", "string", required=True),
-        Column("partition", "int", required=True),
-        *_STATUS,
-        *_FLOW,
-        *columns(
-            is_subscribed="boolean",
-            decides="boolean",  # false: an unknown value of it says nothing about the group
-            observed_at="timestamp",
-        ),
-        _EVALUATED,
-    ),
-    time="evaluated_at",
-    key=("cluster", "group", "topic", "partition"),
+    required(group="string", topic="string", partition="int"),
+    *_STATUS,
+    *_FLOW,
+    is_subscribed="boolean",
+    decides="boolean",  # false: an unknown value of it says nothing about the group
+    observed_at="timestamp",
 )
 """Only of groups that are not OK: every partition of a group that is OK keeps up."""
 
-READERS = Table(
+READERS = _current(
     "readers",
-    "current",
-    (
-        _CLUSTER,
-        Column("topic", "string", required=True),
-        Column("group", "string", required=True),
-        *columns(
-            lag="long",  # on this topic
-            unknown_partitions="int",
-            time_lag_seconds="double",
-            partitions="int",
-        ),
-        _EVALUATED,
-    ),
-    time="evaluated_at",
-    key=("cluster", "topic", "group"),
+    required(topic="string", group="string"),
+    lag="long",  # on this topic
+    unknown_partitions="int",
+    time_lag_seconds="double",
+    partitions="int",
 )
 """Which groups read which topics, and how late they are there."""
 
-TOPIC_STATUS = Table(
+TOPIC_STATUS = _current(
     "topic_status",
-    "current",
-    (
-        _CLUSTER,
-        Column("topic", "string", required=True),
-        *columns(
-            kind="string",
-            partitions="int",
-            replication_factor="int",
-            min_in_sync_replicas="int",
-            replication="string",  # offline, under min ISR, under-replicated, unknown, in sync
-            arrival_per_second="double",  # null where a partition's rate is unknown
-            busiest_partition="int",
-            busiest_ratio="double",  # its share of the topic's messages
-            even_ratio="double",  # the share of each if all were alike
-            hot_partitions="list<int>",  # null where that is unknown
-            size_bytes="long",  # over all replicas; null where a partition's is unknown
-            retained="long",  # messages: log end - log start
-            retention_seconds="double",  # null: no limit, or unknown (unknown_reason)
-            retention_bytes="long",
-            cleanup_policy="string",
-            groups="int",  # that read it
-            slowest_group="string",
-            slowest_time_lag_seconds="double",
-            unknown_reason="string",
-            observed_at="timestamp",
-        ),
-        _EVALUATED,
-    ),
-    time="evaluated_at",
-    key=("cluster", "topic"),
+    required(topic="string"),
+    kind="string",
+    partitions="int",
+    replication_factor="int",
+    min_in_sync_replicas="int",
+    replication="string",  # offline, under min ISR, under-replicated, unknown, in sync
+    arrival_per_second="double",  # null where a partition's rate is unknown
+    busiest_ratio="double",  # the busiest partition's share of the topic's messages
+    even_ratio="double",  # the share of each if all were alike
+    hot_partitions="list<int>",  # null where that is unknown
+    size_bytes="long",  # over all replicas; null where a partition's is unknown
+    retained="long",  # messages: log end - log start
+    retention_seconds="double",  # null: no limit, or unknown (unknown_reason)
+    retention_bytes="long",
+    cleanup_policy="string",
+    groups="int",  # that read it
+    slowest_group="string",
+    slowest_time_lag_seconds="double",
+    unknown_reason="string",
+    observed_at="timestamp",
 )
 
-BROKER_STATUS = Table(
+BROKER_STATUS = _current(
     "broker_status",
-    "current",
-    (
-        _CLUSTER,
-        Column("broker_id", "int", required=True),
-        *columns(
-            host="string",
-            port="int",
-            rack="string",
-            is_alive="boolean",
-            is_controller="boolean",
-            missing_since="timestamp",  # null: it is there, or was missing before the first sample
-            leaders="long",  # partitions that it leads; null where partitions are unknown
-            preferred_leaders="long",
-            replicas="long",
-            log_bytes="long",
-            disk_total_bytes="long",
-            disk_free_bytes="long",
-            # If this broker failed too: partitions without a leader, and those that would refuse
-            # acks=all. Null where it is down, or in-sync replicas or min.insync.replicas unknown.
-            offline_if_lost="long",
-            refused_if_lost="long",
-            unknown_reason="string",
-            observed_at="timestamp",
-        ),
-        _EVALUATED,
-    ),
-    time="evaluated_at",
-    key=("cluster", "broker_id"),
+    required(broker_id="int"),
+    host="string",
+    port="int",
+    rack="string",
+    is_alive="boolean",
+    is_controller="boolean",
+    missing_since="timestamp",  # null: it is there, or was missing before the first sample
+    leaders="long",  # partitions that it leads; null where partitions are unknown
+    replicas="long",
+    log_bytes="long",
+    disk_total_bytes="long",
+    disk_free_bytes="long",
+    throttled_seconds="double",  # of the newest poll; see the table brokers
+    version="string",
+    registration="string",
+    certificate_expires_at="timestamp",
+    # If this broker failed too: partitions without a leader, and those that would refuse
+    # acks=all. Null where it is down, or in-sync replicas or min.insync.replicas unknown.
+    offline_if_lost="long",
+    refused_if_lost="long",
+    unknown_reason="string",
+    observed_at="timestamp",
 )
 
-PARTITIONS_AT_RISK = Table(
+PARTITIONS_AT_RISK = _current(
     "partitions_at_risk",
-    "current",
-    (
-        _CLUSTER,
-        Column("topic", "string", required=True),
-        Column("partition", "int", required=True),
-        *columns(
-            replication="string",  # offline, under min ISR, under-replicated, unknown
-            leader="int",
-            preferred_leader="int",
-            replicas="list<int>",
-            in_sync_replicas="list<int>",
-            min_in_sync_replicas="int",
-            unknown_reason="string",
-            observed_at="timestamp",
-        ),
-        _EVALUATED,
-    ),
-    time="evaluated_at",
-    key=("cluster", "topic", "partition"),
+    required(topic="string", partition="int"),
+    replication="string",  # offline, under min ISR, under-replicated, unknown
+    leader="int",
+    preferred_leader="int",
+    replicas="list<int>",
+    in_sync_replicas="list<int>",
+    min_in_sync_replicas="int",
+    follower_lag="long",
+    unknown_reason="string",
+    observed_at="timestamp",
 )
 """Partitions that are not in sync, the worst first."""
 
-CLUSTER_STATUS = Table(
+CLUSTER_STATUS = _current(
     "cluster_status",
-    "current",
-    (
-        _CLUSTER,
-        *columns(
-            brokers="int",  # missing ones included; null is unknown
-            missing_brokers="list<int>",
-            has_controller="boolean",
-            partitions="long",
-            preferred_led="long",  # partitions led by their preferred replica
-            under_replicated="long",
-            under_min_isr="long",
-            offline="long",
-            topics="int",
-            arrival_per_second="double",
-            groups="int",
-            late_groups="int",  # losing data, stopped, stalled, rewound or falling behind
-            unknown_groups="int",
-            lag="long",  # over the groups where it is known
-            incomplete_groups="int",  # groups with a partition whose lag is unknown
-            time_lag_seconds="double",  # of the slowest group
-            slowest_group="string",
-            idle_members="int",
-            idle_groups="int",
-            dead_letter_topics="int",
-            dead_letters_per_second="double",
-            newest_poll_at="timestamp",
-            unreadable="map<string,string>",  # tables that could not be read, with the reason
-        ),
-        _EVALUATED,
-    ),
-    time="evaluated_at",
-    key=("cluster",),
+    required(),
+    brokers="int",  # missing ones included; null is unknown
+    missing_brokers="list<int>",
+    partitions="long",
+    preferred_led="long",  # partitions led by their preferred replica
+    under_replicated="long",
+    under_min_isr="long",
+    offline="long",
+    topics="int",
+    arrival_per_second="double",
+    groups="int",
+    late_groups="int",  # losing data, stopped, stalled, rewound or falling behind
+    lag="long",  # over the groups where it is known
+    incomplete_groups="int",  # groups with a partition whose lag is unknown
+    time_lag_seconds="double",  # of the slowest group
+    slowest_group="string",
+    idle_members="int",
+    idle_groups="int",
+    dead_letter_topics="int",
+    dead_letters_per_second="double",
+    newest_poll_at="timestamp",
+    unreadable="map<string,string>",  # tables that could not be read, with the reason
 )
 
-OPEN_ALERTS = Table(
+OPEN_ALERTS = _current(
     "open_alerts",
-    "current",
-    (
-        _CLUSTER,
-        Column("fingerprint", "string", required=True),
-        *columns(
-            rule="string",
-            check="string",
-            severity="string",  # critical, warning, info
-            state="string",  # pending, firing
-            labels="map<string,string>",
-            what="string",
-            detail="string",
-            cause="string",
-            step="string",
-            page="string",
-            value="double",
-            status="string",  # of the group, where it is one
-            since="timestamp",  # when the trouble began, as far as is known
-            since_at_least="boolean",  # it began then or earlier
-            started_at="timestamp",  # first sight
-            fired_at="timestamp",
-            last_true_at="timestamp",
-            deadline_at="timestamp",  # when messages will be deleted, where that is known
-            inhibited_by="string",  # fingerprint of its cause; null: it stands for itself
-            runbook="string",
-        ),
-        _EVALUATED,
-    ),
-    time="evaluated_at",
-    key=("cluster", "fingerprint"),
+    required(fingerprint="string"),
+    rule="string",
+    check="string",
+    severity="string",  # critical, warning, info
+    state="string",  # pending, firing
+    labels="map<string,string>",
+    what="string",
+    detail="string",
+    cause="string",
+    step="string",
+    page="string",
+    value="double",
+    status="string",  # of the group, where it is one
+    since="timestamp",  # when the trouble began, as far as is known
+    since_at_least="boolean",  # it began then or earlier
+    started_at="timestamp",  # first sight
+    fired_at="timestamp",
+    last_true_at="timestamp",
+    deadline_at="timestamp",  # when messages will be deleted, where that is known
+    inhibited_by="string",  # fingerprint of its cause; null: it stands for itself
+    runbook="string",
 )
 """Alerts that are pending or firing, each with its cause."""
 
-RECENT_CHANGES = Table(
+RECENT_CHANGES = _current(
     "recent_changes",
-    "current",
-    (
-        _CLUSTER,
-        Column("changed_at", "timestamp", required=True),
-        Column("kind", "string", required=True),  # members, brokers, topics
-        Column("name", "string", required=True),  # the group; empty of brokers and topics
-        *columns(before="long", after="long"),  # how many there were, and are
-        _EVALUATED,
+    required(
+        changed_at="timestamp",
+        kind="string",  # members, brokers, topics
+        name="string",  # the group; empty of brokers and topics
     ),
-    time="evaluated_at",
-    key=("cluster", "changed_at", "kind", "name"),
+    before="long",  # how many there were
+    after="long",
 )
 """What changed in the last hour, the newest first."""
 

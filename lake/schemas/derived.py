@@ -8,206 +8,150 @@ behind a row was generated and not measured, else null.
 
 from __future__ import annotations
 
-from lake.schemas.model import DATE, Column, Table, columns
+from lake.schemas.model import DATE, Column, Table, Type, columns, required
 
 # Whose series it is: subject is group, topic or cluster (name is then empty); metric is a column of
 # its history table: arrival_per_second, consumption_per_second, lag_max.
-_SERIES = (
-    Column("cluster", "string", required=True),
-    Column("subject", "string", required=True),
-    Column("name", "string", required=True),
-    Column("metric", "string", required=True),
-)
-_AS_OF = Column("as_of", "timestamp", required=True)
-_GENERATED = Column("generated", "boolean")
+_SERIES = required(cluster="string", subject="string", name="string", metric="string")
 
-SEASONALITY = Table(
+
+def _derived(name: str, named: tuple[Column, ...], *, key: tuple[str, ...], **types: Type) -> Table:
+    return Table(
+        name,
+        "gold",
+        (*named, *columns(**types), *required(as_of="timestamp"), DATE),
+        time="as_of",
+        key=key,
+    )
+
+
+SEASONALITY = _derived(
     "seasonality",
-    "gold",
-    (
-        *_SERIES,
-        *columns(
-            hour_of_week="int",  # 0 is Monday 00:00 UTC; null in a row that says why there is none
-            p05="double",  # quantiles of the hour over up to ten weeks, in the metric's unit
-            p25="double",
-            p50="double",
-            p75="double",
-            p95="double",
-            samples="int",  # hours of history behind this hour of the week
-            status="string",  # ok, too little history
-            reason="string",
-        ),
-        _GENERATED,
-        _AS_OF,
-        DATE,
-    ),
-    time="as_of",
+    _SERIES,
     key=("cluster", "subject", "name", "metric", "hour_of_week"),
+    hour_of_week="int",  # 0 is Monday 00:00 UTC; null in a row that says why there is none
+    p05="double",  # quantiles of the hour over up to ten weeks, in the metric's unit
+    p25="double",
+    p50="double",
+    p75="double",
+    p95="double",
+    samples="int",  # hours of history behind this hour of the week
+    status="string",  # ok, too little history
+    reason="string",
+    generated="boolean",
 )
 
-FORECASTS = Table(
+FORECASTS = _derived(
     "forecasts",
-    "gold",
-    (
-        *_SERIES,
-        *columns(
-            grain_seconds="int",
-            window_start="timestamp",  # the hour that is forecast; null where there are no numbers
-            median="double",
-            low_80="double",  # 80 % of what comes should lie from here to high_80
-            high_80="double",
-            low_90="double",
-            high_90="double",
-            status="string",  # ok, too little history
-            reason="string",
-            method="string",  # a week ago, a day ago, profile and level
-            # Measured on the last quarter of the series' history, held back:
-            held_back_hours="int",
-            mae="double",  # mean absolute error, in the metric's unit
-            mae_seasonal_naive="double",  # that of the value a week before
-            coverage_80="double",  # share of what came that the interval held
-            coverage_90="double",
-        ),
-        _GENERATED,
-        _AS_OF,
-        DATE,
-    ),
-    time="as_of",
+    _SERIES,
     key=("cluster", "subject", "name", "metric", "grain_seconds", "window_start"),
+    grain_seconds="int",
+    window_start="timestamp",  # the hour that is forecast; null where there are no numbers
+    median="double",
+    low_80="double",  # 80 % of what comes should lie from here to high_80
+    high_80="double",
+    low_90="double",
+    high_90="double",
+    status="string",  # ok, too little history
+    reason="string",
+    method="string",  # a week ago, a day ago, profile and level
+    # Of this method, over the last quarter of the hours that methods are compared over:
+    held_back_hours="int",
+    mae="double",  # mean absolute error, in the metric's unit
+    mae_seasonal_naive="double",  # that of the value a week before
+    coverage_80="double",  # share of what came that the interval held
+    coverage_90="double",
+    generated="boolean",
 )
 
-CHANGES = Table(
+CHANGES = _derived(
     "changes",
-    "gold",
-    (
-        *_SERIES,
-        *columns(
-            kind="string",  # step, growth (also where it shrinks)
-            changed_at="timestamp",  # the hour of a step, the day on which growth began
-            before="double",  # median level before, in the metric's unit
-            after="double",  # after it; of growth the level at the end
-            ratio="double",  # after ÷ before; of growth the factor a week
-            ratio_low="double",  # 90 % interval
-            ratio_high="double",
-            confidence="double",  # how sure it is that there was a change, 0 to 1
-        ),
-        _GENERATED,
-        _AS_OF,
-        DATE,
-    ),
-    time="as_of",
+    _SERIES,
     key=("cluster", "subject", "name", "metric", "changed_at"),
+    kind="string",  # step, growth (also where it shrinks)
+    changed_at="timestamp",  # the hour of a step, the day on which growth began
+    before="double",  # median level before, in the metric's unit
+    after="double",  # after it; of growth the level at the end
+    ratio="double",  # after ÷ before; of growth the factor a week
+    ratio_low="double",  # 90 % interval
+    ratio_high="double",
+    confidence="double",  # how sure it is that there was a change, 0 to 1
+    generated="boolean",
 )
 
-SKEW = Table(
+SKEW = _derived(
     "skew",
-    "gold",
     (
-        Column("cluster", "string", required=True),
+        *required(cluster="string"),
         Column("group", "string"),  # null: the topic's own traffic
-        Column("topic", "string", required=True),
-        *columns(
-            window_start="timestamp",
-            window_seconds="double",
-            partitions="int",
-            messages="long",  # that came in this time, over the partitions that are known
-            busiest_partition="int",
-            busiest_ratio="double",  # its share of the messages
-            even_ratio="double",  # the share of each if all were alike
-            hot_partitions="list<int>",  # far above the others, hottest first
-            unknown_reason="string",
-        ),
-        _GENERATED,
-        _AS_OF,
-        DATE,
+        *required(topic="string"),
     ),
-    time="as_of",
     key=("cluster", "group", "topic"),
+    window_start="timestamp",
+    window_seconds="double",
+    partitions="int",
+    messages="long",  # that came in this time, over the partitions that are known
+    busiest_partition="int",
+    busiest_ratio="double",  # its share of the messages
+    even_ratio="double",  # the share of each if all were alike
+    hot_partitions="list<int>",  # far above the others, hottest first
+    unknown_reason="string",
+    generated="boolean",
 )
 
-LAG_ANOMALIES = Table(
+LAG_ANOMALIES = _derived(
     "lag_anomalies",
-    "gold",
-    (
-        Column("cluster", "string", required=True),
-        Column("group", "string", required=True),
-        *columns(
-            window_start="timestamp",  # the hour
-            lag_max="long",
-            usual="double",  # median of this hour of the week
-            usual_high="double",  # its upper end, from the 75 % quantile
-            score="double",  # (lag_max - usual) ÷ (usual_high - usual), the latter bounded below
-            samples="int",  # hours of history behind what is usual
-        ),
-        _GENERATED,
-        _AS_OF,
-        DATE,
-    ),
-    time="as_of",
+    required(cluster="string", group="string"),
     key=("cluster", "group", "window_start"),
+    window_start="timestamp",  # the hour
+    lag_max="long",
+    usual="double",  # median of this hour of the week
+    usual_high="double",  # its upper end, from the 75 % quantile
+    score="double",  # (lag_max - usual) ÷ (usual_high - usual), the latter bounded below
+    samples="int",  # hours of history behind what is usual
+    generated="boolean",
 )
 
-CONTRIBUTORS = Table(
+CONTRIBUTORS = _derived(
     "contributors",
-    "gold",
-    (
-        Column("cluster", "string", required=True),
-        Column("topic", "string", required=True),
-        *columns(
-            span_seconds="int",  # this long is compared with as long before: a day, a week
-            rank="int",  # 1 changed most
-            before_per_second="double",
-            now_per_second="double",
-            change_per_second="double",
-            share_ratio="double",  # of the changes of all topics in the same direction
-            hours_before="int",  # hours that are known of the time before
-            hours_now="int",
-        ),
-        _GENERATED,
-        _AS_OF,
-        DATE,
-    ),
-    time="as_of",
+    required(cluster="string", topic="string"),
     key=("cluster", "span_seconds", "topic"),
+    span_seconds="int",  # this long is compared with as long before: a day, a week
+    rank="int",  # 1 changed most
+    before_per_second="double",
+    now_per_second="double",
+    change_per_second="double",
+    share_ratio="double",  # of the changes of all topics in the same direction
+    hours_before="int",  # hours that are known of the time before
+    hours_now="int",
+    generated="boolean",
 )
 
-CAPACITY = Table(
+CAPACITY = _derived(
     "capacity",
-    "gold",
-    (
-        Column("cluster", "string", required=True),
-        Column("group", "string", required=True),
-        *columns(
-            member="string",  # null: what a member of the group can do
-            status="string",  # identified, lower bound, unknown, conflict, blocked
-            reason="string",
-            per_second="double",  # messages per second of one member that never waits
-            low="double",  # 90 % interval; of a lower bound the best sustained rate
-            high="double",
-            samples="int",  # intervals behind it
-            episodes="int",
-            limit_per_second="double",  # of the whole group, where it meets a limit downstream
-            helpful_members="int",  # beyond which none helps
-            variability_seconds="double",  # variance of the work done a second, in seconds
-        ),
-        _AS_OF,
-        DATE,
-    ),
-    time="as_of",
+    required(cluster="string", group="string"),
     key=("cluster", "group", "member"),
+    member="string",  # null: what a member of the group can do
+    status="string",  # identified, lower bound, unknown, conflict, blocked
+    reason="string",
+    per_second="double",  # messages per second of one member that never waits
+    low="double",  # 90 % interval; of a lower bound the best sustained rate
+    high="double",
+    samples="int",  # intervals behind it
+    episodes="int",
+    limit_per_second="double",  # of the whole group, where it meets a limit downstream
+    helpful_members="int",  # beyond which none helps
+    variability_seconds="double",  # variance of the work done a second, in seconds
 )
 
 # By hour, from the samples; replaced hour by hour.
-_PART = Column("part", "int")
+_HOUR = Column("hour", "int")
 
 CAPACITY_INTERVALS = Table(
     "capacity_intervals",
     "gold",
     (
-        Column("cluster", "string", required=True),
-        Column("group", "string", required=True),
-        Column("member", "string", required=True),
-        Column("started_at", "timestamp", required=True),
+        *required(cluster="string", group="string", member="string", started_at="timestamp"),
         *columns(
             members="int",
             seconds="double",
@@ -218,7 +162,7 @@ CAPACITY_INTERVALS = Table(
             blocked="list<string>",  # the member's partitions that stood still in that hour
             grain_seconds="int",
         ),
-        _PART,
+        _HOUR,
         DATE,
     ),
     time="started_at",
@@ -229,10 +173,7 @@ HOST_HISTORY = Table(
     "host_history",
     "gold",
     (
-        Column("cluster", "string", required=True),
-        Column("grain_seconds", "int", required=True),
-        Column("window_start", "timestamp", required=True),
-        Column("host", "string", required=True),
+        *required(cluster="string", grain_seconds="int", window_start="timestamp", host="string"),
         *columns(
             groups_max="int",
             members_max="int",
@@ -246,7 +187,7 @@ HOST_HISTORY = Table(
             resets="int",
             generated="boolean",
         ),
-        _PART,
+        _HOUR,
         DATE,
     ),
     time="window_start",

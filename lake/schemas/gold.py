@@ -6,19 +6,15 @@ obtained, never zero.
 
 from __future__ import annotations
 
-from lake.schemas.model import DATE, Column, Table, Type, columns
+from lake.schemas.model import DATE, Column, Table, Type, columns, required
 
 # Which partition a row lies in, beside date and grain_seconds: see ``lake.schemas.grain``.
-_PART = Column("part", "int")
+_HOUR = Column("hour", "int")
 
 # True where the demo's generated past is in the row; null: all of it was measured.
 _GENERATED = Column("generated", "boolean", merge="max")
 
-_WINDOW = (
-    Column("cluster", "string", required=True),
-    Column("grain_seconds", "int", required=True),
-    Column("window_start", "timestamp", required=True),
-)
+_WINDOW = required(cluster="string", grain_seconds="int", window_start="timestamp")
 
 # samples: polls seen in the window; samples_expected: from the cadence (interval_seconds);
 # unknown_samples: polls in which the value, or a part of its sum, could not be obtained.
@@ -64,7 +60,7 @@ def _gold(name: str, key: tuple[str, ...], *values: Column) -> Table:
             *(Column(part, _KEY_TYPES[part], required=True) for part in key),
             *values,
             _GENERATED,
-            _PART,
+            _HOUR,
             DATE,
         ),
         time="window_start",
@@ -168,8 +164,7 @@ JOBS = Table(
     "jobs",
     "gold",
     (
-        Column("job", "string", required=True),
-        Column("started_at", "timestamp", required=True),
+        *required(job="string", started_at="timestamp"),
         *columns(
             finished_at="timestamp",
             rows_read="long",  # samples that were new
@@ -177,7 +172,7 @@ JOBS = Table(
             late_rows="long",  # samples that came too late and wait for a backfill
             status="string",  # ok, failed, waiting
             error="string",
-            progress="string",  # where the next round goes on (JSON)
+            progress="string",  # where the next micro-batch goes on (JSON)
         ),
         DATE,
     ),
@@ -190,11 +185,13 @@ RECOMMENDATIONS = Table(
     "recommendations",
     "gold",
     (
-        Column("cluster", "string", required=True),
-        Column("subject_kind", "string", required=True),  # group, topic, connector, queue, ...
-        Column("subject", "string", required=True),
-        Column("kind", "string", required=True),
-        Column("quantity", "string", required=True),  # what current and proposed count, or empty
+        *required(
+            cluster="string",
+            subject_kind="string",  # group, topic, connector, queue, ...
+            subject="string",
+            kind="string",
+            quantity="string",  # what current and proposed count, or empty
+        ),
         *columns(
             number="int",  # from 0, where there are several of this kind and quantity; null is 0
             current="int",

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 from config.storage import RetentionSettings
 
-PARTITIONED_BY = ("date", "grain_seconds", "part")
+PARTITIONED_BY = ("date", "grain_seconds", "hour")
 """The columns that history tables are partitioned by."""
 
 
@@ -14,21 +14,22 @@ class Grain(IntEnum):
     """The length of a window of history, in seconds; each is made of the one before it.
 
     Attributes:
-        part_hours: How many hours of rows lie in one partition of a table. ``part`` is the first
-            hour of the day in it: of minutes each hour has a partition, of longer windows each day.
+        partition_hours: How many hours of rows lie in one partition of a table. ``hour`` is the
+            first hour of the day in it: of minutes each hour has a partition, of longer windows
+            each day.
     """
 
-    part_hours: int
+    partition_hours: int
 
     MINUTE = 60, 1
     HOUR = 3600, 24
     DAY = 86400, 24
 
-    def __new__(cls, seconds: int, part_hours: int) -> Grain:
+    def __new__(cls, seconds: int, partition_hours: int) -> Grain:
         """Return a grain that equals its seconds."""
         grain = int.__new__(cls, seconds)
         grain._value_ = seconds
-        grain.part_hours = part_hours
+        grain.partition_hours = partition_hours
         return grain
 
     @property

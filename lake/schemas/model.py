@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -72,6 +72,7 @@ class Column:
 
     name: str
     type: Type
+    _: KW_ONLY
     required: bool = False
     merge: Merge | None = None
     weight: str | None = None
@@ -93,6 +94,7 @@ class Table:
         time: The column that ``date`` is taken from.
         change_only: Whether rows that repeat the one before are left out; see
             ``lake.change_encoding.expand``.
+        collected_by: Kinds of source that have a section of the table's name.
         volatile: Columns of a ``change_only`` table whose change alone writes no row: what is read
             of them may be as old as a row stands.
     """
@@ -100,8 +102,10 @@ class Table:
     name: str
     layer: Literal["bronze", "gold", "current"]
     columns: tuple[Column, ...]
+    _: KW_ONLY
     time: str
     key: tuple[str, ...]
+    collected_by: tuple[str, ...] = ()
     change_only: bool = False
     volatile: tuple[str, ...] = ()
 
@@ -121,15 +125,16 @@ class Table:
         return tuple(dict.fromkeys((*self.key, self.time)))
 
     def distinct(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return rows without those that are stored twice.
+        """Return rows without those that are there twice.
 
         Args:
-            rows: Rows with all columns of ``identity``.
+            rows: Rows of the table; what all of them share may be missing: cluster, poll, time.
         """
+        columns = [name for name in self.identity if name in rows.columns]
         # Numbers are compared first, which is several times as fast as comparing names.
-        if rows.select(self.identity).hash_rows().n_unique() == rows.height:
+        if not columns or rows.select(columns).hash_rows().n_unique() == rows.height:
             return rows
-        return rows.unique(self.identity, keep="first", maintain_order=True)
+        return rows.unique(columns, keep="first", maintain_order=True)
 
     @property
     def spark_ddl(self) -> str:
@@ -145,6 +150,11 @@ class Table:
 def columns(merge: Merge | None = None, /, **types: Type) -> tuple[Column, ...]:
     """Return columns by name and type, none of them required, that merge alike."""
     return tuple(Column(name, type_, merge=merge) for name, type_ in types.items())
+
+
+def required(**types: Type) -> tuple[Column, ...]:
+    """Return columns by name and type that every row fills."""
+    return tuple(Column(name, type_, required=True) for name, type_ in types.items())
 
 
 DATE = Column("date", "date", required=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from lake.schemas import bronze, derived, gold
 from lake.schemas.bronze import (
     BROKER_METRICS,
     BROKERS,
     CLUSTER_EVENTS,
+    CLUSTER_SETTINGS,
     COLLECTIONS,
     CONNECTOR_TASKS,
     CONNECTORS,
@@ -20,6 +22,7 @@ from lake.schemas.bronze import (
     QUEUES,
     QUORUM,
     TOPICS,
+    TRANSACTIONS,
     WRITTEN_EVERY_SECONDS,
 )
 from lake.schemas.derived import (
@@ -54,6 +57,7 @@ __all__ = [
     "CHANGES",
     "CLUSTER_EVENTS",
     "CLUSTER_HISTORY",
+    "CLUSTER_SETTINGS",
     "COLLECTIONS",
     "CONNECTORS",
     "CONNECTOR_TASKS",
@@ -81,46 +85,14 @@ __all__ = [
     "TABLES",
     "TOPICS",
     "TOPIC_HISTORY",
+    "TRANSACTIONS",
     "WRITTEN_EVERY_SECONDS",
 ]
 
 TABLES: dict[str, Table] = {
     table.name: table
-    for table in (
-        BROKERS,
-        PARTITIONS,
-        TOPICS,
-        GROUPS,
-        GROUP_MEMBERS,
-        GROUP_OFFSETS,
-        DEAD_LETTERS,
-        LOG_DIRECTORIES,
-        QUORUM,
-        CLUSTER_EVENTS,
-        CONNECTORS,
-        CONNECTOR_TASKS,
-        MIRROR_OFFSETS,
-        QUEUES,
-        BROKER_METRICS,
-        DITTO_CONNECTIONS,
-        COLLECTIONS,
-        GROUP_PARTITION_HISTORY,
-        GROUP_HISTORY,
-        TOPIC_HISTORY,
-        CLUSTER_HISTORY,
-        DEAD_LETTER_HISTORY,
-        JOBS,
-        SEASONALITY,
-        FORECASTS,
-        CHANGES,
-        SKEW,
-        LAG_ANOMALIES,
-        CONTRIBUTORS,
-        HOST_HISTORY,
-        CAPACITY_INTERVALS,
-        CAPACITY,
-        RECOMMENDATIONS,
-        ADVICE_STATE,
-    )
+    for module in (bronze, gold, derived)
+    for table in vars(module).values()
+    if isinstance(table, Table)
 }
-"""All of them by name."""
+"""All of them by name; ``lake.schemas.current`` has those of the present."""

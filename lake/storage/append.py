@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from deltalake import DeltaTable, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
-from lake.errors import LakeError, SchemaError, one_line
+from lake.errors import LakeError, LeaseLostError, SchemaError, one_line
 from lake.schemas.model import Table
 from lake.storage.file_encoding import appended, stream
 from lake.storage.handles import Handles, OpenTable
@@ -58,26 +60,34 @@ class Appender:
                 partition_by=["date"],
                 configuration=_TABLE_PROPERTIES,
                 storage_options=self._handles.options,
+                # Or it is committed onto the table of one that was quicker, and takes its place.
+                commit_properties=CommitProperties(max_commit_retries=0),
             )
+        except CommitFailedError:
+            pass
         except (DeltaError, OSError, ValueError) as error:
             raise LakeError(f"{table.name}: cannot be made: {one_line(error)}") from error
 
-    def append(self, table: Table, rows: pl.DataFrame) -> None:
+    def append(self, table: Table, rows: pl.DataFrame, tokens: Mapping[str, int]) -> None:
         """Append rows in one commit.
 
         Args:
             table: A bronze table.
             rows: What ``conform`` returns.
+            tokens: What the rows are of: their fencing token. Delta's log keeps them as versions of
+                applications, and refuses a commit if another of one of these was quicker.
 
         Raises:
+            LeaseLostError: Somebody with a larger token has written; nothing of it was.
             LakeError: The rows could not be written; nothing of them was.
         """
         for attempts_left in reversed(range(_ATTEMPTS)):
             try:
-                self._append(table, rows)
+                self._append(table, rows, tokens)
             except (DeltaError, OSError) as error:
                 self._appending.pop(table.name, None)
-                # Maintenance changed the table's properties meanwhile: nothing was written.
+                # Maintenance changed the table's properties, or somebody with another token was
+                # quicker: nothing was written.
                 if attempts_left and isinstance(error, CommitFailedError):
                     continue
                 address = self._handles.uri(table)
@@ -86,10 +96,18 @@ class Appender:
                 ) from error
             return
 
-    def _append(self, table: Table, rows: pl.DataFrame) -> None:
+    def _append(self, table: Table, rows: pl.DataFrame, tokens: Mapping[str, int]) -> None:
         self._make_folder(table)
+        target = self._to_append_to(table)
+        if tokens and isinstance(target, str):
+            with suppress(TableNotFoundError):
+                target = DeltaTable(target, storage_options=self._options)
+        if isinstance(target, DeltaTable):
+            for name, token in tokens.items():
+                if (target.transaction_version(name) or 0) > token:
+                    raise LeaseLostError(f"{table.name}: another process writes rows of {name} now")
         write_deltalake(
-            self._to_append_to(table),
+            target,
             stream(rows),
             mode="append",
             partition_by=["date"],
@@ -97,6 +115,9 @@ class Appender:
             configuration=_TABLE_PROPERTIES,
             writer_properties=appended(table),
             storage_options=self._options,
+            commit_properties=CommitProperties(
+                app_transactions=[Transaction(name, token) for name, token in tokens.items()]
+            ),
         )
 
     def _make_folder(self, table: Table) -> None:

@@ -114,16 +114,25 @@ class CurrentStore:
             ) from error
 
 
-def read_statuses(store: CurrentStore, clusters: Iterable[str], now: datetime) -> pl.DataFrame:
+def read_statuses(
+    store: CurrentStore, clusters: Iterable[str], now: datetime, *, table: Table = GROUP_STATUS
+) -> pl.DataFrame:
     """Return what the alerting service wrote of the groups of some clusters lately.
 
-    Rows that are older than ``STATUS_AGE``, or that cannot be read, are left out.
+    Args:
+        store: The tables of the present.
+        clusters: Whose rows.
+        now: The moment.
+        table: ``group_status`` or ``group_partition_status``.
+
+    Returns:
+        Its rows but for those that are older than ``STATUS_AGE``, or that cannot be read.
     """
-    found = [pl.DataFrame(schema=GROUP_STATUS.polars_schema)]
+    found = [pl.DataFrame(schema=table.polars_schema)]
     lately = pl.col("evaluated_at").is_between(now - STATUS_AGE, now + STATUS_AGE)
     for cluster in clusters:
         try:
-            rows = store.read(GROUP_STATUS, cluster, lately)
+            rows = store.read(table, cluster, lately)
         except LakeError as error:
             log.warning("%s: statuses of groups cannot be read: %s", cluster, error)
             continue

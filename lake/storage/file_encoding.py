@@ -1,4 +1,4 @@
-"""How data files are encoded: those that are appended, and those that upkeep makes of them."""
+"""How data files are encoded: those that are appended, and those that compaction makes of them."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +11,13 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from config.settings import LakeSettings
-from lake.change_encoding.expand import HEARTBEAT, NEEDED, REWRITTEN_AFTER, expand
+from lake.change_encoding.expand import (
+    HEARTBEAT,
+    NEEDED,
+    REWRITTEN_AFTER,
+    expand,
+    poll_ranges,
+)
 from lake.errors import UnreadableTableError, one_line
 from lake.schemas.model import Table
 from lake.storage.append import Appender, conform
@@ -23,16 +30,12 @@ _CLOCKS_DIFFER = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class TableStatistics:
-    """What the newest version of a table consists of.
-
-    Attributes:
-        written_at: When it was committed; None where the log does not say.
-    """
+    """What the newest version of a table consists of."""
 
     files: int
     size_bytes: int
     version: int
-    written_at: datetime | None
+    written_at: datetime | None  # when it was committed; None where the log does not say
 
 
 class Lake:
@@ -110,21 +113,26 @@ class Lake:
                 f"{table.name}: {self.uri(table)} cannot be read: {one_line(error)}"
             ) from error
 
-    def append(self, table: Table, frame: pl.DataFrame) -> int:
+    def append(
+        self, table: Table, frame: pl.DataFrame, tokens: Mapping[str, int] | None = None
+    ) -> int:
         """Append rows in one atomic commit.
 
         Args:
             table: A bronze table.
             frame: Rows; columns that the table has and the frame lacks become null, ``date`` is
                 derived. No rows is no commit.
+            tokens: What the rows are of: the fencing token under which they are written. After a
+                larger one none is written to the table.
 
         Raises:
+            LeaseLostError: Somebody with a larger token has written; nothing of it was.
             SchemaError: The frame does not fit the table.
             LakeError: The rows could not be written; nothing of them was.
         """
         rows = conform(table, frame)
         if not rows.is_empty():
-            self._appender.append(table, rows)
+            self._appender.append(table, rows, tokens or {})
         return rows.height
 
     def scan(
@@ -217,6 +225,27 @@ class Lake:
         frame = frame.select(list(dict.fromkeys([*wanted, *asked, *table.series, *NEEDED])))
         rows = expand(table, self.collect(table, frame), since=since, until=until)
         return rows.filter(*predicates).sort(table.time, maintain_order=True).select(wanted)
+
+    def poll_ranges(
+        self, table: Table, *, since: datetime, cluster: str, columns: Sequence[str]
+    ) -> pl.DataFrame:
+        """Read each row of a ``change_only`` table once, however many polls it stands for.
+
+        Args:
+            table: The table.
+            since: First moment, inclusive.
+            cluster: The cluster.
+            columns: Columns to return beside ``observed_at`` and ``last_at``.
+
+        Returns:
+            The rows with the first and the last poll that each stands for, each series' together.
+
+        Raises:
+            UnreadableTableError: The table or one of its files cannot be read.
+        """
+        frame = self.scan(table, since=since - REWRITTEN_AFTER, cluster=cluster)
+        needed = list(dict.fromkeys([*columns, *table.series, *NEEDED]))
+        return poll_ranges(table, self.collect(table, frame.select(needed)), columns, since=since)
 
     def latest(
         self,

@@ -1,4 +1,4 @@
-"""Upkeep of the tables that delta-rs writes: retention, compaction, a short log, no dead files.
+"""Maintenance of tables that delta-rs writes: retention, compaction, a short log, no dead files.
 
 Every step is one commit, or deletes only what no version needs any more. So it can be interrupted
 anywhere and repeated, beside writers and readers. Files and commits that the newest version does
@@ -31,7 +31,7 @@ from lake.storage.file_encoding import COMPACTED
 _T = TypeVar("_T")
 
 FULL_FILE_BYTES = 100 * 1024 * 1024
-"""Files of this size are not put together any more."""
+"""Files of this size are not compacted any more."""
 _NEARLY_FULL = 0.8
 _MOST_FILES_A_DAY = 2
 _TASKS = 1  # of the two cores that are shared with what is watched
@@ -44,7 +44,7 @@ class Kept:
     """For how long what the newest version does not need is kept.
 
     Attributes:
-        files: Files that were put together or deleted: whoever began to read before goes on.
+        files: Files that were compacted or deleted: whoever began to read before goes on.
         log: Single commits. A history job that was away for longer looks at all samples again.
     """
 
@@ -60,8 +60,8 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Upkept:
-    """What upkeep did to a table."""
+class Maintained:
+    """What maintenance did to a table."""
 
     table: str
     expired_days: int = 0
@@ -90,7 +90,7 @@ def written_by_delta_rs(handle: DeltaTable) -> bool:
     return bool(newest) and "engineInfo" in newest[0] and "delta-rs" in newest[0]["engineInfo"]
 
 
-def keep_up(
+def maintain_table(
     table: Table,
     uri: str,
     options: Mapping[str, str] | None,
@@ -99,7 +99,7 @@ def keep_up(
     now: datetime | None = None,
     kept: Kept | None = None,
     confirm: Callable[[], None] = lambda: None,
-) -> Upkept | None:
+) -> Maintained | None:
     """Expire old rows, compact small files, shorten the log, and vacuum.
 
     ``lake.maintenance.run`` calls it for all tables, in one process at a time.
@@ -128,7 +128,7 @@ def keep_up(
         commits = _Commits(handle, confirm)
         _set_properties(commits, kept.properties())
         expired = _delete_before(commits, oldest_kept(days_kept(table, retention), now))
-        compacted = sum(_compact(commits, day) for day in _scattered_days(handle))
+        compacted = sum(_compact(commits, day) for day in _fragmented_days(handle))
         confirm()
         handle.create_checkpoint()
         handle.cleanup_metadata()
@@ -142,7 +142,7 @@ def keep_up(
         return None
     except (DeltaError, OSError, ValueError) as error:
         raise LakeError(f"{table.name}: maintenance failed: {one_line(error)}") from error
-    return Upkept(table.name, expired, compacted, len(deleted))
+    return Maintained(table.name, expired, compacted, len(deleted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +180,13 @@ def _delete_before(commits: _Commits, first: date | None) -> int:
     return len(old)
 
 
-def _scattered_days(handle: DeltaTable) -> list[str]:
+def _fragmented_days(handle: DeltaTable) -> list[str]:
     """Return the dates with more small files than need be, the newest first."""
     files = pl.DataFrame(handle.get_add_actions(flatten=True))
     small = files.filter(pl.col("size_bytes") < FULL_FILE_BYTES * _NEARLY_FULL)
     days = small.group_by(pl.col("partition.date").cast(pl.String)).len()
-    scattered = days.filter(pl.col("len") >= _MOST_FILES_A_DAY)
-    return sorted(scattered["partition.date"], reverse=True)
+    fragmented = days.filter(pl.col("len") >= _MOST_FILES_A_DAY)
+    return sorted(fragmented["partition.date"], reverse=True)
 
 
 def _compact(commits: _Commits, day: str) -> int:

@@ -34,17 +34,12 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A data file; what its statistics do not tell is None.
-
-    Attributes:
-        first: The first cluster in it, in order of their names.
-        newest: The newest moment in it.
-    """
+    """A data file; what its statistics do not tell is None."""
 
     path: str
-    first: str | None
+    first: str | None  # the first cluster in it, in order of their names
     last: str | None
-    newest: datetime | None
+    newest: datetime | None  # the newest moment in it
 
     def may_hold(self, cluster: str, since: datetime) -> bool:
         """Tell whether rows of a cluster from a moment on may be in it."""

@@ -66,15 +66,7 @@ def lag_threshold(capacity_per_second: float, objective_seconds: float) -> int:
 def scaled_object(
     group: str, topics: Sequence[str], *, threshold: int, minimum: int, maximum: int
 ) -> Artefact:
-    """Return KEDA's ScaledObject: one trigger a topic.
-
-    Args:
-        group: The consumer group.
-        topics: The topics that it reads.
-        threshold: Messages per replica.
-        minimum: Fewest replicas.
-        maximum: Most replicas: the largest number that makes a difference.
-    """
+    """Return KEDA's ScaledObject: one trigger a topic, with a threshold in messages per replica."""
     name = kubernetes_name(group)
     triggers = [
         {

@@ -32,7 +32,7 @@ class Point:
     time_lag_seconds: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AdviceOutcome:
     """What became of one piece of advice.
 
@@ -66,14 +66,14 @@ def outcome(
     objective, or at least half of what it was.
     """
     if proposed is None or current is None or proposed == current:
-        return AdviceOutcome(Followed.STANDS if stands else Followed.UNKNOWN)
+        return AdviceOutcome(followed=Followed.STANDS if stands else Followed.UNKNOWN)
     since = [
         one
         for one in history
         if valid_from <= one.at <= confirmed_at + WATCHED and one.count is not None
     ]
     if not since:
-        return AdviceOutcome(Followed.STANDS if stands else Followed.UNKNOWN)
+        return AdviceOutcome(followed=Followed.STANDS if stands else Followed.UNKNOWN)
     up = proposed > current
     reached = next(
         (
@@ -84,13 +84,19 @@ def outcome(
         None,
     )
     if reached is None:
-        return AdviceOutcome(Followed.STANDS if stands else Followed.NOT_FOLLOWED)
+        return AdviceOutcome(followed=Followed.STANDS if stands else Followed.NOT_FOLLOWED)
     before = _highest(history, reached.at - WATCHED, reached.at)
     after = _highest(history, reached.at + SETTLES, reached.at + WATCHED)
     worked = None
     if after is not None:
         worked = after <= objective_seconds or (before is not None and after <= before / 2)
-    return AdviceOutcome(Followed.FOLLOWED, reached.at, worked, before, after)
+    return AdviceOutcome(
+        followed=Followed.FOLLOWED,
+        at=reached.at,
+        worked=worked,
+        before_seconds=before,
+        after_seconds=after,
+    )
 
 
 def _highest(history: Sequence[Point], start: datetime, end: datetime) -> float | None:

@@ -75,15 +75,11 @@ class Subject(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One figure behind a recommendation.
-
-    Attributes:
-        unit: Its unit; empty for a count.
-    """
+    """One figure behind a recommendation."""
 
     name: str
     value: float | int | str | None
-    unit: str = ""
+    unit: str = ""  # its unit; empty for a count
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,31 +92,21 @@ class Caveat:
 
 @dataclass(frozen=True, slots=True)
 class Artefact:
-    """A change to apply, for a person or a pipeline; never applied by this program.
+    """A change to apply, for a person or a pipeline; never applied by this program."""
 
-    Attributes:
-        name: What it is: ``kafka-topics``, ``KEDA ScaledObject`` and so on.
-        language: ``bash``, ``yaml``, ``json`` or ``hcl``.
-    """
-
-    name: str
-    language: str
+    name: str  # what it is: ``kafka-topics``, ``KEDA ScaledObject`` and so on
+    language: str  # ``bash``, ``yaml``, ``json`` or ``hcl``
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class KedaAnswer:
-    """What KEDA would do about the same group.
-
-    Attributes:
-        lag_threshold: Messages per replica that was assumed.
-        why: Why it differs from the advice, or that it does not.
-    """
+    """What KEDA would do about the same group."""
 
     replicas: int
     metric_lag: int
-    lag_threshold: int
-    why: str
+    lag_threshold: int  # messages per replica that was assumed
+    why: str  # why it differs from the advice, or that it does not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

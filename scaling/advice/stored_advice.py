@@ -21,15 +21,10 @@ _FIRST_GIVEN = ADVICE_KEPT + timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The advice on a cluster.
+    """The advice on a cluster."""
 
-    Attributes:
-        rows: Rows of ``recommendations``, the most urgent first.
-        as_of: When it was given; None: never.
-    """
-
-    rows: pl.DataFrame
-    as_of: datetime | None
+    rows: pl.DataFrame  # rows of ``recommendations``, the most urgent first
+    as_of: datetime | None  # when it was given; None: never
 
     def is_current(self, now: datetime) -> bool:
         """Tell whether it says anything about the present."""
@@ -37,11 +32,7 @@ class Standing:
 
 
 def standing(lake: Lake, cluster: str, now: datetime) -> Standing:
-    """Read the advice of the newest round on a cluster.
-
-    Raises:
-        LakeError: The table cannot be read.
-    """
+    """Read the advice of the newest round on a cluster."""
     rows = lake.read(RECOMMENDATIONS, since=now - _FIRST_GIVEN, cluster=cluster)
     as_of = rows["confirmed_at"].max()
     newest = rows.filter(pl.col("confirmed_at") == pl.col("confirmed_at").max())

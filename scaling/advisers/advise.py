@@ -16,7 +16,7 @@ from scaling.advisers.recommend import recommend_group, recommend_topic
 from scaling.advisers.spark_query import QueryFacts, min_partitions_advice
 from scaling.facts.group_facts import GroupFacts
 from scaling.facts.topic_facts import Reader, topic_facts
-from scaling.sizing.decide import History
+from scaling.sizing.decide import DecisionHistory
 from scaling.sizing.decision_history import AdviceStateError, from_text, to_text
 
 STATE_LOST = Caveat(
@@ -52,7 +52,7 @@ def advise_groups(
     kept: dict[GroupKey, str] = {}
     for key, one in facts.items():
         lost = False
-        history = History()
+        history = DecisionHistory()
         if key in states:
             try:
                 history = from_text(states[key])
@@ -61,7 +61,7 @@ def advise_groups(
         found = recommend_group(one, history)
         first, *others = found.advice
         advice += [replace(first, caveats=(*first.caveats, STATE_LOST)) if lost else first, *others]
-        if found.history != History():
+        if found.history != DecisionHistory():
             kept[key] = to_text(found.history)
     return GroupsAdvice(advice=advice, states=kept)
 

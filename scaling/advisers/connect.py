@@ -43,21 +43,15 @@ _WORKERS_PROTOCOLS = ("default", "compatible", "sessioned")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorFacts:
-    """What is known of a connector; None is unknown.
-
-    Attributes:
-        type: ``source`` or ``sink``.
-        tasks_expected: tasks.max; None is unknown.
-        partitions: Partitions that a sink reads; None is unknown.
-    """
+    """What is known of a connector; None is unknown."""
 
     cluster: str
     connector: str
-    type: str | None
+    type: str | None  # ``source`` or ``sink``
     class_name: str | None = None
-    tasks_expected: int | None = None
+    tasks_expected: int | None = None  # tasks.max; None is unknown
     tasks: int | None = None
-    partitions: int | None = None
+    partitions: int | None = None  # partitions that a sink reads; None is unknown
     group_advice: Recommendation | None = None
 
 

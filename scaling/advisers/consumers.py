@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from alerting.current.skew import Skew, skew
-from alerting.status.group_status import PartitionStatus, Status
+from alerting.status.group_status import Status
 from alerting.status.phrases import duration, messages, plural, rate
 from scaling.advice.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members
 from scaling.advice.model import (
@@ -21,8 +20,19 @@ from scaling.advice.model import (
     Recommendation,
 )
 from scaling.advisers.connect import workers_advice
-from scaling.facts.group_facts import GroupFacts, PartitionFacts
-from simulation.assignors import Assignor, most_members, useful_group_counts, worst_partitions
+from scaling.advisers.group_evidence import (
+    KEYS_UNREAD,
+    advances,
+    behind,
+    flow,
+    hot_partitions,
+    is_stuck,
+    partition_names,
+    skew_evidence,
+    useful_counts,
+)
+from scaling.facts.group_facts import GroupFacts
+from simulation.assignors import Assignor, most_members, worst_partitions
 
 NO_CAPACITY = (
     "what one consumer can process was not measured: that needs times in which it never waits, "
@@ -32,7 +42,6 @@ UNCOUNTED = (
     "the group has no members and commits all the same: its consumers assign their partitions "
     "themselves and cannot be counted"
 )
-_STUCK_SECONDS = 60.0
 
 
 def main_advice(facts: GroupFacts) -> Recommendation:
@@ -75,32 +84,6 @@ def idle_advice(facts: GroupFacts) -> Recommendation | None:
     )
 
 
-KEYS_UNREAD = "whether one key makes it hot: keys are not read"
-
-
-def hot_partitions(facts: GroupFacts) -> dict[str, Skew]:
-    """Return the skew of each topic in which it is known."""
-    found = {}
-    for topic in facts.subscribed:
-        parts = [part.status for part in facts.partitions if part.status.topic == topic]
-        span = max((part.numbers.span_seconds for part in parts), default=0.0)
-        one = skew(
-            {part.partition: part.numbers.arrival_per_second for part in parts}, span_seconds=span
-        )
-        if one.unknown_reason is None:
-            found[topic] = one
-    return found
-
-
-def skew_evidence(one: Skew, where: str) -> tuple[Evidence, ...]:
-    """Return the figures behind advice on hot partitions."""
-    return (
-        Evidence("share of the busiest partition", round(one.busiest_ratio or 0.0, 3), "ratio"),
-        Evidence("even share", round(one.even_ratio or 0.0, 3), "ratio"),
-        Evidence("hot partitions", where),
-    )
-
-
 def _nothing_known(facts: GroupFacts) -> Recommendation | None:
     if facts.status.status is not Status.UNKNOWN and facts.members is not None:
         return None
@@ -116,13 +99,13 @@ def _nothing_known(facts: GroupFacts) -> Recommendation | None:
         Confidence.LOW,
         "Nothing can be advised.",
         unknown_reason=why,
-        evidence=_flow(facts),
+        evidence=flow(facts),
     )
 
 
 def _nobody(facts: GroupFacts) -> Recommendation | None:
     lag = facts.status.numbers.lag or 0
-    if facts.members != 0 or lag == 0 or any(_advances(part.status) for part in facts.partitions):
+    if facts.members != 0 or lag == 0 or any(advances(part.status) for part in facts.partitions):
         return None
     if facts.status.status not in (Status.STOPPED, Status.LOSING_DATA, Status.REWOUND):
         return None
@@ -140,7 +123,7 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         f"Nobody consumes and {messages(lag)} wait. {step}",
         current=0,
         unknown_reason="how many consumers ran before was not looked at",
-        evidence=_flow(facts),
+        evidence=flow(facts),
         caveats=of_other_members(facts),
     )
 
@@ -152,13 +135,13 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
         for part in facts.partitions
         if part.status.subscribed and (part.status.numbers.lag or 0) > 0
     ]
-    stalled = [part for part in waiting if _is_stuck(part.status)]
+    stalled = [part for part in waiting if is_stuck(part.status)]
     if not stalled:
         return None
     worst = max(stalled, key=lambda part: part.status.numbers.without_commit_seconds or 0.0)
     waited = worst.status.numbers.without_commit_seconds or 0.0
-    advancing = [part for part in facts.partitions if _advances(part.status)]
-    where = _names([part.status for part in stalled])
+    advancing = [part for part in facts.partitions if advances(part.status)]
+    where = partition_names([part.status for part in stalled])
     lag = sum(part.status.numbers.lag or 0 for part in stalled)
     evidence = (
         Evidence("blocked partitions", where),
@@ -196,7 +179,7 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
 
 def _hot(facts: GroupFacts) -> Recommendation | None:
     """Advise where the group is late on hot partitions and nowhere else."""
-    late = _behind(facts)
+    late = behind(facts)
     if not late:
         return None
     topics = hot_partitions(facts)
@@ -213,7 +196,7 @@ def _hot(facts: GroupFacts) -> Recommendation | None:
         and part is not worst
         and (part.status.numbers.arrival_per_second or 0.0) > 0
     ]
-    where = _names([part.status for part in late])
+    where = partition_names([part.status for part in late])
     relief = (
         f" Its consumer holds {plural(len(shared), 'other partition')} too: more consumers can "
         "take those away from it, and no more than those."
@@ -231,14 +214,14 @@ def _hot(facts: GroupFacts) -> Recommendation | None:
         f"topic's messages, {one.even_ratio or 0.0:.0%} if all were alike.{relief} Look at the "
         "keys: split the busiest one, or make its handling faster.",
         unknown_reason=KEYS_UNREAD,
-        evidence=(*skew_evidence(one, where), *_flow(facts)),
+        evidence=(*skew_evidence(one, where), *flow(facts)),
         caveats=of_more_partitions(facts),
     )
 
 
 def _bound(facts: GroupFacts) -> Recommendation | None:
     partitions = facts.subscribed
-    if not _behind(facts) or not partitions or not facts.members or facts.type == "share":
+    if not behind(facts) or not partitions or not facts.members or facts.type == "share":
         return None
     most = most_members(partitions, Assignor.of(facts.assignor))
     if facts.members < most:
@@ -254,17 +237,17 @@ def _bound(facts: GroupFacts) -> Recommendation | None:
         quantity="partitions",
         current=sum(partitions.values()),
         unknown_reason=NO_CAPACITY,
-        evidence=(Evidence("most useful consumers", most), *_flow(facts)),
+        evidence=(Evidence("most useful consumers", most), *flow(facts)),
         caveats=(*of_more_partitions(facts), QUOTAS),
     )
 
 
 def _more(facts: GroupFacts) -> Recommendation | None:
     """Say that more consumers seem needed; how many is not known without a capacity."""
-    if not _behind(facts):
+    if not behind(facts):
         return None
     members = facts.members or 0
-    larger = [n for n in _useful(facts) if n > members]
+    larger = [n for n in useful_counts(facts) if n > members]
     steps = ", ".join(str(n) for n in larger[:4]) + (" …" if len(larger) > 4 else "")
     return _advice(
         facts,
@@ -277,7 +260,7 @@ def _more(facts: GroupFacts) -> Recommendation | None:
         unknown_reason=NO_CAPACITY if facts.members else UNCOUNTED,
         evidence=(
             Evidence("next useful number of consumers", larger[0] if larger else None),
-            *_flow(facts),
+            *flow(facts),
         ),
         caveats=(*of_other_members(facts), QUOTAS),
     )
@@ -286,7 +269,7 @@ def _more(facts: GroupFacts) -> Recommendation | None:
 def _keep(facts: GroupFacts) -> Recommendation:
     members = facts.members or 0
     better = ""
-    smaller = [n for n in _useful(facts) if n <= members]
+    smaller = [n for n in useful_counts(facts) if n <= members]
     if smaller and smaller[-1] < members and facts.type != "share":
         better = (
             f" With partitions alike, {smaller[-1]} consumers carry as much as {members}: the "
@@ -311,7 +294,7 @@ def _keep(facts: GroupFacts) -> Recommendation:
         Confidence.MEDIUM,
         f"{text}: no reason to change its consumers.{better}",
         proposed=facts.members,
-        evidence=_flow(facts),
+        evidence=flow(facts),
     )
 
 
@@ -335,39 +318,6 @@ def _advice(
         reason=reason,
         **details,
     )
-
-
-def _behind(facts: GroupFacts) -> list[PartitionFacts]:
-    return [
-        part
-        for part in facts.partitions
-        if part.status.subscribed
-        and (
-            part.status.status is Status.FALLING_BEHIND
-            or (
-                part.status.status is Status.LOSING_DATA
-                and (part.status.numbers.growth_per_second or 0.0) > 0
-            )
-        )
-    ]
-
-
-def _is_stuck(status: PartitionStatus) -> bool:
-    """Tell whether no commit comes, also where lost data is the worse news."""
-    return status.status is Status.STALLED or (
-        status.status is Status.LOSING_DATA
-        and (status.numbers.without_commit_seconds or 0.0) >= _STUCK_SECONDS
-        and (status.numbers.consumption_per_second or 0.0) == 0.0
-    )
-
-
-def _advances(status: PartitionStatus) -> bool:
-    moving = (Status.OK, Status.CATCHING_UP, Status.FALLING_BEHIND)
-    return status.status in moving and (status.numbers.consumption_per_second or 0.0) > 0
-
-
-def _useful(facts: GroupFacts) -> tuple[int, ...]:
-    return useful_group_counts(facts.subscribed, Assignor.of(facts.assignor))
 
 
 def _worst(facts: GroupFacts, members: int) -> int:
@@ -394,25 +344,4 @@ def _what_falls_behind(facts: GroupFacts) -> str:
     arrival, consumption = numbers.arrival_per_second, numbers.consumption_per_second
     if arrival is None or consumption is None or arrival > _CLEARLY * consumption:
         return "More arrives than is consumed"
-    return f"The group falls behind on {_names([part.status for part in _behind(facts)])}"
-
-
-def _names(parts: list[PartitionStatus]) -> str:
-    names = [f"{part.topic}-{part.partition}" for part in parts]
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _flow(facts: GroupFacts) -> tuple[Evidence, ...]:
-    numbers = facts.status.numbers
-    useful = _useful(facts)
-    return (
-        Evidence("consumers", facts.members),
-        Evidence("idle consumers", facts.idle_members),
-        Evidence("partitions", sum(facts.subscribed.values())),
-        Evidence("useful numbers of consumers", ", ".join(str(n) for n in useful) or None),
-        Evidence("lag", numbers.lag, "messages"),
-        Evidence("oldest unread message", numbers.behind_seconds, "s"),
-        Evidence("arrival", numbers.arrival_per_second, "messages/s"),
-        Evidence("consumption", numbers.consumption_per_second, "messages/s"),
-        Evidence("time looked at", round(numbers.span_seconds), "s"),
-    )
+    return f"The group falls behind on {partition_names([part.status for part in behind(facts)])}"

@@ -49,33 +49,25 @@ _CLIENT = Caveat(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueFacts:
-    """What is known of a queue; None is unknown.
-
-    Attributes:
-        kind: ``plain``, ``dead letter``, ``retry`` or ``stream``.
-        type: ``classic``, ``quorum`` or ``stream``.
-        growth_per_second: By how much ``ready`` grew, messages per second.
-        consumer_capacity: Share of time in which it could deliver at once.
-        delivery_limit: Deliveries after which a quorum queue gives up on a message.
-    """
+    """What is known of a queue; None is unknown."""
 
     cluster: str
     vhost: str
     queue: str
-    kind: str | None = None
-    type: str | None = None
+    kind: str | None = None  # ``plain``, ``dead letter``, ``retry`` or ``stream``
+    type: str | None = None  # ``classic``, ``quorum`` or ``stream``
     ready: int | None = None
-    growth_per_second: float | None = None
+    growth_per_second: float | None = None  # by how much ``ready`` grew, messages per second
     unacknowledged: int | None = None
     publish_per_second: float | None = None
     ack_per_second: float | None = None
     redeliver_per_second: float | None = None
     consumers: int | None = None
-    consumer_capacity: float | None = None
+    consumer_capacity: float | None = None  # share of time in which it could deliver at once
     dead_letter_exchange: str | None = None
-    delivery_limit: int | None = None
+    delivery_limit: int | None = None  # deliveries after which a quorum queue gives up on a message
 
 
 def queue_facts(queues: pl.DataFrame) -> list[QueueFacts]:

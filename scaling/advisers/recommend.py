@@ -17,14 +17,9 @@ from scaling.advice.model import (
     Recommendation,
     by_urgency,
 )
-from scaling.advisers.consumers import (
-    KEYS_UNREAD,
-    hot_partitions,
-    idle_advice,
-    main_advice,
-    skew_evidence,
-)
+from scaling.advisers.consumers import idle_advice, main_advice
 from scaling.advisers.durability import durability_advice
+from scaling.advisers.group_evidence import KEYS_UNREAD, hot_partitions, skew_evidence
 from scaling.advisers.group_snippets import group_artefacts
 from scaling.advisers.impact import consequence
 from scaling.advisers.keda_comparison import keda_answer
@@ -33,7 +28,7 @@ from scaling.advisers.partitions import partition_advice
 from scaling.advisers.retention import ACT_WITHIN_SECONDS, group_deadline, retention_advice
 from scaling.facts.group_facts import GroupFacts
 from scaling.facts.topic_facts import TopicFacts
-from scaling.sizing.decide import History
+from scaling.sizing.decide import DecisionHistory
 
 _MAY_BE_SIZED = frozenset({AdviceKind.ADD_CONSUMERS, AdviceKind.PARTITION_BOUND, AdviceKind.KEEP})
 _MAY_BE_URGENT = frozenset(
@@ -43,17 +38,13 @@ _MAY_BE_URGENT = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupAdvice:
-    """What is advised on a group.
+    """What is advised on a group."""
 
-    Attributes:
-        advice: The advice, most urgent first; at least one piece.
-    """
-
-    advice: tuple[Recommendation, ...]
-    history: History
+    advice: tuple[Recommendation, ...]  # the advice, most urgent first; at least one piece
+    history: DecisionHistory
 
 
-def recommend_group(facts: GroupFacts, history: History) -> GroupAdvice:
+def recommend_group(facts: GroupFacts, history: DecisionHistory) -> GroupAdvice:
     """Return the advice on a consumer group."""
     main = main_advice(facts)
     if main.kind in _MAY_BE_SIZED:

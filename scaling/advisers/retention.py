@@ -51,7 +51,7 @@ def group_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None:
         part, age = used[0], used[0].status.numbers.behind_seconds or 0.0
         left = max(0.0, age / used[1] - age)
         reason = f"a pause of {duration(left)} loses data"
-        return part, Deadline(DeadlineState.COMING, left, "time", reason)
+        return part, Deadline(state=DeadlineState.COMING, seconds=left, limit="time", reason=reason)
     return coming
 
 

@@ -45,20 +45,15 @@ _CORES = Caveat(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryFacts:
-    """What is known of a query; None is unknown.
-
-    Attributes:
-        task_per_second: What one task can process, messages per second; None is unknown.
-        min_partitions: minPartitions, as set; None: not set.
-    """
+    """What is known of a query; None is unknown."""
 
     cluster: str
     query: str
     partitions: int
     arrival_per_second: float | None
-    task_per_second: float | None
+    task_per_second: float | None  # what one task can process, messages per second; None is unknown
     cores: int | None = None
-    min_partitions: int | None = None
+    min_partitions: int | None = None  # minPartitions, as set; None: not set
 
 
 def query_facts(

@@ -47,14 +47,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class BacktestWorkload:
-    """A workload to compare policies on.
-
-    Attributes:
-        trace: The recorded series that it is made of; None: it is generated.
-    """
+    """A workload to compare policies on."""
 
     name: str
-    trace: Trace | None = None
+    trace: Trace | None = None  # the recorded series that it is made of; None: it is generated
 
     def make(self, seed: int) -> Workload:
         """Return the workload of a seed."""
@@ -63,7 +59,7 @@ class BacktestWorkload:
         return workload(self.name, seed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyResult:
     """What one policy did on the scored seeds of one workload, in means over the seeds.
 

@@ -28,7 +28,7 @@ _HISTORY_SECONDS = 21 * DAY_SECONDS
 _COVERAGE_SECONDS = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialScore:
     """What one policy did on one seed.
 

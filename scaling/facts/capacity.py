@@ -52,18 +52,13 @@ _REACHED = 0.9
 """Share of a limit at which a number of members was seen to have met it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A rate with its 90 % interval, messages per second of one member.
-
-    Attributes:
-        low: Lower end; 5 % lie below.
-        high: Upper end; 5 % lie above.
-    """
+    """A rate with its 90 % interval, messages per second of one member."""
 
     per_second: float
-    low: float
-    high: float
+    low: float  # lower end; 5 % lie below
+    high: float  # upper end; 5 % lie above
     samples: int
     episodes: int
 
@@ -119,11 +114,11 @@ def estimate_capacity(
         rules: What counts as evidence.
     """
     full = intervals.where(saturated(intervals, rules))
-    found = _verdict(intervals, full, blocked, rules)
+    found = _decision(intervals, full, blocked, rules)
     return replace(found, variability_seconds=_variability(full, rules))
 
 
-def _verdict(
+def _decision(
     intervals: Intervals, full: Intervals, blocked: Collection[str], rules: CapacityRules
 ) -> Capacity:
     found = _pooled(full, rules)
@@ -263,7 +258,13 @@ def _pooled(full: Intervals, rules: CapacityRules) -> Estimate | None:
     ):
         variance, freedom = of_time, times
     half = student_t_95(freedom) * sqrt(variance) if freedom else float("inf")
-    return Estimate(rate, max(0.0, rate - half), rate + half, len(full), number)
+    return Estimate(
+        per_second=rate,
+        low=max(0.0, rate - half),
+        high=rate + half,
+        samples=len(full),
+        episodes=number,
+    )
 
 
 def _variability(full: Intervals, rules: CapacityRules) -> float | None:

@@ -19,6 +19,7 @@ from alerting.status.group_status import (
     Status,
     group_status,
 )
+from alerting.status.model import LATE
 from scaling.facts.capacity import Capacity, CapacityStatus
 
 OBJECTIVE_SECONDS = 300.0
@@ -94,22 +95,34 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownStatus:
-    """What a group is doing, by somebody who has watched it for longer than these ten minutes.
+    """What a group is doing, by somebody who has watched it for longer than these ten minutes."""
+
+    status: Status
+    reason: str
+    since: float | None = None  # when it began, Unix seconds; None where that is not known
+    partitions: Mapping[tuple[str, int], KnownPartition] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownPartition:
+    """What the alerting service found one partition of a group to be doing.
 
     Attributes:
         since: When it began, Unix seconds; None where that is not known.
+        without_commit_seconds: How long there was no commit while messages waited.
     """
 
     status: Status
     reason: str
     since: float | None = None
+    without_commit_seconds: float | None = None
 
 
 Statuses = Mapping[GroupKey, KnownStatus]
 """The status of groups, where it is known; the others are classified by these ten minutes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFacts:
     """What is known of a consumer group; None is unknown.
 
@@ -161,7 +174,6 @@ class GroupFacts:
 def group_facts(
     offsets: pl.DataFrame,
     groups: pl.DataFrame,
-    members: pl.DataFrame,
     topics: pl.DataFrame,
     partitions: pl.DataFrame,
     *,
@@ -176,7 +188,6 @@ def group_facts(
     Args:
         offsets: Rows of ``group_offsets`` of about the last ten minutes.
         groups: Rows of ``groups`` of the same time.
-        members: Rows of ``group_members`` of the same time.
         topics: The newest rows of ``topics``, however old.
         partitions: The newest rows of ``partitions``.
         now: The present in Unix seconds; where given, old samples say nothing.
@@ -189,7 +200,6 @@ def group_facts(
     limits = _limits(topics, partitions)
     sizes = bytes_per_message(partitions)
     holders, transactional = _holders(offsets), _transactional(offsets)
-    idle = _idle(members)
     capacities = {} if capacity is None else _capacities(capacity)
     forecast = {} if forecasts is None else _forecasts(forecasts, now)
     facts = {}
@@ -199,9 +209,8 @@ def group_facts(
         status = group_status(of_group, now=now, rules=_OF_TEN_MINUTES)
         known = statuses.get(key)
         if known is not None:
-            status = replace(status, status=known.status, reason=known.reason, since=known.since)
+            status = _as_known(status, known)
         read = {part.topic for part in status.partitions}
-        idle_members, static_members = _of_members(row, idle)
         facts[key] = GroupFacts(
             cluster=key.cluster,
             group=key.group,
@@ -224,14 +233,37 @@ def group_facts(
             type=row["type"],
             assignor=row["protocol"],
             members=row["members"],
-            idle_members=idle_members,
-            static_members=static_members,
+            idle_members=row["idle_members"],
+            static_members=row["static_members"],
             capacity=capacities.get(key),
             forecast=forecast.get(key, Forecast()),
             objective_seconds=OBJECTIVE_SECONDS if objective is None else objective(key.group),
             windows=of_group,
         )
     return facts
+
+
+def _as_known(status: GroupStatus, known: KnownStatus) -> GroupStatus:
+    """Return what ten minutes show with the status that days of memory led to."""
+    partitions = []
+    for part in status.partitions:
+        one = known.partitions.get((part.topic, part.partition))
+        if one is not None:
+            waited = replace(part.numbers, without_commit_seconds=one.without_commit_seconds)
+            part = replace(
+                part, status=one.status, reason=one.reason, since=one.since, numbers=waited
+            )
+        elif known.status is Status.OK and part.status in LATE:
+            # Of a group that is OK no partition is written: each keeps up.
+            part = replace(part, status=Status.OK, reason=known.reason, since=known.since)
+        partitions.append(part)
+    return replace(
+        status,
+        status=known.status,
+        reason=known.reason,
+        since=known.since,
+        partitions=tuple(partitions),
+    )
 
 
 def newest(rows: pl.DataFrame, *key: str) -> pl.DataFrame:
@@ -306,29 +338,6 @@ def _transactional(offsets: pl.DataFrame) -> set[tuple[str, str]]:
     """Return the topics, with their cluster, on which a transaction held messages back."""
     held = offsets.filter(pl.col("open_since").is_not_null()).select("cluster", "topic").unique()
     return set(held.iter_rows())
-
-
-def _idle(members: pl.DataFrame) -> dict[tuple[str, str, str], tuple[int | None, int]]:
-    """Return idle and static members by cluster, group and poll."""
-    rows = members.group_by("cluster", "group", "poll_id").agg(
-        pl.when(pl.col("assigned_partitions").null_count() == 0)
-        .then((pl.col("assigned_partitions") == 0).sum())
-        .alias("idle"),
-        pl.col("instance_id").is_not_null().sum().alias("static"),
-    )
-    return {
-        (cluster, group, poll): (idle, static)
-        for cluster, group, poll, idle, static in rows.iter_rows()
-    }
-
-
-def _of_members(
-    group: Mapping[str, Any], idle: Mapping[tuple[str, str, str], tuple[int | None, int]]
-) -> tuple[int | None, int | None]:
-    found = idle.get((group["cluster"], group["group"], group["poll_id"]))
-    if found is not None:
-        return found
-    return (0, 0) if group["members"] == 0 else (None, None)
 
 
 def _capacities(rows: pl.DataFrame) -> dict[GroupKey, Capacity]:

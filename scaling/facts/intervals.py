@@ -27,7 +27,7 @@ INTERVAL_COLUMNS = (
 """The columns of ``Intervals.of``; ``throttled`` may be absent."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityRules:
     """What counts as evidence.
 

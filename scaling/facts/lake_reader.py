@@ -16,13 +16,12 @@ from alerting.inputs.windows import WINDOW_SECONDS, GroupKey
 from alerting.status.model import Status
 from config.scaling import ScalingSettings
 from config.storage import ADVICE_STATE_KEPT
-from lake.schemas.current import GROUP_STATUS
+from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
 from lake.schemas.model import Table
 from lake.schemas.tables import (
     ADVICE_STATE,
     CAPACITY,
     FORECASTS,
-    GROUP_MEMBERS,
     GROUP_OFFSETS,
     GROUPS,
     PARTITIONS,
@@ -30,7 +29,7 @@ from lake.schemas.tables import (
 )
 from lake.storage.current_store import read_statuses
 from lake.storage.store import Lake
-from scaling.facts.group_facts import GroupFacts, KnownStatus, group_facts, newest
+from scaling.facts.group_facts import GroupFacts, KnownPartition, KnownStatus, group_facts, newest
 
 WINDOW = timedelta(seconds=WINDOW_SECONDS)
 """How much history advice looks at."""
@@ -42,7 +41,6 @@ _OF_PARTITIONS = [
     *("cluster", "topic", "partition", "observed_at"),
     *("log_start", "log_end", "size_bytes"),
 ]
-"""What advice needs of partitions: ten minutes of all their columns are gigabytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,24 +48,56 @@ class Read:
     """Rows of one table about groups.
 
     Attributes:
+        columns: What advice needs; ten minutes of all columns of all groups are gigabytes.
         back: How far back.
     """
 
     table: Table
+    columns: tuple[str, ...]
     back: timedelta = WINDOW
     named: str = "group"
     wanted: pl.Expr | None = None
 
 
 GROUP_READS: Mapping[str, Read] = {
-    "offsets": Read(table=GROUP_OFFSETS),
-    "groups": Read(table=GROUPS),
-    "members": Read(table=GROUP_MEMBERS),
-    "capacity": Read(table=CAPACITY, back=_DERIVED_AGE),
-    "forecasts": Read(
-        table=FORECASTS, back=_DERIVED_AGE, named="name", wanted=pl.col("subject") == "group"
+    "offsets": Read(
+        table=GROUP_OFFSETS,
+        columns=(
+            *("cluster", "observed_at", "poll_id", "group", "topic", "partition"),
+            *("committed", "log_start", "log_end", "lag", "time_lag_seconds"),
+            *("is_subscribed", "open_since", "member_id", "unknown_reason"),
+        ),
     ),
-    "states": Read(table=ADVICE_STATE, back=ADVICE_STATE_KEPT),
+    "groups": Read(
+        table=GROUPS,
+        columns=(
+            *("cluster", "observed_at", "poll_id", "group", "state", "type", "protocol"),
+            *("kind", "members", "idle_members", "static_members", "unknown_reason"),
+        ),
+    ),
+    "capacity": Read(
+        table=CAPACITY,
+        columns=(
+            *("cluster", "group", "member", "status", "reason", "per_second", "low", "high"),
+            *("samples", "episodes", "limit_per_second", "helpful_members", "variability_seconds"),
+        ),
+        back=_DERIVED_AGE,
+    ),
+    "forecasts": Read(
+        table=FORECASTS,
+        columns=(
+            *("cluster", "subject", "name", "metric", "window_start"),
+            *("high_90", "status", "reason", "generated"),
+        ),
+        back=_DERIVED_AGE,
+        named="name",
+        wanted=pl.col("subject") == "group",
+    ),
+    "states": Read(
+        table=ADVICE_STATE,
+        columns=("cluster", "group", "state", "evaluated_at"),
+        back=ADVICE_STATE_KEPT,
+    ),
 }
 """What is read about groups, by the fields of ``GroupFrames``."""
 
@@ -83,33 +113,43 @@ class GroupFrames:
     Attributes:
         offsets: ``group_offsets`` of the last ten minutes.
         groups: ``groups`` of the same time.
-        members: ``group_members`` of the same time.
         topics: The newest row of each topic of the clusters, or at least of those that are read.
         partitions: ``partitions`` of the newest poll, the same topics.
         capacity: ``capacity`` of these groups; may be empty.
         forecasts: ``forecasts`` of these groups' arrival_per_second; may be empty.
         states: ``advice_state`` of these groups; may be empty.
         statuses: ``group_status`` of these groups, if it was written lately; may be empty.
+        partition_statuses: ``group_partition_status`` of these groups, like it.
     """
 
     offsets: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_OFFSETS))
     groups: pl.DataFrame = field(default_factory=lambda: _empty(GROUPS))
-    members: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_MEMBERS))
     topics: pl.DataFrame = field(default_factory=lambda: _empty(TOPICS))
     partitions: pl.DataFrame = field(default_factory=lambda: _empty(PARTITIONS))
     capacity: pl.DataFrame = field(default_factory=lambda: _empty(CAPACITY))
     forecasts: pl.DataFrame = field(default_factory=lambda: _empty(FORECASTS))
     states: pl.DataFrame = field(default_factory=lambda: _empty(ADVICE_STATE))
     statuses: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_STATUS))
+    partition_statuses: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_PARTITION_STATUS))
 
     def known_statuses(self) -> dict[GroupKey, KnownStatus]:
         """Return what the alerting service found each group to be doing."""
+        partitions: dict[GroupKey, dict[tuple[str, int], KnownPartition]] = {}
+        for row in self.partition_statuses.iter_rows(named=True):
+            of_group = partitions.setdefault(GroupKey(row["cluster"], row["group"]), {})
+            of_group[row["topic"], row["partition"]] = KnownPartition(
+                status=Status(row["status"]),
+                reason=row["reason"],
+                since=_seconds(row["since"]),
+                without_commit_seconds=row["stalled_seconds"],
+            )
         rows = self.statuses.select("cluster", "group", "status", "reason", "since")
         return {
-            GroupKey(cluster, group): KnownStatus(
+            (key := GroupKey(cluster, group)): KnownStatus(
                 status=Status(status),
                 reason=reason,
-                since=None if since is None else since.timestamp(),
+                since=_seconds(since),
+                partitions=partitions.get(key, {}),
             )
             for cluster, group, status, reason, since in rows.iter_rows()
         }
@@ -120,17 +160,17 @@ class GroupFrames:
         return {GroupKey(cluster, group): state for cluster, group, state in rows.iter_rows()}
 
 
+def _seconds(moment: datetime | None) -> float | None:
+    return None if moment is None else moment.timestamp()
+
+
 def read_topics(
     lake: Lake,
     now: datetime,
     cluster: str | None = None,
     names: Collection[str] | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the newest row of each topic, and the rows of ``partitions`` of the last minutes.
-
-    Raises:
-        LakeError: A table cannot be read.
-    """
+    """Return the newest row of each topic, and the rows of ``partitions`` of the last minutes."""
     until = now + _MOMENT
     wanted = [] if names is None else [pl.col("topic").is_in(list(names))]
     topics = lake.read(TOPICS, *wanted, since=now - _SETTINGS_AGE, until=until, cluster=cluster)
@@ -161,9 +201,6 @@ def read_groups(
         topics: What ``read_topics`` returned; None: read those that the groups read.
         cluster: Only this cluster; None: all of them.
         names: Only the groups of these names; None: all of them, and all topics.
-
-    Raises:
-        LakeError: A table cannot be read.
     """
 
     def rows(read: Read) -> pl.DataFrame:
@@ -171,25 +208,29 @@ def read_groups(
         if names is not None:
             wanted.append(pl.col(read.named).is_in(list(names)))
         since, until = now - read.back, now + _MOMENT
-        return lake.read(read.table, *wanted, since=since, until=until, cluster=cluster)
+        columns = list(read.columns)
+        return lake.read(
+            read.table, *wanted, since=since, until=until, cluster=cluster, columns=columns
+        )
 
     read = {name: rows(one) for name, one in GROUP_READS.items()}
     if topics is None:
         of_groups = None if names is None else read["offsets"]["topic"].unique().to_list()
         topics = read_topics(lake, now, cluster, of_groups)
     clusters = read["groups"]["cluster"].unique().to_list() if cluster is None else [cluster]
-    statuses = read_statuses(lake.current, clusters, now)
-    return GroupFrames(**read, topics=topics[0], partitions=topics[1], statuses=statuses)
+    return GroupFrames(
+        **read,
+        topics=topics[0],
+        partitions=topics[1],
+        statuses=read_statuses(lake.current, clusters, now),
+        partition_statuses=read_statuses(lake.current, clusters, now, table=GROUP_PARTITION_STATUS),
+    )
 
 
 def read_group(
     lake: Lake, cluster: str, group: str, now: datetime, settings: ScalingSettings
 ) -> GroupFacts | None:
-    """Return the facts of one group; None where the newest poll does not know it.
-
-    Raises:
-        LakeError: A table cannot be read.
-    """
+    """Return the facts of one group; None where the newest poll does not know it."""
     frames = read_groups(lake, now, cluster=cluster, names=[group])
     facts = facts_of(frames, now=now, objective=settings.objective_seconds)
     return facts.get(GroupKey(cluster, group))
@@ -205,7 +246,6 @@ def facts_of(
     return group_facts(
         frames.offsets,
         frames.groups,
-        frames.members,
         frames.topics,
         frames.partitions,
         now=now.timestamp(),

@@ -40,7 +40,7 @@ class Reader:
     growth_ratio: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicFacts:
     """What is known of a topic; None is unknown.
 

@@ -36,30 +36,19 @@ class KedaError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class KedaOffsets:
-    """A partition as KEDA reads it.
+    """A partition as KEDA reads it."""
 
-    Attributes:
-        committed: The group's committed offset; -1: nothing was ever committed.
-        log_end: The next offset of the partition; None: the brokers did not tell it.
-    """
-
-    committed: int
-    log_end: int | None
+    committed: int  # the group's committed offset; -1: nothing was ever committed
+    log_end: int | None  # the next offset of the partition; None: the brokers did not tell it
 
 
 @dataclass(frozen=True, slots=True)
 class KedaDecision:
-    """What KEDA hands to HPA after one poll.
+    """What KEDA hands to HPA after one poll."""
 
-    Attributes:
-        metric_lag: The external metric, messages: total lag after exclusions and the cap.
-        activity_lag: The lag that decides between none and some replicas, messages.
-        is_active: Whether it exceeds activationLagThreshold.
-    """
-
-    metric_lag: int
-    activity_lag: int
-    is_active: bool
+    metric_lag: int  # the external metric, messages: total lag after exclusions and the cap
+    activity_lag: int  # the lag that decides between none and some replicas, messages
+    is_active: bool  # whether it exceeds activationLagThreshold
 
 
 @dataclass(frozen=True, slots=True)

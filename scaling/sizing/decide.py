@@ -1,8 +1,8 @@
 """How many consumers a group should have now, by what is measured and what was advised before.
 
 The one decision: the advice job, the page, ``recommend`` and the backtest all call ``decide``.
-Pure. What is remembered between two calls is a ``History``; it is written in times, never in
-numbers of calls, so that callers may come every 30 seconds or every ten minutes.
+Pure. What is remembered between two calls is a ``DecisionHistory``; it is written in times, never
+in numbers of calls, so that callers may come every 30 seconds or every ten minutes.
 """
 
 from __future__ import annotations
@@ -73,18 +73,18 @@ class SizeFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class DecisionHistory:
     """What is remembered of earlier decisions about a group.
 
     Attributes:
-        expected: The utilisation of the busiest member that it was expected to lead to.
+        expected_utilisation: The utilisation of the busiest member that it was expected to lead to.
         ages: Time, and age of the oldest unread message, of the decisions of the last minute.
     """
 
     at: float | None = None
     consumers: int | None = None
     advised: int | None = None
-    expected: float | None = None
+    expected_utilisation: float | None = None
     ages: tuple[tuple[float, float], ...] = ()
     stability: Stability = field(default_factory=Stability)
     slow: SlowMembers = field(default_factory=SlowMembers)
@@ -101,13 +101,13 @@ class Decision:
 
     consumers: int
     reason: str
-    history: History
+    history: DecisionHistory
     inputs: SizeInputs | None = None
     group_size: GroupSize | None = None
 
 
 def decide(
-    facts: SizeFacts, history: History, *, rules: StabilityRules = DEFAULT_STABILITY_RULES
+    facts: SizeFacts, history: DecisionHistory, *, rules: StabilityRules = DEFAULT_STABILITY_RULES
 ) -> Decision:
     """Return how many consumers a group should have now.
 
@@ -123,12 +123,14 @@ def decide(
     return _evaluated(facts, history, rules) if moments else found
 
 
-def _without_gap(facts: SizeFacts, history: History, rules: StabilityRules) -> History:
+def _without_gap(
+    facts: SizeFacts, history: DecisionHistory, rules: StabilityRules
+) -> DecisionHistory:
     """Drop what cannot be trusted after a pause, or where time went backwards."""
     if history.at is None:
         return history
     if history.at > facts.at:
-        return History()
+        return DecisionHistory()
     if facts.at - history.at <= rules.longest_gap_seconds:
         return history
     stability = replace(history.stability, votes=(), since=None)
@@ -136,7 +138,7 @@ def _without_gap(facts: SizeFacts, history: History, rules: StabilityRules) -> H
 
 
 def _missed(
-    facts: SizeFacts, history: History, found: Decision, rules: StabilityRules
+    facts: SizeFacts, history: DecisionHistory, found: Decision, rules: StabilityRules
 ) -> list[float]:
     """Return the moments without an evaluation that matter to a decision, oldest first."""
     if found.group_size is None or found.inputs is None:
@@ -166,7 +168,7 @@ def _busiest(polls: Polls, moments: Floats) -> float:
     return float(moments[np.argmax(arrived)])
 
 
-def _evaluated(facts: SizeFacts, history: History, rules: StabilityRules) -> Decision:
+def _evaluated(facts: SizeFacts, history: DecisionHistory, rules: StabilityRules) -> Decision:
     at, polls = facts.at, facts.polls
     history = _with_change(facts, history)
     if len(polls) < 2:
@@ -189,7 +191,7 @@ def _evaluated(facts: SizeFacts, history: History, rules: StabilityRules) -> Dec
         at=at,
         consumers=facts.consumers,
         advised=consumers,
-        expected=group_size.utilisations.get(consumers),
+        expected_utilisation=group_size.utilisations.get(consumers),
         ages=ages,
         stability=found.stability,
     )
@@ -202,18 +204,18 @@ def _evaluated(facts: SizeFacts, history: History, rules: StabilityRules) -> Dec
     )
 
 
-def _wait(facts: SizeFacts, history: History, reason: str) -> Decision:
+def _wait(facts: SizeFacts, history: DecisionHistory, reason: str) -> Decision:
     seen = replace(history, at=facts.at, consumers=facts.consumers)
     return Decision(consumers=facts.consumers, reason=reason, history=seen)
 
 
-def _with_change(facts: SizeFacts, history: History) -> History:
+def _with_change(facts: SizeFacts, history: DecisionHistory) -> DecisionHistory:
     """Notice that the number of consumers changed since the last decision, on advice or not."""
     if history.at is None or history.consumers is None or history.consumers == facts.consumers:
         return history
     changed_at = history.at if facts.changed_at is None else max(history.at, facts.changed_at)
     step = facts.consumers - history.consumers
-    expected = history.expected if history.advised == facts.consumers else None
+    expected = history.expected_utilisation if history.advised == facts.consumers else None
     changed = history.stability.changed(changed_at, step, expected)
     return replace(history, consumers=facts.consumers, stability=changed)
 
@@ -232,7 +234,7 @@ def _slow(facts: SizeFacts, slow: SlowMembers, blocked: Booleans) -> SlowMembers
 
 
 def _inputs(
-    facts: SizeFacts, history: History, blocked: Booleans, rules: StabilityRules
+    facts: SizeFacts, history: DecisionHistory, blocked: Booleans, rules: StabilityRules
 ) -> tuple[SizeInputs, tuple[tuple[float, float], ...]]:
     """Return the question that the size answers, and the ages to remember."""
     at, polls, slow = facts.at, facts.polls, history.slow

@@ -6,24 +6,24 @@ import json
 
 from pydantic import TypeAdapter, ValidationError
 
-from scaling.sizing.decide import History
+from scaling.sizing.decide import DecisionHistory
 
 VERSION = 1
 """Raised when the meaning of a field changes: what an older version wrote is not read then."""
 
-_HISTORY = TypeAdapter(History)
+_HISTORY = TypeAdapter(DecisionHistory)
 
 
 class AdviceStateError(ValueError):
     """A text is no history of advice that this version can read."""
 
 
-def to_text(history: History) -> str:
+def to_text(history: DecisionHistory) -> str:
     """Return a history as JSON."""
     return json.dumps({"version": VERSION, **_HISTORY.dump_python(history, mode="json")})
 
 
-def from_text(text: str) -> History:
+def from_text(text: str) -> DecisionHistory:
     """Return the history that a text holds.
 
     Raises:

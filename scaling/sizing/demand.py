@@ -26,34 +26,22 @@ TOO_LITTLE = "too little history: two seasons are needed, two days at the least"
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What arrives, messages per second.
-
-    Attributes:
-        soon: By partition, what will not be exceeded at the end of the lead time (95 %).
-        growth_per_second: By how much the total grows a second, messages/s².
-    """
+    """What arrives, messages per second."""
 
     now: Floats
-    soon: Floats
+    soon: Floats  # by partition, what will not be exceeded at the end of the lead time (95 %)
     lasting: Floats
-    growth_per_second: float
+    growth_per_second: float  # by how much the total grows a second, messages/s²
 
 
 @dataclass(frozen=True, slots=True)
 class Season:
-    """What is usual at each hour of a season, as a multiple of the season's mean.
+    """What is usual at each hour of a season, as a multiple of the season's mean."""
 
-    Attributes:
-        hours: 168 for hours of the week, 24 for hours of the day; 0 without a season.
-        usual: Median of each hour; NaN where it was never seen.
-        high: 95 % quantile of each hour.
-        reason: Why there is none, or from how much history it is.
-    """
-
-    hours: int
-    usual: Floats
-    high: Floats
-    reason: str
+    hours: int  # 168 for hours of the week, 24 for hours of the day; 0 without a season
+    usual: Floats  # median of each hour; NaN where it was never seen
+    high: Floats  # 95 % quantile of each hour
+    reason: str  # why there is none, or from how much history it is
 
 
 def demand(at: Floats, log_end: Floats, *, lead_seconds: float) -> Demand:

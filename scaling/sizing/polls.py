@@ -16,13 +16,9 @@ _SLACK_SECONDS = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polls:
-    """Polls in order of time: one row a poll, one column a partition; NaN is unknown.
+    """Polls in order of time: one row a poll, one column a partition; NaN is unknown."""
 
-    Attributes:
-        at: When each was made, Unix seconds.
-    """
-
-    at: Floats
+    at: Floats  # when each was made, Unix seconds
     log_end: Floats
     committed: Floats
     time_lag_seconds: Floats

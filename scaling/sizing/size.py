@@ -52,7 +52,7 @@ class SizeDecision(StrEnum):
     DOWNSTREAM = "downstream bottleneck"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SizeInputs:
     """What is known of a group when its size is asked for.
 
@@ -96,14 +96,10 @@ class SizeInputs:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One need.
-
-    Attributes:
-        consumers: The smallest useful number that meets it; None: no number does.
-    """
+    """One need."""
 
     limiting_factor: LimitingFactor
-    consumers: int | None
+    consumers: int | None  # the smallest useful number that meets it; None: no number does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,7 +134,7 @@ def _up(
         for voted_at, number in recent
         if number > current and voted_at > at - rules.vote_expires_seconds
     ]
-    now = _judged(now, at, rules)
+    now = _failures_expired(now, at, rules)
     if not group_size.is_late and len(asking) < rules.required_votes:
         reason = f"{len(asking)} of the last {rules.last_votes} evaluations ask for more"
         return Move(consumers=current, stability=now, reason=reason)
@@ -154,7 +154,7 @@ def _down(
         max(rules.longest_window_seconds, rules.down_window_seconds),
     )
     rested, _ = _last_change(now, at)
-    now = _judged(now, at, rules)
+    now = _failures_expired(now, at, rules)
 
     def stay(reason: str) -> Move:
         return Move(consumers=current, stability=now, reason=reason)
@@ -181,7 +181,7 @@ def _last_change(now: Stability, at: float) -> tuple[float, bool]:
     return at - changed_at, step < 0
 
 
-def _judged(now: Stability, at: float, rules: StabilityRules) -> Stability:
+def _failures_expired(now: Stability, at: float, rules: StabilityRules) -> Stability:
     """Forget earlier failures once a step down has outlived its trial."""
     rested, went_down = _last_change(now, at)
     if went_down and rested > rules.trial_seconds:
@@ -205,7 +205,7 @@ def _enough(group_size: GroupSize, current: int, refuted: tuple[tuple[float, flo
 
 
 def _failed(now: Stability, at: float) -> Stability:
-    """Learn, once, from a step down that has to be taken back."""
+    """Count, once, a step down that has to be taken back, and keep its load as refuted."""
     stepped_at = now.changes[-1][0]
     if now.failed_at == stepped_at:
         return now

@@ -32,7 +32,7 @@ class SimulationError(ValueError):
     """A what-if that cannot be simulated; says why in one line."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfInputs:
     """A group as it is now.
 
@@ -76,24 +76,19 @@ class LostConsumer:
     seconds: float = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfChange:
-    """What would be different.
-
-    Attributes:
-        partitions: The new number of the only topic's; None: as now.
-        capacity_per_second: Of one consumer; None: as now.
-    """
+    """What would be different."""
 
     consumers: int | None = None
-    partitions: int | None = None
-    capacity_per_second: float | None = None
+    partitions: int | None = None  # the new number of the only topic's; None: as now
+    capacity_per_second: float | None = None  # of one consumer; None: as now
     arrival_factor: float = 1.0
     campaign: Campaign | None = None
     lost: LostConsumer | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfOutcome:
     """How one run went.
 
@@ -121,7 +116,7 @@ class WhatIfOutcome:
     lost_messages: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
     """A comparison."""
 

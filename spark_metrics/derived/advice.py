@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from alerting.inputs.windows import GroupKey
 from config.scaling import ScalingSettings
 from config.storage import ADVICE_KEPT, ADVICE_STATE_KEPT
+from lake.schemas.current import GROUP_PARTITION_STATUS
 from lake.schemas.model import Column, Table
 from lake.schemas.tables import (
     ADVICE_STATE,
@@ -70,7 +71,7 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
         others = _on_others(lake, now, settings, topics, standing, given)
         rows = given.where("reader is null and state is null").drop("reader", "state")
         if others:
-            found = recommendation_frame(others).drop("date").to_arrow()
+            found = recommendation_frame(others).to_arrow()
             rows = rows.unionByName(tables.spark.createDataFrame(found))
         rows = rows.withColumn("date", F.to_date("valid_from")).persist()
         try:
@@ -121,13 +122,17 @@ def _on_groups(
 ) -> DataFrame:
     """Return what the workers find: advice on all groups, their states, readers of all topics."""
     sources = {
-        name: tables.source(read.table, now - read.back, now + _MOMENT, named=read.named)
+        name: tables.source(
+            read.table, now - read.back, now + _MOMENT, columns=read.columns, named=read.named
+        )
         for name, read in GROUP_READS.items()
     }
     topics, partitions = known[0], of_newest_poll(known[1])
-    statuses = read_statuses(lake.current, topics["cluster"].unique(), now)
+    clusters = topics["cluster"].unique()
+    statuses = read_statuses(lake.current, clusters, now)
+    of_partitions = read_statuses(lake.current, clusters, now, table=GROUP_PARTITION_STATUS)
     on_groups = standing.filter(pl.col("subject_kind") == "group")
-    topic = ["cluster", "topic"]
+    group, topic = ["cluster", "group"], ["cluster", "topic"]
 
     def advise(written: Frames) -> pl.DataFrame:
         rows = {name: source.whole(written[name]) for name, source in sources.items()}
@@ -139,7 +144,8 @@ def _on_groups(
             **rows,
             topics=topics.join(of_read, on=topic, how="semi"),
             partitions=partitions.join(of_read, on=topic, how="semi"),
-            statuses=statuses.join(rows["groups"], on=["cluster", "group"], how="semi"),
+            statuses=statuses.join(rows["groups"], on=group, how="semi"),
+            partition_statuses=of_partitions.join(rows["groups"], on=group, how="semi"),
         )
         facts = facts_of(frames, now=now, objective=settings.objective_seconds)
         found = advise_groups(facts, frames.state_texts())

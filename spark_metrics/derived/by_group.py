@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Mapping
-from functools import reduce
 
 import polars as pl
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from lake.schemas.model import Table
-from spark_metrics.derived.tables import fields
-from spark_metrics.samples import map_partitions
+from spark_metrics.samples import map_together, rows_of
 
 Frames = Mapping[str, pl.DataFrame]
 
@@ -35,38 +32,14 @@ def by_group(
         work: Is given the rows of some groups of every part.
         table: Of which the made rows are; columns that they lack become null.
     """
-    packed = [
-        rows.select(
-            F.col("cluster").alias("_cluster"),
-            F.col(named).alias("_name"),
-            *(
-                (F.struct(*rows.columns) if one == part else F.lit(None))
-                .cast(of_part.schema)
-                .alias(one)
-                for one, (of_part, _) in parts.items()
-            ),
-        )
-        for part, (rows, named) in parts.items()
-    ]
-    together = reduce(DataFrame.unionByName, packed)
-    dealt = together.repartition(tasks, "_cluster", "_name") if tasks > 1 else together.coalesce(1)
-    names, types = list(parts), table.polars_schema
+    dealt = {name: (rows, ("cluster", named)) for name, (rows, named) in parts.items()}
 
-    def on_task(sent: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        frames = {
-            name: sent.select(name).filter(pl.col(name).is_not_null()).unnest(name)
-            for name in names
-        }
+    def on_groups(frames: Frames) -> Iterator[tuple[str, pl.DataFrame]]:
         # Samples are millions of tuples without a cycle: looking for one takes a fifth of the time.
         gc.disable()
         try:
-            made = work(frames)
+            yield table.name, work(frames)
         finally:
             gc.enable()
-        given = set(made.columns)
-        yield made.select(
-            (pl.col(name) if name in given else pl.lit(None)).cast(type_).alias(name)
-            for name, type_ in types.items()
-        )
 
-    return map_partitions(dealt.select(*names), on_task, fields(table))
+    return rows_of(map_together(dealt, tasks, on_groups, [table]), table.name)

@@ -2,9 +2,10 @@
 
 Three methods say for every past hour what they would have said, from what was known then: the
 value a day ago, the value a week ago, and ``_profile_and_level``. The one that erred least is
-taken. Intervals are quantiles of its own errors by lead time (split conformal prediction: Vovk et
-al., Algorithmic Learning in a Random World, 2005), which supposes nothing about how errors are
-distributed. The last quarter of the errors is held back once, to measure forecast and intervals.
+taken. Intervals are weighted quantiles of its own errors by lead time, after split conformal
+prediction (Vovk et al., Algorithmic Learning in a Random World, 2005). They suppose no distribution
+of errors, but that errors to come are like those before: what they hold is measured, not promised.
+For that, intervals are made once without the last quarter of the errors.
 
 Values are compared as log(1 + value ÷ half the median): what grows by a tenth grows at every hour.
 """
@@ -48,11 +49,14 @@ _OUTLIER = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How forecasts did on the last quarter of history, with nothing learnt from it.
+    """How the taken method did over the last quarter of the hours that methods are compared over.
+
+    Its intervals learnt nothing from these hours. That it was taken is due to them too: the error
+    of the best of three is a little too good.
 
     Attributes:
         hours: Hours held back.
-        mae: Mean absolute error, in the unit of the series.
+        mae: Mean absolute error of the taken method, in the unit of the series.
         mae_seasonal_naive: That of the value a season ago, over the same hours.
         coverage: Share of what came that each interval of ``LEVELS`` held.
     """
@@ -94,8 +98,7 @@ def forecast(values: Floats, *, season: int = WEEK) -> Forecast:
     recent = values[-LONGEST_HISTORY:]
     reason = _refusal(recent, season)
     if reason is not None:
-        none = np.empty((len(LEVELS), 0))
-        return Forecast(reason, None, np.empty(0), none, none, None)
+        return _nothing(reason)
     now = len(recent)
     first = max(season, now - _JUDGED)
     held = now - int((now - first) * _HELD_BACK)
@@ -104,6 +107,12 @@ def forecast(values: Floats, *, season: int = WEEK) -> Forecast:
     actual = np.log1p(np.concatenate([recent, np.full(HORIZON, np.nan)]) / unit)
     said = _said(actual, season)
     errors = np.abs(recent[:, None] - unit * np.expm1(said[:, :now]))
+    checked = int(np.isfinite(errors[:, first:held]).all(axis=0).sum()) // HORIZON
+    if checked < DAY:
+        return _nothing(
+            f"too little history without gaps: forecasts of {checked} hours can be compared with "
+            f"what came, {DAY} are needed"
+        )
     method = _best(errors[:, first:])
     ahead = np.arange(HORIZON)
     found = unit * np.expm1(_quantiles(actual, said[method], first, now)[:, ahead, ahead])
@@ -113,8 +122,13 @@ def forecast(values: Floats, *, season: int = WEEK) -> Forecast:
         median=found[2],
         low=found[1::-1],
         high=found[3:],
-        measured=_measured(actual, said, errors, first, held),
+        measured=_measured(actual, said[method], errors[[method, 0]], first, held),
     )
+
+
+def _nothing(reason: str) -> Forecast:
+    none = np.empty((len(LEVELS), 0))
+    return Forecast(reason, None, np.empty(0), none, none, None)
 
 
 def _refusal(values: Floats, season: int) -> str | None:
@@ -249,22 +263,30 @@ def _tails(errors: Floats, weights: Floats) -> Floats:
 def _measured(
     actual: Floats, said: Floats, errors: Floats, first: int, held: int
 ) -> Measured | None:
-    """Judge the hours from ``held`` on by what was chosen and fitted before them."""
+    """Measure the taken method over the hours from ``held`` on, by errors before them.
+
+    Args:
+        actual: What came.
+        said: What the method said.
+        errors: Those of the method, and those of the value a season ago.
+        first: The first hour whose errors are looked at.
+        held: The first hour that is held back.
+    """
     now = errors.shape[1]
-    if now - held < 1 or held - first < DAY:
+    if now - held < 1:
         return None
-    method = _best(errors[:, first:held])
-    found = _quantiles(actual, said[method], first, held)[:, : now - held]
+    found = _quantiles(actual, said, first, held)[:, : now - held]
     came = np.repeat(actual[held:now, None], HORIZON, axis=1)
     known = np.isfinite(came) & np.isfinite(errors[:, held:]).all(axis=0)
     if not known.any():
         return None
     ends = ((found[1], found[3]), (found[0], found[4]))
     inside = [(came >= low - 1e-9) & (came <= high + 1e-9) for low, high in ends]
+    mae, mae_seasonal_naive = (float(one[held:][known].mean()) for one in errors)
     return Measured(
         hours=now - held,
-        mae=float(errors[method, held:][known].mean()),
-        mae_seasonal_naive=float(errors[0, held:][known].mean()),
+        mae=mae,
+        mae_seasonal_naive=mae_seasonal_naive,
         coverage=tuple(float(one[known].mean()) for one in inside),
     )
 

@@ -112,7 +112,7 @@ def member_intervals(gained: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame
 
 def _best_sustained(minutes: pl.DataFrame) -> pl.DataFrame:
     """Return for each member and hour the ten minutes in which it got through most."""
-    stretches = (
+    ten_minutes = (
         minutes.group_by(
             *_MEMBER, pl.col("started_at").dt.truncate(_SUSTAINED), "members", maintain_order=True
         )
@@ -124,7 +124,7 @@ def _best_sustained(minutes: pl.DataFrame) -> pl.DataFrame:
     )
     hour = pl.col("started_at").dt.truncate("1h")
     fastest = (pl.col("consumed") / pl.col("seconds")).rank("ordinal", descending=True)
-    return stretches.filter(fastest.over(*_MEMBER, hour) == 1)
+    return ten_minutes.filter(fastest.over(*_MEMBER, hour) == 1)
 
 
 def _blocked(gained: pl.DataFrame) -> pl.DataFrame:

@@ -9,11 +9,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
 
 import polars as pl
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.utils import is_remote
 
 from config.settings import LakeSettings, Settings
 from lake.change_encoding.expand import REWRITTEN_AFTER
@@ -37,14 +34,16 @@ from lake.schemas.tables import (
     TOPIC_HISTORY,
 )
 from lake.storage.store import Lake
+from spark_metrics.arrivals import SPARK_ERRORS, cause
 from spark_metrics.derived import by_series, from_history, from_samples
 from spark_metrics.derived.advice import recommend
 from spark_metrics.derived.forecast import LONGEST_HISTORY
+from spark_metrics.derived.intervals import NEEDED
 from spark_metrics.derived.series import DAY, WEEK
 from spark_metrics.derived.tables import HOUR, DerivedTables
 from spark_metrics.errors import HistoryError
 from spark_metrics.objectstore import give_credentials
-from spark_metrics.progress import JobRecords, MicroBatch, Progress
+from spark_metrics.progress import JobRecords, MicroBatch, Progress, TimeRange
 
 log = logging.getLogger(__name__)
 
@@ -57,9 +56,14 @@ SKEW_HOURS = 24
 EARLY_EVERY = timedelta(minutes=10)
 ADVISE_EVERY = timedelta(minutes=10)
 """As long as the samples that advice is based on: none of them is passed over."""
-MOST_ADVISING = 0.1
-"""The share of the time that advice may take: on a large lake it comes less often."""
+RETRY_AFTER = timedelta(minutes=10)
+"""What failed is tried again so long after it began."""
+LARGEST_SHARE = 0.1
+"""The share of the time that advice, or trying again, may take: on a large lake both come less
+often."""
 _HOURS_A_TASK = 250_000
+LONGEST_SILENCE = timedelta(minutes=5)
+"""An hour that ended so long ago is over even if no sample came after it."""
 YOUNG = timedelta(hours=3)
 """A lake whose first samples are no older does not wait for the end of an hour."""
 
@@ -75,7 +79,8 @@ _SESSION = {
 def derived_tables(spark: SparkSession, lake: Lake, settings: LakeSettings) -> DerivedTables:
     """Return the lake as derivations see it, in a session of their own."""
     # Of a server's session there is a copy only, of one in this process a new one only.
-    session = spark.cloneSession() if is_remote() else spark.newSession()  # type: ignore[attr-defined]
+    copy = getattr(spark, "cloneSession", None)
+    session: SparkSession = spark.newSession() if copy is None else copy()
     give_credentials(session, settings)
     for key, value in _SESSION.items():
         session.conf.set(key, value)
@@ -90,20 +95,22 @@ class DerivedJob:
         self._scaling = settings.scaling
         self._tables = derived_tables(spark, lake, settings.lake)
         self._records = JobRecords(lake, JOB)
+        self._history = JobRecords(lake)
         self._done_until: datetime | None = None
+        self._try_again = datetime.min.replace(tzinfo=UTC)
         self._early_again = datetime.min.replace(tzinfo=UTC)
         self._advise_again = datetime.min.replace(tzinfo=UTC)
 
     def step(self, *, anew: bool = False) -> MicroBatch:
         """Derive everything if an hour of history was closed since the last time.
 
-        What fails stops nothing else; it is tried again with the next hour.
+        What fails stops nothing else. Until all has been derived, all is tried again after a pause.
 
         Args:
             anew: Whether to do it even if none was.
 
         Returns:
-            What was done; ``waiting`` if no hour was closed.
+            What was done; ``waiting`` if no hour was closed, or it is not yet time to try again.
 
         Raises:
             HistoryError: The history cannot be read.
@@ -118,12 +125,18 @@ class DerivedJob:
             self._done_until = None if last is None else last.newest
         if until is None or (self._done_until is not None and until <= self._done_until):
             return MicroBatch(started_at, "waiting")
+        if not anew and started_at < self._try_again:
+            return MicroBatch(started_at, "waiting")
         failures = self._derive(until, self._done_until)
         status, error = ("failed", "; ".join(failures)[:1000]) if failures else ("ok", None)
         delay = (datetime.now(UTC) - until).total_seconds()
         done = MicroBatch(started_at, status, delay_seconds=max(0.0, delay), error=error)
-        self._records.add(done, Progress(newest=until))
-        self._done_until = until
+        if failures:
+            self._try_again = _after(started_at, RETRY_AFTER)
+            self._records.add(done, None)
+        else:
+            self._records.add(done, Progress(newest=until))
+            self._done_until = until
         return done
 
     def _closed_until(self, now: datetime) -> datetime | None:
@@ -132,7 +145,7 @@ class DerivedJob:
         last = max((hour for one in tables if (hour := self._tables.last_hour(one))), default=None)
         if last is None:
             return None
-        return min(_hour_of(last) + HOUR, _hour_of(now))
+        return closed_until(_hour_of(last) + HOUR, self._history.last(), now)
 
     def _derive(self, until: datetime, done_until: datetime | None) -> list[str]:
         """Do every derivation; return the failures, a line each."""
@@ -254,9 +267,9 @@ class DerivedJob:
         if not self._tables.exists(GROUP_OFFSETS):
             return
         tasks, hours = self._tables.tasks(start, until), -(-(until - start) // HOUR)
-        offsets = self._tables.source(GROUP_OFFSETS, start, until)
+        offsets = self._tables.source(GROUP_OFFSETS, start, until, columns=NEEDED)
         written = offsets.written(self._tables.spark, self._lake)
-        groups = self._tables.read(GROUPS, start, until)
+        groups = self._tables.read(GROUPS, start, until).select(*GROUPS.identity, "members")
         found = from_samples.interval_rows(offsets, written, groups, tasks * hours)
         self._tables.replace_hours(CAPACITY_INTERVALS, found)
         evidence = self._tables.read(CAPACITY_INTERVALS, until - CAPACITY_DAYS * DAY * HOUR, until)
@@ -267,8 +280,32 @@ class DerivedJob:
         begun = datetime.now(UTC)
         self._advise_again = begun + ADVISE_EVERY
         recommend(self._tables, self._lake, begun, self._scaling)
-        took = datetime.now(UTC) - begun
-        self._advise_again = begun + max(ADVISE_EVERY, took / MOST_ADVISING)
+        self._advise_again = _after(begun, ADVISE_EVERY)
+
+
+def closed_until(end: datetime, history: Progress | None, now: datetime) -> datetime:
+    """Return the end of the newest hour of which the history has all samples.
+
+    Args:
+        end: The end of the newest hour that the history has rows of: it may be open.
+        history: Where the history job stands; None where none ever worked.
+        now: The moment.
+    """
+    until = min(end, _hour_of(now))
+    if history is None:
+        return until
+    if (history.newest is None or history.newest < until) and now < until + LONGEST_SILENCE:
+        until -= HOUR
+    while until - HOUR in history.hours or any(
+        one.overlaps(TimeRange(until - HOUR, until)) for one in history.pending
+    ):
+        until -= HOUR
+    return until
+
+
+def _after(begun: datetime, pause: timedelta) -> datetime:
+    """Return when work that began then, and ends now, may be done again."""
+    return begun + max(pause, (datetime.now(UTC) - begun) / LARGEST_SHARE)
 
 
 def _failures(works: Sequence[Callable[[datetime], None]], until: datetime) -> list[str]:
@@ -277,9 +314,12 @@ def _failures(works: Sequence[Callable[[datetime], None]], until: datetime) -> l
     for work in works:
         try:
             work(until)
-        except (PySparkException, Py4JError, OSError, LakeError, HistoryError) as error:
-            failures.append(one_line(error))
-            log.error("not everything could be derived: %s", one_line(error))
+        except (*SPARK_ERRORS, LakeError, HistoryError) as error:
+            failures.append(one_line(cause(error) if isinstance(error, SPARK_ERRORS) else error))
+            log.error("not everything could be derived: %s", failures[-1])
+        except Exception as error:  # one derivation stops no other
+            failures.append(f"{type(error).__name__}: {one_line(error)}")
+            log.exception("not everything could be derived")
     return failures
 
 
@@ -305,4 +345,6 @@ def keep(job: DerivedJob, stop: threading.Event) -> None:
                 log.info("advised on what was measured in the last ten minutes")
         except (HistoryError, LakeError) as error:
             log.error("nothing could be derived: %s", one_line(error))
+        except Exception:  # history goes on beside this thread, and so must this
+            log.exception("nothing could be derived")
         stop.wait(LOOK_EVERY_SECONDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
@@ -18,9 +19,10 @@ from spark_metrics.history_tables import first_of
 from spark_metrics.samples import Source, address, between, read, with_all_columns
 
 HOUR = timedelta(hours=1)
-_STAMP = ("as_of", "date")
 GROUPS_A_TASK = 250
 """About so many groups' samples of ten minutes, or of an hour, fit well into a worker's memory."""
+_COUNTED = timedelta(minutes=10)
+"""Over so much time groups are counted, if there are any."""
 
 
 class DerivedTables:
@@ -71,7 +73,13 @@ class DerivedTables:
         return read(self.spark, self._lake, table).where(between(table, since, until))
 
     def source(
-        self, table: Table, since: datetime, until: datetime, *, named: str = "group"
+        self,
+        table: Table,
+        since: datetime,
+        until: datetime,
+        *,
+        columns: Sequence[str],
+        named: str = "group",
     ) -> Source:
         """Return a table's rows of a time range, as workers get them of whole groups.
 
@@ -79,12 +87,12 @@ class DerivedTables:
             table: Any table that is partitioned by date; one that does not exist has no rows.
             since: First moment of its time column, inclusive.
             until: Last moment, exclusive.
+            columns: Those that are needed.
             named: The column that names the group.
 
         Raises:
             LakeError: The table cannot be read.
         """
-        columns = [name for name in table.polars_schema if name != "date"]
         return Source.of(self.spark, self._lake, table, columns, ("cluster", named), since, until)
 
     def rows(self, table: Table, since: datetime) -> int:
@@ -104,12 +112,17 @@ class DerivedTables:
     def tasks(self, since: datetime, until: datetime) -> int:
         """Return over how many tasks the groups of a time range are dealt out.
 
+        They are counted at its end: a day's samples of groups are many times as many rows.
+
         Raises:
             LakeError: The samples of groups cannot be read.
         """
-        groups = self._lake.scan(GROUPS, since=since, until=until).select("cluster", "group")
-        number = self._lake.collect(GROUPS, groups.unique()).height
+        number = self._groups(max(since, until - _COUNTED), until) or self._groups(since, until)
         return -(-number // GROUPS_A_TASK) or 1
+
+    def _groups(self, since: datetime, until: datetime) -> int:
+        groups = self._lake.scan(GROUPS, since=since, until=until).select("cluster", "group")
+        return self._lake.collect(GROUPS, groups.unique()).height
 
     def hours(self, table: Table, since: datetime, until: datetime) -> DataFrame:
         """Return the hours of a history table; see ``read``."""
@@ -144,14 +157,14 @@ class DerivedTables:
         """Put the rows of whole hours in the place of what the table has of these hours.
 
         Args:
-            table: A table partitioned by date, grain and part (the hour of the day).
+            table: A table partitioned by date, grain and hour (the hour of the day).
             rows: Its rows but for these columns.
         """
         time = F.col(table.time)
         places = {
             "date": F.to_date(time),
             "grain_seconds": F.lit(Grain.HOUR.seconds),
-            "part": F.hour(time),
+            "hour": F.hour(time),
         }
         writer = (
             with_all_columns(rows.withColumns(places), table).repartition(1).write.format("delta")
@@ -159,9 +172,3 @@ class DerivedTables:
         writer = writer.mode("overwrite").option("partitionOverwriteMode", "dynamic")
         define(self.spark, self._lake, table, PARTITIONED_BY)
         writer.option("mergeSchema", "true").save(address(self._lake, table))
-
-
-def fields(table: Table) -> str:
-    """Return a table's columns as Spark's schema text, but for those that ``replace`` adds."""
-    kept = (column for column in table.columns if column.name not in _STAMP)
-    return ", ".join(f"`{column.name}` {column.spark_type}" for column in kept)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from lake.schemas.model import Column, Table
 from spark_metrics.rollups.aggregates import flow_of_samples, total, windows
 from spark_metrics.rollups.runs import Runs
 from spark_metrics.rollups.samples import minute_of, of_kafka
@@ -30,14 +31,19 @@ _SUMS = (
 )
 _WORST = ("time_lag_seconds",)
 _SHORTEST = ("log_end_seconds", "committed_seconds", "interval_seconds")
-PARTS_DDL = ", ".join(
-    (
-        "cluster string, observed_at timestamp",
-        *(f"{name} bigint" for name in _SUMS),
-        *(f"{name} double" for name in (*_WORST, *_SHORTEST)),
-    )
+POLLS = Table(
+    name="polls",
+    layer="gold",
+    columns=(
+        Column("cluster", "string"),
+        Column("observed_at", "timestamp"),
+        *(Column(name, "long") for name in _SUMS),
+        *(Column(name, "double") for name in (*_WORST, *_SHORTEST)),
+    ),
+    time="observed_at",
+    key=("cluster", "observed_at"),
 )
-"""The columns of a part, as Spark's schema text."""
+"""What passes tell of each poll of each cluster: parts, which are never stored."""
 
 
 def of_topics(topics: pl.DataFrame) -> pl.DataFrame:

@@ -91,5 +91,5 @@ def _place(grain: Grain) -> dict[str, pl.Expr]:
     return {
         "grain_seconds": pl.lit(grain.seconds),
         "date": start.dt.date(),
-        "part": start.dt.hour() // grain.part_hours * grain.part_hours,
+        "hour": start.dt.hour() // grain.partition_hours * grain.partition_hours,
     }

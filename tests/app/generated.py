@@ -76,10 +76,10 @@ def write_gold(lake: Lake, table: Table, frame: pl.DataFrame) -> None:
     part = (
         pl.when(pl.col("grain_seconds") == 60).then(pl.col("window_start").dt.hour()).otherwise(0)
     )
-    rows = conform(table, frame.with_columns(part.alias("part")))
+    rows = conform(table, frame.with_columns(part.alias("hour")))
     write_deltalake(
         lake.uri(table),
         rows.to_arrow(),
         mode="append",
-        partition_by=["date", "grain_seconds", "part"],
+        partition_by=["date", "grain_seconds", "hour"],
     )

@@ -166,3 +166,30 @@ def test_a_page_whose_samples_are_broken_still_shows_the_past(
     listed = test.dataframe[0].value
     assert listed["lag"].isna().all()
     assert any(course is not None and len(course) > 1 for course in listed["trend"])
+
+
+def test_what_administrators_set_and_changed_is_on_the_pages(open_page: Open, filled: Path) -> None:
+    def lines(page: str, **parameters: str) -> str:
+        test = open_page(filled, page, **parameters)
+        calm(test)
+        cells = [str(frame.value.to_dict("list")) for frame in test.dataframe]
+        return "\n".join([texts(test), *cells, *(one.label for one in test.expander)])
+
+    brokers = lines("brokers")
+    for expected in (
+        "Kafka 4.3",
+        "certificate expires in 100 d",
+        "made the collector wait 2.5 s",
+        "registered, but fenced",
+        "16 on 1; 8 on 3",
+        "metadata.version",
+        "ACLs: 1",
+        "SCRAM users: unknown",
+        "needs DESCRIBE on the cluster",
+        "controller changed",
+    ):
+        assert expected in brokers, expected
+    topic = lines("topic", topic="sessions")
+    for expected in ("retention.ms=3600000", "sessions-writer-7"):
+        assert expected in topic, expected
+        assert expected not in lines("topic", topic="orders")

@@ -41,5 +41,20 @@ def test_pages_evaluate_in_the_background_and_say_so(open_page: Open, unwatched:
     eventually(evaluated, timeout_seconds=60, what="evaluation of this process")
 
 
+def test_a_broken_file_of_a_service_that_is_gone_holds_nothing_up(
+    open_page: Open, unwatched: Path
+) -> None:
+    for table in ("cluster_status", "group_status"):
+        path = unwatched / "lake" / "current" / table / "demo.parquet"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"PAR1")
+
+    def evaluated() -> bool:
+        title: str = open_page(unwatched, "groups").title[0].value
+        return title == "5 of 10 groups are late"
+
+    eventually(evaluated, timeout_seconds=60, what="evaluation of this process")
+
+
 def test_what_the_service_wrote_is_shown_without_such_a_word(open_page: Open, filled: Path) -> None:
     assert "the alerting service does not run" not in texts(open_page(filled, "groups"))

@@ -15,7 +15,7 @@ from lake.storage.store import Lake
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
 from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
 from scaling.evaluate import evaluate
-from scaling.sizing.decide import History
+from scaling.sizing.decide import DecisionHistory
 from scaling.sizing.decision_history import to_text
 from scaling.sizing.stability import Stability
 from tests.app.world import CLUSTER
@@ -47,7 +47,7 @@ def fill(lake: Lake, now: datetime) -> None:
 def _state(group: str, consumers: int, since: datetime, now: datetime) -> dict[str, object]:
     """Return the state of a group that could do with fewer for some time."""
     last = now - timedelta(minutes=10)
-    history = History(
+    history = DecisionHistory(
         at=last.timestamp(),
         consumers=consumers,
         stability=Stability(since=since.timestamp()),

@@ -9,6 +9,8 @@ from typing import Any
 from lake.schemas.model import Table
 from lake.schemas.tables import (
     BROKERS,
+    CLUSTER_EVENTS,
+    CLUSTER_SETTINGS,
     COLLECTIONS,
     DEAD_LETTERS,
     GROUP_MEMBERS,
@@ -16,6 +18,7 @@ from lake.schemas.tables import (
     GROUPS,
     PARTITIONS,
     TOPICS,
+    TRANSACTIONS,
 )
 from tests.app.world import (
     BROKER_LOST_SECONDS,
@@ -50,11 +53,16 @@ def bronze_rows(end: datetime) -> dict[Table, list[dict[str, Any]]]:
     for observed_at, at, poll_id in _polls(end):
         sample = {"cluster": CLUSTER, "observed_at": observed_at, "poll_id": poll_id}
         lost = at > -BROKER_LOST_SECONDS
-        _put_brokers(put, lost)
+        _put_brokers(put, lost, end)
         for topic in TOPICS_HERE:
             _put_partitions(put, topic, at, lost)
         if poll_id in ("poll-01200", "poll-00000"):
             _put_topics(put)
+        if poll_id == "poll-00030":
+            _put_transaction(put, end)
+        if poll_id == "poll-00300":
+            _put_events(put)
+            _put_settings(put)
         for group in GROUPS_HERE:
             _put_group(put, group, at, observed_at)
         _put_dead_letters(put, at, observed_at)
@@ -64,6 +72,9 @@ def bronze_rows(end: datetime) -> dict[Table, list[dict[str, Any]]]:
 
 _BRONZE = (
     BROKERS,
+    CLUSTER_EVENTS,
+    CLUSTER_SETTINGS,
+    TRANSACTIONS,
     PARTITIONS,
     TOPICS,
     GROUPS,
@@ -74,7 +85,7 @@ _BRONZE = (
 )
 
 
-def _put_brokers(put: Callable[..., None], lost: bool) -> None:
+def _put_brokers(put: Callable[..., None], lost: bool, end: datetime) -> None:
     for broker in (1, 2, 3):
         alive = broker != 2 or not lost
         put(
@@ -90,8 +101,52 @@ def _put_brokers(put: Callable[..., None], lost: bool) -> None:
             log_bytes=(3_100_000_000 + broker * 10_000_000) if alive else None,
             disk_total_bytes=64_000_000_000 if alive else None,
             disk_free_bytes=41_000_000_000 if alive else None,
+            throttled_seconds=2.5 if broker == 3 else 0.0,
+            version="4.3",
+            registration="active" if alive else "fenced",
+            certificate_expires_at=end + timedelta(days=100) if alive else None,
             unknown_reason=None if alive else "broker 2 is not connected",
         )
+
+
+def _put_events(put: Callable[..., None]) -> None:
+    for kind, subject, before, after in (
+        (
+            "topic configuration changed",
+            "sessions",
+            "retention.ms=604800000 (default)",
+            "retention.ms=3600000",
+        ),
+        ("controller changed", "controller", "2", "1"),
+    ):
+        put(CLUSTER_EVENTS, kind=kind, subject=subject, before=before, after=after)
+
+
+def _put_transaction(put: Callable[..., None], end: datetime) -> None:
+    put(
+        TRANSACTIONS,
+        transactional_id="sessions-writer-7",
+        producer_id=4711,
+        coordinator=1,
+        state="Ongoing",
+        started_at=end - timedelta(minutes=5),
+        timeout_seconds=900.0,
+        topics=["clicks", "sessions"],
+    )
+
+
+def _put_settings(put: Callable[..., None]) -> None:
+    for kind, subject, values in (
+        ("feature", "metadata.version", {"level": "27", "supported": "30"}),
+        ("broker configuration", "1", {"num.io.threads": "16", "node.id": "1"}),
+        ("broker configuration", "3", {"num.io.threads": "8 (default)", "node.id": "3"}),
+        ("client quota", "client-id=batch", {"producer_byte_rate": "1048576"}),
+        ("acl", "User:reader", {"allow READ on topic orders from *": ""}),
+    ):
+        entries = [{"key": key, "value": value} for key, value in values.items()]
+        put(CLUSTER_SETTINGS, kind=kind, subject=subject, settings=entries, unknown_reason=None)
+    refused = "not permitted: needs DESCRIBE on the cluster"
+    put(CLUSTER_SETTINGS, kind="scram user", subject=None, settings=None, unknown_reason=refused)
 
 
 def _put_partitions(put: Callable[..., None], topic: Topic, at: float, lost: bool) -> None:

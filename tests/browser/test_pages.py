@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, TimeoutError
 
+from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from tests.browser.watched import Watched
 from tests.selection import MARK
 from tests.support import eventually
@@ -23,7 +24,7 @@ MENU = {
     "Queues": "No RabbitMQ is watched",
     "Alerts": "The alerting service has not run yet",
     "Silences": "No silence is on",
-    "Rules": "34 rules",
+    "Rules": f"{len(DEFAULT_ALERT_RULES)} rules",
     "Scaling": "changes advised",
     "Monitoring health": "not collected in full",
 }

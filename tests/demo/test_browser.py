@@ -113,7 +113,7 @@ def test_history_reaches_the_pages(demo: Demo, watched: Watched) -> None:
             "No history has been written yet"
             not in watched.page.get_by_test_id("stMain").inner_text()
         ),
-        timeout_seconds=180,  # the job works once a minute, and has just begun
+        timeout_seconds=420,  # the first of its computations has all of the generated history
         what="page without the note",
     )
     watched.check()

@@ -212,7 +212,7 @@ def test_a_frozen_broker(cluster: KafkaCluster, poller: Poller) -> None:
     assert frozen.height > 0
     assert frozen["log_end"].null_count() == frozen.height
 
-    # From now on it is asked with little patience: the polls are quick again.
+    # From now on nobody waits for it: the polls are quick again.
     second = polls_within_the_interval(poller)
     assert second.duration_seconds < first.duration_seconds
     assert second.duration_seconds < 2.0
@@ -348,9 +348,13 @@ def test_a_restart_while_a_coordinator_is_lost(cluster: KafkaCluster, poller: Po
     source = KafkaSource(settings, INTERVAL_SECONDS, Exchange())
     try:
         stamp = Stamp.new("kafka", "test", datetime.now(UTC))
-        source.remember(
-            {wanted.table: stamp.on(before.table(wanted.table)) for wanted in source.recalls}
-        )
+        known = {
+            wanted.table: stamp.on(before.table(wanted.table)).with_columns(
+                pl.col("observed_at").alias("last_at")
+            )
+            for wanted in source.recalls
+        }
+        source.remember(known)
         poll = polls_within_the_interval(Poller(source))
         _, unknown = all_groups_are_there_and_nothing_is_invented(poll)
         assert unknown == coordinated

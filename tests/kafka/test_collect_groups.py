@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,7 +18,8 @@ from kafka.protocol.metadata import FindCoordinatorRequest
 
 from collectors.kafka.groups.committed_offsets import NOT_INITIALISED
 from collectors.kafka.protocol.connection import Connection
-from collectors.kafka.protocol.properties import Security
+from collectors.kafka.protocol.connector import Connector
+from collectors.kafka.protocol.properties import ConnectionSettings
 from demo.kafka.cluster import KafkaCluster
 from tests.kafka.collecting import Poll, Poller, polling
 from tests.kafka.messages import StreamsGroupHeartbeatRequest
@@ -243,15 +243,16 @@ def test_a_state_has_a_beginning_once_it_was_seen_to_change(names: Names, poller
 def coordinator(cluster: KafkaCluster, group: str) -> Connection:
     """Return a connection to a group's coordinator."""
     host, port = cluster.bootstrap_servers.split(",")[0].rsplit(":", 1)
-    first = Connection("broker", host, int(port), Security(), "test")
+    connector = Connector(ConnectionSettings(), "test")
+    first = connector.open("broker", host, int(port))
 
     def find() -> Connection | None:
         request = FindCoordinatorRequest(key_type=0, coordinator_keys=[group], min_version=4)
-        (answer,) = first.exchange([request], time.monotonic() + 10)
+        (answer,) = first.exchange([request], 10)
         (found,) = answer.coordinators
         if found.error_code:
             return None
-        return Connection("coordinator", found.host, found.port, Security(), "test")
+        return connector.open("coordinator", found.host, found.port)
 
     try:
         return eventually(find, what="coordinator")
@@ -297,6 +298,6 @@ def heartbeat(connection: Connection, group: str, member_epoch: int, topology: A
         task_end_offsets=None,
         shutdown_application=False,
     )
-    (answer,) = connection.exchange([request], time.monotonic() + 10)
+    (answer,) = connection.exchange([request], 10)
     assert answer.error_code == 0, answer.error_message
     return answer

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pytest
 from confluent_kafka.admin import (
@@ -22,23 +21,24 @@ from confluent_kafka.admin import (
     ResourceType,
     ScramCredentialInfo,
     ScramMechanism,
+    UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import pkcs12
-from cryptography.x509.oid import NameOID
 from pydantic import SecretStr
 
+from config.settings import Feature
 from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
 from runtime.processes import free_ports
+from tests.certificates import HOST, key_pair
 from tests.kafka.collecting import polling
 from tests.support import Names, eventually
 
 ROOT = Path(__file__).parents[2]
-HOST = "127.0.0.1"
 PASSWORD = "pass-phrase-of-the-reader"  # noqa: S105 (a test's)
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
@@ -58,36 +58,6 @@ class Secured:
     topic: str
     group: str
     dead: str
-
-
-def key_pair(
-    folder: Path, name: str, issuer: tuple[Any, Any] | None, *, expired: bool = False
-) -> tuple[Any, Any]:
-    """Write ``name.pem`` (certificate) and ``name.key``; self-signed without an issuer."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer[1].subject if issuer else subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=2))
-        .not_valid_after(now + timedelta(days=-1 if expired else 1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(HOST))]), False)
-        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), True)
-        .sign(issuer[0] if issuer else key, hashes.SHA256())
-    )
-    (folder / f"{name}.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    (folder / f"{name}.key").write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    return key, certificate
 
 
 @pytest.fixture(scope="module")
@@ -181,8 +151,14 @@ TOPICS = binding(ResourceType.TOPIC, "*", AclOperation.DESCRIBE)
 GROUPS = binding(ResourceType.GROUP, "*", AclOperation.DESCRIBE)
 CONFIGS = binding(ResourceType.TOPIC, "*", AclOperation.DESCRIBE_CONFIGS)
 CLUSTER = binding(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
+CLUSTER_CONFIGS = binding(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE_CONFIGS)
 RECORDS = binding(ResourceType.TOPIC, "*", AclOperation.READ)
-ALL = (TOPICS, GROUPS, CONFIGS, CLUSTER, RECORDS)
+ALL = (TOPICS, GROUPS, CONFIGS, CLUSTER, CLUSTER_CONFIGS, RECORDS)
+
+
+@pytest.fixture(autouse=True)
+def rare_reads_at_every_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collectors.kafka.poll.reads.CONFIGS_EVERY_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -340,6 +316,26 @@ def test_mutual_tls(secured: Secured, identity: Callable[[Path], dict[str, objec
         assert poll.offsets(secured.group, secured.topic)[0]["lag"] == 6
 
 
+def test_a_certificate_that_was_renewed_is_used_without_a_restart(
+    secured: Secured, tmp_path: Path
+) -> None:
+    def place(name: str) -> None:
+        for kind in ("pem", "key"):
+            shutil.copy(secured.folder / f"{name}.{kind}", tmp_path / f"own.{kind}")
+
+    place("late-client")
+    properties = {
+        "security.protocol": "SSL",
+        "ssl.ca.location": str(secured.folder / "ca.pem"),
+        "ssl.certificate.location": str(tmp_path / "own.pem"),
+        "ssl.key.location": str(tmp_path / "own.key"),
+    }
+    with polling(secured.mutual, properties=properties) as poller:
+        assert "ssl.certificate.location" in str(poller.poll().results["groups"].error)
+        place("client")
+        eventually(lambda: ok(poller.poll()), what="poll with the new certificate")
+
+
 @pytest.mark.parametrize(
     ("listener", "properties", "password", "words"),
     [
@@ -474,9 +470,10 @@ def test_with_describe_alone_only_the_optional_features_are_missing(
             "topics",
             "log_directories",
             "quorum",
+            "cluster_settings",
             "dead_letters",
         }
-        for section in ("partitions", "log_directories", "quorum"):
+        for section in ("partitions", "log_directories", "quorum", "cluster_settings"):
             assert "DESCRIBE on the cluster" in poll.errors[section]
         partitions = poll.table("partitions")
         assert partitions["adding_replicas"].null_count() == partitions.height
@@ -497,10 +494,44 @@ def test_with_describe_alone_only_the_optional_features_are_missing(
     assert answer.stderr == ""
     for missing in (
         "DESCRIBE_CONFIGS on the topic",
+        "DESCRIBE_CONFIGS on the cluster",
         "DESCRIBE on the cluster",
         "READ on the topic",
     ):
         assert missing in answer.stdout
+
+
+def test_what_is_switched_off_is_not_asked_for_and_nothing_is_partial(
+    secured: Secured, grant: Any
+) -> None:
+    grant(TOPICS, GROUPS)
+    features = list(get_args(Feature))
+    with polling(
+        secured.sasl,
+        properties=as_secret(sasl("PLAIN")),
+        switched_off=features,
+        dead_letters={"sample_records": 0},
+    ) as poller:
+
+        def visible() -> Any:
+            poll = poller.poll()
+            return poll if poll.group(secured.group) else None
+
+        poll = eventually(visible, what="visible group")
+        assert poll.errors == {}
+        assert poll.table("quorum").is_empty()
+        (broker,) = poll.table("brokers").to_dicts()
+        assert (broker["log_bytes"], broker["is_controller"]) == (None, None)
+        assert broker["unknown_reason"] == "disk: switched off: log_directories"
+        topics = poll.table("topics")
+        assert set(topics["unknown_reason"]) == {"switched off: topic_configs"}
+        partitions = poll.table("partitions")
+        assert partitions["adding_replicas"].null_count() == partitions.height
+        found = {check.feature: check for check in poller.source.check()}
+        for feature, check in found.items():
+            if check.detail.startswith("switched off"):
+                assert check.works is None, feature
+        assert sum(check.detail.startswith("switched off") for check in found.values()) == 12
 
 
 def test_without_rights_check_names_what_is_missing(secured: Secured) -> None:
@@ -544,6 +575,7 @@ def test_without_a_right_on_one_topic_or_group_the_others_are_read(
                 done = poll.group("secret-group") and poll.errors.keys() <= {
                     "groups",
                     "group_offsets",
+                    "cluster_settings",
                 }
                 return poll if done else None
 
@@ -576,7 +608,7 @@ def test_without_read_on_one_dead_letter_topic_the_other_is_sampled(
     made = Names(secured.cluster)
     other = made.topic("payments.dlq", partitions=1)
     made.produce(other, 4)
-    grant(TOPICS, GROUPS, CONFIGS, CLUSTER)
+    grant(TOPICS, GROUPS, CONFIGS, CLUSTER, CLUSTER_CONFIGS)
     grant(binding(ResourceType.TOPIC, other, AclOperation.READ))
     try:
         with polling(secured.sasl, properties=as_secret(sasl("PLAIN"))) as poller:
@@ -599,3 +631,44 @@ def test_without_read_on_one_dead_letter_topic_the_other_is_sampled(
             assert poll.dead_letter(secured.dead)["sampled_records"] == 2
     finally:
         made.delete()
+
+
+def test_who_may_what_and_who_can_log_in_are_events_when_they_change(
+    secured: Secured, grant: Any
+) -> None:
+    with polling(secured.cluster) as poller:
+
+        def events(kind: str) -> list[dict[str, Any]]:
+            return poller.poll().table("cluster_events").filter(kind=kind).to_dicts()
+
+        assert poller.poll().errors == {}
+        grant(TOPICS)
+        (event,) = eventually(lambda: events("acl changed"), what="event of an ACL")
+        assert (event["subject"], event["before"]) == ("User:reader", None)
+        assert event["after"] == "allow DESCRIBE on topic * from *"
+        mechanism = ScramMechanism.SCRAM_SHA_256
+        admin = secured.cluster.admin()
+        user = UserScramCredentialUpsertion(
+            "auditor", ScramCredentialInfo(mechanism, 8192), PASSWORD.encode()
+        )
+        admin.alter_user_scram_credentials([user])["auditor"].result(20)
+        (event,) = eventually(lambda: events("scram user changed"), what="event of a new user")
+        assert (event["subject"], event["before"]) == ("auditor", None)
+        assert event["after"] == "SCRAM-SHA-256=8192 iterations"
+        gone = UserScramCredentialDeletion("auditor", mechanism)
+        admin.alter_user_scram_credentials([gone])["auditor"].result(20)
+        (event,) = eventually(lambda: events("scram user changed"), what="event of a user removed")
+        assert (event["before"], event["after"]) == ("SCRAM-SHA-256=8192 iterations", None)
+
+
+def test_when_the_certificate_of_a_broker_expires(secured: Secured) -> None:
+    properties = {"security.protocol": "SSL", "ssl.ca.location": str(secured.folder / "ca.pem")}
+    written = x509.load_pem_x509_certificate((secured.folder / "broker.pem").read_bytes())
+    with polling(secured.tls, properties=properties) as poller:
+        (broker,) = eventually(
+            lambda: poller.poll().table("brokers").drop_nulls("certificate_expires_at").to_dicts(),
+            what="certificate",
+        )
+        assert broker["certificate_expires_at"] == written.not_valid_after_utc
+    with polling(secured.cluster) as poller:
+        assert poller.poll().table("brokers")["certificate_expires_at"].to_list() == [None]

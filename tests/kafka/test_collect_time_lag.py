@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,6 +17,16 @@ from tests.kafka.collecting import Poller, polling
 from tests.support import Names, eventually
 
 HOUR = 3600.0
+
+
+class Clock:
+    """Stands still."""
+
+    def __init__(self, at: float) -> None:
+        self._at = at
+
+    def monotonic(self) -> float:
+        return self._at
 
 
 @pytest.fixture
@@ -54,6 +65,23 @@ def test_the_first_poll_knows_how_late_a_group_is(names: Names, poller: Poller) 
     assert row["lag"] == 17
     assert row["time_lag_source"] == "record"
     assert row["time_lag_seconds"] == pytest.approx(HOUR - 180 + time.time() - now, abs=3)
+
+
+def test_ends_have_the_time_at_which_they_were_read(
+    names: Names, poller: Poller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, group, _ = past(names)
+    poll = poller.source.poll(datetime.now(UTC))
+    assert next(poll).section == "groups"
+    later = time.monotonic() + 2.0  # as if reading all groups had taken so long
+    monkeypatch.setattr("collectors.kafka.poll.reads.time", Clock(later))
+    result = next(poll)
+    monkeypatch.undo()
+    assert group in result.frames["group_offsets"]["group"]
+    memory = poller.source.view(datetime.now(UTC)).memory
+    (point,) = [memory.times[topic, 0].timeline.oldest]
+    assert point is not None
+    assert point[1] >= result.started_at.timestamp() + 1.0
 
 
 def test_reprocessing_from_the_start_is_late_by_the_age_of_the_oldest_record(

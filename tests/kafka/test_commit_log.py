@@ -17,7 +17,7 @@ from collectors.kafka.cluster.metadata import read_metadata
 from collectors.kafka.commit_log.follower import CommitLog
 from collectors.kafka.commit_log.partition import PartitionCommits
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
-from collectors.kafka.protocol.properties import Security
+from collectors.kafka.protocol.properties import ConnectionSettings
 from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
 from tests.kafka.collecting import polling
@@ -71,7 +71,7 @@ def log(broker: KafkaCluster) -> Iterator[CommitLog]:
 
 def follower(cluster: KafkaCluster) -> CommitLog:
     def connect() -> Wire:
-        return Wire(cluster.bootstrap_servers, Security(), "test")
+        return Wire(cluster.bootstrap_servers, ConnectionSettings(), "test")
 
     made = CommitLog("test", connect, 5.0, pause_seconds=0.05)
     wire = connect()
@@ -232,7 +232,7 @@ def test_batches_that_the_broker_compressed(here: Names, broker: KafkaCluster, c
     assert producer.flush(20) == 0
     partition = PartitionCommits(0)
     partition.position = 0
-    with closing(Wire(broker.bootstrap_servers, Security(), "test")) as wire:
+    with closing(Wire(broker.bootstrap_servers, ConnectionSettings(), "test")) as wire:
         metadata = read_metadata(wire, Deadline(10, 10))
         (leader,) = (each.broker_id for each in metadata.brokers)
         codecs = set()

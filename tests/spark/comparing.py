@@ -33,7 +33,7 @@ def stored(lake: Lake, table: Table) -> Found:
     names = ["grain_seconds", *(name for name in table.key if name != "grain_seconds")]
     frame = lake.read(table)
     assert frame["generated"].null_count() == len(frame), "measured rows are not marked"
-    rows = frame.drop("date", "part", "generated").rows(named=True)
+    rows = frame.drop("date", "hour", "generated").rows(named=True)
     found = {
         tuple(row[name] for name in names): {
             name: value for name, value in row.items() if name not in names

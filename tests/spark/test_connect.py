@@ -72,8 +72,8 @@ def answers(port: int) -> bool:
 
 def test_a_client_of_a_server_computes_the_same(config: Path, lake: Lake, server: str) -> None:
     polls = eventful(seed=41, polls=30)
-    for part in (polls[:20], polls[20:]):
+    for name, part in (("HEADROOM_SPARK__MASTER", polls[:20]), ("SPARK_REMOTE", polls[20:])):
         bronze.append(lake, *part)
-        done = run(config, "once", environment={"HEADROOM_SPARK__MASTER": server})
+        done = run(config, "once", environment={name: server})
         assert done.returncode == 0, done.stderr
     assert_recomputed(lake, polls)

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from deltalake import write_deltalake
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from config.settings import Settings
 from lake.schemas.model import Table
@@ -27,7 +27,9 @@ from lake.schemas.tables import (
     TOPIC_HISTORY,
 )
 from lake.storage.store import Lake
+from spark_metrics.derived import from_history
 from spark_metrics.derived.job import DerivedJob
+from spark_metrics.errors import HistoryError
 from spark_metrics.maintain import Maintenance
 
 END = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -43,7 +45,7 @@ def write_hours(lake: Lake, table: Table, **values: object) -> None:
     rows = pl.DataFrame({"window_start": start}).with_columns(
         pl.lit("demo").alias("cluster"),
         pl.lit(3600).alias("grain_seconds"),
-        pl.lit(0).alias("part"),
+        pl.lit(0).alias("hour"),
         pl.col("window_start").dt.date().alias("date"),
         *(
             pl.Series(name, one) if isinstance(one, np.ndarray) else pl.lit(one).alias(name)
@@ -58,7 +60,7 @@ def write_hours(lake: Lake, table: Table, **values: object) -> None:
         lake.uri(table),
         whole.to_arrow(),
         mode="append",
-        partition_by=["date", "grain_seconds", "part"],
+        partition_by=["date", "grain_seconds", "hour"],
     )
 
 
@@ -173,8 +175,8 @@ def test_all_that_is_derived(spark: SparkSession, lake: Lake, settings: Settings
     assert rounds["status"].to_list() == ["ok"]
     assert job.step().status == "waiting"
     assert DerivedJob(spark, lake, settings).step().status == "waiting"
-    kept_up = {one.table for one in Maintenance(lake, settings.lake).of_history(spark)}
-    assert {FORECASTS.name, CAPACITY.name, HOST_HISTORY.name} <= kept_up
+    maintained = {one.table for one in Maintenance(lake, settings.lake).of_history(spark)}
+    assert {FORECASTS.name, CAPACITY.name, HOST_HISTORY.name} <= maintained
 
 
 def test_a_young_lake_need_not_wait_for_the_end_of_an_hour(
@@ -206,3 +208,36 @@ def test_nothing_is_derived_from_nothing(
 ) -> None:
     assert DerivedJob(spark, lake, settings).step().status == "waiting"
     assert not lake.exists(FORECASTS)
+
+
+def test_what_failed_is_told_and_tried_again_for_the_same_hour(
+    spark: SparkSession, lake: Lake, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given a derivation that fails twice, each time in another way, then the others are done, and
+    after a pause all are tried again until nothing fails, by a job that was started anew too."""
+    write_hours(lake, TOPIC_HISTORY, topic="orders", arrival_per_second=np.full(48, 100.0))
+    failures: list[Exception] = [HistoryError("a table is locked"), ValueError("a bug")]
+    contributors = from_history.contributors
+
+    def failing(topics: DataFrame, now: datetime) -> DataFrame:
+        if failures:
+            raise failures.pop(0)
+        return contributors(topics, now)
+
+    monkeypatch.setattr("spark_metrics.derived.from_history.contributors", failing)
+    job = DerivedJob(spark, lake, settings)
+    done = job.step()
+    assert (done.status, done.error) == ("failed", "a table is locked")
+    assert lake.exists(FORECASTS)
+    assert job.step().status == "waiting"  # the pause is not over
+
+    monkeypatch.setattr("spark_metrics.derived.job.RETRY_AFTER", timedelta())
+    monkeypatch.setattr("spark_metrics.derived.job.LARGEST_SHARE", 1e9)
+    job = DerivedJob(spark, lake, settings)
+    assert job.step().error == "ValueError: a bug"
+    assert job.step().status == "ok"
+    assert lake.exists(CONTRIBUTORS)
+    rounds = lake.read(JOBS).filter(pl.col("job") == "derived").sort("started_at")
+    assert rounds["status"].to_list() == ["failed", "failed", "ok"]
+    assert rounds["error"].to_list() == ["a table is locked", "ValueError: a bug", None]
+    assert job.step().status == "waiting"

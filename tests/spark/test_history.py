@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from config.settings import ClusterSettings, Settings, SparkSettings
@@ -20,9 +22,8 @@ from lake.schemas.tables import (
     PARTITIONS,
 )
 from lake.storage.store import Lake
-from spark_metrics.backfill import backfill
 from spark_metrics.errors import HistoryError
-from spark_metrics.history_tables import HistoryTables
+from spark_metrics.history_tables import HistoryTables, backfill
 from spark_metrics.progress import JobRecords, MicroBatch, Progress
 from spark_metrics.streaming import TRIES, HistoryJob
 from tests.spark import bronze
@@ -107,7 +108,7 @@ def test_backfill_equals_streaming(spark: SparkSession, lake: Lake, settings: Se
     before = all_stored(lake)
     start, end = bronze.START + timedelta(minutes=1), bronze.START + timedelta(minutes=5)
     rebuilt = backfill(HistoryTables(spark, lake, settings), start, end)
-    assert (rebuilt.time_range.start, rebuilt.time_range.end) == (start, end)
+    assert (rebuilt.start, rebuilt.end) == (start, end)
     assert_same(all_stored(lake), before)
     assert_recomputed(lake, polls)
 
@@ -122,7 +123,7 @@ def test_backfill_leaves_what_it_cannot_know(
     with pytest.raises(HistoryError, match="no samples before 2026-01-05 23:57"):
         backfill(tables, bronze.START - timedelta(hours=2), bronze.START - timedelta(hours=1))
     rebuilt = backfill(tables, bronze.START - timedelta(days=9), bronze.START + timedelta(hours=1))
-    assert rebuilt.time_range.start == bronze.START
+    assert rebuilt.start == bronze.START
 
 
 def test_samples_that_come_too_late_are_counted_until_a_backfill(
@@ -150,6 +151,44 @@ def test_samples_that_come_too_late_are_counted_until_a_backfill(
         HistoryTables(spark, lake, settings), now - timedelta(hours=3), now - timedelta(hours=1)
     )
     assert_recomputed(lake, [*late, *in_time, *newest])
+
+
+def test_all_batches_of_a_look_have_one_limit_for_late_samples(
+    spark: SparkSession, lake: Lake, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given a look that reads a commit a batch, the newest samples first, and that is killed after
+    the first batch, when another process does it again, then none of its samples is late."""
+    monkeypatch.setattr("spark_metrics.arrivals.MOST_FILES", 1)
+    settings = settings.model_copy(update={"spark": SparkSettings(late_after_seconds=60)})
+    model = bronze.Model(seed=14, calm=True)
+    first = bronze.history(model, polls=1)
+    older = bronze.history(model, polls=1, start=bronze.START + timedelta(minutes=2))
+    newer = bronze.history(model, polls=1, start=bronze.START + timedelta(minutes=30))
+    for poll in first:
+        bronze.append(lake, poll)
+    catch_up(HistoryJob(spark, lake, settings))
+    for poll in (*newer, *older):
+        bronze.append(lake, poll)
+
+    add = JobRecords.add
+
+    def killed(records: JobRecords, done: MicroBatch, progress: Progress | None) -> None:
+        last = records.last()
+        if (
+            last is not None
+            and last.newest is not None
+            and last.newest > older[-1]["groups"][0]["observed_at"]
+        ):
+            raise LakeError("killed")
+        add(records, done, progress)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JobRecords, "add", killed)
+        with pytest.raises(HistoryError, match="killed"):
+            HistoryJob(spark, lake, settings).step()
+    catch_up(HistoryJob(spark, lake, settings))
+    assert lake.read(JOBS)["late_rows"].sum() == 0
+    assert_recomputed(lake, [*first, *older, *newer])
 
 
 def test_unknown_is_not_zero(spark: SparkSession, lake: Lake, settings: Settings) -> None:
@@ -255,6 +294,63 @@ def test_a_file_that_stays_broken_holds_up_nothing_else(
 
     path.write_bytes(whole)
     backfill(HistoryTables(spark, lake, settings), bronze.START, bronze.START + timedelta(hours=2))
+    assert_recomputed(lake, polls)
+
+
+def test_a_file_that_is_lost_after_it_was_noted_is_passed_over_too(
+    spark: SparkSession, lake: Lake, settings: Settings
+) -> None:
+    """Given a file that looking for new samples reads no more, when it is gone, then computing
+    its minutes anew fails a few times only."""
+    polls = bronze.history(bronze.Model(seed=15), polls=6)
+    bronze.append(lake, *polls[:3])
+    job = HistoryJob(spark, lake, settings)
+    catch_up(job)
+    (path,) = Path(lake.uri(GROUP_OFFSETS)).glob("*/*.parquet")
+    path.unlink()
+    bronze.append(lake, *polls[3:])
+    for _ in range(TRIES - 1):
+        with pytest.raises(HistoryError, match="group_offsets: a file cannot be read"):
+            job.step(everything=True)
+    with pytest.raises(HistoryError, match=f"left out, .*{path.name}.*backfill"):
+        job.step(everything=True)
+    catch_up(job)
+    lost = [{**poll, GROUP_OFFSETS.name: []} for poll in polls[:3]]
+    assert_recomputed(lake, [*lost, *polls[3:]])
+    assert spark.conf.get("spark.sql.files.ignoreCorruptFiles") == "false"
+    assert spark.conf.get("spark.sql.files.ignoreMissingFiles") == "false"
+
+
+def without_deleted(lake: Lake) -> None:
+    """Put files together, and delete at once what they were."""
+    compact(lake, GROUP_OFFSETS)
+    DeltaTable(lake.uri(GROUP_OFFSETS)).vacuum(0, dry_run=False, enforce_retention_duration=False)
+
+
+def without_log(lake: Lake) -> None:
+    """Delete the log of all versions but the newest."""
+    table = DeltaTable(lake.uri(GROUP_OFFSETS))
+    table.create_checkpoint()
+    for version in range(table.version()):
+        (Path(lake.uri(GROUP_OFFSETS)) / "_delta_log" / f"{version:020}.json").unlink()
+
+
+@pytest.mark.parametrize(
+    "upkeep",
+    [pytest.param(without_deleted, id="files"), pytest.param(without_log, id="log")],
+)
+def test_a_job_that_was_away_for_longer_than_what_it_missed_is_kept(
+    spark: SparkSession, lake: Lake, settings: Settings, upkeep: Callable[[Lake], None]
+) -> None:
+    """Given a job that comes back when the files, or the versions, that it has not read yet are
+    no longer there one by one, then it begins anew and misses nothing."""
+    polls = bronze.history(bronze.Model(seed=16), polls=4)
+    bronze.append(lake, polls[0])
+    catch_up(HistoryJob(spark, lake, settings))
+    for poll in polls[1:]:
+        bronze.append(lake, poll)
+    upkeep(lake)
+    catch_up(HistoryJob(spark, lake, settings))
     assert_recomputed(lake, polls)
 
 

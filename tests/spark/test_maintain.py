@@ -19,7 +19,7 @@ from lake.schemas.tables import (
     TOPIC_HISTORY,
 )
 from lake.storage.store import Lake
-from lake.storage.table_maintenance import Upkept
+from lake.storage.table_maintenance import Maintained
 from spark_metrics.maintain import Maintenance
 from spark_metrics.streaming import HistoryJob
 from tests.spark import bronze
@@ -33,7 +33,7 @@ def maintenance(lake: Lake, settings: Settings, retention: RetentionSettings) ->
     return Maintenance(lake, settings.lake.model_copy(update={"retention": retention}))
 
 
-def maintained(lake: Lake, settings: Settings, retention: RetentionSettings) -> list[Upkept]:
+def maintained(lake: Lake, settings: Settings, retention: RetentionSettings) -> list[Maintained]:
     return maintain(lake, settings.lake.model_copy(update={"retention": retention}))
 
 
@@ -76,7 +76,7 @@ def _scatter(spark: SparkSession, uri: str, first_half: str = "partition = 0") -
     halves = [rows.where(first_half), rows.where(f"NOT ({first_half})")]
     for mode, half in zip(("overwrite", "append"), halves, strict=True):
         writer = half.coalesce(1).write.format("delta").mode(mode)
-        writer.partitionBy("date", "grain_seconds", "part").save(uri)
+        writer.partitionBy("date", "grain_seconds", "hour").save(uri)
 
 
 def test_killed_between_two_tables_it_changes_no_row_and_is_done_again(

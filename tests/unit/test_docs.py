@@ -112,7 +112,8 @@ def test_command_lines_are_understood(page: Path) -> None:
     for line in command_lines(page.read_text(encoding="utf-8")):
         package, *arguments = shlex.split(line)
         if package in COMMANDS:
-            app = getattr(import_module(f"{package}.__main__"), COMMANDS[package])
+            module = "commands" if package == "collectors" else "__main__"
+            app = getattr(import_module(f"{package}.{module}"), COMMANDS[package])
             # The parser reads the whole line before it shows the help of that command.
             result = CliRunner().invoke(app, [*arguments, "--help"])
             if result.exit_code:

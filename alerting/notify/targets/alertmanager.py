@@ -31,11 +31,7 @@ class AlertmanagerTarget:
         return self._post(notification.alerts, lasts)
 
     def refresh(self, alerts: Sequence[Alert]) -> None:
-        """Send alerts that go on again.
-
-        Raises:
-            DeliveryError: It was not taken.
-        """
+        """Send alerts that go on again."""
         if alerts:
             self._post(tuple(alerts), ALERT_LASTS_SECONDS)
 

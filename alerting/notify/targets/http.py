@@ -16,29 +16,17 @@ class HttpClient:
     """Posts JSON; what goes wrong is reported without addresses, which may hold secrets."""
 
     def __init__(self, settings: TargetSettings) -> None:
-        """Prepare the client; nothing is sent yet."""
+        """Read the address; the client is made with the first message."""
         secret_address = settings.address
         self.url = settings.url or (secret_address.get_secret_value() if secret_address else "")
-        auth = None
-        if settings.username is not None and settings.password is not None:
-            auth = httpx.BasicAuth(settings.username, settings.password.get_secret_value())
-        headers = {}
-        if settings.token is not None:
-            headers["Authorization"] = f"Bearer {settings.token.get_secret_value()}"
-        verify: ssl.SSLContext | bool = True
-        if settings.ca_file is not None:
-            verify = ssl.create_default_context(cafile=str(settings.ca_file))
-        self._client = httpx.Client(
-            auth=auth, headers=headers, timeout=settings.timeout_seconds, verify=verify
-        )
-        self._timeout_seconds = settings.timeout_seconds
+        self._settings = settings
+        self._client: httpx.Client | None = None
 
     def post(self, path: str, content: bytes, headers: dict[str, str] | None = None) -> str:
-        """Post a body and return the status line.
-
-        Raises:
-            DeliveryError: It was not taken.
-        """
+        """Post a body and return the status line."""
+        if self._client is None:
+            # Not at the start: what one target lacks must not stop the service, and may come yet.
+            self._client = _client(self._settings)
         try:
             answer = self._client.post(
                 self.url.rstrip("/") + path if path else self.url,
@@ -46,7 +34,7 @@ class HttpClient:
                 headers={"Content-Type": "application/json", **(headers or {})},
             )
         except httpx.TimeoutException:
-            raise DeliveryError(f"no answer within {self._timeout_seconds:g} s") from None
+            raise DeliveryError(f"no answer within {self._settings.timeout_seconds:g} s") from None
         except httpx.InvalidURL:
             raise DeliveryError("its address is not a URL") from None
         except httpx.HTTPError as error:
@@ -55,6 +43,27 @@ class HttpClient:
         if answer.is_success:
             return said
         raise DeliveryError(said, _retry_after(answer.headers.get("Retry-After")))
+
+
+def _client(settings: TargetSettings) -> httpx.Client:
+    """Return a client with the target's credentials.
+
+    Raises:
+        DeliveryError: There can be none with these settings.
+    """
+    auth = None
+    if settings.username is not None and settings.password is not None:
+        auth = httpx.BasicAuth(settings.username, settings.password.get_secret_value())
+    headers = {}
+    if settings.token is not None:
+        headers["Authorization"] = f"Bearer {settings.token.get_secret_value()}"
+    verify: ssl.SSLContext | bool = True
+    try:
+        if settings.ca_file is not None:
+            verify = ssl.create_default_context(cafile=str(settings.ca_file))
+    except OSError as error:  # an ssl.SSLError is one
+        raise DeliveryError(f"{settings.ca_file}: {error.strerror}") from None
+    return httpx.Client(auth=auth, headers=headers, timeout=settings.timeout_seconds, verify=verify)
 
 
 def _retry_after(value: str | None) -> float | None:

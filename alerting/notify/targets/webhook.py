@@ -35,12 +35,6 @@ class WebhookTarget:
 
 
 def signature(secret: str, timestamp: str, content: bytes) -> str:
-    """Return ``sha256=`` and the HMAC of ``<timestamp>.<body>`` in hexadecimal digits.
-
-    Args:
-        secret: What sender and receiver share.
-        timestamp: The header ``X-Headroom-Timestamp``.
-        content: The body as it is sent.
-    """
+    """Return ``sha256=`` and the HMAC of ``<timestamp>.<body>`` in hexadecimal digits."""
     signed = timestamp.encode() + b"." + content
     return "sha256=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()

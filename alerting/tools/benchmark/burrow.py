@@ -36,19 +36,12 @@ class BurrowStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One commit of a group for a partition.
+    """One commit of a group for a partition."""
 
-    Attributes:
-        offset: Committed offset.
-        order: Position of the commit in ``__consumer_offsets``.
-        timestamp_ms: When it was committed, in Unix milliseconds.
-        lag: Messages that waited at that time; None where it came out of order.
-    """
-
-    offset: int
-    order: int
-    timestamp_ms: int
-    lag: int | None
+    offset: int  # committed offset
+    order: int  # position of the commit in ``__consumer_offsets``
+    timestamp_ms: int  # when it was committed, in Unix milliseconds
+    lag: int | None  # messages that waited at that time; None where it came out of order
 
 
 def burrow_partition_status(

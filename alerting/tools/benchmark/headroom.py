@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from alerting.evaluate.observations import group_observations
-from alerting.inputs.windows import GroupKey, thinned
+from alerting.inputs.windows import GroupKey, downsampled
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.inhibition import inhibited
 from alerting.rules.lifecycle import Alert, State, advance
@@ -61,7 +61,7 @@ class _Series:
     def read(self, at: float, poll_seconds: float) -> PartitionWindow | None:
         """Return the window at a poll; None before the first sample and long after the last."""
         while self._coming and self._coming[0].t <= at:
-            self._samples = thinned((*self._samples, _sample(self._coming.popleft())))
+            self._samples = downsampled((*self._samples, _sample(self._coming.popleft())))
         if not self._samples or at - self._samples[-1].at > _GONE_POLLS * poll_seconds:
             return None
         return PartitionWindow(self._part.topic, self._part.partition, self._samples)

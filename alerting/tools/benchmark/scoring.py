@@ -14,18 +14,13 @@ _LATE_POLLS = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fired:
-    """One alert of one evaluator.
-
-    Attributes:
-        end: When it was resolved; the last poll's time where it never was.
-        severity: How loud it is; ``info`` does not page.
-    """
+    """One alert of one evaluator."""
 
     begin: float
-    end: float
+    end: float  # when it was resolved; the last poll's time where it never was
     rule: str
     status: str
-    severity: str
+    severity: str  # how loud it is; ``info`` does not page
     resolved: bool = True
 
     @property
@@ -41,18 +36,14 @@ class Fired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertScore:
-    """How right an evaluator was on one scenario.
-
-    Attributes:
-        sent: Messages: one for each alert, one for each that was resolved.
-    """
+    """How right an evaluator was on one scenario."""
 
     incidents: int
     delays: tuple[float, ...]
     missed: int
     false_alerts: int
     flaps: int
-    sent: int
+    sent: int  # messages: one for each alert, one for each that was resolved
 
     @property
     def is_right(self) -> bool:

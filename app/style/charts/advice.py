@@ -24,15 +24,10 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What one consumer can process, messages per second; None is unknown.
+    """What one consumer can process, messages per second; None is unknown."""
 
-    Attributes:
-        low: Lower end of the 90 % interval.
-        high: Its upper end.
-    """
-
-    low: float | None
-    high: float | None
+    low: float | None  # lower end of the 90 % interval
+    high: float | None  # its upper end
     per_second: float | None
 
 
@@ -102,11 +97,7 @@ def forecast_chart(
 ) -> go.Figure:
     """Draw what is expected to arrive with its 90 % band, against what the group can process.
 
-    Args:
-        rows: Rows of ``forecasts`` with window_start, median, low_90 and high_90, by time.
-        axis: Whose zone times are drawn in.
-        palette: Colours.
-        capacities: Name and messages per second of each level to draw.
+    Rows are those of ``forecasts`` by time; capacities are levels to draw, in messages per second.
     """
     made = plot(palette, height=_HEIGHT, y_title="messages/s", legend=True)
     made.x.update(type="date", **time_ticks(axis))

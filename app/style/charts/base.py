@@ -22,15 +22,11 @@ GAP_STEPS = 1.5
 
 @dataclass(frozen=True, slots=True)
 class ChartEvent:
-    """Something that happened, drawn as a thin vertical mark.
-
-    Attributes:
-        kind: ``act`` in red, ``quiet`` in grey.
-    """
+    """Something that happened, drawn as a thin vertical mark."""
 
     at: datetime
     text: str
-    kind: Literal["act", "quiet"] = "quiet"
+    kind: Literal["act", "quiet"] = "quiet"  # ``act`` in red, ``quiet`` in grey
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +58,11 @@ class Axis:
         return f"UTC{sign}{hours}" + (f":{rest:02d}" if rest else "")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Plot:
-    """A figure in the making: plain values, validated once when it is done.
+    """A figure in the making: plain values, validated once when it is done."""
 
-    Attributes:
-        layout: Plotly's layout without what stands apart below.
-    """
-
-    layout: dict[str, Any]
+    layout: dict[str, Any]  # Plotly's layout without what stands apart below
     x: dict[str, Any]
     y: dict[str, Any]
     traces: list[dict[str, Any]] = field(default_factory=list)

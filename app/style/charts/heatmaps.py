@@ -98,7 +98,7 @@ def heatmap(
     made.x["nticks"] = 4
     made.y = {
         **{"type": "category", "autorange": "reversed", "showgrid": False, "fixedrange": True},
-        **{"tickmode": "array", "tickvals": _thinned(labels), "automargin": True},
+        **{"tickmode": "array", "tickvals": _downsampled(labels), "automargin": True},
         "tickfont": {"size": 11, "color": palette.quiet},
     }
     return made.done()
@@ -108,7 +108,7 @@ def _peak(values: pl.Series) -> float:
     return float(max(values.drop_nulls().to_list(), default=0.0))
 
 
-def _thinned(labels: list[str], most: int = 24) -> list[str]:
+def _downsampled(labels: list[str], most: int = 24) -> list[str]:
     """Keep every n-th label, so that they do not lie on each other."""
     return labels[:: -(-len(labels) // most) or 1]
 
@@ -147,7 +147,7 @@ def bars(
         )
     made.layout.update(hovermode="closest", bargap=0.25, barcornerradius=2)
     names = [str(name) for name in frame[label].to_list()]
-    made.x.update(type="category", tickmode="array", tickvals=_thinned(names))
+    made.x.update(type="category", tickmode="array", tickvals=_downsampled(names))
     return made.done()
 
 
@@ -176,5 +176,5 @@ def stacked_bars(
             )
         )
     made.layout.update(barmode="stack", bargap=0.4)
-    made.x.update(type="category", tickmode="array", tickvals=_thinned(names))
+    made.x.update(type="category", tickmode="array", tickvals=_downsampled(names))
     return made.done()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 
 import plotly.graph_objects as go
@@ -16,15 +16,12 @@ from app.style.theme import Palette
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One column drawn as a line.
-
-    Attributes:
-        colour: Its colour; None takes the next of the palette.
-    """
+    """One column drawn as a line."""
 
     column: str
     name: str
-    colour: str | None = None
+    _: KW_ONLY
+    colour: str | None = None  # its colour; None takes the next of the palette
     steps: bool = False
     dash: str = "solid"
 

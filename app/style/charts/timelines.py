@@ -12,15 +12,9 @@ _ROW_PIXELS = 24
 _SHOWN = 20
 
 
-def span_chart(spans: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.Figure:
-    """Draw when each thing fired.
-
-    Args:
-        spans: Rows of ``what``, ``severity``, ``from`` and ``to``.
-        axis: The time axis.
-        palette: Colours.
-    """
-    names = spans["what"].unique(maintain_order=True).to_list()[:_SHOWN]
+def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.Figure:
+    """Draw when each thing fired: rows of ``what``, ``severity``, ``from`` and ``to``."""
+    names = alerts["what"].unique(maintain_order=True).to_list()[:_SHOWN]
     made = plot(palette, height=60 + _ROW_PIXELS * max(2, len(names)), y_title="", legend=True)
     colours = {
         "critical": palette.act,
@@ -28,7 +22,7 @@ def span_chart(spans: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.Figur
         "info": palette.series[0],
     }
     for severity, colour in colours.items():
-        rows = spans.filter((pl.col("severity") == severity) & pl.col("what").is_in(names))
+        rows = alerts.filter((pl.col("severity") == severity) & pl.col("what").is_in(names))
         if rows.is_empty():
             continue
         starts = [max(moment, axis.start) for moment in rows["from"].to_list()]

@@ -9,7 +9,7 @@ from alerting.rules.lifecycle import State, active
 from alerting.service import SERVICE, is_quiet
 from app.data import alert_store
 from app.data.context import current
-from app.style.charts.timelines import span_chart
+from app.style.charts.timelines import timeline_chart
 from app.style.format import age, escape
 from app.ui import alert_list, components, routes, tables
 from app.ui.tables import Column
@@ -45,7 +45,7 @@ silenced = {alert.id for alert in firing if is_quiet(alert, silences, rules.main
 causes = {alert.fingerprint: alert.what for alert in alerts.values()}
 components.headline(*map(escape, alert_list.sentence(firing, len(pending), len(silenced), service)))
 evaluated = alert_list.service_age(service, view.now)
-interval = float(str(service["interval_seconds"])) if service else view.interval_seconds
+interval = alert_list.service_interval(service) or view.interval_seconds
 colour = components.age_colour(evaluated, interval)
 st.caption(f"Evaluated :{colour}[{age(evaluated)}]")
 if evaluated is None or evaluated > 4 * interval:
@@ -126,7 +126,9 @@ with components.section("History", help_text="What fired in the chosen range."):
         first = min(alert.fired_at or alert.started_at for alert in history)
         axis = page_axis(view, alert_list.moment(first))
         components.chart(
-            span_chart(alert_list.span_rows(history, view.now), axis=axis, palette=view.palette),
+            timeline_chart(
+                alert_list.timeline_rows(history, view.now), axis=axis, palette=view.palette
+            ),
             key="alerts-timeline",
             alt="When each alert fired",
         )

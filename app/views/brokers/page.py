@@ -7,7 +7,7 @@ from app.data.context import current
 from app.style.charts.heatmaps import stacked_bars
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import clock, escape, exact, size
-from app.ui import components, routes, tables, topic_list
+from app.ui import cluster_changes, components, routes, tables, topic_list
 from app.ui.broker_events import broker_events
 from app.ui.tables import Column
 from app.ui.time_axis import page_axis
@@ -44,6 +44,7 @@ with components.guarded():
                     lines.append(f"logs {disk}")
                     where = escape(f"{row['host'] or 'host unknown'}:{row['port'] or '?'}")
                     lines.append(f"{where}, rack {escape(row['rack'] or 'not set')}")
+                    lines += [escape(fact) for fact in view_model.facts(row, view.now)]
                     st.caption("  \n".join(lines))
                     if row["is_alive"] is False:
                         if row["missing_since"] is not None:
@@ -63,16 +64,16 @@ with components.section(
     axis = page_axis(
         view,
         history.first,
-        broker_events(history.frame),
+        (*broker_events(history.frame), *cluster_changes.cluster_marks(view)),
         step_seconds=history.step_seconds,
     )
     components.chart(
         columns_chart(
             history.frame,
             [
-                Line("under_replicated", "under-replicated", view.palette.watch, steps=True),
-                Line("under_min_isr", "under min ISR", view.palette.act, steps=True),
-                Line("offline", "offline", view.palette.text, steps=True, dash="dot"),
+                Line("under_replicated", "under-replicated", colour=view.palette.watch, steps=True),
+                Line("under_min_isr", "under min ISR", colour=view.palette.act, steps=True),
+                Line("offline", "offline", colour=view.palette.text, steps=True, dash="dot"),
             ],
             axis=axis,
             palette=view.palette,
@@ -135,9 +136,9 @@ with components.section("Partitions, the worst first"):
     else:
         tables.show(
             at_risk.head(LISTED).with_columns(
-                view_model.as_text("replicas"),
-                view_model.as_text("in_sync_replicas"),
-                view_model.as_text("lacking"),
+                topic_list.as_text("replicas"),
+                topic_list.as_text("in_sync_replicas"),
+                topic_list.as_text("lacking"),
             ),
             {
                 "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic")),
@@ -151,6 +152,9 @@ with components.section("Partitions, the worst first"):
                 "in_sync_replicas": Column("in sync"),
                 "lacking": Column("not in sync"),
                 "min_in_sync_replicas": Column("min ISR", "count"),
+                "follower_lag": Column(
+                    "behind", "count", help="Records that the slowest of these replicas lacks."
+                ),
                 "unknown_reason": Column("what is not known", unknown="", width="large"),
             },
             view=view,
@@ -159,3 +163,74 @@ with components.section("Partitions, the worst first"):
             total=at_risk.height,
             noun="partitions at risk; the others are in sync",
         )
+
+with components.section(
+    "Versions and settings",
+    help_text="What administrators have set, read every five minutes.",
+):
+    settings = queries.cluster_settings(view)
+    if settings.is_empty():
+        components.nothing("Nothing was read yet, or it is switched off.")
+    else:
+        left, right = st.columns(2, gap="medium")
+        with left:
+            tables.show(
+                view_model.features(settings),
+                {
+                    "feature": Column("feature", width=240),
+                    "level": Column("level", "count", help="What the cluster uses."),
+                    "supported": Column(
+                        "supported", "count", help="What all brokers support: the release is newer."
+                    ),
+                },
+                view=view,
+                key="brokers-features",
+                alt="Features of the cluster with their levels",
+                noun="features",
+                rows_shown=8,
+            )
+        with right:
+            drift = view_model.drift(settings)
+            reason = view_model.unknown(settings, "broker configuration")
+            if reason:
+                st.caption(f":violet[Settings of brokers: {escape(reason)}]")
+            elif drift.is_empty():
+                components.nothing("All brokers have the same settings.", icon=":material/check:")
+            else:
+                tables.show(
+                    drift,
+                    {
+                        "setting": Column("differs between brokers", width=240),
+                        "values": Column("value, and on which", width="large"),
+                    },
+                    view=view,
+                    key="brokers-drift",
+                    alt="Settings that differ between brokers",
+                    noun="settings",
+                    rows_shown=8,
+                )
+        for kind, title in view_model.KINDS.items():
+            found, reason = view_model.listed(settings, kind), view_model.unknown(settings, kind)
+            with st.expander(f"{title}: {'unknown' if reason else exact(found.height)}"):
+                if reason:
+                    st.caption(f":violet[{escape(reason)}]")
+                if not found.is_empty():
+                    tables.show(
+                        found,
+                        {
+                            "subject": Column("of", width=240),
+                            "settings": Column("set", width="large"),
+                        },
+                        view=view,
+                        key=f"brokers-{kind.replace(' ', '-')}",
+                        alt=f"{title}, one by one",
+                        noun="entries",
+                    )
+
+with components.section("What changed"):
+    cluster_changes.draw(
+        view,
+        queries.cluster_events(view),
+        key="brokers-changes",
+        nothing="Nothing was seen to change",
+    )

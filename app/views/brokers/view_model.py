@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
 import polars as pl
 
 from app.style import theme
-from app.style.format import count, exact, listing
+from app.style.format import count, duration, exact, listing
 from app.style.theme import BadgeStyle
 from app.ui.topic_list import REPLICATION
 from lake.schemas.current import CLUSTER_STATUS
@@ -13,6 +19,22 @@ from lake.schemas.current import CLUSTER_STATUS
 UP = BadgeStyle("up", "✓", ":material/check:", "gray", "The broker answers.")
 MISSING = BadgeStyle("missing", "✖", ":material/cloud_off:", "red", "The broker does not answer.")
 UNSURE = theme.UNSURE
+
+KINDS = {
+    "broker configuration": "Settings of brokers",
+    "client quota": "Client quotas",
+    "acl": "ACLs",
+    "scram user": "SCRAM users",
+}
+"""What is listed of ``cluster_settings`` one by one, and its title."""
+
+_OF_ONE_BROKER = re.compile(
+    r"(^|\.)(listeners|broker\.id|node\.id|broker\.rack|log\.dirs?|port|host\.name|process\.roles)$"
+    r"|^advertised\.|keystore|truststore"
+)
+"""Settings in which brokers differ on purpose."""
+
+_DEFAULT = " (default)"
 
 
 def sentence(cluster: pl.DataFrame) -> tuple[str, str]:
@@ -64,11 +86,6 @@ def with_labels(partitions: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def as_text(column: str) -> pl.Expr:
-    """Return a list of brokers as text."""
-    return pl.col(column).cast(pl.List(pl.String)).list.join(", ").alias(column)
-
-
 def with_names(brokers: pl.DataFrame) -> pl.DataFrame:
     """Add each broker's name and how many replicas follow on it."""
     return brokers.sort("broker_id").with_columns(
@@ -84,3 +101,94 @@ def preferred_share(cluster: pl.DataFrame) -> str:
     if led is None or partitions is None:
         return "Preferred leaders are unknown."
     return f"{exact(led)} of {count(partitions, 'partition')} led by their preferred replica."
+
+
+def facts(broker: dict[str, Any], now: datetime) -> list[str]:
+    """Return what is worth a line on a broker's card, beside what it holds."""
+    lines = []
+    if broker["version"]:
+        lines.append(f"Kafka {broker['version']}")
+    if broker["registration"] in ("fenced", "none"):
+        lines.append(
+            "registered, but fenced: down, or not ready yet"
+            if broker["registration"] == "fenced"
+            else "not registered: it was taken out of the cluster"
+        )
+    if broker["throttled_seconds"]:
+        lines.append(f"made the collector wait {duration(broker['throttled_seconds'])}: a quota")
+    expires_at = broker["certificate_expires_at"]
+    if expires_at is not None:
+        left = (expires_at - now).total_seconds()
+        lines.append(
+            f"certificate expires in {duration(left)}" if left > 0 else "certificate has expired"
+        )
+    return lines
+
+
+def features(settings: pl.DataFrame) -> pl.DataFrame:
+    """Return the cluster's features: their level, and the one that all brokers support."""
+    rows = []
+    for subject, values in _of_kind(settings, "feature"):
+        level, supported = values.get("level"), values.get("supported")
+        rows.append(
+            {
+                "feature": subject,
+                "level": _number(level),
+                "supported": _number(supported),
+            }
+        )
+    schema = {"feature": pl.String, "level": pl.Int64, "supported": pl.Int64}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def drift(settings: pl.DataFrame) -> pl.DataFrame:
+    """Return the settings that differ between brokers, with the brokers that have each value.
+
+    A value that somebody set is the same as one that is the default.
+    """
+    by_name: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for broker, values in _of_kind(settings, "broker configuration"):
+        for name, value in values.items():
+            if not _OF_ONE_BROKER.search(name):
+                by_name[name][value.removesuffix(_DEFAULT)].append(broker)
+    rows = [
+        {
+            "setting": name,
+            "values": "; ".join(
+                f"{value or 'empty'} on {', '.join(brokers)}" for value, brokers in values.items()
+            ),
+        }
+        for name, values in sorted(by_name.items())
+        if len(values) > 1
+    ]
+    return pl.DataFrame(rows, schema={"setting": pl.String, "values": pl.String})
+
+
+def listed(settings: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Return what was set of a kind: a row a subject, its settings as text."""
+    rows = [
+        {
+            "subject": subject,
+            "settings": ", ".join(
+                f"{key}={value}" if value else key for key, value in each.items()
+            ),
+        }
+        for subject, each in _of_kind(settings, kind)
+    ]
+    return pl.DataFrame(rows, schema={"subject": pl.String, "settings": pl.String})
+
+
+def unknown(settings: pl.DataFrame, kind: str) -> str | None:
+    """Return why a kind could not be read the last time; None where it could."""
+    reasons = settings.filter(kind=kind)["unknown_reason"].drop_nulls().to_list()
+    return reasons[0] if reasons else None
+
+
+def _of_kind(settings: pl.DataFrame, kind: str) -> Iterator[tuple[str, dict[str, str]]]:
+    rows = settings.filter(pl.col("kind") == kind, pl.col("subject").is_not_null())
+    for subject, entries in rows.select("subject", "settings").iter_rows():
+        yield subject, {entry["key"]: entry["value"] or "" for entry in entries or ()}
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() else None

@@ -13,11 +13,7 @@ from app.style.format import count, exact, rate
 
 
 def sentence(rows: pl.DataFrame) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it.
-
-    Args:
-        rows: See ``alerting.inputs.facts.dead_letter_rows``.
-    """
+    """Return the page's headline and the sentence below it, from ``dead_letter_rows``."""
     rates = rows["arrival_per_second"].drop_nulls()
     growing = rows.filter(pl.col("arrival_per_second") > 0)
     total = rows.height
@@ -46,10 +42,7 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
 def table_rows(rows: pl.DataFrame, topics: pl.DataFrame, now: datetime) -> pl.DataFrame:
     """Add what the table shows: shares, ages, what is left of the retention.
 
-    Args:
-        rows: See ``alerting.inputs.facts.dead_letter_rows``.
-        topics: ``topic`` and ``arrival`` of all topics, for the share of the origin.
-        now: The present.
+    Topics (``topic``, ``arrival``) are all of them, for the share of the origin.
     """
     return (
         rows.join(
@@ -73,11 +66,7 @@ def _seconds(length: pl.Expr) -> pl.Expr:
 
 
 def reason_rows(reasons: list[dict[str, Any]] | None) -> pl.DataFrame:
-    """Return the exceptions of one topic's sample, the most frequent first.
-
-    Args:
-        reasons: Entries of ``dead_letters.reasons``.
-    """
+    """Return the exceptions of ``dead_letters.reasons``, the most frequent first."""
     entries = reasons or []
     total = sum(entry["value"] or 0 for entry in entries)
     return pl.DataFrame(

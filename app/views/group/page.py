@@ -7,14 +7,14 @@ import polars as pl
 import streamlit as st
 
 from alerting.inputs.facts import at_newest_poll
-from alerting.status.model import Status
+from alerting.status.model import LATE, Status
 from app.data import present, queries, recent_samples
 from app.data.context import current
 from app.style.charts.heatmaps import heatmap
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
 from app.ui import components, current_advice, forecast, group_list, routes, tables
-from app.ui.group_badges import BADGE_STYLES, LATE
+from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE, Column
 from app.ui.time_axis import broker_marks, page_axis
 from app.views.group import view_model

@@ -108,7 +108,7 @@ def polls(collections: pl.DataFrame) -> pl.DataFrame:
     gaps = times.with_columns(
         (pl.col(TIME) - pl.col(TIME).shift(1)).dt.total_milliseconds().alias("gap")
     ).with_columns((pl.col("gap") / 1000).alias("gap_seconds"))
-    return _thinned(gaps.select(TIME, "gap_seconds"), "gap_seconds", ())
+    return _downsampled(gaps.select(TIME, "gap_seconds"), "gap_seconds", ())
 
 
 def durations(collections: pl.DataFrame) -> pl.DataFrame:
@@ -116,11 +116,13 @@ def durations(collections: pl.DataFrame) -> pl.DataFrame:
     rows = collections.filter(pl.col("duration_seconds").is_not_null()).select(
         pl.col("observed_at").alias(TIME), "section", "duration_seconds"
     )
-    return _thinned(rows, "duration_seconds", ("section",))
+    return _downsampled(rows, "duration_seconds", ("section",))
 
 
-def _thinned(rows: pl.DataFrame, value: str, by: tuple[str, ...], most: int = 300) -> pl.DataFrame:
-    """Keep the highest value of each stretch of time."""
+def _downsampled(
+    rows: pl.DataFrame, value: str, by: tuple[str, ...], most: int = 300
+) -> pl.DataFrame:
+    """Keep the highest value of each time range."""
     first, last = rows[TIME].min(), rows[TIME].max()
     if not isinstance(first, datetime) or not isinstance(last, datetime):
         return rows

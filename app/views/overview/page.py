@@ -10,7 +10,7 @@ from app.data.context import current
 from app.data.history import CLUSTER, DEAD_LETTER, TIME
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import clock, count, duration, escape, exact, rate, short, thin
-from app.ui import components, forecast, routes, tables
+from app.ui import cluster_changes, components, forecast, routes, tables
 from app.ui.broker_events import broker_events
 from app.ui.group_list import is_late
 from app.ui.tables import Column
@@ -190,7 +190,7 @@ with components.guarded():
     axis = page_axis(
         view,
         past.first,
-        broker_events(course),
+        (*broker_events(course), *cluster_changes.cluster_marks(view)),
         step_seconds=past.step_seconds,
     )
     left, right = st.columns(2, gap="medium")

@@ -19,13 +19,9 @@ from app.ui.alert_list import SEVERITY_BADGE_STYLES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """An open alert that stands for itself, with what follows from it.
+    """An open alert that stands for itself, with what follows from it."""
 
-    Attributes:
-        alert: Its row of ``open_alerts``.
-    """
-
-    alert: Mapping[str, Any]
+    alert: Mapping[str, Any]  # its row of ``open_alerts``
     symptoms: tuple[str, ...] = ()
 
     @property
@@ -172,11 +168,7 @@ def cluster_rows(
 ) -> pl.DataFrame:
     """Return one row a cluster, the one with most to do first.
 
-    Args:
-        names: Every cluster's name.
-        status: Rows of ``cluster_status`` of all of them.
-        alerts: Rows of ``open_alerts`` of all of them.
-        now: The present.
+    Status and alerts are rows of ``cluster_status`` and ``open_alerts`` of all of them.
     """
     counts = (
         alerts.filter(pl.col("inhibited_by").is_null())

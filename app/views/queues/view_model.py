@@ -49,11 +49,7 @@ _IS_STREAM = pl.col("kind") == "stream"
 
 
 def sentence(rows: pl.DataFrame) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it.
-
-    Args:
-        rows: Rows of ``queues`` of the newest poll.
-    """
+    """Return the page's headline and the sentence below it, from the newest rows of ``queues``."""
     dropping = rows.filter(pl.col("dead_letter_target_missing")).height
     dead = rows.filter(_DEAD)
     depths = dead.select(_DEPTH.alias("depth"))["depth"]

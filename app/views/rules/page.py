@@ -14,7 +14,7 @@ from app.data import alert_store
 from app.data.context import View, current
 from app.style.charts.base import Axis
 from app.style.charts.lines import series_chart
-from app.style.charts.timelines import span_chart
+from app.style.charts.timelines import timeline_chart
 from app.style.format import count, escape
 from app.ui import alert_list, components, tables
 from app.ui.tables import Column
@@ -112,7 +112,9 @@ with components.section(
     axis = Axis(start, end, view.zone)
     if found.alerts:
         components.chart(
-            span_chart(alert_list.span_rows(found.alerts, end), axis=axis, palette=view.palette),
+            timeline_chart(
+                alert_list.timeline_rows(found.alerts, end), axis=axis, palette=view.palette
+            ),
             key="try-spans",
             alt="When the rule would have fired",
         )

@@ -29,11 +29,7 @@ _MINUTES = timedelta(hours=12)
 
 
 def given(view: View) -> pl.DataFrame:
-    """Return the rows of ``recommendations`` of the last days, the newest first.
-
-    Raises:
-        LakeError: The table cannot be read.
-    """
+    """Return the rows of ``recommendations`` of the last days, the newest first."""
     # A row lies under the day on which its advice was first given, which may be long ago.
     rows = view.lake.read(
         RECOMMENDATIONS,
@@ -46,11 +42,7 @@ def given(view: View) -> pl.DataFrame:
 
 
 def outcomes(view: View, rows: pl.DataFrame) -> list[AdviceOutcome]:
-    """Return what became of each row's advice.
-
-    Raises:
-        LakeError: The history cannot be read.
-    """
+    """Return what became of each row's advice."""
     newest = rows["confirmed_at"].max() if rows.height else None
     return [
         outcome(
@@ -73,7 +65,7 @@ def _points(
     if counted is None:
         return []
     table, key, column = counted
-    # Minutes are kept for days only; older advice is judged by the hour.
+    # Minutes are kept for days only; older advice is compared with hours.
     recent = view.now - row["valid_from"] <= _MINUTES
     grain = Grain.MINUTE if recent else Grain.HOUR
     rows = view.lake.read(

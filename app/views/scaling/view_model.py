@@ -18,8 +18,8 @@ from app.ui.advice_cards import WORDS
 from app.ui.time_axis import page_axis
 from app.views.scaling import advice_history
 from scaling.advice.model import AdviceKind, Subject
-from scaling.advisers.consumers import hot_partitions
-from scaling.advisers.measured_size import inputs
+from scaling.advisers.group_evidence import hot_partitions
+from scaling.advisers.size_facts import inputs
 from scaling.facts.group_facts import GroupFacts
 from scaling.sizing.size import SizeInputs
 
@@ -121,11 +121,7 @@ def limit(facts: GroupFacts) -> Limit:
 
 
 def history(view: View) -> None:
-    """Draw the advice of the last days and what became of it.
-
-    Raises:
-        LakeError: A table cannot be read.
-    """
+    """Draw the advice of the last days and what became of it."""
     rows = advice_history.given(view)
     if rows.is_empty():
         components.nothing(

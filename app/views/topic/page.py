@@ -9,7 +9,15 @@ from app.data.context import current
 from app.style.charts.heatmaps import bars
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import count, duration, escape, exact, rate, share, short, size, thin
-from app.ui import components, current_advice, forecast, routes, tables, topic_list
+from app.ui import (
+    cluster_changes,
+    components,
+    current_advice,
+    forecast,
+    routes,
+    tables,
+    topic_list,
+)
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, Column
 from app.ui.time_axis import broker_marks, page_axis
@@ -93,7 +101,12 @@ with st.grid(6, min_column_width=124, gap="small"):
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = queries.topic_history(view, [topic])
-    axis = page_axis(view, history.first, broker_marks(view), step_seconds=history.step_seconds)
+    axis = page_axis(
+        view,
+        history.first,
+        (*broker_marks(view), *cluster_changes.topic_marks(view, topic)),
+        step_seconds=history.step_seconds,
+    )
     with left, components.section("Arriving", log_key="topic-log") as log:
         components.chart(
             columns_chart(
@@ -195,6 +208,39 @@ with components.section("Partitions"):
         key="topic-table",
         alt=f"Partitions of {topic} with leader, replicas, offsets and size",
         noun="partitions",
+    )
+
+with components.guarded():
+    transactions = queries.open_transactions(view, topic)
+    if not transactions.is_empty():
+        with components.section(
+            "Open transactions",
+            help_text="Open for more than a minute. Readers of committed records wait behind them.",
+        ):
+            tables.show(
+                transactions,
+                {
+                    "transactional_id": Column("transactional id", width=240),
+                    "state": Column("state"),
+                    "started_at": Column("since", "time"),
+                    "timeout_seconds": Column(
+                        "time-out", "duration", help="The coordinator aborts it after that."
+                    ),
+                    "producer_id": Column("producer id", "count"),
+                    "coordinator": Column("coordinator", "count"),
+                },
+                view=view,
+                key="topic-transactions",
+                alt=f"Transactions on {topic} that are open for more than a minute",
+                noun="transactions",
+            )
+
+with components.section("What changed"):
+    cluster_changes.draw(
+        view,
+        cluster_changes.of_topic(queries.cluster_events(view), topic),
+        key="topic-changes",
+        nothing="Nothing was seen to change",
     )
 
 with components.guarded(), st.expander("Settings that differ from the default"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 from kafka.protocol.admin import (
+    DescribeClusterRequest,
     DescribeLogDirsRequest,
     DescribeQuorumRequest,
     ListPartitionReassignmentsRequest,
@@ -18,9 +19,9 @@ from collectors.errors import CollectorError, ProtocolError
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
 
-_CONTROLLER_SECONDS = 1.0
-"""Patience with what a broker passes on to the controller: where there is none, it waits."""
+_CONTROLLER_MS = 1000  # how long the controller may take
 
+_LATEST_MILLISECONDS = 253_402_300_799_999  # the end of the year 9999
 _CLUSTER_DENIED = 31
 _STORAGE_ERROR = 56
 OFFLINE = "offline: the broker gave it up after a failure; check the disk and restart the broker"
@@ -138,26 +139,45 @@ def read_quorum(wire: Wire, deadline: Deadline) -> Quorum:
     """Ask for the state of the metadata quorum; a broker passes the question on to its leader.
 
     Raises:
-        UnsupportedError: The cluster has no quorum: it works with ZooKeeper.
+        UnsupportedError: The brokers do not offer it: they work with ZooKeeper, or are a service
+            that keeps it to itself.
         CollectorError: Nobody answered, or it is not permitted.
     """
-    answer = wire.any(_describe_quorum, deadline, _CONTROLLER_SECONDS)
+    answer = wire.forwarded(_describe_quorum, deadline)
     if answer.error_code:
         raise _refusal(answer.error_code)
     if not answer.topics or not answer.topics[0].partitions:
         raise ProtocolError("the brokers do not tell of a metadata quorum")
-    (partition,) = answer.topics[0].partitions
+    partition = answer.topics[0].partitions[0]
     if partition.error_code:
         raise _refusal(partition.error_code)
     leader = None if partition.leader_id < 0 else int(partition.leader_id)
-    voters = partition.current_voters
+    voters = partition.current_voters or ()
     end = next((voter.log_end_offset for voter in voters if voter.replica_id == leader), -1)
     nodes = [
         _quorum_node(voter, "leader" if voter.replica_id == leader else "voter", end)
         for voter in voters
     ]
-    nodes += [_quorum_node(observer, "observer", end) for observer in partition.observers]
+    nodes += [_quorum_node(observer, "observer", end) for observer in partition.observers or ()]
     return Quorum(leader, nodes)
+
+
+def read_registrations(wire: Wire, deadline: Deadline) -> dict[int, bool]:
+    """Ask one broker which brokers are registered with the controller, running or not.
+
+    Returns:
+        Broker: whether it is fenced: shut down, dead, or not ready yet.
+
+    Raises:
+        UnsupportedError: The brokers are older than Kafka 4.0, or work with ZooKeeper.
+        CollectorError: Nobody answered.
+    """
+    answer = wire.any(
+        lambda: DescribeClusterRequest(include_fenced_brokers=True, min_version=2), deadline
+    )
+    if answer.error_code:
+        raise _refusal(answer.error_code)
+    return {broker.broker_id: bool(broker.is_fenced) for broker in answer.brokers or ()}
 
 
 def read_reassignments(wire: Wire, deadline: Deadline) -> pl.DataFrame:
@@ -166,19 +186,16 @@ def read_reassignments(wire: Wire, deadline: Deadline) -> pl.DataFrame:
     Returns:
         One row a partition that is being moved (``REASSIGNMENTS_SCHEMA``).
     """
-    milliseconds = int(_CONTROLLER_SECONDS * 1000)
-    answer = wire.any(
-        lambda: ListPartitionReassignmentsRequest(timeout_ms=milliseconds, topics=None),
-        deadline,
-        _CONTROLLER_SECONDS,
+    answer = wire.forwarded(
+        lambda: ListPartitionReassignmentsRequest(timeout_ms=_CONTROLLER_MS, topics=None), deadline
     )
     if answer.error_code:
         raise _refusal(answer.error_code)
     return pl.DataFrame(
         [
             (topic.name, part.partition_index, part.adding_replicas, part.removing_replicas)
-            for topic in answer.topics
-            for part in topic.partitions
+            for topic in answer.topics or ()
+            for part in topic.partitions or ()
         ],
         schema=REASSIGNMENTS_SCHEMA,
         orient="row",
@@ -227,13 +244,14 @@ def _quorum_node(replica: Any, role: str, leader_end: int) -> QuorumNode:
         role=role,
         log_end=end if end >= 0 else None,
         lag=max(0, leader_end - end) if known else None,
-        last_fetch_at=_time(getattr(replica, "last_fetch_timestamp", None)),
-        last_caught_up_at=_time(getattr(replica, "last_caught_up_timestamp", None)),
+        last_fetch_at=as_time(getattr(replica, "last_fetch_timestamp", None)),
+        last_caught_up_at=as_time(getattr(replica, "last_caught_up_timestamp", None)),
     )
 
 
-def _time(milliseconds: int | None) -> datetime | None:
-    if milliseconds is None or milliseconds < 0:
+def as_time(milliseconds: int | None) -> datetime | None:
+    """Return a time of a broker; None where it has none, or one that no clock can have."""
+    if milliseconds is None or not 0 <= milliseconds <= _LATEST_MILLISECONDS:
         return None
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
@@ -244,7 +262,7 @@ def _log_directory(
     """Understand one directory, and add its replicas to the columns."""
     sizes = count = 0
     for topic in result.topics or ():
-        for partition in topic.partitions:
+        for partition in topic.partitions or ():
             sizes += partition.partition_size
             count += 1
             if partition.is_future_key:  # a copy that moves to another directory

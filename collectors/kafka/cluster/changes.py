@@ -22,6 +22,7 @@ CONTROLLER_CHANGED = "controller changed"
 BROKER_ADDED = "broker added"
 BROKER_MISSING = "broker missing"
 BROKER_BACK = "broker back"
+BROKER_UNREGISTERED = "broker unregistered"
 TOPIC_CREATED = "topic created"
 TOPIC_DELETED = "topic deleted"
 TOPIC_RECREATED = "topic recreated"
@@ -63,6 +64,7 @@ class Seen:
         alive: Those of them that were there.
         vanished: Those of them that this poll did not see. A broker whose metadata are stale must
             not delete topics, so one is gone when the poll after does not see it either.
+        registered: The brokers that the controller knows of, running or not.
     """
 
     controller: int | None = None
@@ -70,6 +72,7 @@ class Seen:
     alive: frozenset[int] | None = None
     topics: Mapping[str, TopicSeen] | None = None
     vanished: frozenset[str] = frozenset()
+    registered: frozenset[int] | None = None
 
 
 def compare(before: Seen, now: Seen) -> tuple[list[ClusterEvent], Seen]:
@@ -92,7 +95,8 @@ def compare(before: Seen, now: Seen) -> tuple[list[ClusterEvent], Seen]:
         events += _topics(before.topics, topics)
     controller = now.controller if now.controller is not None else before.controller
     brokers = {**(before.brokers or {}), **(now.brokers or {})}
-    return events, Seen(controller, brokers, now.alive, topics, frozenset(vanished))
+    registered = now.registered if now.registered is not None else before.registered
+    return events, Seen(controller, brokers, now.alive, topics, frozenset(vanished), registered)
 
 
 def _controller(before: Seen, now: Seen) -> Iterator[ClusterEvent]:
@@ -106,6 +110,9 @@ def _brokers(before: Seen, now: Seen) -> Iterator[ClusterEvent]:
     if before.alive is None or now.alive is None:
         return
     known, places = before.brokers or {}, now.brokers or {}
+    if now.registered is not None:
+        for broker in sorted((before.registered or frozenset()) - now.registered):
+            yield ClusterEvent(BROKER_UNREGISTERED, str(broker), known.get(broker))
     for broker in sorted(before.alive - now.alive):
         yield ClusterEvent(BROKER_MISSING, str(broker), known.get(broker))
     for broker in sorted(now.alive - before.alive):

@@ -8,7 +8,7 @@ between two polls, and the rate is a lower bound: at most one commit a poll is c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import polars as pl
 
@@ -52,6 +52,14 @@ class CommitsSeen:
     window_at: datetime | None = None
     before_at: datetime | None = None
 
+    def shifted(self, by: timedelta) -> CommitsSeen:
+        """Return the same with all times moved: this machine's clock was set."""
+        return CommitsSeen(
+            self.rows.with_columns(pl.col("seen_at", "since") + by),
+            self.window_at and self.window_at + by,
+            self.before_at and self.before_at + by,
+        )
+
 
 NOTHING_SEEN = CommitsSeen(pl.DataFrame(schema=_SEEN_SCHEMA))
 
@@ -74,7 +82,7 @@ def estimate(
     """
     window_at = seen.window_at or now
     moment = pl.lit(now).cast(_TIME)
-    joined = rows.join(seen.rows, on=KEY, how="left", maintain_order="left")
+    joined = rows.join(seen.rows, on=KEY, how="left", maintain_order="left", validate="1:1")
     estimated = pl.col("commit_source").is_null() & pl.col("committed").is_not_null()
     changed = (pl.col("committed") != pl.col("seen_committed")).fill_null(False)
     joined = joined.with_columns(

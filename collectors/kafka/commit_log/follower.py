@@ -18,7 +18,8 @@ from typing import Any
 import polars as pl
 
 from collectors.errors import CollectorError
-from collectors.kafka.cluster.metadata import Metadata, read_offsets
+from collectors.kafka.cluster.metadata import Metadata
+from collectors.kafka.cluster.offsets import read_offsets
 from collectors.kafka.commit_log.partition import COMMITS_SCHEMA, PartitionCommits
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.error_codes import reason

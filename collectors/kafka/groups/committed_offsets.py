@@ -12,8 +12,9 @@ from kafka.protocol.consumer import OffsetFetchRequest
 from collectors.errors import CollectorError, UnsupportedError
 from collectors.kafka.groups.model import COMMITTED_SCHEMA, GroupRef
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
-from collectors.kafka.protocol.error_codes import GROUP_NOT_FOUND, reason
+from collectors.kafka.protocol.error_codes import COORDINATOR_MOVES, GROUP_NOT_FOUND, reason
 from collectors.kafka.protocol.messages import DescribeShareGroupOffsetsRequest
+from collectors.source.rows import columns_frame
 
 NEEDS_NEWER_BROKER = "needs Kafka 4.2 or newer: offsets of share groups"
 NOT_INITIALISED = "the share partition has not been read from yet"
@@ -23,15 +24,28 @@ Chunks = Callable[[Sequence[str]], Iterable[list[str]]]
 
 @dataclass(slots=True)
 class Commits:
-    """What coordinators said."""
+    """What coordinators said.
+
+    Attributes:
+        unknown: Group: why its offsets could not be read.
+        moved: Groups that the asked broker does not coordinate any more.
+    """
 
     parts: list[pl.DataFrame] = field(default_factory=list)
     unknown: dict[str, str] = field(default_factory=dict)
+    moved: set[str] = field(default_factory=set)
 
     @property
     def rows(self) -> pl.DataFrame:
-        """All rows in one frame."""
-        return pl.concat([pl.DataFrame(schema=COMMITTED_SCHEMA), *self.parts])
+        """All rows in one frame; what a broker tells twice counts once."""
+        rows = pl.concat([pl.DataFrame(schema=COMMITTED_SCHEMA), *self.parts])
+        return rows.unique(["group", "topic", "partition"], keep="last", maintain_order=True)
+
+    def add(self, part: Commits) -> None:
+        """Take over what another one holds."""
+        self.parts += part.parts
+        self.unknown.update(part.unknown)
+        self.moved |= part.moved
 
 
 class _Columns:
@@ -40,6 +54,12 @@ class _Columns:
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {name: [] for name in COMMITTED_SCHEMA}
         self.unknown: dict[str, str] = {}
+        self.moved: set[str] = set()
+
+    def fail(self, group: str, code: int) -> None:
+        self.unknown[group] = reason(code)
+        if code in COORDINATOR_MOVES:
+            self.moved.add(group)
 
     def add(
         self,
@@ -59,7 +79,8 @@ class _Columns:
         columns["committed_unknown"].append(unknown)
 
     def commits(self) -> Commits:
-        return Commits([pl.DataFrame(self._columns, schema=COMMITTED_SCHEMA)], self.unknown)
+        rows = columns_frame(self._columns, COMMITTED_SCHEMA)
+        return Commits([rows], self.unknown, self.moved)
 
 
 def read_commits(
@@ -113,8 +134,7 @@ def _take(found: Commits, groups: Sequence[str], parts: list[Any] | CollectorErr
         found.unknown.update(dict.fromkeys(groups, str(parts)))
         return
     for part in parts:
-        found.parts += part.parts
-        found.unknown.update(part.unknown)
+        found.add(part)
 
 
 def _offset_fetch(groups: Sequence[str]) -> Any:
@@ -136,7 +156,7 @@ def _offset_fetch_of_one(group: str) -> Any:
 
 def _read_fetch(answer: Any) -> Commits:
     columns = _Columns()
-    for group in answer.groups:
+    for group in answer.groups or ():
         _group(columns, group.group_id, group)
     return columns.commits()
 
@@ -146,10 +166,10 @@ def _group(columns: _Columns, group: str, answer: Any) -> None:
     if code == GROUP_NOT_FOUND:
         return
     if code:
-        columns.unknown[group] = reason(code)
+        columns.fail(group, code)
         return
-    for topic in answer.topics:
-        for partition in topic.partitions:
+    for topic in answer.topics or ():
+        for partition in topic.partitions or ():
             error = partition.error_code
             if error:
                 columns.add(
@@ -170,14 +190,14 @@ def _share_offsets(groups: Sequence[str]) -> Any:
 
 def _read_share_answer(answer: Any) -> Commits:
     columns = _Columns()
-    for group in answer.groups:
+    for group in answer.groups or ():
         if group.error_code == GROUP_NOT_FOUND:
             continue
         if group.error_code:
-            columns.unknown[group.group_id] = reason(group.error_code)
+            columns.fail(group.group_id, group.error_code)
             continue
-        for topic in group.topics:
-            for partition in topic.partitions:
+        for topic in group.topics or ():
+            for partition in topic.partitions or ():
                 place = (group.group_id, topic.topic_name, partition.partition_index)
                 lag = partition.lag
                 if partition.error_code:

@@ -19,12 +19,14 @@ from collectors.kafka.groups.model import (
     GroupRef,
 )
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
-from collectors.kafka.protocol.error_codes import GROUP_NOT_FOUND, reason
+from collectors.kafka.protocol.error_codes import COORDINATOR_MOVES, GROUP_NOT_FOUND, reason
 from collectors.kafka.protocol.messages import (
     ConsumerGroupDescribeRequest,
     ShareGroupDescribeRequest,
     StreamsGroupDescribeRequest,
 )
+
+NOT_UNDERSTOOD = "its description could not be understood"
 
 _CONSUMER_PROTOCOL = "consumer"
 
@@ -51,6 +53,7 @@ class Described:
     Attributes:
         groups: Group: its row (``GROUPS_SCHEMA``).
         gone: Groups of which their coordinator says that they do not exist.
+        moved: Groups that the asked broker does not coordinate any more.
     """
 
     groups: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -61,9 +64,12 @@ class Described:
     )
     unknown: dict[str, str] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
+    moved: set[str] = field(default_factory=set)
 
     def add(self, part: Described) -> None:
-        """Take over what another one holds."""
+        """Take over what another one holds; it knows better of groups that are in both."""
+        for group in part.groups:
+            self.unknown.pop(group, None)
         self.groups.update(part.groups)
         for mine, theirs in (
             (self.members, part.members),
@@ -74,6 +80,7 @@ class Described:
                 mine[name] += values
         self.unknown.update(part.unknown)
         self.gone |= part.gone
+        self.moved |= part.moved
 
     def add_unknown(self, ref: GroupRef, broker: int | None, why: str) -> None:
         """Note a group that exists as far as is known, and that could not be described."""
@@ -130,8 +137,17 @@ def _not_described(found: Described, ref: GroupRef, broker: int, error: Collecto
 def _read(refs: Mapping[str, GroupRef], answer: Any) -> Described:
     """Turn one answer into columns."""
     part = Described()
-    for described in answer.groups:
-        _group(part, refs[described.group_id], described)
+    for described in answer.groups or ():
+        ref = refs.get(described.group_id)
+        if ref is None:
+            continue
+        one = Described()
+        try:
+            _group(one, ref, described)
+        except (AttributeError, TypeError, ValueError):  # a part of it is null that must not be
+            one = Described()
+            one.add_unknown(ref, None, NOT_UNDERSTOOD)
+        part.add(one)
     return part
 
 
@@ -143,9 +159,12 @@ def _group(part: Described, ref: GroupRef, described: Any) -> None:
         part.groups[ref.group] = _row(ref, None, state="dead", members=0)
         return
     if described.error_code:
+        if described.error_code in COORDINATOR_MOVES:
+            part.moved.add(ref.group)
         part.add_unknown(ref, None, reason(described.error_code))
         return
-    row = _row(ref, None, state=_snake(described.group_state), members=len(described.members))
+    members = described.members or ()
+    row = _row(ref, None, state=_snake(described.group_state), members=len(members))
     if ref.type == "classic":
         row["protocol_type"] = described.protocol_type
         row["protocol"] = described.protocol_data or None
@@ -154,7 +173,7 @@ def _group(part: Described, ref: GroupRef, described: Any) -> None:
         row["epoch"] = described.group_epoch
     part.groups[ref.group] = row
     sources = _sources_of(described) if ref.type == "streams" else {}
-    for member in described.members:
+    for member in members:
         _member(part, ref, row["protocol_type"], member, sources)
     _subscriptions(part, ref, row["protocol_type"], described, sources)
 
@@ -168,14 +187,15 @@ def _member(
 ) -> None:
     is_classic = ref.type == "classic"
     if is_classic:
-        assignment = _assignment(protocol_type, bytes(member.member_assignment))
+        assignment = _assignment(protocol_type, bytes(member.member_assignment or b""))
     elif ref.type == "streams":
-        assignment = _tasks(member.assignment.active_tasks, sources)
+        assignment = _tasks(member.assignment.active_tasks or (), sources)
     else:
         assignment = [
-            (item.topic_name, item.partitions) for item in member.assignment.topic_partitions
+            (item.topic_name, item.partitions or ())
+            for item in member.assignment.topic_partitions or ()
         ]
-    host = member.client_host.lstrip("/")
+    host = (member.client_host or "").lstrip("/")
     members = part.members
     members["group"].append(ref.group)
     members["member_id"].append(member.member_id)
@@ -211,9 +231,9 @@ def _subscriptions(
     """Note what the group reads; nothing where one member's subscription is not known."""
     topics: set[str] = set()
     patterns: set[str] = set()
-    for member in described.members:
+    for member in described.members or ():
         if ref.type == "classic":
-            found = _subscription(protocol_type, bytes(member.member_metadata))
+            found = _subscription(protocol_type, bytes(member.member_metadata or b""))
             if found is None:
                 return
             topics.update(found)
@@ -263,8 +283,8 @@ def _sources_of(described: Any) -> dict[str, list[str]]:
         return {}
     return {
         sub.subtopology_id: [
-            *sub.source_topics,
-            *(topic.name for topic in sub.repartition_source_topics),
+            *(sub.source_topics or ()),
+            *(topic.name for topic in sub.repartition_source_topics or ()),
         ]
         for sub in topology.subtopologies or ()
     }
@@ -275,7 +295,7 @@ def _tasks(tasks: Any, sources: Mapping[str, Sequence[str]]) -> Assignment:
     found: dict[str, list[int]] = defaultdict(list)
     for task in tasks:
         for topic in sources.get(task.subtopology_id, ()):
-            found[topic] += task.partitions
+            found[topic] += task.partitions or ()
     return list(found.items())
 
 

@@ -1,29 +1,33 @@
 """Requests to many brokers at once, each with a deadline of its own.
 
-A broker that did not answer is *suspect*: it is left alone for the rest of the poll, and until it
-answers again each poll asks it once with a short patience. So a frozen broker delays one poll by
-one time-out, and the polls after it by very little.
+A broker that did not answer in time is left alone for the rest of the poll. As long as its answer
+is under way, or it cannot be connected to, later polls do not wait for it at all: its client
+(``broker_client``) goes on beside the polls. So a broker that hangs delays one poll by one
+time-out, and the polls after it by nothing.
 """
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from collectors.errors import CollectorError, NoAnswerError, UnreachableError, UnsupportedError
-from collectors.kafka.protocol.connection import Connection, as_it_is
-from collectors.kafka.protocol.properties import Security
+from collectors.kafka.protocol.broker_client import BrokerClient
+from collectors.kafka.protocol.connection import as_it_is
+from collectors.kafka.protocol.connector import Connector
+from collectors.kafka.protocol.properties import ConnectionSettings
 
-SUSPECT_PATIENCE_SECONDS = 0.4
-"""How long a broker that did not answer the last time is waited for."""
+_FORWARDED_SECONDS = 1.0
+"""Patience with what a broker passes on to the controller: where there is none, it waits."""
 
-_GRACE_SECONDS = 0.25  # a worker whose own deadline has passed gets this long to say so
-_HEDGE_SECONDS = 0.5  # without an answer for so long, the next broker is asked as well
-_WORKERS = 64
+_SHORTEST_SILENCE_SECONDS, _LONGEST_SILENCE_SECONDS = 0.5, 2.0
+"""After so long without a byte the next broker is asked as well."""
+
+_GLANCE_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,66 +62,79 @@ class Deadline:
         return self.ends - time.monotonic()
 
 
-class _Peer:
-    """A connection with the lock that its users share."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-        self.lock = threading.Lock()
-
-    def exchange(
-        self, requests: Sequence[Any], deadline: float, read: Callable[[Any], Any] = as_it_is
-    ) -> list[Any]:
-        if not self.lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            raise NoAnswerError(f"{self.connection.name}: still busy with an earlier request")
-        try:
-            return self.connection.exchange(requests, deadline, read)
-        finally:
-            self.lock.release()
+_Address = tuple[str, int]
 
 
 class Wire:
-    """The connections to one cluster. One thread asks; others work for it."""
+    """The connections to one cluster, for one thread."""
 
-    def __init__(self, bootstrap_servers: str, security: Security, client_id: str) -> None:
-        self._security = security
-        self._client_id = client_id
-        self._bootstrap = [
-            _Peer(Connection("bootstrap server", host, port, security, client_id))
-            for host, port in map(_address, bootstrap_servers.split(","))
-        ]
-        self._peers: dict[int, _Peer] = {}
-        self._preferred: int | None = None
-        self._suspects: dict[int, str] = {}
-        self._failed_now: set[int] = set()
-        self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="kafka")
+    def __init__(
+        self, bootstrap_servers: str, settings: ConnectionSettings, client_id: str
+    ) -> None:
+        self._connector = Connector(settings, client_id)
+        self._bootstrap = [_address(server) for server in bootstrap_servers.split(",")]
+        self._brokers: dict[int, _Address] = {}
+        self._clients: dict[_Address, BrokerClient] = {}
+        self._forwarding: dict[_Address, BrokerClient] = {}
+        self._preferred: _Address | None = None
+        self._failed_now: dict[int, CollectorError] = {}
+        self._throttled_before: dict[_Address, float] = {}
 
     @property
-    def suspects(self) -> Mapping[int, str]:
-        """Brokers whose last request failed, with the reason."""
-        return self._suspects
+    def failures(self) -> Mapping[int, str]:
+        """Brokers that could not be asked in this poll or cannot be asked now, with the reason."""
+        found = {broker: str(error) for broker, error in self._failed_now.items()}
+        for broker, address in self._brokers.items():
+            client = self._clients.get(address)
+            failure = client.failure if client else None
+            if failure is not None:
+                found.setdefault(broker, str(failure))
+        return found
+
+    @property
+    def throttled_seconds(self) -> Mapping[int, float]:
+        """How long brokers asked this client to wait in this poll, since a quota was used up."""
+        found = {}
+        for broker, address in self._brokers.items():
+            client = self._clients.get(address)
+            if client is not None:
+                before = self._throttled_before.get(address, 0.0)
+                found[broker] = max(0.0, client.throttled_seconds - before)
+        return found
+
+    @property
+    def certificates(self) -> Mapping[int, datetime]:
+        """When the certificates expire that brokers have shown on the connections that are open."""
+        found = {}
+        for broker, address in self._brokers.items():
+            client = self._clients.get(address)
+            expires_at = client.certificate_expires_at if client else None
+            if expires_at is not None:
+                found[broker] = expires_at
+        return found
 
     def begin_poll(self) -> None:
         """Give every broker a new chance; within a poll none is asked again after it failed."""
         self._failed_now.clear()
+        self._throttled_before = {
+            address: client.throttled_seconds for address, client in self._clients.items()
+        }
 
     def meet(self, brokers: Sequence[Broker]) -> None:
         """Take over where the brokers are now, as the cluster says."""
-        known = {}
+        if not brokers:
+            return
+        self._brokers = {broker.broker_id: (broker.host, broker.port) for broker in brokers}
+        for gone in self._failed_now.keys() - self._brokers.keys():
+            del self._failed_now[gone]
+        places = set(self._brokers.values())
+        for clients in (self._clients, self._forwarding):
+            for address in clients.keys() - places:  # the bootstrap servers' among them
+                clients.pop(address).close()
         for broker in brokers:
-            peer = self._peers.get(broker.broker_id)
-            place = (broker.host, broker.port)
-            if peer is None or (peer.connection.host, peer.connection.port) != place:
-                name = f"broker {broker.broker_id}"
-                peer = _Peer(Connection(name, *place, self._security, self._client_id))
-            known[broker.broker_id] = peer
-        for broker_id, peer in self._peers.items():
-            if known.get(broker_id) is not peer:
-                peer.connection.close()
-        self._peers = known
-        for gone in self._suspects.keys() - known.keys():
-            del self._suspects[gone]
-            self._failed_now.discard(gone)
+            client = self._clients.get((broker.host, broker.port))
+            if client is not None:
+                client.name = f"broker {broker.broker_id}"
 
     def each(
         self,
@@ -131,104 +148,130 @@ class Wire:
             Broker: its answers, or what was made of them, in the order of its requests; or why
             there are none.
         """
-        futures: dict[int, tuple[Future[list[Any]], float]] = {}
+        asked: dict[int, tuple[BrokerClient, Future[list[Any]]]] = {}
         results: dict[int, list[Any] | CollectorError] = {}
-        for broker_id, asked in requests.items():
-            peer = self._peers.get(broker_id)
-            if peer is None:
-                results[broker_id] = UnreachableError(f"broker {broker_id}: is not in the cluster")
-                continue
-            if broker_id in self._failed_now:
-                results[broker_id] = NoAnswerError(self._suspects[broker_id])
-                continue
-            until = deadline.at_most(
-                SUSPECT_PATIENCE_SECONDS if broker_id in self._suspects else None
-            )
-            futures[broker_id] = (self._workers.submit(peer.exchange, asked, until, read), until)
-        for broker_id, (future, until) in futures.items():
-            results[broker_id] = self._outcome(broker_id, future, until)
+        for broker, batch in requests.items():
+            address = self._brokers.get(broker)
+            if address is None:
+                results[broker] = UnreachableError(f"broker {broker}: is not in the cluster")
+            elif broker in self._failed_now:
+                results[broker] = self._failed_now[broker]
+            else:
+                client = self._client(address, f"broker {broker}")
+                asked[broker] = client, client.ask(batch, read)
+        until = deadline.at_most()
+        for broker, (client, answers) in asked.items():
+            try:
+                results[broker] = answers.result(max(0.0, until - time.monotonic()))
+            except CollectorError as error:
+                results[broker] = error
+            except TimeoutError:
+                results[broker] = client.give_up(answers)
+            self._note(broker, results[broker])
         return results
 
-    def any(
-        self, make_request: Callable[[], Any], deadline: Deadline, seconds: float | None = None
-    ) -> Any:
-        """Ask one broker, whichever; where it is slow, ask the next one as well.
+    def any(self, make_request: Callable[[], Any], deadline: Deadline) -> Any:
+        """Ask one broker, whichever; where it fails or is silent, the next one as well.
 
         Args:
             make_request: Makes the request; called once a broker that is asked.
             deadline: The poll's.
-            seconds: How long to wait, where that is less than for other requests. No broker is
-                then blamed for silence: it may wait for another one itself.
 
         Raises:
             CollectorError: No broker answered; the reason that says most.
         """
-        waiting: dict[Future[list[Any]], int | None] = {}
+        until = deadline.at_most()
         candidates = self._candidates()
+        silence = min(
+            max(deadline.request_seconds / len(candidates), _SHORTEST_SILENCE_SECONDS),
+            _LONGEST_SILENCE_SECONDS,
+        )
+        waiting: dict[Future[list[Any]], BrokerClient] = {}
         errors: list[CollectorError] = []
-        until = deadline.at_most(seconds)
-        while time.monotonic() < until and (candidates or waiting):
-            if candidates:
-                broker_id, peer = candidates.pop(0)
-                waiting[self._workers.submit(peer.exchange, [make_request()], until)] = broker_id
-            patience = _HEDGE_SECONDS if candidates else until + _GRACE_SECONDS - time.monotonic()
-            done, _ = wait(waiting, timeout=patience, return_when=FIRST_COMPLETED)
-            for future in done:
-                broker_id = waiting.pop(future)
-                try:
-                    (answer,) = future.result()
-                except CollectorError as error:
-                    errors.append(error)
-                    if seconds is None:
-                        self._failed(broker_id, error)
-                    continue
-                self._preferred = broker_id
-                self._answered(broker_id)
-                if broker_id is None:  # from here on the brokers are known by themselves
-                    for server in self._bootstrap:
-                        server.connection.close()
-                return answer
+        newest: BrokerClient | None = None
+        try:
+            while (candidates or waiting) and time.monotonic() < until:
+                # An answer that is coming in is waited for: a second one would not come sooner.
+                if candidates and (
+                    newest not in waiting.values()
+                    or (newest is not None and newest.silent_seconds > silence)
+                ):
+                    newest = candidates.pop(0)
+                    waiting[newest.ask([make_request()], insist=True)] = newest
+                glance = _GLANCE_SECONDS if candidates else until - time.monotonic()
+                done, _ = wait(waiting, timeout=max(0.0, glance), return_when=FIRST_COMPLETED)
+                for answers in done:
+                    client = waiting.pop(answers)
+                    try:
+                        (answer,) = answers.result()
+                    except CollectorError as error:
+                        errors.append(error)
+                        continue
+                    self._preferred = client.address
+                    return answer
+            errors += [client.give_up(answers) for answers, client in waiting.items()]
+        finally:
+            for answers in waiting:  # nobody is to decode what comes too late
+                answers.cancel()
         # A refusal says more than silence, silence more than a refused connection.
         raise max(errors, key=_tells_most, default=NoAnswerError("no broker answered in time"))
 
+    def forwarded(self, make_request: Callable[[], Any], deadline: Deadline) -> Any:
+        """Ask one broker for what it has to ask the controller for.
+
+        Where there is no controller, the broker waits for one, and answers nothing else over that
+        connection. So it is one of its own, and no broker is blamed for silence.
+
+        Raises:
+            CollectorError: No answer in time, or none that is understood.
+        """
+        addresses = [client.address for client in self._candidates() if client.failure is None]
+        if not addresses:
+            raise NoAnswerError("no broker answered in time")
+        address = addresses[0]
+        client = self._forwarding.get(address)
+        if client is None:
+            client = BrokerClient(self._connector, "broker", *address)
+            self._forwarding[address] = client
+        # The set-up of the connection takes the time that it takes.
+        until = deadline.at_most(_FORWARDED_SECONDS if client.is_open else None)
+        answers = client.ask([make_request()], insist=True)
+        try:
+            (answer,) = answers.result(max(0.0, until - time.monotonic()))
+        except TimeoutError:
+            raise client.give_up(answers) from None
+        return answer
+
     def close(self) -> None:
         """Close all connections."""
-        for peer in [*self._peers.values(), *self._bootstrap]:
-            peer.connection.close()
-        self._workers.shutdown(wait=False, cancel_futures=True)
+        for clients in (self._clients, self._forwarding):
+            for client in clients.values():
+                client.close()
 
-    def _candidates(self) -> list[tuple[int | None, _Peer]]:
-        """Return whom to ask: those that answer, then the bootstrap servers, then the suspects."""
-        good = [item for item in self._peers.items() if item[0] not in self._suspects]
-        good.sort(key=lambda item: item[0] != self._preferred)
-        bad = [item for item in self._peers.items() if item[0] in self._suspects]
-        return [*good, *((None, peer) for peer in self._bootstrap), *bad]
+    def _client(self, address: _Address, name: str, *, is_bootstrap: bool = False) -> BrokerClient:
+        client = self._clients.get(address)
+        if client is None:
+            client = BrokerClient(self._connector, name, *address, is_bootstrap=is_bootstrap)
+            self._clients[address] = client
+        return client
 
-    def _outcome(
-        self, broker_id: int, future: Future[list[Any]], until: float
-    ) -> list[Any] | CollectorError:
-        try:
-            answers = future.result(max(0.0, until - time.monotonic()) + _GRACE_SECONDS)
-        except CollectorError as error:
-            self._failed(broker_id, error)
-            return error
-        except TimeoutError:  # the worker hangs where no deadline reaches: a name look-up
-            future.cancel()
-            lost = NoAnswerError(f"broker {broker_id}: did not answer in time")
-            self._failed(broker_id, lost)
-            return lost
-        self._answered(broker_id)
-        return answers
+    def _candidates(self) -> list[BrokerClient]:
+        """Return whom to ask: brokers that answer, then the bootstrap servers, then the others."""
+        brokers = [
+            self._client(address, f"broker {broker}") for broker, address in self._brokers.items()
+        ]
+        good = [client for client in brokers if client.failure is None]
+        good.sort(key=lambda client: (client.address != self._preferred, not client.is_open))
+        return list(dict.fromkeys([*good, *self._bootstrap_clients(good), *brokers]))
 
-    def _failed(self, broker_id: int | None, error: CollectorError) -> None:
-        if broker_id is not None and not isinstance(error, UnsupportedError):
-            self._suspects[broker_id] = str(error)
-            self._failed_now.add(broker_id)
+    def _bootstrap_clients(self, good: Sequence[BrokerClient]) -> Iterator[BrokerClient]:
+        if not good:  # from then on the brokers are known by themselves
+            for address in self._bootstrap:
+                yield self._client(address, "bootstrap server", is_bootstrap=True)
 
-    def _answered(self, broker_id: int | None) -> None:
-        if broker_id is not None:
-            self._suspects.pop(broker_id, None)
-            self._failed_now.discard(broker_id)
+    def _note(self, broker: int, result: list[Any] | CollectorError) -> None:
+        if isinstance(result, CollectorError) and not isinstance(result, UnsupportedError):
+            self._failed_now[broker] = result
 
 
 def _tells_most(error: CollectorError) -> int:
@@ -237,6 +280,6 @@ def _tells_most(error: CollectorError) -> int:
     return 1 if isinstance(error, NoAnswerError) else 2
 
 
-def _address(server: str) -> tuple[str, int]:
+def _address(server: str) -> _Address:
     host, _, port = server.strip().rpartition(":")
     return host.rpartition("://")[2].strip("[]"), int(port)

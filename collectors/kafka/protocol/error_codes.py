@@ -18,10 +18,16 @@ _MEANINGS = {
     69: "the group does not exist",
     74: "the partition's leader is moving",
     75: "the partition's leader is moving",
-    78: "the partition's leader is not available",
+    78: "the partition's new leader does not know yet how far its log is committed",
 }
 
 GROUP_NOT_FOUND = 69
+COORDINATOR_MOVES = frozenset({14, 15, 16})
+"""The broker that was asked does not coordinate the group just now: another one may."""
+
+LEADER_MOVES = frozenset({5, 6, 9, 74, 75, 78})
+"""The broker that was asked does not lead the partition just now, or has only begun to."""
+
 NOT_PERMITTED = frozenset({29, 30, 31})
 
 

@@ -10,6 +10,9 @@ from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 """Isolation levels."""
 
+CONSUMER, ANY_REPLICA = -1, -2
+"""Who asks: a consumer, whom the leader alone answers; or a tool that looks at one replica."""
+
 NO_EPOCH = -1
 """The leader epoch of whoever has read nothing yet."""
 
@@ -64,7 +67,10 @@ def fetch_request(
 
 
 def list_offsets_request(
-    topics: Mapping[str, Iterable[tuple[int, int]]], *, isolation_level: int
+    topics: Mapping[str, Iterable[tuple[int, int]]],
+    *,
+    isolation_level: int,
+    replica_id: int = CONSUMER,
 ) -> Any:
     """Return a request for the first offset of partitions that is not older than a time.
 
@@ -72,10 +78,11 @@ def list_offsets_request(
         topics: Partitions of each topic with the time in milliseconds since the epoch, or -2 for
             the first offset, -1 for the last.
         isolation_level: Whether the last offset is the log's end or the last stable one.
+        replica_id: As whom to ask.
     """
     topic_type = ListOffsetsRequest.ListOffsetsTopic
     return ListOffsetsRequest(
-        replica_id=-1,
+        replica_id=replica_id,
         isolation_level=isolation_level,
         topics=[
             topic_type(

@@ -1,20 +1,20 @@
 """A cluster's properties, checked by librdkafka, whose names they have.
 
-All reading goes through ``broker_requests``: librdkafka waits for the slowest broker of a request,
-takes one group a call, asks for topics by name, which can create them, looks for the coordinator of
-a group that it never joins, and can crash over a record whose header's name is no text.
+All reading goes through ``broker_requests``; docs/sources.md has the figures. librdkafka waits for
+the slowest broker of a request, takes one group a call, asks for topics by name, which can create
+them, looks for the coordinator of a group that it never joins, and can crash over a record whose
+header's name is no text.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from collectors.errors import SettingsError
-from collectors.kafka.protocol.properties import Security, security
+from collectors.kafka.protocol.properties import ConnectionSettings, connection_settings
 from config.settings import ClusterSettings
 
 # What librdkafka logs about connections is said once, in words, by the batched client.
@@ -22,17 +22,20 @@ _quiet = logging.getLogger("collectors.librdkafka")
 _quiet.addHandler(logging.NullHandler())
 _quiet.propagate = False
 
-# Only its settings are of interest: it never connects.
-_READ_ONLY: dict[str, Any] = {"allow.auto.create.topics": False}
+# Only names and values are checked: without an address librdkafka connects to nothing, and without
+# this method it fetches no token.
+_OFFLINE = {"sasl.oauthbearer.method": "default"}
 
 
-def validate(settings: ClusterSettings) -> Security:
+def validate(settings: ClusterSettings) -> ConnectionSettings:
     """Check a cluster's properties with both clients, without connecting."""
     try:
-        understood = security(settings.librdkafka())
+        properties = settings.librdkafka()
+        understood = connection_settings(properties)
         if understood.tls is not None:
             understood.tls.context()
-        AdminClient({**settings.librdkafka(), **_READ_ONLY}, logger=_quiet)
+        del properties["bootstrap.servers"]
+        AdminClient({**properties, **_OFFLINE}, logger=_quiet)
     except SettingsError as error:
         raise SettingsError(f"cluster {settings.name}: properties: {error}") from None
     except KafkaException as error:

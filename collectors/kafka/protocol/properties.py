@@ -7,12 +7,14 @@ said here once.
 
 from __future__ import annotations
 
+import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from collectors.errors import SettingsError
+from collectors.kafka.protocol.sockets import SocketOptions
 from collectors.kafka.protocol.tls_identity import (
     CertificateFiles,
     CertificateText,
@@ -22,6 +24,19 @@ from collectors.kafka.protocol.tls_identity import (
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+
+_FAMILIES = {"any": socket.AF_UNSPEC, "v4": socket.AF_INET, "v6": socket.AF_INET6}
+_LOOKUPS = ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
+
+_NO_SETTING = "remove it: connections are kept open and opened again by themselves"
+_NOT_HERE = {
+    "socket.timeout.ms": "set request_timeout_seconds of the cluster instead",
+    "socket.max.fails": _NO_SETTING,
+    "socket.blocking.max.ms": _NO_SETTING,
+    "connections.max.idle.ms": _NO_SETTING,
+    "broker.address.ttl": "remove it: a name is looked up for each new connection",
+}
+"""Properties about connections that would be expected to do something, with what to do instead."""
 
 _UNUSABLE = ("ssl.engine.location", "ssl.providers")
 _ADVICE = "set ssl.certificate.location and ssl.key.location, or ssl.keystore.location, instead"
@@ -38,6 +53,17 @@ class Tls:
     verify: bool = True
     check_host_name: bool = True
     ciphers: str | None = None
+
+    @property
+    def files(self) -> Sequence[str]:
+        """The files that a context is made from, where they are named."""
+        own = self.identity.files if self.identity is not None else ()
+        return [path for path in (self.ca_file, self.revoked_file, *own) if path]
+
+    @property
+    def trusts_the_system(self) -> bool:
+        """Whether the authorities are those that the system trusts."""
+        return not self.ca_file and not self.ca_pem
 
     def context(self) -> ssl.SSLContext:
         """Return what Python's TLS needs."""
@@ -94,26 +120,68 @@ class Sasl:
 
 
 @dataclass(frozen=True, slots=True)
-class Security:
-    """What librdkafka's properties say about encryption and authentication."""
+class ConnectionSettings:
+    """What librdkafka's properties say about sockets, encryption and authentication."""
 
     tls: Tls | None = None
     sasl: Sasl | None = None
+    sockets: SocketOptions = field(default_factory=SocketOptions)
 
 
-def security(properties: Mapping[str, str]) -> Security:
-    """Understand librdkafka's security properties.
+def connection_settings(properties: Mapping[str, str]) -> ConnectionSettings:
+    """Understand librdkafka's properties about connections.
 
     Raises:
         SettingsError: A property's value is wrong, missing, or needs something that only
             librdkafka can do.
     """
+    for key, advice in _NOT_HERE.items():
+        if key in properties:
+            raise SettingsError(f"{key}: has no effect here; {advice}")
     protocol = properties.get("security.protocol", "plaintext").upper()
     if protocol not in PROTOCOLS:
         raise SettingsError(f"security.protocol: must be one of {', '.join(PROTOCOLS)}")
     tls = _tls(properties) if protocol.endswith("SSL") else None
     sasl = _sasl(properties) if protocol.startswith("SASL") else None
-    return Security(tls=tls, sasl=sasl)
+    return ConnectionSettings(tls=tls, sasl=sasl, sockets=_sockets(properties))
+
+
+def _sockets(properties: Mapping[str, str]) -> SocketOptions:
+    lookup = _choice(properties, "client.dns.lookup", _LOOKUPS)
+    family = _choice(properties, "broker.address.family", tuple(_FAMILIES))
+    usual = SocketOptions()
+
+    def seconds(key: str, default: float) -> float:
+        return _number(properties, key) / 1000 if key in properties else default
+
+    first = seconds("reconnect.backoff.ms", usual.first_back_off_seconds)
+    last = seconds("reconnect.backoff.max.ms", usual.last_back_off_seconds)
+    return SocketOptions(
+        family=_FAMILIES[family],
+        canonical_bootstrap=lookup == "resolve_canonical_bootstrap_servers_only",
+        keep_alive=_boolean(properties, "socket.keepalive.enable", False),
+        no_delay=_boolean(properties, "socket.nagle.disable", True),
+        send_buffer=_number(properties, "socket.send.buffer.bytes"),
+        receive_buffer=_number(properties, "socket.receive.buffer.bytes"),
+        setup_seconds=seconds("socket.connection.setup.timeout.ms", usual.setup_seconds),
+        first_back_off_seconds=first,
+        last_back_off_seconds=max(first, last),
+    )
+
+
+def _number(properties: Mapping[str, str], key: str) -> int:
+    text = properties.get(key, "0")
+    if not (text.isascii() and text.isdigit()):
+        raise SettingsError(f"{key}: must be a whole number")
+    return int(text)
+
+
+def _choice(properties: Mapping[str, str], key: str, values: Sequence[str]) -> str:
+    """Return a property's value; the first one where it is not set."""
+    value = properties.get(key, values[0]).lower()
+    if value not in values:
+        raise SettingsError(f"{key}: must be one of {', '.join(values)}")
+    return value
 
 
 def _tls(properties: Mapping[str, str]) -> Tls:

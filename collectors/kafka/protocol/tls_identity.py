@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,6 +31,11 @@ class CertificateFiles:
     key: str | None
     key_password: str | None = field(default=None, repr=False)
 
+    @property
+    def files(self) -> Sequence[str]:
+        """The files to be read."""
+        return [path for path in (self.certificate, self.key) if path]
+
     def load(self, context: ssl.SSLContext) -> None:
         """Let a context show this certificate."""
         try:
@@ -47,6 +53,11 @@ class CertificateText:
     key: str = field(repr=False)
     key_password: str | None = field(default=None, repr=False)
 
+    @property
+    def files(self) -> Sequence[str]:
+        """The files to be read: none."""
+        return ()
+
     def load(self, context: ssl.SSLContext) -> None:
         """Let a context show this certificate."""
         try:
@@ -61,6 +72,11 @@ class KeyStore:
 
     location: str
     password: str | None = field(default=None, repr=False)
+
+    @property
+    def files(self) -> Sequence[str]:
+        """The files to be read."""
+        return (self.location,)
 
     def load(self, context: ssl.SSLContext) -> None:
         """Let a context show this certificate."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from collectors.errors import CollectorError
+from collectors.errors import CollectorError, UnsupportedError
 from collectors.kafka.cluster.broker_reads import LogDirectories
 from collectors.kafka.poll.reads import PollView
 from collectors.source.rows import frame
@@ -30,10 +30,18 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
     behind = _under_replicated(client)
     disks = _disks(client)
     controller = client.controller
+    registrations = _registrations(client)
+    _ = client.settings_found
+    certificates = client.certificates
+    failures, throttled = client.wire.failures, client.wire.throttled_seconds
+    # One that is in no metadata and holds nothing was taken out of the cluster.
+    for gone in client.memory.brokers.keys() - alive - replica_counts.keys():
+        del client.memory.brokers[gone]
     rows = []
-    for broker_id in sorted(alive | client.memory.brokers.keys() | replica_counts.keys()):
+    for broker_id in sorted(alive | replica_counts.keys()):
         known = client.memory.brokers.get(broker_id)
-        silent = client.wire.suspects.get(broker_id)
+        silent = failures.get(broker_id)
+        version = client.memory.versions.get(broker_id)
         row: dict[str, Any] = {
             "broker_id": broker_id,
             "host": known.host if known else None,
@@ -44,6 +52,10 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
             "leaders": leader_counts.get(broker_id, 0),
             "replicas": replica_counts.get(broker_id, 0),
             "under_replicated": behind.get(broker_id, 0),
+            "registration": _registration(registrations, broker_id),
+            "certificate_expires_at": certificates.get(broker_id),
+            "version": version.release if version else None,
+            "throttled_seconds": throttled.get(broker_id),
         }
         if broker_id not in alive:
             row["unknown_reason"] = "the broker is missing from the cluster"
@@ -89,6 +101,24 @@ def _under_replicated(client: PollView) -> Mapping[int, int]:
             how="anti",
         )
     return dict(lacking["broker_id"].value_counts().iter_rows())
+
+
+def _registrations(client: PollView) -> Mapping[int, bool] | None:
+    try:
+        return client.registrations
+    except UnsupportedError:
+        pass
+    except CollectorError as error:
+        client.report("which brokers are registered is unknown", error)
+    return None
+
+
+def _registration(registrations: Mapping[int, bool] | None, broker: int) -> str | None:
+    if registrations is None:
+        return None
+    if broker not in registrations:
+        return "none"
+    return "fenced" if registrations[broker] else "active"
 
 
 def _disks(client: PollView) -> Mapping[int, LogDirectories | str]:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 
 import polars as pl
 
-from collectors.errors import CollectorError
-from collectors.kafka.cluster.changes import Seen, TopicSeen, backward_ends, compare
+from collectors.errors import CollectorError, SwitchedOffError
+from collectors.kafka.cluster.changes import (
+    ClusterEvent,
+    Seen,
+    TopicSeen,
+    backward_ends,
+    compare,
+)
+from collectors.kafka.cluster.setting_changes import setting_changes, topic_config_changes
 from collectors.kafka.poll.reads import PollView
 from collectors.source.rows import frame
 from config.settings import ClusterSettings
@@ -28,10 +35,38 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
         {broker.broker_id: f"{broker.host}:{broker.port}" for broker in metadata.brokers},
         frozenset(client.broker_ids),
         {topic: TopicSeen(id_, count) for topic, id_, count in counts.sort("topic").iter_rows()},
+        registered=_registered(client),
     )
-    events, client.memory.seen = compare(client.memory.seen, seen)
+    events, seen = compare(client.memory.seen, seen)
+    known = client.memory.brokers.keys() | {broker.broker_id for broker in metadata.brokers}
+    client.memory.seen = replace(
+        seen, brokers={broker: at for broker, at in (seen.brokers or {}).items() if broker in known}
+    )
     try:
         events += backward_ends(client.ends)
     except CollectorError as error:
         client.problems.append(f"whether logs lost records is unknown: {error}")
+    events += _topic_configs(client)
+    found = client.settings_found
+    events += setting_changes(client.memory.settings_seen, found)
+    client.memory.settings_seen = found
     return {"cluster_events": frame(CLUSTER_EVENTS, [asdict(event) for event in events])}
+
+
+def _registered(client: PollView) -> frozenset[int] | None:
+    """Return the brokers that are registered; None where that is unknown."""
+    try:
+        return frozenset(client.registrations)
+    except CollectorError:
+        return None
+
+
+def _topic_configs(client: PollView) -> list[ClusterEvent]:
+    """Compare the configurations that are known with those of the poll before."""
+    try:
+        now = client.configs
+    except SwitchedOffError:
+        return []
+    known = {topic: config for topic, config in now.items() if not isinstance(config, str)}
+    before, client.memory.configs_seen = client.memory.configs_seen, known
+    return list(topic_config_changes(before, known))

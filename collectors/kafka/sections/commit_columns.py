@@ -24,7 +24,7 @@ def with_commits(client: PollView, rows: pl.DataFrame, now: datetime) -> pl.Data
         client.problems += memory.commit_log.state.lost
         # A key is there twice once the log has more partitions: old records stay where they were.
         newest = reported.sort("committed_at").unique(KEY, keep="last")
-        rows = rows.join(newest, on=KEY, how="left", maintain_order="left")
+        rows = rows.join(newest, on=KEY, how="left", maintain_order="left", validate="1:1")
     else:
         rows = rows.with_columns(
             pl.lit(None, pl.Datetime("us", "UTC")).alias("committed_at"),

@@ -7,7 +7,7 @@ from datetime import datetime
 import polars as pl
 
 from collectors.errors import CollectorError
-from collectors.kafka.cluster.metadata import OFFSETS_SCHEMA
+from collectors.kafka.cluster.offsets import OFFSETS_SCHEMA
 from collectors.kafka.groups.committed_offsets import NOT_INITIALISED
 from collectors.kafka.groups.model import Groups
 from collectors.kafka.groups.subscriptions import with_subscriptions
@@ -34,7 +34,9 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
     rows = _rows(client, found)
     client.memory.group_partitions = rows.select(_KEY)
     rows = _with_ends(client, found, rows)
-    rows = with_subscriptions(rows, found.subscriptions, client.all_topics)
+    rows = with_subscriptions(
+        rows, found.subscriptions, client.all_topics, client.memory.topic_patterns
+    )
     rows = time_lags(client, rows)
     rows = with_commits(client, rows, now)
     unknown = rows.filter(pl.col("lag").is_null() & ~pl.col("unknown_reason").is_in(FACTS)).height
@@ -54,7 +56,7 @@ def _rows(client: PollView, found: Groups) -> pl.DataFrame:
     before = client.memory.group_partitions
     if before is not None and found.offsets_unknown:
         lost = before.filter(pl.col("group").is_in(list(found.offsets_unknown)))
-        rows = rows.join(lost, on=_KEY, how="full", coalesce=True)
+        rows = rows.join(lost, on=_KEY, how="full", coalesce=True, validate="1:1")
     watched = client.watched_topics
     rows = rows.filter(pl.col("topic").is_in(watched) | ~pl.col("topic").is_in(client.all_topics))
     reasons = pl.col("group").replace_strict(
@@ -68,7 +70,7 @@ def _rows(client: PollView, found: Groups) -> pl.DataFrame:
 
 
 def _joined(committed: pl.DataFrame, owners: pl.DataFrame) -> pl.DataFrame:
-    return committed.join(owners, on=_KEY, how="full", coalesce=True)
+    return committed.join(owners, on=_KEY, how="full", coalesce=True, validate="1:1")
 
 
 def _with_ends(client: PollView, found: Groups, rows: pl.DataFrame) -> pl.DataFrame:
@@ -80,7 +82,10 @@ def _with_ends(client: PollView, found: Groups, rows: pl.DataFrame) -> pl.DataFr
         missing = str(error)
     known = ends.select(pl.col("topic"), pl.col("partition"), pl.lit(True).alias("exists"))
     rows = rows.join(
-        ends.join(known, on=["topic", "partition"]), on=["topic", "partition"], how="left"
+        ends.join(known, on=["topic", "partition"], validate="1:1"),
+        on=["topic", "partition"],
+        how="left",
+        validate="m:1",
     )
     committed, start, end = pl.col("committed"), pl.col("log_start"), pl.col("log_end")
     shares = [group for group, ref in found.refs.items() if ref.type == "share"]

@@ -31,7 +31,7 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
     ]
     rows = found.groups.with_columns(pl.Series("kind", kinds, pl.String())).drop("protocol_type")
     return {
-        "groups": _with_idle_members(_with_state_since(client, rows, now), found.members),
+        "groups": with_kinds_of_members(_with_state_since(client, rows, now), found.members),
         "group_members": found.members,
     }
 
@@ -60,17 +60,18 @@ def _with_state_since(client: PollView, rows: pl.DataFrame, now: datetime) -> pl
     return rows.with_columns(pl.Series("state_since", since, pl.Datetime("us", "UTC")))
 
 
-def _with_idle_members(rows: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
-    """Add how many members have no partition; null where a member's assignment is not known."""
+def with_kinds_of_members(rows: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
+    """Add how many members are idle, and how many static.
+
+    Idle ones are unknown where a member's assignment is not known.
+    """
     assigned = pl.col("assigned_partitions")
-    idle = members.group_by("group").agg(
-        pl.when(assigned.null_count() == 0)
-        .then((assigned == 0).sum())
-        .cast(pl.Int32())
-        .alias("idle_members")
-    )
-    return rows.join(idle, on="group", how="left", maintain_order="left").with_columns(
-        pl.when(pl.col("members") == 0).then(0).otherwise("idle_members").alias("idle_members")
+    idle = pl.when(assigned.null_count() == 0).then((assigned == 0).sum())
+    static = pl.col("instance_id").is_not_null().sum()
+    found = members.group_by("group").agg(idle_members=idle, static_members=static)
+    return rows.join(found, on="group", how="left", maintain_order="left").with_columns(
+        pl.when(pl.col("members") == 0).then(0).otherwise(name).cast(pl.Int32()).alias(name)
+        for name in ("idle_members", "static_members")
     )
 
 

@@ -32,5 +32,5 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
             {"broker_id": broker, **asdict(directory), "is_offline": directory.is_offline}
             for directory in found.directories
         ]
-    is_new = client.memory.log_directories_at == now
+    is_new = client.memory.log_directories_at == client.tick
     return {"log_directories": frame(LOG_DIRECTORIES, rows if is_new else [])}

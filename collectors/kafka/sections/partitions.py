@@ -7,7 +7,10 @@ from datetime import datetime
 import polars as pl
 
 from collectors.errors import CollectorError
+from collectors.kafka.cluster.offsets import slowest_follower
+from collectors.kafka.cluster.topic_config import config_number
 from collectors.kafka.poll.reads import PollView
+from collectors.source.answer import LARGEST_INT
 from config.settings import ClusterSettings
 
 _KEY = ["topic", "partition"]
@@ -15,7 +18,10 @@ _KEY = ["topic", "partition"]
 
 def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
     """Return the table ``partitions``."""
-    rows = client.partitions.join(client.offsets, on=_KEY, how="left", maintain_order="left")
+    client.problems += client.metadata.problems
+    rows = client.partitions.join(
+        client.offsets, on=_KEY, how="left", maintain_order="left", validate="1:1"
+    )
     unknown = rows.filter(pl.col("log_end").is_null())
     if unknown.height:
         reasons = ", ".join(sorted(set(unknown["offsets_unknown"].drop_nulls())))
@@ -23,6 +29,7 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
             f"the offsets of {unknown.height} of {rows.height} partitions are unknown: {reasons}"
         )
     rows = _with_reassignments(client, _with_sizes(client, rows))
+    rows = _with_follower_lag(client, rows)
     least = _least_in_sync(client)
     return {
         "partitions": rows.select(
@@ -41,6 +48,7 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
             "log_end",
             "last_stable",
             "size_bytes",
+            "follower_lag",
             pl.col("offsets_unknown").alias("unknown_reason"),
         )
     }
@@ -56,6 +64,18 @@ def _with_sizes(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.join(of_leader, on=["leader", *_KEY], how="left", maintain_order="left")
 
 
+def _with_follower_lag(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
+    """Add how many records replicas that are not in sync are behind: 0 where all are."""
+    try:
+        lags = client.follower_lag
+    except CollectorError:  # it is not asked for
+        return rows.with_columns(pl.lit(None, pl.Int64()).alias("follower_lag"))
+    lacking = slowest_follower(rows, lags).with_columns(pl.lit(True).alias("lacks"))
+    return rows.join(lacking, on=_KEY, how="left", maintain_order="left").with_columns(
+        pl.when(pl.col("lacks").is_null()).then(0).otherwise("follower_lag").alias("follower_lag")
+    )
+
+
 def _with_reassignments(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
     """Add which replicas come and go: empty lists where nothing moves, null where unknown."""
     names = ("adding_replicas", "removing_replicas")
@@ -63,7 +83,7 @@ def _with_reassignments(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
     try:
         moving = client.reassignments
     except CollectorError as error:
-        client.problems.append(f"reassignments are unknown: {error}")
+        client.report("reassignments are unknown", error)
         return rows.with_columns(pl.lit(None, pl.List(pl.Int32())).alias(name) for name in names)
     if moving.is_empty():
         return rows.with_columns(none.alias(name) for name in names)
@@ -76,13 +96,13 @@ def _least_in_sync(client: PollView) -> dict[str, int]:
     try:
         configs = client.configs
     except CollectorError as error:
-        client.problems.append(f"min.insync.replicas is unknown: {error}")
+        client.report("min.insync.replicas is unknown", error)
         return {}
     least = {}
     for topic, config in configs.items():
         if not isinstance(config, str):
-            value, _ = config.get("min.insync.replicas", (None, False))
-            if value is not None:
-                least[topic] = int(value)
+            number = config_number(config, "min.insync.replicas", LARGEST_INT)
+            if number is not None:
+                least[topic] = number
     client.problems += client.config_problems
     return least

@@ -15,7 +15,7 @@ from lake.schemas.tables import QUORUM
 
 
 def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
-    """Return the table ``quorum``; it has no rows where the cluster works with ZooKeeper."""
+    """Return the table ``quorum``; it has no rows where the brokers do not tell of one."""
     _ = client.metadata  # where no broker answers, the section fails as all others do
     rows = []
     try:
@@ -23,7 +23,7 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
     except UnsupportedError:
         pass
     except CollectorError as error:
-        client.problems.append(f"the quorum is unknown: {error}")
+        client.report("the quorum is unknown", error)
     else:
         if found.leader is None:
             client.problems.append("the quorum has no leader: there is no active controller")

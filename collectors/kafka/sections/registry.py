@@ -9,6 +9,7 @@ from collectors.kafka.poll.reads import PollView
 from collectors.kafka.sections import (
     brokers,
     cluster_events,
+    cluster_settings,
     dead_letters,
     group_offsets,
     groups,
@@ -16,6 +17,7 @@ from collectors.kafka.sections import (
     partitions,
     quorum,
     topics,
+    transactions,
 )
 from collectors.source.section import Collector
 from config.settings import ClusterSettings
@@ -28,6 +30,8 @@ SECTIONS: dict[str, Collector[PollView, ClusterSettings]] = {
     "brokers": brokers.collect,
     "log_directories": log_directories.collect,
     "quorum": quorum.collect,
+    "transactions": transactions.collect,
+    "cluster_settings": cluster_settings.collect,
     "cluster_events": cluster_events.collect,
     "dead_letters": dead_letters.collect,
 }

@@ -15,6 +15,7 @@ from collectors.kafka.poll.reads import PollView
 from collectors.kafka.time_lag.partition_times import PartitionTimes
 from collectors.kafka.time_lag.timestamp_lookups import (
     NOT_PERMITTED,
+    NOTHING_SENT,
     Place,
     Wanted,
     fetch_times,
@@ -51,11 +52,13 @@ def time_lags(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
     still below the end: the oldest open transaction is at least that old.
     """
     now = client.now.timestamp()
-    _record(client, rows, now)
+    _record(client, rows, client.offsets_at.timestamp())
     times = client.memory.times
     lag, in_order = pl.col("lag"), pl.col("lag") == pl.col("log_end") - pl.col("committed")
     reported = _reported(client, rows.filter((lag > 0) & in_order), now)
-    rows = rows.join(reported, on=_RECORD, how="left", maintain_order="left").with_columns(
+    rows = rows.join(
+        reported, on=_RECORD, how="left", maintain_order="left", validate="m:1"
+    ).with_columns(
         pl.when((lag == 0) & pl.col("unknown_reason").is_null())
         .then(0.0)
         .when(in_order)
@@ -67,7 +70,7 @@ def time_lags(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
         ).alias("unknown_reason"),
     )
     rows = rows.drop("why")
-    return rows.join(_open_since(times), on=["topic", "partition"], how="left")
+    return rows.join(_open_since(times), on=["topic", "partition"], how="left", validate="m:1")
 
 
 def _reported(client: PollView, late: pl.DataFrame, now: float) -> pl.DataFrame:
@@ -153,11 +156,13 @@ def _look_up(
         ).iter_rows()
         if leader is not None
     }
-    by_search = [item for item in chosen if _is_refused(times[item.place], now)]
+    by_search = [item for item in chosen if _is_refused(times[item.place], client.tick)]
     outcomes = fetch_times(client.wire, set(chosen).difference(by_search), leaders, client.deadline)
     for item, outcome in outcomes.items():
         if outcome == NOT_PERMITTED:
-            times[item.place].refused_at = now
+            times[item.place].refused_at = client.tick
+            by_search.append(item)
+        elif outcome == NOTHING_SENT:  # of a batch that is larger than what is asked for
             by_search.append(item)
         elif isinstance(outcome, str):
             refusals[item] = f"time lag: {outcome}"
@@ -199,8 +204,8 @@ def _turn(wanted: list[Wanted], budget: int, client: PollView) -> list[Wanted]:
     return [*wanted[begin:], *wanted[:begin]][:budget]
 
 
-def _is_refused(times: PartitionTimes, now: float) -> bool:
-    return times.refused_at is not None and now - times.refused_at < _REFUSAL_SECONDS
+def _is_refused(times: PartitionTimes, tick: float) -> bool:
+    return times.refused_at is not None and tick - times.refused_at < _REFUSAL_SECONDS
 
 
 def _search(

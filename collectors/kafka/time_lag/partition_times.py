@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import polars as pl
-
 from collectors.kafka.time_lag.record_times import RecordTimes
 from collectors.kafka.time_lag.timeline import OffsetTimeline, RecordResult
 
@@ -20,7 +18,7 @@ class PartitionTimes:
     Attributes:
         topic_id: Of the topic that it was; another one means that it was created anew.
         stable: Last stable offset below the end, and since when it stands there.
-        refused_at: When a look-up was last not permitted, in seconds since the epoch.
+        refused_at: When a look-up was last not permitted, in monotonic seconds.
     """
 
     topic_id: str | None
@@ -35,6 +33,12 @@ class PartitionTimes:
         self.timeline.reset()
         self.records = RecordTimes()
         self.stable = None
+
+    def shift(self, seconds: float) -> None:
+        """Move what was timed by this machine's clock, which was set; records have a broker's."""
+        self.timeline.shift(seconds)
+        if self.stable is not None:
+            self.stable = (self.stable[0], self.stable[1] + seconds)
 
     def record(self, offset: int, at: float, topic_id: str | None) -> None:
         """Take in the end offset that was read at a time.
@@ -56,20 +60,3 @@ class PartitionTimes:
             return seen, TIMELINE
         looked_up = self.records.time_at(offset, self.timeline.oldest, now)
         return None if looked_up is None else (looked_up, RECORD)
-
-
-def recalled_times(
-    partitions: pl.DataFrame, group_offsets: pl.DataFrame
-) -> dict[tuple[str, int], PartitionTimes]:
-    """Return what was known of the partitions that groups read before a restart."""
-    key = ["topic", "partition"]
-    read = partitions.drop_nulls("log_end").join(group_offsets.select(key).unique(), on=key)
-    found: dict[tuple[str, int], PartitionTimes] = {}
-    for topic, partition, topic_id, end, at in (
-        read.sort("observed_at").select(*key, "topic_id", "log_end", "observed_at").iter_rows()
-    ):
-        times = found.get((topic, partition))
-        if times is None:
-            times = found[topic, partition] = PartitionTimes(topic_id)
-        times.record(end, at.timestamp(), topic_id)
-    return found

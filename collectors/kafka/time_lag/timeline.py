@@ -6,6 +6,9 @@ from array import array
 from bisect import bisect_right
 from enum import Enum
 
+import numpy as np
+import numpy.typing as npt
+
 CAPACITY = 60
 """Points that are kept of a partition: a quarter of an hour at the usual cadence, at least."""
 
@@ -38,6 +41,14 @@ class OffsetTimeline:
         # Two flat arrays: 15,000 partitions of 60 points take 15 MB so, and 90 MB as tuples.
         self._offsets = array("q")
         self._times = array("d")
+
+    @classmethod
+    def of(cls, offsets: npt.NDArray[np.int64], times: npt.NDArray[np.float64]) -> OffsetTimeline:
+        """Return a timeline of points as ``record`` keeps them."""
+        made = cls()
+        made._offsets.frombytes(offsets.tobytes())
+        made._times.frombytes(times.tobytes())
+        return made
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -88,6 +99,10 @@ class OffsetTimeline:
         left = right - 1
         share = (offset - offsets[left]) / (offsets[right] - offsets[left])
         return times[left] + share * (times[right] - times[left])
+
+    def shift(self, seconds: float) -> None:
+        """Move all times: the clock that they were taken from was set."""
+        self._times = array("d", (time + seconds for time in self._times))
 
     def reset(self) -> None:
         """Forget everything: the topic is another one now."""

@@ -27,8 +27,11 @@ COMPACTED = "compaction has removed the record"
 
 _HEADER = struct.Struct(">qiibIhiqq")
 _TOPIC_AUTHORIZATION_FAILED = 29
-_PARTITION_BYTES = 256
-_ANSWER_BYTES = 2**20
+NOTHING_SENT = "the broker sent no record"
+_PARTITION_BYTES = (4 * 2**10, 2**16, 2**20)
+"""What is asked for of a partition, tried in turn: of a larger batch a broker sends nothing."""
+
+_ANSWER_BYTES = 2**24
 _LOG_APPEND_TIME, _DELETE_HORIZON = 1 << 3, 1 << 6
 
 
@@ -51,13 +54,28 @@ def fetch_times(
 ) -> dict[Wanted, float | str]:
     """Read the timestamps of records from the head of the batches that they are in.
 
-    Nothing of a record itself is looked at; of most batches a broker sends 256 bytes. Inside a
-    batch the timestamp is interpolated between its first and its latest one. Needs READ on the
-    topic.
+    Nothing of a record itself is looked at. Inside a batch the timestamp is interpolated between
+    its first and its latest one. Needs READ on the topic.
 
     Returns:
         Record: its timestamp in seconds since the epoch, or why there is none.
     """
+    found: dict[Wanted, float | str] = {}
+    left = list(wanted)
+    for size in _PARTITION_BYTES:
+        if left and deadline.left_seconds > 0:
+            found.update(_fetch_once(wire, left, leaders, size, deadline))
+            left = [item for item in left if found[item] == NOTHING_SENT]
+    return found
+
+
+def _fetch_once(
+    wire: Wire,
+    wanted: Iterable[Wanted],
+    leaders: Mapping[Place, int],
+    partition_bytes: int,
+    deadline: Deadline,
+) -> dict[Wanted, float | str]:
     rounds: dict[int, list[dict[Place, Wanted]]] = defaultdict(list)
     found: dict[Wanted, float | str] = {}
     for item in wanted:
@@ -73,7 +91,7 @@ def fetch_times(
         else:
             rounds[leader].append({item.place: item})
     asked = {
-        leader: [_fetch(places.values()) for places in requests]
+        leader: [_fetch(places.values(), partition_bytes) for places in requests]
         for leader, requests in rounds.items()
     }
     for leader, answers in wire.each(asked, deadline).items():
@@ -118,13 +136,13 @@ def first_from(
     return found
 
 
-def _fetch(wanted: Iterable[Wanted]) -> Any:
+def _fetch(wanted: Iterable[Wanted], partition_bytes: int) -> Any:
     topics: dict[str, list[Position]] = defaultdict(list)
     for item in wanted:
         topics[item.topic].append(Position(item.partition, item.offset))
     return fetch_request(
         topics,
-        partition_bytes=_PARTITION_BYTES,
+        partition_bytes=partition_bytes,
         answer_bytes=_ANSWER_BYTES,
         isolation_level=READ_UNCOMMITTED,
     )
@@ -153,7 +171,7 @@ def batch_time(data: bytes, offset: int) -> float | str:
         Seconds since the epoch, or why it is not known.
     """
     if len(data) < _HEADER.size:
-        return "the broker sent no record"
+        return NOTHING_SENT
     head: tuple[int, ...] = _HEADER.unpack_from(data)
     base, _, _, version, _, attributes, last_delta, first_ms, latest_ms = head
     if version != 2:

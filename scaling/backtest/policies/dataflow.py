@@ -19,7 +19,7 @@ from simulation.model import GroupObservation
 _WINDOW_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Reading:
     """Sums over the partitions and the members at one time."""
 
@@ -33,12 +33,12 @@ class _Reading:
     @classmethod
     def of(cls, seen: GroupObservation, busy_ratio: Floats) -> _Reading:
         return cls(
-            seen.at,
-            float(seen.log_end.sum()),
-            float(np.nansum(seen.committed)),
-            seen.total_lag,
-            seen.members,
-            busy_ratio,
+            at=seen.at,
+            log_end=float(seen.log_end.sum()),
+            committed=float(np.nansum(seen.committed)),
+            lag=seen.total_lag,
+            members=seen.members,
+            busy=busy_ratio,
         )
 
 

@@ -18,7 +18,7 @@ from scaling.facts.intervals import (
     saturated,
 )
 from scaling.sizing.assignment import Assignment
-from scaling.sizing.decide import BLOCKED_SECONDS, History, SizeFacts, decide
+from scaling.sizing.decide import BLOCKED_SECONDS, DecisionHistory, SizeFacts, decide
 from scaling.sizing.demand import HOUR_SECONDS, LONG_SECONDS, Season, peak_ahead, season
 from scaling.sizing.polls import Polls
 from scaling.sizing.stability import DEFAULT_STABILITY_RULES, StabilityRules
@@ -161,7 +161,7 @@ class Headroom:
         self._evidence = _Evidence(CapacityRules(commit_seconds=limits.commit_seconds))
         self._hours: dict[float, list[float]] = {}
         self._season: Season | None = None
-        self.history = History()
+        self.history = DecisionHistory()
 
     @property
     def capacity(self) -> Capacity:

@@ -11,20 +11,16 @@ from simulation.assignors import Assignor
 from simulation.model import GroupObservation, Workload
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The bounds within which a policy may scale, and what it is meant to hold.
-
-    Attributes:
-        pause_seconds: How long a rebalance stops those whom it touches.
-    """
+    """The bounds within which a policy may scale, and what it is meant to hold."""
 
     topics: Mapping[str, int]
     assignor: Assignor
     maximum: int
     objective_seconds: float
     startup_seconds: float
-    pause_seconds: float
+    pause_seconds: float  # how long a rebalance stops those whom it touches
     commit_seconds: float
     retention_seconds: float | None = None
 

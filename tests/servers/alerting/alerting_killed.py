@@ -15,7 +15,15 @@ from alerting.rules.lifecycle import advance
 from alerting.rules.model import AlertSeverity, Rule, evaluate
 from config.alerting import TargetSettings
 
-RULES = (Rule("GroupStopped", "stopped", AlertSeverity.CRITICAL, 0.0, keep_firing_for_seconds=0.0),)
+RULES = (
+    Rule(
+        name="GroupStopped",
+        check="stopped",
+        severity=AlertSeverity.CRITICAL,
+        threshold=0.0,
+        keep_firing_for_seconds=0.0,
+    ),
+)
 TICKS_A_LIFE = 6
 CLUSTERS = ("one", "two", "three")
 

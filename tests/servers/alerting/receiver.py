@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.http_serving import serving
+
 
 @dataclass
 class Received:
@@ -85,12 +87,8 @@ def receiving() -> Iterator[Receiver]:
 
     server = Server(("127.0.0.1", 0), Handler)
     receiver.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield receiver
-    finally:
-        ended.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(server):
+        try:
+            yield receiver
+        finally:
+            ended.set()

@@ -366,4 +366,7 @@ def test_check_tells_of_every_source(two_sources: Path) -> None:
 
     text = command("check", config=two_sources).stdout
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 100
-    assert len([line for line in text.splitlines() if line.startswith("shop ")]) == len(checks)
+    headings = [line for line in text.splitlines() if not line.startswith(" ")]
+    assert headings == ["shop, kafka", "shop, connect/main"]
+    words = ("  works ", "  fails ", "  not tried ")
+    assert len([line for line in text.splitlines() if line.startswith(words)]) == len(checks)

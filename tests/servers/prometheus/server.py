@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 import httpx
 
 from runtime.processes import Child, ProcessGroup, free_ports
+from tests.http_serving import serving
 from tests.servers.prometheus.exporter_series import Line
 from tests.support import eventually, unavailable
 
@@ -39,15 +39,8 @@ def exporters(served: Mapping[str, Sequence[Line]], since: float) -> Iterator[in
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as port:
+        yield port
 
 
 def history(

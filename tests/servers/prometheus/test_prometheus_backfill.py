@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -256,10 +256,12 @@ def test_a_run_that_was_cut_short_is_completed_by_the_next(
 class FailingLake(Lake):
     """A lake that takes no partitions."""
 
-    def append(self, table: Table, frame: pl.DataFrame) -> int:
+    def append(
+        self, table: Table, frame: pl.DataFrame, tokens: Mapping[str, int] | None = None
+    ) -> int:
         if table is PARTITIONS:
             raise LakeError("the disk is full")
-        return super().append(table, frame)
+        return super().append(table, frame, tokens)
 
 
 def test_a_run_that_was_cut_short_between_tables_is_completed_by_the_next(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime, timedelta
 
+import polars as pl
 import pytest
+from deltalake.fs import DeltaStorageHandler
+from pyarrow.fs import FileSelector, PyFileSystem
 from pydantic import SecretStr
 
 from config.storage import RetentionSettings
@@ -14,7 +17,9 @@ from lake.maintenance.lease import Lease, Rhythm, only_one
 from lake.maintenance.run import JOB, maintain
 from lake.schemas.tables import BROKERS, GROUP_OFFSETS
 from lake.storage.store import Lake
-from lake.storage.table_maintenance import Kept, keep_up
+from lake.storage.table_maintenance import Kept, maintain_table
+from spark_metrics.maintain import delete_checkpoints
+from spark_metrics.progress import JobRecords, MicroBatch, Progress
 from tests.servers.s3.server import SECRET, S3Server
 from tests.spark import bronze
 
@@ -64,7 +69,7 @@ def test_maintenance_works_in_a_store(s3: S3Server) -> None:
     for poll in bronze.history(bronze.Model(seed=4, calm=True), polls=4):
         bronze.append(lake, poll)
     before = lake.read(BROKERS).height
-    done = keep_up(
+    done = maintain_table(
         BROKERS,
         lake.uri(BROKERS),
         lake.options,
@@ -75,7 +80,7 @@ def test_maintenance_works_in_a_store(s3: S3Server) -> None:
     assert (done.compacted_files, done.deleted_files) == (4, 4)
     assert lake.read(BROKERS).height == before
     assert len(list(s3.objects.glob("maintenance/lake/bronze/brokers/date=*/*.parquet"))) == 1
-    expired = keep_up(
+    expired = maintain_table(
         BROKERS,
         lake.uri(BROKERS),
         lake.options,
@@ -126,3 +131,19 @@ def test_wrong_credentials_are_one_line_without_them(s3: S3Server) -> None:
     assert "\n" not in str(caught.value)
     assert "not-the-secret" not in str(caught.value)
     assert SECRET not in str(caught.value)
+
+
+def test_checkpoints_that_nothing_reads_any_more_are_deleted(s3: S3Server) -> None:
+    lake = Lake(s3.bucket("checkpoints"))
+    used, old = Progress(), "0" * 32
+    JobRecords(lake).add(MicroBatch(datetime.now(UTC), "ok"), used)
+    assert delete_checkpoints(lake) == []
+    folder = PyFileSystem(DeltaStorageHandler(lake.checkpoints_uri, lake.options))
+    names = [f"history/{stream}/{name}" for stream in (used.stream, old) for name in ("a", "b/0")]
+    for name in names:
+        pl.DataFrame({"a": [1]}).write_parquet(
+            f"{lake.checkpoints_uri}/{name}", storage_options=lake.options
+        )
+    assert delete_checkpoints(lake) == [old]
+    left = folder.get_file_info(FileSelector("history", recursive=True))
+    assert {one.path for one in left if one.is_file} == set(names[:2])

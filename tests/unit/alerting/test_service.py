@@ -103,10 +103,27 @@ def rule(service: AlertingService, name: str) -> Rule:
 TYPOS = [
     pytest.param("rules: {GroupStopped: {for: 2026-02-30}}", id="no date"),
     pytest.param("rules: {GroupStopped: {? [a] : b}}", id="a list as a key"),
-    pytest.param("rules: {GroupStopped: {for: soon}}", id="no duration"),
     pytest.param("rules: [", id="no YAML"),
     pytest.param("rules: " + "[" * 600, id="too deep"),
 ]
+
+
+def test_a_bad_rule_of_a_running_service_is_left_out_as_at_its_start(
+    folder: Path, start: Start
+) -> None:
+    service = start()
+    write_rules(
+        folder,
+        "rules: {GroupStopped: {for: soon}, GroupStalled: {for: 7m}}\n"
+        "maintenance: [{name: nightly, from: '01:00', to: '02:00'}]",
+    )
+    service.evaluate()
+    assert rule(service, "GroupStalled").for_seconds == 420.0
+    assert [one.name for one in service.rules.maintenance] == ["nightly"]
+    (line,) = problems(service)
+    assert str(line).startswith(f"left out: {folder}/rules.yaml: rules.GroupStopped.for: ")
+    service.close()
+    assert start().rules == service.rules
 
 
 @pytest.mark.parametrize("text", TYPOS)

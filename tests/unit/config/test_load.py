@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from pydantic import SecretStr
 from config.errors import ConfigError
 from config.load import CONFIG_VARIABLE, load, load_from_environment
 from config.settings import DEAD_LETTER_PATTERN, Selection, Settings
+from tests.selection import MARK
 
 CLUSTER = "clusters: [{name: a, bootstrap_servers: 'kafka-1:9092'%s}]\n"
 EXAMPLE = Path("config/example.yaml")
@@ -148,9 +150,52 @@ def test_yaml_that_cannot_be_read_is_one_line_with_its_number(
     assert "secret" not in said
 
 
-@pytest.mark.parametrize("levels", [1500, 3000])
-def test_yaml_that_is_nested_too_deeply_is_one_line(tmp_path: Path, levels: int) -> None:
-    assert problem(tmp_path, "[" * levels + "]" * levels) == "is nested too deeply"
+@pytest.mark.parametrize("levels", [60, 3_000, 300_000])
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "[{? "])
+def test_yaml_that_is_nested_too_deeply_is_one_line(
+    tmp_path: Path, opening: str, levels: int
+) -> None:
+    text = "clusters:\n  " + opening * levels
+    assert problem(tmp_path, text) == "line 2: is nested too deeply"
+
+
+def test_a_configuration_that_no_person_wrote_is_not_read(tmp_path: Path) -> None:
+    assert problem(tmp_path, "# " + "x" * 2**23) == "is larger than 8 MB"
+
+
+ODD = ("[", "{", "- ", "? ", ": ", "!!int ", "&a ", "*a", "<<: ", "|", ">", "%", "@", "`", "\x00")
+ODD += ("'", '"', "\t", "\n", "\n  ", "9" * 5000, "2020-02-30", "99:99:99", "\ufeff", "\u2028", "~")
+
+
+def mutated(seed: int) -> str:
+    chance = random.Random(seed)  # noqa: S311  which character is odd is no secret
+    text = (
+        re.sub(r"(?m)^# ?", "", EXAMPLE.read_text(encoding="utf-8")) if seed % 2 else CLUSTER % ""
+    )
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randrange(len(text))
+        text = text[:at] + chance.choice(ODD) + text[at + chance.choice((0, 0, 1, 20)) :]
+    return text
+
+
+def try_mutated(folder: Path, seeds: range) -> None:
+    for seed in seeds:
+        path = write(folder, mutated(seed))
+        try:
+            load(path)
+        except ConfigError as error:
+            lines = str(error).splitlines()
+            assert all(line.startswith(f"{path}: ") for line in lines), seed
+            assert "Traceback" not in str(error)
+
+
+def test_whatever_stands_in_the_file_is_said_in_lines_that_name_it(tmp_path: Path) -> None:
+    try_mutated(tmp_path, range(150))
+
+
+@MARK
+def test_whatever_stands_in_very_many_files(tmp_path: Path) -> None:
+    try_mutated(tmp_path, range(150, 4_000))
 
 
 @pytest.mark.parametrize(
@@ -274,6 +319,23 @@ def test_names_that_announce_a_dead_letter_topic(topic: str, announced: bool) ->
     assert bool(re.search(DEAD_LETTER_PATTERN, topic)) is announced
 
 
+@pytest.mark.parametrize(
+    ("topic", "announced"),
+    [
+        ("orders.errors", True),
+        ("orders-error", True),
+        ("orders.error.v2", True),
+        ("errors", True),
+        ("error.orders.billing", True),
+        ("app.error.codes", False),
+        ("audit.errors.by-country", False),
+        ("terrors", False),
+    ],
+)
+def test_errors_announce_dead_letters_at_either_end_of_a_name(topic: str, announced: bool) -> None:
+    assert bool(re.search(DEAD_LETTER_PATTERN, topic)) is announced
+
+
 def test_the_examples_first_five_lines_are_a_configuration(tmp_path: Path) -> None:
     lines = [line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if line]
     five = [line for line in lines if not line.startswith("#")]
@@ -307,3 +369,20 @@ def test_the_example_documents_every_key() -> None:
     walk(yaml.safe_load("\n".join(line.removeprefix("#").removeprefix(" ") for line in commented)))
 
     assert _keys(Settings) - documented == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("collectors: {poll_interval_seconds: 300}", id="all"),
+        pytest.param("alerting: {evaluate_seconds: 300}", id="evaluations"),
+        pytest.param(
+            "rabbitmq: [{name: r, url: 'http://r', poll_interval_seconds: 300}]", id="one"
+        ),
+    ],
+)
+def test_polls_so_far_apart_that_alerts_would_never_fire_are_refused(
+    tmp_path: Path, text: str
+) -> None:
+    with pytest.raises(ConfigError, match="less than or equal to 240"):
+        load(write(tmp_path, CLUSTER % "" + text))

@@ -12,10 +12,11 @@ from alerting.rules.matchers import parse_matcher
 from alerting.rules.model import matches
 from app.style.format import escape
 from collectors.connect.answers import read_connectors
-from collectors.ditto.answers import redacted
 from collectors.kafka.dead_letters.detection import find_dead_letters
 from collectors.kafka.groups.model import SUBSCRIPTIONS_SCHEMA
-from collectors.kafka.groups.subscriptions import with_subscriptions
+from collectors.kafka.groups.subscriptions import TopicPatterns, with_subscriptions
+from collectors.source.answer import Odd
+from collectors.source.redaction import redact
 from config.parts import Selection
 from config.patterns import PatternError, check_pattern, matches_part, matches_whole
 from config.scaling import ScalingSettings
@@ -68,7 +69,9 @@ def test_what_members_subscribe_to() -> None:
     rows = pl.DataFrame({"group": ["g", "h"], "topic": ["x" * 249] * 2, "member_id": [None] * 2})
     asked = [("g", None, "^(([a-z.]|[a-z.][a-z.])+)+!"), ("h", None, "(?!x).*")]
     subscriptions = pl.DataFrame(asked, schema=SUBSCRIPTIONS_SCHEMA, orient="row")
-    found = with_subscriptions(rows.cast({"member_id": pl.String}), subscriptions, ["x" * 249])
+    found = with_subscriptions(
+        rows.cast({"member_id": pl.String}), subscriptions, ["x" * 249], TopicPatterns()
+    )
     assert found["is_subscribed"].to_list() == [False, None]
 
 
@@ -116,7 +119,7 @@ def test_names_of_dead_letter_topics() -> None:
 def test_a_task_whose_trace_repeats_what_announces_a_secret(word: str) -> None:
     beginning, cause = "a.Bad: no such field ", "\nCaused by: a.Worse: password=hunter2 x"
     trace = beginning + word * (240_000 // len(word)) + cause
-    (found,) = read_connectors({"c": entry("c", tasks={0: "FAILED"}, traces={0: trace})})
+    (found,) = read_connectors({"c": entry("c", tasks={0: "FAILED"}, traces={0: trace})}, Odd())
     assert found.tasks is not None
     (task,) = found.tasks
     assert (task.error_class, task.cause_class) == ("a.Bad", "a.Worse")
@@ -127,14 +130,14 @@ def test_a_secret_that_a_cut_would_halve_is_left_out() -> None:
     secret = "abcdefgh " * 10_000
     text = f"a.Bad: {secret} was refused"
     answer = entry("c", tasks={0: "FAILED"}, traces={0: text}, db__password=secret)
-    (found,) = read_connectors({"c": answer})
+    (found,) = read_connectors({"c": answer}, Odd())
     assert found.tasks is not None
     assert found.tasks[0].error == "a.Bad: *** was refused"
 
 
 @pytest.mark.parametrize("unit", ["://", "key ", "key=", "://a "])
 def test_what_ditto_says_of_a_connection(unit: str) -> None:
-    said = redacted(f"failed at tcp://me:hunter2@host {unit * 300_000}")
+    said = redact(f"failed at tcp://me:hunter2@host {unit * 300_000}")
     assert said.startswith("failed at tcp://***@host ")
 
 

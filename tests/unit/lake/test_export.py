@@ -34,16 +34,16 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             "lag_max": lag + hour,
             "arrived": 100,
             "arrival_per_second": 0.5,
-            "part": 0,
+            "hour": 0,
         }
         for grain in (60, 3600)
         for hour in (10, 11)
         for group, lag in (("payments", 1000), ("orders", 10))
     ]
-    frame = conform(GROUP_HISTORY, pl.DataFrame(rows, schema_overrides={"part": pl.Int32}))
+    frame = conform(GROUP_HISTORY, pl.DataFrame(rows, schema_overrides={"hour": pl.Int32}))
     frame.write_delta(
         tmp_path / "headroom-data/lake/gold/group_history",
-        delta_write_options={"partition_by": ["date", "grain_seconds", "part"]},
+        delta_write_options={"partition_by": ["date", "grain_seconds", "hour"]},
     )
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}

@@ -1,13 +1,26 @@
 from __future__ import annotations
 
 import itertools
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import ClassVar, Self, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_metrics.progress import MINUTE, Progress, TimeRange, merge, without
+from config.settings import LakeSettings
+from lake.storage.store import Lake
+from spark_metrics.progress import (
+    MINUTE,
+    JobRecords,
+    MicroBatch,
+    Progress,
+    TimeRange,
+    merge,
+    without,
+)
 
 ZERO = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -62,6 +75,14 @@ def test_the_part_before(limit: int, wanted: TimeRange | None) -> None:
     assert span(1, 5).before(ZERO + limit * MINUTE) == wanted
 
 
+@given(spans, spans)
+def test_ranges_overlap_where_they_share_a_minute(
+    one: list[TimeRange], two: list[TimeRange]
+) -> None:
+    for first, second in itertools.product(one, two):
+        assert first.overlaps(second) == bool(minutes((first,)) & minutes((second,)))
+
+
 def test_progress_survives_being_written_down() -> None:
     progress = Progress(
         stream="abc",
@@ -69,7 +90,38 @@ def test_progress_survives_being_written_down() -> None:
         pending=(span(0, 2), span(5, 9)),
         hours=frozenset({ZERO, ZERO + timedelta(hours=1)}),
         newest=ZERO + timedelta(microseconds=1),
+        late_before=ZERO,
+        number=7,
     )
     assert Progress.from_json(progress.to_json()) == progress
     beginning = Progress()
     assert Progress.from_json(beginning.to_json()) == beginning
+
+
+class Clock(datetime):
+    """Tells the time that it is given."""
+
+    told: ClassVar[datetime]
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return cast("Self", cls.told)
+
+
+def test_the_last_row_is_that_which_was_written_last_whatever_the_clock_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = JobRecords(Lake(LakeSettings(uri=str(tmp_path))))
+    monkeypatch.setattr("spark_metrics.progress.datetime", Clock)
+    monkeypatch.setattr(Clock, "told", ZERO + timedelta(hours=2), raising=False)
+    records.add(MicroBatch(ZERO, "read"), Progress(pending=(span(0, 1),)))
+    first = records.last()
+    assert first is not None
+    assert first.pending == (span(0, 1),)
+    monkeypatch.setattr(Clock, "told", ZERO, raising=False)
+    records.add(MicroBatch(ZERO, "read"), replace(first, pending=(span(0, 5),)))
+    records.add(MicroBatch(ZERO, "failed"), None)
+    last = records.last()
+    assert last is not None
+    assert last.pending == (span(0, 5),)
+    assert last.number == first.number + 1

@@ -16,7 +16,8 @@ from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, CLUSTER_HISTORY, COLLECTIONS
 from lake.storage.append import conform
-from spark_metrics.history import HISTORIES, PASSES, POLLS, SOURCES, Pass, of_clusters
+from spark_metrics.history import HISTORIES, PASSES, SOURCES, Pass, of_clusters
+from spark_metrics.rollups.clusters import POLLS
 from spark_metrics.rollups.windows import coarser
 from spark_metrics.samples import Source
 from tests.selection import exhaustive
@@ -73,7 +74,7 @@ def history(lake: dict[str, pl.DataFrame], edges: list[datetime], of: int) -> di
         for one in PASSES:
             for share in range(of):
                 results = of_task(one, lake, start, end, share, of)
-                polls += [results.pop(POLLS)] if POLLS in results else []
+                polls += [results.pop(POLLS.name)] if POLLS.name in results else []
                 for name, rows in results.items():
                     made[name].append(rows)
         rest = lake[BROKERS.name], lake[COLLECTIONS.name]
@@ -89,7 +90,7 @@ def rolled_up(rows: pl.DataFrame, table: Table) -> Found:
 def keyed(rows: pl.DataFrame, table: Table) -> Found:
     names = ["grain_seconds", *(name for name in table.key if name != "grain_seconds")]
     found: Found = {}
-    for row in rows.drop("date", "part", "generated").iter_rows(named=True):
+    for row in rows.drop("date", "hour", "generated").iter_rows(named=True):
         key = tuple(row[name] for name in names)
         assert key not in found, f"{table.name} has a row twice: {key}"
         found[key] = {name: value for name, value in row.items() if name not in names}

@@ -9,7 +9,7 @@ import pytest
 from lake.errors import LakeError
 from spark_metrics.errors import HistoryError
 from spark_metrics.progress import MicroBatch
-from spark_metrics.service import MOST_FAILURES, pause, serve
+from spark_metrics.service import MOST_FAILURES, pause, serve, work_until_told
 
 
 class Job:
@@ -34,7 +34,7 @@ class Job:
         self.reported.append(str(error))
 
 
-def no_upkeep() -> None:
+def no_maintenance() -> None:
     raise AssertionError("nothing is old enough")
 
 
@@ -44,7 +44,7 @@ def stop() -> threading.Event:
 
 
 def serving(job: Job, stop: threading.Event) -> Callable[[], None]:
-    return lambda: serve(job, stop, 0.001, no_upkeep)  # type: ignore[arg-type]
+    return lambda: serve(job, stop, 0.001, no_maintenance)  # type: ignore[arg-type]
 
 
 def test_a_failed_round_is_told_and_tried_again(stop: threading.Event) -> None:
@@ -65,6 +65,26 @@ def test_a_failure_while_stopping_is_none(stop: threading.Event) -> None:
     job = Job(stop, "ok", HistoryError("the connection to Spark was closed"))
     serving(job, stop)()
     assert job.reported == []
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        pytest.param(HistoryError("Spark is gone"), "Spark is gone", id="expected"),
+        pytest.param(RuntimeError("a bug"), "RuntimeError: a bug", id="unexpected"),
+    ],
+)
+def test_whatever_ends_the_work_is_a_failure(
+    stop: threading.Event, error: Exception, told: str
+) -> None:
+    def work() -> None:
+        raise error
+
+    failures: list[Exception] = []
+    work_until_told(work, stop, failures)
+    assert stop.is_set()
+    assert [str(one) for one in failures] == [told]
+    assert isinstance(failures[0], HistoryError)
 
 
 @pytest.mark.parametrize(

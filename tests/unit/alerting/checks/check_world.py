@@ -114,6 +114,7 @@ FINE: Mapping[Table, Row] = {
     BROKERS: {
         **{"broker_id": 1, "is_alive": True, "is_controller": True},
         **{"disk_total_bytes": 100, "disk_free_bytes": 90},
+        "certificate_expires_at": START + timedelta(days=90),
     },
     LOG_DIRECTORIES: {"broker_id": 1, "path": "/data", "is_offline": False},
     DEAD_LETTERS: LETTERS,
@@ -230,6 +231,13 @@ CASES: Mapping[str, Case] = {
         nulls=(
             {BROKERS: {"disk_free_bytes": None}},
             {BROKERS: {"disk_free_bytes": None, "disk_total_bytes": None}},
+            {BROKERS: {"is_alive": False}},
+        ),
+    ),
+    "certificate_expiry": Case(
+        true={BROKERS: always(certificate_expires_at=at(END) + timedelta(days=1))},
+        nulls=(
+            {BROKERS: {"certificate_expires_at": None}},
             {BROKERS: {"is_alive": False}},
         ),
     ),

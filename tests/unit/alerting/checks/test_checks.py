@@ -37,10 +37,10 @@ from tests.unit.alerting.checks.check_world import (
 OBJECTIVES = {"time_lag": 30.0, "lag": 100.0}
 RULES = {
     rule.check: Rule(
-        "Tested",
-        rule.check,
-        AlertSeverity.CRITICAL,
-        OBJECTIVES.get(rule.check, rule.threshold),
+        name="Tested",
+        check=rule.check,
+        severity=AlertSeverity.CRITICAL,
+        threshold=OBJECTIVES.get(rule.check, rule.threshold),
     )
     for rule in DEFAULT_ALERT_RULES
 }
@@ -81,7 +81,7 @@ def world(
         )
     tables["collections"] = collections(case, range(now + 1), sections or {})
     tables["dead_letters"] = pl.concat([_long_ago(), tables["dead_letters"]])
-    return Frames("c", at(now).timestamp(), tables)
+    return Frames(cluster="c", now=at(now).timestamp(), tables=tables)
 
 
 def _long_ago() -> pl.DataFrame:
@@ -247,7 +247,7 @@ def test_an_alert_stays_while_a_value_is_unknown(name: str, number: int) -> None
 @pytest.mark.parametrize("name", [name for name in OF_MONITOR if name != "nothing_collected"])
 def test_an_alert_of_a_section_stays_while_nothing_is_collected(name: str) -> None:
     none = frame(COLLECTIONS, [])
-    stays(name, Frames("c", at(600).timestamp(), {"collections": none}))
+    stays(name, Frames(cluster="c", now=at(600).timestamp(), tables={"collections": none}))
 
 
 class Recording(dict[str, pl.DataFrame]):

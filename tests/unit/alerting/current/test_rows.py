@@ -39,6 +39,7 @@ from lake.schemas.current import (
     OPEN_ALERTS,
     PARTITIONS_AT_RISK,
     READERS,
+    RECENT_CHANGES,
     TOPIC_STATUS,
 )
 from lake.schemas.model import Table
@@ -75,7 +76,7 @@ def classified(
     group: str = "g",
     tables: dict[str, pl.DataFrame] | None = None,
 ) -> ClusterEvaluation:
-    frames = Frames("c", at, tables or {})
+    frames = Frames(cluster="c", now=at, tables=tables or {})
     found = {GroupKey("c", group): status}
     seen = Seen(observations=tuple(group_observations(found, now=at)))
     nothing = pl.DataFrame(schema=PARTITION_LAG)
@@ -306,7 +307,9 @@ def test_every_table_tells_what_the_samples_show() -> None:
         rows(DEAD_LETTERS, {**letters, "log_end": 30 - ago}, ago=ago) for ago in (30, 15, 0)
     ]
     frames = Frames(
-        "c", NOW.timestamp(), {table.name: pl.concat(given) for table, given in tables.items()}
+        cluster="c",
+        now=NOW.timestamp(),
+        tables={table.name: pl.concat(given) for table, given in tables.items()},
     )
     evaluator = ClusterEvaluator(Lake(LakeSettings(uri="memory-only")), watched_since=0.0)
     found = evaluator.evaluate_frames(frames)
@@ -332,11 +335,11 @@ def test_every_table_tells_what_the_samples_show() -> None:
     (topic,) = written[TOPIC_STATUS].iter_rows(named=True)
     assert topic["replication"] == "under min ISR"
     assert topic["arrival_per_second"] == pytest.approx(1000 / 15)
-    assert (topic["busiest_partition"], topic["busiest_ratio"]) == (0, 1.0)
+    assert topic["busiest_ratio"] == 1.0
     assert (topic["size_bytes"], topic["retained"], topic["groups"]) == (10, 40_005, 1)
     assert (topic["retention_seconds"], topic["slowest_group"]) == (3600.0, "g")
     one, two = written[BROKER_STATUS].iter_rows(named=True)
-    assert (one["leaders"], one["preferred_leaders"], one["replicas"]) == (2, 1, 2)
+    assert (one["leaders"], one["replicas"]) == (2, 2)
     assert (one["offline_if_lost"], one["refused_if_lost"]) == (1, 1)
     assert two["missing_since"] == NOW - timedelta(seconds=15 * 20)
     assert (two["leaders"], two["offline_if_lost"], two["refused_if_lost"]) == (0, None, None)
@@ -356,7 +359,12 @@ def test_every_table_tells_what_the_samples_show() -> None:
 
 
 def test_what_is_unknown_is_null() -> None:
-    frames = Frames("c", NOW.timestamp(), {}, {"groups": "broken", "dead_letters": "broken"})
+    frames = Frames(
+        cluster="c",
+        now=NOW.timestamp(),
+        tables={},
+        errors={"groups": "broken", "dead_letters": "broken"},
+    )
     found = ClusterEvaluation(
         frames=frames,
         statuses={},
@@ -384,6 +392,41 @@ def test_what_is_no_longer_seen_stays_as_it_was_last_seen(tmp_path: Path) -> Non
     (cluster,) = later[CLUSTER_STATUS].iter_rows(named=True)
     assert cluster["partitions"] is None
     assert later[TOPIC_STATUS]["evaluated_at"][0] - now == timedelta(seconds=3000)
+
+
+def test_without_the_service_its_last_rows_and_alerts_go_on(tmp_path: Path) -> None:
+    lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    collector = Collector(lake, 13)
+    for number in range(5):
+        now = collector.poll(number) + timedelta(seconds=3)
+    found = ClusterEvaluator(lake, watched_since=0.0).evaluate("c", now.timestamp())
+    written = current_rows(found, (), {})
+    change = {"changed_at": now, "kind": "members", "name": "g", "before": 1, "after": 2}
+    changes = pl.DataFrame([{**change, "evaluated_at": now}])
+    lake.current.replace_all("c", {**written, RECENT_CHANGES: changes})
+    alerts: dict[str, Alert] = {}
+    for seconds in (0.0, 120.0, 240.0):
+        at = now.timestamp() + 3000 + seconds
+        silent = ClusterEvaluator(lake, watched_since=0.0).evaluate("c", at)
+        alerts = advanced(alerts, silent, DEFAULT_ALERT_RULES)
+    firing = {name for name, alert in alerts.items() if alert.state is State.FIRING}
+    assert firing
+
+    asked: list[str] = []
+
+    def alerts_of(cluster: str) -> dict[str, Alert]:
+        asked.append(cluster)
+        return alerts
+
+    in_memory = EvaluationInMemory(
+        lake, DEFAULT_ALERT_RULES, watched_since=now.timestamp(), alerts_of=alerts_of
+    )
+    for seconds in (250.0, 260.0):
+        tables = in_memory.evaluate("c", now.timestamp() + 3000 + seconds)
+    shown = tables[OPEN_ALERTS].filter(pl.col("state") == "firing")
+    assert firing <= set(shown["fingerprint"])
+    assert "g" in tables[RECENT_CHANGES]["name"].to_list()
+    assert asked == ["c"]
 
 
 HOSTILE = ("../../etc", "a/b%2F", "x'\"\n", "⚠ 長い")

@@ -83,7 +83,7 @@ def test_first_pass_says_what_the_rules_say_in_full(family: str) -> None:
         assert found[key].status is in_full.status, in_full.reason
         assert found[key].numbers.lag == in_full.numbers.lag
         assert found[key].unknown_partitions == in_full.unknown_partitions
-        if found[key].worst is None and in_full.worst is not None:
+        if in_full.partitions and not isinstance(found[key].partitions, tuple):
             skipped += 1
             assert found[key].numbers.behind_seconds == pytest.approx(
                 in_full.numbers.behind_seconds, abs=0.01

@@ -13,7 +13,7 @@ import pytest
 from alerting.evaluate.observations import Seen, evaluate_cluster, group_statuses, observe
 from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.frames import Frames
-from alerting.inputs.lake_rows import read_span
+from alerting.inputs.lake_rows import read_range
 from alerting.inputs.windows import GroupKey
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.status.model import GroupStatus, LagNumbers, Status
@@ -62,7 +62,7 @@ def collected(
 def look(*frames: tuple[Table, pl.DataFrame], collections: pl.DataFrame | None = None) -> Seen:
     tables = {table.name: frame for table, frame in frames}
     tables["collections"] = collected() if collections is None else collections
-    return observe(Frames("c", NOW.timestamp(), tables))
+    return observe(Frames(cluster="c", now=NOW.timestamp(), tables=tables))
 
 
 def found(seen: Seen) -> dict[str, dict[str, str]]:
@@ -156,20 +156,18 @@ def test_an_exception_class_is_new_only_where_there_is_an_earlier_time() -> None
 def test_an_alert_of_a_stopped_group_says_who_starts_it(kind: str, expected: str) -> None:
     key = GroupKey("demo", "connect-export")
     now = NOW.timestamp()
-    worst = ("orders", 0)
     status = GroupStatus(
         status=Status.STOPPED,
         reason="Nobody consumes.",
         since=now - 300,
         began_before_window=False,
         numbers=LagNumbers(lag=5),
-        worst=worst,
         unknown_partitions=0,
         partitions=(),
     )
 
     frame = rows(GROUPS, {"group": "connect-export", "members": 0, "kind": kind})
-    frames = Frames("demo", now, {"groups": frame, "collections": collected()})
+    frames = Frames(cluster="demo", now=now, tables={"groups": frame, "collections": collected()})
 
     seen = observe(frames, "stopped", lambda _: {key: status}).observations
 
@@ -207,7 +205,13 @@ def test_the_monitor_watches_itself() -> None:
 
 def test_a_monitor_that_has_just_started_gives_the_collectors_time() -> None:
     tables = {"collections": collected(seconds_ago=900)}
-    just_started = Frames("c", NOW.timestamp(), tables, {}, NOW.timestamp() - 30)
+    just_started = Frames(
+        cluster="c",
+        now=NOW.timestamp(),
+        tables=tables,
+        errors={},
+        watched_since=NOW.timestamp() - 30,
+    )
     assert found(observe(just_started)) == {}
     still_late = dataclasses.replace(just_started, watched_since=NOW.timestamp() - 61)
     assert {"DataStale", "NothingCollected"} <= found(observe(still_late)).keys()
@@ -215,7 +219,15 @@ def test_a_monitor_that_has_just_started_gives_the_collectors_time() -> None:
 
 def test_a_restart_during_an_outage_leaves_its_alerts_as_they_are() -> None:
     tables = {"collections": collected(seconds_ago=900)}
-    seen = observe(Frames("c", NOW.timestamp(), tables, {}, NOW.timestamp() - 30))
+    seen = observe(
+        Frames(
+            cluster="c",
+            now=NOW.timestamp(),
+            tables=tables,
+            errors={},
+            watched_since=NOW.timestamp() - 30,
+        )
+    )
     values = {one.check: one.value for one in seen.observations}
     assert values["nothing_collected"] is None
     assert values["data_stale"] is None
@@ -224,7 +236,15 @@ def test_a_restart_during_an_outage_leaves_its_alerts_as_they_are() -> None:
 @pytest.mark.parametrize(("watched", "expected"), [(59.0, False), (61.0, True)])
 def test_what_never_worked_is_given_a_minute_to_start(watched: float, expected: bool) -> None:
     tables = {"collections": collected(status="failed", interval=5.0)}
-    seen = observe(Frames("c", NOW.timestamp(), tables, {}, NOW.timestamp() - watched))
+    seen = observe(
+        Frames(
+            cluster="c",
+            now=NOW.timestamp(),
+            tables=tables,
+            errors={},
+            watched_since=NOW.timestamp() - watched,
+        )
+    )
     assert ("NothingCollected" in found(seen)) is expected
     assert ("DataStale" in found(seen)) is expected
 
@@ -277,24 +297,24 @@ def lake(tmp_path: Path) -> Lake:
 def test_a_memory_says_what_the_rows_say(lake: Lake) -> None:
     memory = GroupMemory(lake)
     key = GroupKey("c", "g")
-    full = read_span(lake, "c", NOW.timestamp(), NOW.timestamp())
+    full = read_range(lake, "c", NOW.timestamp(), NOW.timestamp())
     assert memory.statuses(full)[key].status == group_statuses(full)[key].status == "STALLED"
     for tick in range(1, 4):
         at = NOW + timedelta(seconds=15 * tick)
         written(lake, at, frozen=True)
-        frames = read_span(lake, "c", at.timestamp(), at.timestamp())
+        frames = read_range(lake, "c", at.timestamp(), at.timestamp())
         assert memory.statuses(frames)[key].status == "STALLED"
     assert memory.newest_at("c") == at.timestamp()
 
 
 def test_a_group_that_cannot_be_read_is_unknown_and_not_gone(lake: Lake) -> None:
     memory = GroupMemory(lake)
-    memory.statuses(read_span(lake, "c", NOW.timestamp(), NOW.timestamp()))
+    memory.statuses(read_range(lake, "c", NOW.timestamp(), NOW.timestamp()))
     at = NOW
     for tick in range(1, 12):
         at = NOW + timedelta(seconds=15 * tick)
         written(lake, at, frozen=True, reads_offsets=False)
-    frames = read_span(lake, "c", at.timestamp(), at.timestamp())
+    frames = read_range(lake, "c", at.timestamp(), at.timestamp())
     assert memory.statuses(frames)[GroupKey("c", "g")].status == "UNKNOWN"
 
 
@@ -338,7 +358,7 @@ def test_after_a_restart_the_past_is_read_from_the_lake(tmp_path: Path) -> None:
         written_rows[GROUP_OFFSETS].append(rows(GROUP_OFFSETS, offsets, seconds_ago=ago))
     for table, found in written_rows.items():
         lake.append(table, pl.concat(found))
-    frames = read_span(lake, "c", NOW.timestamp(), NOW.timestamp())
+    frames = read_range(lake, "c", NOW.timestamp(), NOW.timestamp())
     key = GroupKey("c", "g")
 
     assert group_statuses(frames)[key].status == "STOPPED"

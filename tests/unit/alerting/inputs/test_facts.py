@@ -50,7 +50,11 @@ def partition(second: float, in_sync: list[int], leader: int | None = 1) -> dict
 
 def present(brokers: pl.DataFrame, partitions: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Return what the tables of the present say of the brokers and of the cluster."""
-    frames = Frames("c", at(10).timestamp(), {BROKERS.name: brokers, PARTITIONS.name: partitions})
+    frames = Frames(
+        cluster="c",
+        now=at(10).timestamp(),
+        tables={BROKERS.name: brokers, PARTITIONS.name: partitions},
+    )
     newest = newest_partitions(frames)
     found = broker_rows(frames, newest)
     row = cluster_row(
@@ -76,7 +80,7 @@ def test_a_broker_is_missing_since_the_first_poll_without_it() -> None:
     )
     assert brokers["missing_since"].to_list() == [None, at(5)]
     assert cluster["missing_brokers"] == [2]
-    assert (cluster["brokers"], cluster["has_controller"]) == (2, True)
+    assert cluster["brokers"] == 2
     replication = ("under_replicated", "under_min_isr", "offline")
     assert [cluster[name] for name in replication] == [1, 1, 0]
 
@@ -84,8 +88,8 @@ def test_a_broker_is_missing_since_the_first_poll_without_it() -> None:
 def test_what_nobody_read_is_unknown() -> None:
     brokers, cluster = present(rows(BROKERS), rows(PARTITIONS))
     assert brokers.is_empty()
-    unknown = ("brokers", "has_controller", "under_replicated", "under_min_isr", "offline")
-    assert [cluster[name] for name in unknown] == [None] * 5
+    unknown = ("brokers", "under_replicated", "under_min_isr", "offline")
+    assert [cluster[name] for name in unknown] == [None] * 4
 
 
 @pytest.mark.parametrize(

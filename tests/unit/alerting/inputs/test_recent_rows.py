@@ -18,7 +18,7 @@ from alerting.evaluate.observations import observe
 from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs import recent_rows
 from alerting.inputs.frames import Frames
-from alerting.inputs.lake_rows import read_span
+from alerting.inputs.lake_rows import read_range
 from alerting.inputs.recent_rows import RecentRows, known_reasons, newest_of_topics
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert
@@ -135,14 +135,14 @@ class Collector:
 
 
 def read_in_full(lake: Lake, now: datetime) -> Frames:
-    full = read_span(lake, "c", now.timestamp(), now.timestamp())
+    full = read_range(lake, "c", now.timestamp(), now.timestamp())
     tables = {
         name: rows.unique(_key(name), keep="first").sort("observed_at", maintain_order=True)
         for name, rows in full.tables.items()
     }
     tables["topics"] = newest_of_topics(tables["topics"], now)
     tables["dead_letters"] = known_reasons(tables["dead_letters"], now)
-    return Frames("c", now.timestamp(), tables, full.errors)
+    return Frames(cluster="c", now=now.timestamp(), tables=tables, errors=full.errors)
 
 
 def _key(name: str) -> list[str]:

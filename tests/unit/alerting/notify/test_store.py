@@ -19,14 +19,22 @@ from alerting.notify.problems import silence_problems
 from alerting.notify.sender import Sender
 from alerting.notify.store import AlertStore
 from alerting.notify.store_schema import VERSION
-from alerting.rules.lifecycle import State, advance
+from alerting.rules.lifecycle import LAST_MOMENT, State, advance
 from alerting.rules.matchers import parse_matcher
 from alerting.rules.model import AlertSeverity, Rule, evaluate
 from config.alerting import TargetSettings
 
 RULES = (
-    Rule("GroupStopped", "stopped", AlertSeverity.CRITICAL, 0.0, keep_firing_for_seconds=60.0),
-    Rule("BrokerMissing", "broker_missing", AlertSeverity.CRITICAL, 0.0),
+    Rule(
+        name="GroupStopped",
+        check="stopped",
+        severity=AlertSeverity.CRITICAL,
+        threshold=0.0,
+        keep_firing_for_seconds=60.0,
+    ),
+    Rule(
+        name="BrokerMissing", check="broker_missing", severity=AlertSeverity.CRITICAL, threshold=0.0
+    ),
 )
 
 
@@ -296,12 +304,39 @@ def test_a_silence_that_cannot_be_read_silences_nothing_and_can_be_ended(
     assert silence_problems([bad], 400.0) == []
 
 
+def test_a_silence_beyond_all_dates_is_refused_and_one_in_the_store_can_be_ended(
+    store: AlertStore, tmp_path: Path
+) -> None:
+    made = {"starts_at": 0.0, "author": "eve", "comment": "for ever", "now": 0.0}
+    for ends_at in (1e15, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match=r"ten years|must end"):
+            store.silence(["group=a"], ends_at=ends_at, **made)
+    number = store.silence(["group=a"], ends_at=500.0, **made)
+    damage(tmp_path, "UPDATE silences SET ends_at = 1e300")
+    (silence,) = store.silences(100.0)
+    assert (silence.problem, silence.ends_at) == ("its times cannot be read", LAST_MOMENT)
+    assert store.end_silence(number, 160.0)
+    assert store.silences(170.0) == []
+
+
 def damage(folder: Path, query: str, *values: object) -> None:
     with closing(sqlite3.connect(folder / "alerts.sqlite")) as connection, connection:
         connection.execute(query, values)
 
 
-GARBAGE = ["{}", "garbage", "[]", "null", "CUT", '"\\ud800"', b"\xff\xfe", "STATE", "TIME"]
+GARBAGE = [
+    "{}",
+    "garbage",
+    "[]",
+    "null",
+    "CUT",
+    '"\\ud800"',
+    b"\xff\xfe",
+    "STATE",
+    "TIME",
+    "FAR",
+    "NOWHERE",
+]
 
 
 @pytest.mark.parametrize("body", GARBAGE)
@@ -316,6 +351,8 @@ def test_a_row_that_cannot_be_read_leaves_the_others(
         """UPDATE alerts SET body = CASE ?1 WHEN 'CUT' THEN substr(body, 1, 40)
         WHEN 'STATE' THEN json_set(body, '$.state', 'odd')
         WHEN 'TIME' THEN json_set(body, '$.started_at', 'soon')
+        WHEN 'FAR' THEN json_set(body, '$.since', 1e300)
+        WHEN 'NOWHERE' THEN json_remove(body, '$.labels.cluster')
         ELSE CAST(?1 AS TEXT) END WHERE id = ?2""",
         body,
         a.id,

@@ -14,9 +14,20 @@ from alerting.rules.inhibition import inhibited
 from alerting.rules.lifecycle import Alert, Alerts, State, advance
 from alerting.rules.model import AlertSeverity, Evaluation, Override, Rule, evaluate
 
-STALLED = Rule("GroupStalled", "stalled", AlertSeverity.CRITICAL, 0.0, keep_firing_for_seconds=60.0)
+STALLED = Rule(
+    name="GroupStalled",
+    check="stalled",
+    severity=AlertSeverity.CRITICAL,
+    threshold=0.0,
+    keep_firing_for_seconds=60.0,
+)
 LAG = Rule(
-    "Lag", "lag", AlertSeverity.WARNING, 100.0, for_seconds=30.0, keep_firing_for_seconds=60.0
+    name="Lag",
+    check="lag",
+    severity=AlertSeverity.WARNING,
+    threshold=100.0,
+    for_seconds=30.0,
+    keep_firing_for_seconds=60.0,
 )
 
 
@@ -126,16 +137,18 @@ def test_a_value_that_may_be_worse_makes_true_but_not_untrue() -> None:
 
 def test_the_first_override_that_matches_applies() -> None:
     rule = Rule(
-        "Lag",
-        "lag",
-        AlertSeverity.WARNING,
-        None,
+        name="Lag",
+        check="lag",
+        severity=AlertSeverity.WARNING,
+        threshold=None,
         overrides=(
-            Override({"group": "batch-.*"}, enabled=False),
+            Override(match={"group": "batch-.*"}, enabled=False),
             Override(
-                {"group": "pay.*", "cluster": "c"}, threshold=10.0, severity=AlertSeverity.CRITICAL
+                match={"group": "pay.*", "cluster": "c"},
+                threshold=10.0,
+                severity=AlertSeverity.CRITICAL,
             ),
-            Override({"group": ".*"}, threshold=1000.0),
+            Override(match={"group": ".*"}, threshold=1000.0),
         ),
     )
     found = evaluate((rule,), [lag(500, "batch-1"), lag(500, "pay"), lag(500, "other")])

@@ -17,7 +17,7 @@ from app.views.dead_letters import view_model as dead_letters_view_model
 from app.views.health import view_model as health_view_model
 from config.settings import LakeSettings
 from lake.schemas.current import CLUSTER_STATUS, PARTITIONS_AT_RISK
-from lake.schemas.tables import COLLECTIONS
+from lake.schemas.tables import CLUSTER_SETTINGS, COLLECTIONS
 from lake.storage.store import Lake
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -222,3 +222,51 @@ def test_the_state_of_tables_of_an_empty_lake(tmp_path: Path) -> None:
     assert found["table"].to_list()[0] == "groups"
     assert found["state"].to_list()[0] == "broken"
     assert found["error"].to_list()[0]
+
+
+def settings(*given: tuple[str, str, dict[str, str]]) -> pl.DataFrame:
+    return rows(
+        CLUSTER_SETTINGS,
+        *(
+            {
+                "kind": kind,
+                "subject": subject,
+                "settings": [{"key": key, "value": value} for key, value in values.items()],
+            }
+            for kind, subject, values in given
+        ),
+    )
+
+
+def test_settings_that_differ_between_brokers() -> None:
+    kind = "broker configuration"
+    found = brokers_view_model.drift(
+        settings(
+            (kind, "1", {"num.io.threads": "16", "same": "5", "node.id": "1", "rate": ""}),
+            (kind, "2", {"num.io.threads": "8 (default)", "same": "5 (default)", "node.id": "2"}),
+            (kind, "3", {"num.io.threads": "8", "same": "5", "rate": "3"}),
+            ("acl", "2", {"num.io.threads": "7"}),
+        )
+    )
+    assert found.rows() == [
+        ("num.io.threads", "16 on 1; 8 on 2, 3"),
+        ("rate", "empty on 1; 3 on 3"),
+    ]
+
+
+def test_features_and_what_was_set() -> None:
+    given = settings(
+        ("feature", "metadata.version", {"level": "27", "supported": "30"}),
+        ("feature", "odd", {"level": "many"}),
+        ("acl", "User:a", {"allow READ on topic orders from *": ""}),
+    )
+    assert brokers_view_model.features(given).rows() == [
+        ("metadata.version", 27, 30),
+        ("odd", None, None),
+    ]
+    listed = brokers_view_model.listed(given, "acl")
+    assert listed.rows() == [("User:a", "allow READ on topic orders from *")]
+    assert brokers_view_model.unknown(given, "acl") is None
+    refused = rows(CLUSTER_SETTINGS, {"kind": "acl", "unknown_reason": "not permitted"})
+    assert brokers_view_model.unknown(refused, "acl") == "not permitted"
+    assert brokers_view_model.listed(refused, "acl").is_empty()

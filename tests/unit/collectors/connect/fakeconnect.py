@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.http_serving import serving
+
 Answer = Callable[[BaseHTTPRequestHandler], None]
 
 FILE_SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
@@ -102,18 +104,13 @@ def fake_connect() -> Iterator[FakeConnect]:
             return
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
     server.ended = threading.Event()  # type: ignore[attr-defined]
     fake = FakeConnect(server)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield fake
-    finally:
-        server.ended.set()  # type: ignore[attr-defined]
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(server):
+        try:
+            yield fake
+        finally:
+            server.ended.set()  # type: ignore[attr-defined]
 
 
 def entry(

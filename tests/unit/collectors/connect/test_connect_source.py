@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from collectors.connect.answers import NO_STATUS
-from collectors.service.polling import Service
+from collectors.service.polling import Plan, Service
 from collectors.service.rows import Stamp, rows_of
 from collectors.source.shared_state import Exchange, Sink
 from config.settings import LakeSettings
@@ -254,13 +254,11 @@ def test_a_broken_connect_cluster_costs_the_others_nothing(
     lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
     with fake_connect() as broken:
         broken.answers[EXPANDED] = trickles
-        service = Service(
-            [
-                make(broken.url, name="broken", cluster="prod"),
-                make(fake.url, name="good", cluster="east"),
-            ],
-            lake,
-        )
+        sources = [
+            make(broken.url, name="broken", cluster="prod"),
+            make(fake.url, name="good", cluster="east"),
+        ]
+        service = Service(Plan(lambda: sources), lake)
         thread = threading.Thread(target=service.run)
         thread.start()
         try:

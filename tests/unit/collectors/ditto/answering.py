@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
+from tests.http_serving import serving
+
 
 @dataclass(frozen=True)
 class Request:
@@ -105,22 +107,16 @@ def answering(answer: Callable[[Request], Reply]) -> Iterator[Answering]:
             """Say nothing."""
 
     class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
         def handle_error(self, *_: object) -> None:
             """Say nothing of a client that hung up."""
 
     server = Server(("127.0.0.1", 0), Handler)
     served = Answering(f"http://127.0.0.1:{server.server_address[1]}", answer)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield served
-    finally:
-        closing.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(server):
+        try:
+            yield served
+        finally:
+            closing.set()
 
 
 def seconds_of(work: Callable[[], object]) -> float:

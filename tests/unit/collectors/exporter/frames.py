@@ -208,3 +208,99 @@ def fill(
     ):
         snapshots.take(source, each)  # type: ignore[arg-type]
     snapshots.poll_ended(source)  # type: ignore[arg-type]
+
+
+def found_in(snapshots: Snapshots, *names: str, per_partition: bool = True) -> dict[str, dict]:  # type: ignore[type-arg]
+    wanted = list(names) or ["headroom"]
+    return samples(
+        text_of(page(snapshots, names=wanted, per_partition=wanted if per_partition else []))
+    )
+
+
+def labelled(name: str, labels: Mapping[str, str], found: dict[str, dict]) -> float:  # type: ignore[type-arg]
+    value: float = found[name][frozenset(labels.items())]
+    return value
+
+
+INTEGRATIONS: dict[str, pl.DataFrame] = {
+    "dead_letters": frame(
+        "dead_letters",
+        {
+            "source": "kafka",
+            "name": "orders.dlq",
+            "origin": "orders",
+            "retained": 7,
+            "unprocessed": 3,
+            "log_end": 9,
+            "oldest_arrived_at": NOW,
+            "reasons": [{"key": "java.lang.E", "value": 5}],
+        },
+        {"source": "kafka", "name": "other.dlq", "retained": 1},
+    ),
+    "connectors": frame(
+        "connectors",
+        {
+            "connect": "main",
+            "connector": "sink",
+            "type": "sink",
+            "state": "RUNNING",
+            "tasks": 2,
+            "tasks_running": 1,
+            "tasks_failed": 1,
+            "tasks_expected": 2,
+        },
+        {"connect": "main", "connector": "paused", "type": "sink", "state": "PAUSED"},
+    ),
+    "connector_tasks": frame(
+        "connector_tasks",
+        {"connect": "main", "connector": "sink", "task": 0, "state": "RUNNING", "worker": "w:1"},
+        {"connect": "main", "connector": "sink", "task": 1, "state": "FAILED", "worker": "w:1"},
+    ),
+    "mirror_offsets": frame(
+        "mirror_offsets",
+        {"connect": "main", "connector": "mm", "topic": "a", "partition": 0, "lag": 4},
+        {"connect": "main", "connector": "mm", "topic": "a", "partition": 1, "lag": 5},
+        {"connect": "main", "connector": "mm", "topic": "b", "partition": 0, "lag": 4},
+        {"connect": "main", "connector": "mm", "topic": "b", "partition": 1},
+    ),
+    "queues": frame(
+        "queues",
+        {
+            "vhost": "/",
+            "queue": "mail",
+            "kind": "plain",
+            "ready": 12,
+            "unacknowledged": 3,
+            "consumers": 1,
+            "consumer_capacity": 0.5,
+            "dead_letter_target_missing": True,
+        },
+    ),
+    "ditto_connections": frame(
+        "ditto_connections",
+        {
+            "ditto": "twins",
+            "connection": "c1",
+            "name": "hono",
+            "type": "kafka",
+            "desired_status": "open",
+            "live_status": "open",
+            "clients": 2,
+            "clients_open": 1,
+        },
+        {
+            "ditto": "twins",
+            "connection": "c2",
+            "name": "old",
+            "type": "kafka",
+            "desired_status": "open",
+            "live_status": "closed",
+        },
+    ),
+    "log_directories": frame(
+        "log_directories",
+        {"broker_id": 1, "path": "/data", "is_offline": False, "total_bytes": 9, "free_bytes": 4},
+        {"broker_id": 2, "unknown_reason": "silent"},
+    ),
+    "quorum": frame("quorum", {"node_id": 1, "role": "voter", "lag": 3}),
+}

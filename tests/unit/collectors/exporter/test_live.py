@@ -4,6 +4,7 @@ from prometheus_client import generate_latest
 
 from collectors.exporter.exporter import unready
 from collectors.exporter.live import live_registry
+from collectors.service.cluster import ClusterState
 from collectors.service.snapshot import POLL, Snapshots
 from collectors.service.writer import WriterState
 from tests.unit.collectors.exporter.frames import (
@@ -18,6 +19,7 @@ from tests.unit.collectors.exporter.frames import (
 )
 
 SHOP, MAIN = Named(), Named(cluster="shop", name="connect/main", interval_seconds=5.0)
+CLUSTERS = {"shop": ClusterState(active=True)}
 WRITING = WriterState(written_rows=12, lost_rows=3, waiting_bytes=400, losing_because=None)
 
 
@@ -31,7 +33,9 @@ def snapshots(clock: Clock) -> Snapshots:
 
 
 def found_in(known: Snapshots, *, kminion: bool = False) -> dict[str, dict[Labels, float]]:
-    registry = live_registry(known, lambda: WRITING, kminion)
+    registry = live_registry(
+        known, lambda: WRITING, lambda: CLUSTERS, lambda: "unknown key", kminion=kminion
+    )
     return samples(generate_latest(registry).decode())
 
 
@@ -86,18 +90,18 @@ def test_kminions_own_metric_says_whether_something_failed() -> None:
 def test_ready_once_all_were_polled() -> None:
     clock = Clock()
     known = snapshots(clock)
-    (reason,) = unready(known.states(), clock.now, WRITING)
+    (reason,) = unready(known.states(), clock.now, WRITING, CLUSTERS)
     assert reason == "cluster shop, source connect/main: not polled yet"
     known.poll_ended(MAIN)  # type: ignore[arg-type]
-    assert unready(known.states(), clock.now, WRITING) == []
+    assert unready(known.states(), clock.now, WRITING, CLUSTERS) == []
 
 
 def test_not_ready_when_a_poll_does_not_end() -> None:
     clock = Clock()
     known = snapshots(clock)
     known.poll_ended(MAIN)  # type: ignore[arg-type]
-    assert unready(known.states(), clock.now + 15, WRITING) == []
-    (reason,) = unready(known.states(), clock.now + 16, WRITING)
+    assert unready(known.states(), clock.now + 15, WRITING, CLUSTERS) == []
+    (reason,) = unready(known.states(), clock.now + 16, WRITING, CLUSTERS)
     assert reason == (
         "cluster shop, source connect/main: the last poll ended 16 s ago, it is due every 5 s"
     )
@@ -108,5 +112,22 @@ def test_not_ready_while_rows_are_lost() -> None:
     known = snapshots(clock)
     known.poll_ended(MAIN)  # type: ignore[arg-type]
     losing = WriterState(0, 9, 0, "no space left on device")
-    (reason,) = unready(known.states(), clock.now, losing)
+    (reason,) = unready(known.states(), clock.now, losing, CLUSTERS)
     assert reason == "rows are being lost: no space left on device"
+
+
+def test_whether_this_process_polls_and_follows_its_settings() -> None:
+    found = found_in(snapshots(Clock()))
+    assert series("headroom_collector_active", found) == {("shop",): 1}
+    assert series("headroom_settings_in_effect", found) == {(): 0}
+
+
+def test_who_waits_for_another_process_is_ready_and_who_cannot_wait_is_not() -> None:
+    clock = Clock()
+    known = Snapshots([SHOP], clock)  # type: ignore[list-item]
+    waits = {"shop": ClusterState(waits_for="host/7")}
+    assert unready(known.states(), clock.now, WRITING, waits) == []
+    stuck = {"shop": ClusterState(problem="the lease cannot be taken: no bucket")}
+    assert "cluster shop: the lease cannot be taken: no bucket" in unready(
+        known.states(), clock.now, WRITING, stuck
+    )

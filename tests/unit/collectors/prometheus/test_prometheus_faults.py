@@ -127,10 +127,6 @@ def test_a_prometheus_that_cannot_be_read_fails_the_section_with_one_line(
     [
         pytest.param({"resultType": "scalar", "result": [1, "2"]}, id="scalar"),
         pytest.param({"resultType": "vector"}, id="no result"),
-        pytest.param({"result": [{"metric": {}}]}, id="no value"),
-        pytest.param({"result": [{"metric": [], "value": [1, "2"]}]}, id="no labels"),
-        pytest.param({"result": [{"metric": {}, "value": [1, "two"]}]}, id="no number"),
-        pytest.param({"result": [{"metric": {}, "value": [1]}]}, id="half a value"),
     ],
 )
 def test_a_garbled_result_is_no_crash(server: Answering, bad: Any) -> None:
@@ -140,6 +136,29 @@ def test_a_garbled_result_is_no_crash(server: Answering, bad: Any) -> None:
     result = poll(server.url)
     assert result.status == "failed"
     assert "answered something that is not Prometheus's" in (result.error or "")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param({"metric": {}}, id="no value"),
+        pytest.param({"metric": [1], "value": [1, "2"]}, id="no labels"),
+        pytest.param({"metric": {"instance": 5}, "value": [1, "2"]}, id="a label that is no text"),
+        pytest.param({"metric": {}, "value": [1, "two"]}, id="no number"),
+        pytest.param({"metric": {}, "value": [1]}, id="half a value"),
+        pytest.param({"metric": {}, "value": [1e300, "2"]}, id="no time"),
+        pytest.param(5, id="no series"),
+    ],
+)
+def test_a_garbled_series_costs_no_other(server: Answering, odd: Any) -> None:
+    answered = vector("3")
+    answered["result"].append(odd)
+    server.answer = lambda request: (
+        healthy(request) if request.path.endswith("/values") else success(answered)
+    )
+    result = poll(server.url)
+    assert (result.status, known(result)) == ("partial", HEALTHY)
+    assert "a value of the answers could not be understood: series[1]" in (result.error or "")
 
 
 def test_warnings_are_told_beside_the_values(server: Answering) -> None:
@@ -235,9 +254,7 @@ def test_the_environment_adds_no_credentials(
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        pytest.param(
-            "http://127.0.0.1:1", "cannot be reached: [Errno 111] Connection refused", id="refused"
-        ),
+        pytest.param("http://127.0.0.1:1", "cannot be reached: connection refused", id="refused"),
         pytest.param("http://no.such.host.invalid:9090", "its host name is unknown", id="dns"),
     ],
 )

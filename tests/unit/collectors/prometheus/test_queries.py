@@ -120,7 +120,9 @@ def test_a_quantile_is_written_in_one_way() -> None:
     )
     first = next(values([answer], SETTINGS))
     labels = (("request", "Produce"), ("quantile", "0.5"))
-    assert first == Value("request_time_seconds", "k1", labels, 10.0, 0.004)
+    assert first == Value(
+        metric="request_time_seconds", broker="k1", labels=labels, at=10.0, value=0.004
+    )
 
 
 def test_foreign_series_are_ignored() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.http_serving import serving
 
 OVERVIEW = {"rabbitmq_version": "4.1.0", "cluster_name": "shop", "rates_mode": "basic"}
 _REDUCED = ("name", "vhost", "type", "state", "messages", "messages_ready", "arguments")
@@ -141,13 +142,6 @@ def serve(management: Management) -> Iterator[Management]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
     management.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
+    with serving(server):
         yield management
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -62,9 +62,9 @@ def offsets(number: int, **values: object) -> dict[str, object]:
 
 FULL = PollReport(
     "shop",
-    "id-1",
-    2,
-    [
+    cluster_id="id-1",
+    controller=2,
+    results=[
         section(
             "groups",
             groups=frame(
@@ -392,32 +392,41 @@ CHECKS = [
 
 
 def test_checks_are_printed_in_words() -> None:
-    first, second, third = printed(print_checks, CHECKS).splitlines()[1:]
-    assert ("works" in first, "required" in first) == (True, True)
-    assert ("fails" in second, "optional" in second) == (True, True)
-    assert "READ on the topic [x]" in second
-    assert "not tried" in third
-    assert "connect/main" in third
+    assert printed(print_checks, CHECKS).splitlines() == [
+        "shop, kafka",
+        "  works      connection",
+        "             fine",
+        "  fails      headers (optional)",
+        "             needs READ on the topic [x]",
+        "shop, connect/main",
+        "  not tried  connectors",
+        "             no disks",
+    ]
 
 
-def test_checks_fit_into_a_hundred_columns_and_are_aligned() -> None:
+@pytest.mark.parametrize("width", [20, 40, 80, 100, 200])
+def test_no_letter_of_a_check_is_lost_at_any_width(width: int) -> None:
     long = Check(
         "topic configuration (retention, min.insync.replicas)",
         False,
         False,
-        "not permitted: needs DESCRIBE_CONFIGS on the topics orders, payments and shipments.eu",
+        "not permitted: needs DESCRIBE_CONFIGS on the topics orders, payments and "
+        f"https://kafka-{'x' * 90}.example.com:9092/",
     )
-    text = printed(
-        print_checks, [*CHECKS, SourceCheck("shop", "prometheus/monitoring", long)], width=100
+    check = SourceCheck("a-cluster-with-a-long-name", "prometheus/monitoring", long)
+    text = printed(print_checks, [check], width=width)
+    assert " ".join(text.split()) == (
+        f"a-cluster-with-a-long-name, prometheus/monitoring fails {long.feature} (optional) "
+        f"{long.detail}"
     )
-    lines = text.splitlines()
-    assert max(len(line.rstrip()) for line in lines) <= 100
-    starts = {
-        line.index(word) for line in lines for word in ("required", "optional") if word in line
-    }
-    assert len(starts) == 1
-    assert "DESCRIBE_CONFIGS" in text
-    assert "prometheus/monitoring" in text
+    wide = [line for line in text.splitlines() if len(line) > max(width, 80)]
+    assert all(".example.com" in line for line in wide), "only what cannot be parted is wider"
+
+
+def test_what_a_terminal_would_obey_is_not_printed() -> None:
+    check = Check("queues", False, True, "virtual host \x1b]0;owned\x07 \x9b31m is not permitted")
+    text = printed(print_checks, [SourceCheck("shop", "rabbitmq/main", check)])
+    assert not {"\x1b", "\x07", "\x9b"} & set(text)
 
 
 def test_checks_as_json() -> None:

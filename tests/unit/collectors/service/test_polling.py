@@ -3,13 +3,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
 import pytest
+from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError
 
-from collectors.service.polling import Service
+from collectors.errors import SettingsError
+from collectors.service.cluster import ClusterState, rhythm
+from collectors.service.polling import Plan, Service
 from collectors.service.snapshot import Snapshots
 from collectors.source.model import Check, Recall, SectionResult
 from config.settings import LakeSettings
@@ -91,15 +96,22 @@ class Broken(Lake):
 
     refuses = True
 
-    def append(self, table: Table, frame: pl.DataFrame) -> int:
+    def append(
+        self, table: Table, frame: pl.DataFrame, tokens: Mapping[str, int] | None = None
+    ) -> int:
         if self.refuses:
             raise LakeError(f"{table.name}: no space left on device")
-        return super().append(table, frame)
+        return super().append(table, frame, tokens)
 
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     return Lake(LakeSettings(uri=str(tmp_path / "lake")))
+
+
+def fixed(*sources: Script) -> Plan:
+    """Return a plan of sources that a test made."""
+    return Plan(lambda: sources)
 
 
 def serve(service: Service, until: threading.Event) -> None:
@@ -128,7 +140,7 @@ def polls(source: Script, count: int) -> threading.Event:
 
 def test_rows_of_a_poll_share_its_moment_and_id(lake: Lake) -> None:
     source = Script("shop")
-    serve(Service([source], lake), polls(source, 2))
+    serve(Service(fixed(source), lake), polls(source, 2))
     brokers = lake.read(BROKERS)
     assert set(brokers["cluster"]) == {"shop"}
     for _, rows in brokers.group_by("poll_id"):
@@ -144,12 +156,21 @@ def test_rows_of_a_poll_share_its_moment_and_id(lake: Lake) -> None:
     assert source.closed.is_set()
 
 
+def test_what_is_wrong_is_logged_once(lake: Lake, caplog: pytest.LogCaptureFixture) -> None:
+    sources = [Script("shop"), Script("broken", error=FAULT)]
+    with caplog.at_level("INFO"):
+        serve(Service(fixed(*sources), lake), polls(sources[0], 5))
+    assert len(sources[0].begun) >= 5
+    assert caplog.text.count("no broker answered") == 1
+    assert caplog.text.count("poll failed") == 1
+
+
 def test_a_restart_recalls_the_last_poll(lake: Lake) -> None:
     first = Script("shop")
-    serve(Service([first], lake), polls(first, 2))
+    serve(Service(fixed(first), lake), polls(first, 2))
     assert first.remembered == {}
     second, other = Script("shop"), Script("other")
-    serve(Service([second, other], lake), polls(second, 1))
+    serve(Service(fixed(second, other), lake), polls(second, 1))
     assert second.remembered.keys() == {"brokers"}
     assert second.remembered["brokers"]["broker_id"].sort().to_list() == [1, 2]
     assert other.remembered == {}
@@ -158,7 +179,7 @@ def test_a_restart_recalls_the_last_poll(lake: Lake) -> None:
 def test_the_cadence_does_not_drift(lake: Lake) -> None:
     # Each poll takes half the interval: sleeping the interval after it would drift by half.
     source = Script("shop", [0.2] * 20)
-    serve(Service([source], lake), polls(source, 8))
+    serve(Service(fixed(source), lake), polls(source, 8))
     offsets = [begun - source.begun[0] for begun in source.begun]
     for number, offset in enumerate(offsets):
         assert offset == pytest.approx(number * INTERVAL_SECONDS, abs=TOLERANCE_SECONDS)
@@ -166,7 +187,7 @@ def test_the_cadence_does_not_drift(lake: Lake) -> None:
 
 def test_a_late_poll_is_skipped_and_recorded_never_stacked(lake: Lake) -> None:
     source = Script("shop", [0.0, 1.0])
-    serve(Service([source], lake), polls(source, 4))
+    serve(Service(fixed(source), lake), polls(source, 4))
     # Polls 0 and 1 begin in time; 1 takes until 1.4; 2 and 3 fall out; the next is 4, at 1.6.
     offsets = [begun - source.begun[0] for begun in source.begun[:4]]
     assert offsets == pytest.approx([0.0, 0.4, 1.6, 2.0], abs=TOLERANCE_SECONDS)
@@ -185,7 +206,7 @@ def test_a_late_poll_is_skipped_and_recorded_never_stacked(lake: Lake) -> None:
 
 def test_a_slow_source_costs_the_others_nothing(lake: Lake) -> None:
     slow, quick = Script("slow", [2.4]), Script("quick")
-    serve(Service([slow, quick], lake), polls(quick, 5))
+    serve(Service(fixed(slow, quick), lake), polls(quick, 5))
     assert len(slow.begun) == 1
     offsets = [begun - quick.begun[0] for begun in quick.begun[:5]]
     assert offsets == pytest.approx([0.0, 0.4, 0.8, 1.2, 1.6], abs=TOLERANCE_SECONDS)
@@ -202,7 +223,7 @@ def test_a_fault_of_a_source_is_recorded_and_its_polling_goes_on(
     lake: Lake, failure: BaseException
 ) -> None:
     source = Script("shop", error=failure)
-    serve(Service([source], lake), polls(source, 3))
+    serve(Service(fixed(source), lake), polls(source, 3))
     assert len(source.begun) >= 3
     rows = lake.read(COLLECTIONS)
     assert set(rows["section"]) == {"poll"}
@@ -213,7 +234,7 @@ def test_a_fault_of_a_source_is_recorded_and_its_polling_goes_on(
 def test_a_broken_lake_does_not_end_the_service_and_the_loss_is_told(tmp_path: Path) -> None:
     lake = Broken(LakeSettings(uri=str(tmp_path / "lake")))
     source = Script("shop")
-    service = Service([source], lake)
+    service = Service(fixed(source), lake)
     thread = threading.Thread(target=service.run)
     thread.start()
     polls(source, 3).wait(60)
@@ -233,7 +254,7 @@ def test_a_broken_lake_does_not_end_the_service_and_the_loss_is_told(tmp_path: P
 def test_a_stop_writes_what_was_read(lake: Lake) -> None:
     source = Script("shop", [0.5])
     begun = datetime.now(UTC)
-    serve(Service([source], lake), polls(source, 1))
+    serve(Service(fixed(source), lake), polls(source, 1))
     assert lake.read(BROKERS).height == 2
     assert datetime.now(UTC) - begun < timedelta(seconds=5)
 
@@ -247,7 +268,7 @@ def test_sources_of_many_kinds_and_clusters_each_at_its_own_cadence(lake: Lake) 
         Script("shop", kind="prometheus/m", interval_seconds=0.2),
     ]
     first, connect, hangs, broken, quick = sources
-    service = Service(sources, lake)
+    service = Service(fixed(*sources), lake)
     thread = threading.Thread(target=service.run)
     thread.start()
     polls(first, 6).wait(60)
@@ -270,7 +291,7 @@ def test_sources_of_many_kinds_and_clusters_each_at_its_own_cadence(lake: Lake) 
 def test_the_newest_rows_are_there_for_scrapes(lake: Lake) -> None:
     source, broken = Script("shop"), Script("other", error=FAULT)
     snapshots = Snapshots([source, broken])
-    serve(Service([source, broken], lake, snapshots), polls(broken, 3))
+    serve(Service(fixed(source, broken), lake, snapshots), polls(broken, 3))
     first, second = snapshots.states()
     assert first.tables["brokers"].rows["broker_id"].to_list() == [1, 2]
     assert {name: each.status for name, each in first.sections.items()} == {
@@ -285,7 +306,7 @@ def test_the_newest_rows_are_there_for_scrapes(lake: Lake) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_thread_that_ended_is_named(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     source, other = Script("shop", kind="kafka"), Script("other", kind="kafka")
-    service = Service([source, other], lake)
+    service = Service(fixed(source, other), lake)
     assert service.dead_threads() == []
 
     def fail(*_: object) -> None:
@@ -314,12 +335,148 @@ def test_a_source_that_cannot_recall_is_polled(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, failure: BaseException
 ) -> None:
     first = Script("shop")
-    serve(Service([first], lake), polls(first, 1))
+    serve(Service(fixed(first), lake), polls(first, 1))
 
     def fail(*_: object) -> None:
         raise failure
 
     second = Script("shop")
     monkeypatch.setattr(second, "remember", fail)
-    serve(Service([second], lake), polls(second, 3))
+    serve(Service(fixed(second), lake), polls(second, 3))
     assert len(second.begun) >= 3
+
+
+class Counted:
+    """A plan whose sources are made anew each time, as those of settings are."""
+
+    def __init__(self, *clusters: str) -> None:
+        self.made: list[Script] = []
+        self._clusters = clusters
+
+    def __call__(self) -> list[Script]:
+        new = [Script(cluster) for cluster in self._clusters]
+        self.made += new
+        return new
+
+
+@contextmanager
+def running(service: Service) -> Iterator[None]:
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    try:
+        yield
+    finally:
+        service.stop()
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def of(service: Service, cluster: str = "shop") -> ClusterState:
+    return service.clusters()[cluster]
+
+
+def test_of_two_services_one_polls_and_a_clean_stop_hands_over(
+    lake: Lake, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = Script("shop"), Script("shop")
+    waiting = Service(fixed(second), lake)
+    with caplog.at_level("INFO"):
+        with running(Service(fixed(first), lake)):
+            polls(first, 1).wait(60)
+            with running(waiting):
+                eventually(lambda: of(waiting).waits_for is not None, what="waiting")
+                polls(first, 6).wait(60)
+                assert second.begun == []
+            assert second.begun == []
+        follows = Script("shop")
+        with running(Service(fixed(follows), lake)):
+            given_back = time.monotonic()
+            polls(follows, 2).wait(60)
+            assert follows.begun[0] - given_back < 5
+    assert caplog.text.count("waits: ") == 1
+    assert follows.remembered["brokers"]["broker_id"].sort().to_list() == [1, 2]
+
+
+def test_who_lost_its_lease_writes_no_more_and_waits(lake: Lake) -> None:
+    """Given a service whose lease was taken, when it polls on, then none of that is written."""
+    plan = Counted("shop")
+    service = Service(Plan(plan), lake)
+    with running(service):
+        source = plan.made[0]
+        polls(source, 2).wait(60)
+        write_lease(lake, holder="elsewhere/7/0", state="held")
+        taken_at = datetime.now(UTC)
+        eventually(lambda: source.closed.is_set(), what="end of the polls", timeout_seconds=20)
+        assert not of(service).active
+        late = lake.read(BROKERS).filter(pl.col("observed_at") > taken_at + timedelta(seconds=3))
+        assert late.is_empty()
+        assert of(service).waits_for == "elsewhere/7"
+        write_lease(lake, state="free")
+        eventually(lambda: of(service).active, what="lease taken again", timeout_seconds=20)
+        again = plan.made[-1]
+        polls(again, 1).wait(60)
+        assert again is not source
+        assert again.remembered.keys() == {"brokers"}
+
+
+def write_lease(lake: Lake, **properties: str) -> None:
+    """Write a cluster's lease as another process would, whoever holds it."""
+    handle = DeltaTable(f"{lake.checkpoints_uri}/collectors/shop.lease")
+    named = {f"headroom.{name}": value for name, value in properties.items()}
+    while True:
+        with suppress(CommitFailedError):
+            handle.update_incremental()
+            handle.alter.set_table_properties(named, raise_if_not_exists=False)
+            return
+
+
+def test_what_changed_is_polled_anew_and_the_rest_untouched(lake: Lake) -> None:
+    first = Counted("shop", "other", "gone")
+    specs: dict[tuple[str, str], object] = {("shop", "script"): 1, ("other", "script"): 1}
+    snapshots = Snapshots()
+    service = Service(Plan(first, specs), lake, snapshots)
+    shop, other, gone = first.made
+    with running(service):
+        for source in first.made:
+            polls(source, 1).wait(60)
+        second = Counted("shop", "other", "new")
+        service.apply(Plan(second, {**specs, ("shop", "script"): 2}))
+        changed, unused, new = second.made
+        polls(changed, 1).wait(60)
+        polls(new, 1).wait(60)
+        assert shop.closed.is_set()
+        assert unused.closed.is_set()
+        eventually(gone.closed.is_set, what="end of what is gone")
+        assert not other.closed.is_set()
+        count = len(other.begun)
+        polls(other, count + 2).wait(60)
+        assert len(other.begun) >= count + 2
+        assert unused.begun == []
+        assert [state.cluster for state in snapshots.states()] == ["shop", "other", "new"]
+        assert service.clusters().keys() == {"shop", "other", "new"}
+        assert service.dead_threads() == []
+
+
+def test_settings_that_cannot_work_change_nothing(lake: Lake) -> None:
+    plan = Counted("shop")
+    service = Service(Plan(plan), lake)
+
+    def fail() -> list[Script]:
+        raise SettingsError("cluster shop: properties: no such property")
+
+    with running(service):
+        polls(plan.made[0], 1).wait(60)
+        with pytest.raises(SettingsError):
+            service.apply(Plan(fail))
+        count = len(plan.made[0].begun)
+        polls(plan.made[0], count + 2).wait(60)
+        assert len(plan.made[0].begun) >= count + 2
+
+
+@pytest.mark.parametrize("interval", [1.0, 8.0, 15.0, 30.0, 300.0])
+def test_a_process_that_died_is_replaced_within_two_polls(interval: float) -> None:
+    """The wait, a quarter of a beat to notice it, and two seconds to take it."""
+    kept = rhythm(interval)
+    assert kept.expiry_seconds >= 3 * kept.beat_seconds
+    if interval >= 8.0:
+        assert kept.expiry_seconds + kept.beat_seconds / 4 + 2 <= 2 * interval

@@ -2,18 +2,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
 import pytest
+from deltalake.exceptions import DeltaError
 
 from collectors.service.rows import Stamp
 from collectors.service.writer import LakeWriter
 from collectors.source.model import SectionResult
 from config.settings import LakeSettings
-from lake.errors import LakeError
+from lake.errors import LakeError, LeaseLostError
+from lake.maintenance.lease import Lease
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, COLLECTIONS
 from lake.storage.store import Lake
@@ -29,11 +31,13 @@ class Moody(Lake):
         self.may_go_on.set()
         self.failure: Exception | None = None
 
-    def append(self, table: Table, frame: pl.DataFrame) -> int:
+    def append(
+        self, table: Table, frame: pl.DataFrame, tokens: Mapping[str, int] | None = None
+    ) -> int:
         assert self.may_go_on.wait(30)
         if self.failure is not None:
             raise self.failure
-        return super().append(table, frame)
+        return super().append(table, frame, tokens)
 
 
 @pytest.fixture
@@ -51,7 +55,35 @@ def writer(lake: Moody) -> Iterator[LakeWriter]:
     assert made.stop(30)
 
 
-def put(writer: LakeWriter, source: str = "kafka", rows: int = 2, cluster: str = "shop") -> None:
+class FakeLease(Lease):
+    """A lease that says what a test wants."""
+
+    def __init__(self, *answers: Exception) -> None:
+        super().__init__("nowhere", None, "collectors")
+        self.answers = list(answers)
+        self.events: list[str] = []
+
+    def confirm(self) -> None:
+        self.events.append("confirm")
+        if self.answers:
+            raise self.answers.pop(0)
+
+    renew = confirm
+
+    def release(self) -> None:
+        self.events.append("release")
+
+
+HELD = FakeLease()
+
+
+def put(
+    writer: LakeWriter,
+    source: str = "kafka",
+    rows: int = 2,
+    cluster: str = "shop",
+    lease: Lease = HELD,
+) -> None:
     frame = pl.DataFrame({"broker_id": range(rows)}, schema={"broker_id": pl.Int32})
     now = datetime.now(UTC)
     result = SectionResult(
@@ -62,7 +94,7 @@ def put(writer: LakeWriter, source: str = "kafka", rows: int = 2, cluster: str =
         error=None,
         frames={"brokers": frame},
     )
-    writer.put(result, Stamp.new(source, cluster, now), 15.0)
+    writer.put(result, Stamp.new(source, cluster, now), 15.0, lease)
 
 
 def losses(lake: Lake) -> dict[tuple[str, str], str]:
@@ -163,3 +195,64 @@ def test_the_sections_of_a_poll_are_one_commit_a_table(writer: LakeWriter, lake:
     writer.flush()  # of a poll without a row
     put(writer)
     eventually(lambda: writer.state().written_rows == 12, what="rows of the next poll")
+
+
+def test_rows_of_a_lease_that_was_lost_are_not_written(lake: Moody, writer: LakeWriter) -> None:
+    lost = FakeLease(*[LeaseLostError("taken")] * 9)
+    put(writer, cluster="lost", lease=lost)
+    put(writer, cluster="held")
+    writer.flush()
+    eventually(lambda: lake.read(COLLECTIONS).height > 0, what="rows of the lease that is held")
+    for table in (BROKERS, COLLECTIONS):
+        assert set(lake.read(table)["cluster"]) == {"held"}
+    assert writer.state().lost_rows == 0
+
+
+def test_rows_wait_while_nobody_says_whether_the_lease_is_held(
+    lake: Moody, writer: LakeWriter
+) -> None:
+    put(writer, lease=FakeLease(DeltaError("the store is away"), OSError("and again")))
+    writer.flush()
+    eventually(lambda: lake.read(BROKERS).height == 2, what="rows after the store came back")
+    assert writer.state().lost_rows == 0
+
+
+def test_a_lease_is_given_back_behind_its_last_row(lake: Moody, writer: LakeWriter) -> None:
+    lease = FakeLease()
+    lake.may_go_on.clear()
+    put(writer, lease=lease)
+    writer.end_of_term("shop", lease)
+    eventually(lambda: "confirm" in lease.events, what="append that has begun")
+    assert "release" not in lease.events
+    lake.may_go_on.set()
+    eventually(lambda: "release" in lease.events, what="lease given back")
+    assert lake.read(BROKERS).height == 2
+
+
+def test_who_finds_larger_tokens_looks_and_gives_up(lake: Moody, writer: LakeWriter) -> None:
+    """Given a machine frozen with its clocks, when it wakes, then the table tells it."""
+
+    class Frozen(FakeLease):
+        def renew(self) -> None:
+            self.events.append("renew")
+            self.answers = [LeaseLostError("taken")] * 9
+            raise self.answers[0]
+
+    frozen = Frozen()
+    frame = pl.DataFrame(
+        {"cluster": ["shop"], "observed_at": [datetime.now(UTC)], "poll_id": ["1"]}
+    )
+    for table, named in ((BROKERS, {"broker_id": 1}), (COLLECTIONS, {"section": "s"})):
+        columns = [
+            pl.lit(value, table.polars_schema[name]).alias(name) for name, value in named.items()
+        ]
+        lake.append(table, frame.with_columns(columns), {"headroom/collectors/shop": 1})
+    put(writer, lease=frozen)
+    put(writer, cluster="held")
+    writer.flush()
+    eventually(lambda: lake.read(BROKERS, cluster="held").height == 2, what="rows of the other")
+    eventually(lambda: lake.read(COLLECTIONS, cluster="held").height == 1, what="rows of the other")
+    assert "renew" in frozen.events
+    assert lake.read(BROKERS, cluster="shop").height == 1
+    assert lake.read(COLLECTIONS, cluster="shop").height == 1
+    assert writer.state().lost_rows == 0

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+import os
+import socket
+import subprocess
+import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,6 +16,7 @@ from lake.errors import BusyError, LeaseLostError
 from lake.maintenance.lease import Lease, Rhythm
 from tests.support import eventually
 
+ROOT = Path(__file__).parents[4]
 QUICK = Rhythm(beat_seconds=0.05, expiry_seconds=0.6)
 NEVER = Rhythm(beat_seconds=0.05, expiry_seconds=3600)
 
@@ -118,6 +124,29 @@ def test_of_many_who_try_one_gets_it(tmp_path: Path) -> None:
     got[0].release()
 
 
+def test_of_many_who_make_it_one_does(tmp_path: Path) -> None:
+    """A second creation would free a lease that is held."""
+    for number in range(20):
+        ready = threading.Barrier(8)
+
+        def attempt(folder: Path, ready: threading.Barrier) -> None:
+            one = lease(folder, NEVER)
+            ready.wait()
+            with suppress(BusyError):
+                one.acquire()
+                one.keep(unexpected)
+                one.release()
+
+        folder = tmp_path / str(number)
+        threads = [threading.Thread(target=attempt, args=(folder, ready)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        operations = [one["operation"] for one in DeltaTable(folder / "lease").history()]
+        assert operations.count("CREATE TABLE") == 1
+
+
 def test_beats_leave_no_growing_log(tmp_path: Path) -> None:
     one = lease(tmp_path)
     one.acquire()
@@ -131,3 +160,97 @@ def test_beats_leave_no_growing_log(tmp_path: Path) -> None:
     log = tmp_path / "lease" / "_delta_log"
     eventually(lambda: len(list(log.iterdir())) < 150, what="short log")
     assert list((tmp_path / "lease").glob("*.parquet")) == []
+
+
+class Clock:
+    """Seconds that a test lets pass."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_who_was_away_for_long_looks_before_it_goes_on(tmp_path: Path) -> None:
+    """A process that was stopped knows nothing of it but that time has passed."""
+    clock = Clock()
+    stopped = Lease(str(tmp_path / "lease"), None, "history", QUICK, clock)
+    stopped.acquire()
+    lease(tmp_path).acquire()
+    stopped.confirm()  # so early that nobody can have taken it, as far as it knows
+    clock.now += QUICK.expiry_seconds
+    with pytest.raises(LeaseLostError):
+        stopped.confirm()
+    assert stopped.is_lost
+
+
+def test_a_look_is_a_renewal_and_counts_from_its_beginning(tmp_path: Path) -> None:
+    clock = Clock()
+    one = Lease(str(tmp_path / "lease"), None, "history", QUICK, clock)
+    one.acquire()
+
+    def version() -> int:
+        return DeltaTable(tmp_path / "lease").version()
+
+    before = version()
+    one.confirm()
+    assert version() == before
+    clock.now += QUICK.expiry_seconds
+    one.confirm()
+    one.confirm()
+    assert version() == before + 1
+
+
+def test_a_holder_that_beats_slowly_is_watched_for_as_long_as_it_said(tmp_path: Path) -> None:
+    slow = Rhythm(beat_seconds=0.8, expiry_seconds=3.0)
+    first = lease(tmp_path, slow)
+    first.acquire()
+    first.keep(unexpected)
+    with pytest.raises(BusyError):
+        lease(tmp_path, QUICK).acquire()
+    first.release()
+
+
+def test_a_wait_can_be_ended_and_says_for_whom_it_was(tmp_path: Path) -> None:
+    lease(tmp_path, NEVER).acquire()
+    waiting, waits = lease(tmp_path, NEVER), threading.Event()
+    refused: list[BusyError] = []
+
+    def wait() -> None:
+        try:
+            waiting.acquire(lambda _: waits.set())
+        except BusyError as error:
+            refused.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    assert waits.wait(10)
+    assert waiting.other == f"{socket.gethostname()}/{os.getpid()}"
+    waiting.release()
+    thread.join(10)
+    assert len(refused) == 1
+
+
+def test_one_of_a_process_that_ended_on_this_machine_is_free_at_once(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from lake.maintenance.lease import Lease; "
+        "Lease(sys.argv[1], None, 'history').acquire(); os._exit(9)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "lease")]
+    assert subprocess.run(command, cwd=ROOT, check=False, timeout=60).returncode == 9
+    next_one = lease(tmp_path, NEVER)
+    next_one.acquire()
+    next_one.renew()
+
+
+def test_one_of_a_process_elsewhere_is_waited_for(tmp_path: Path) -> None:
+    """A number of a process says nothing of another machine or container."""
+    lease(tmp_path).acquire()
+    mark = "another-boot pid:[1] 999999999 1"
+    DeltaTable(tmp_path / "lease").alter.set_table_properties(
+        {"headroom.process": mark}, raise_if_not_exists=False
+    )
+    begun = time.monotonic()
+    lease(tmp_path).acquire()
+    assert time.monotonic() - begun >= QUICK.expiry_seconds

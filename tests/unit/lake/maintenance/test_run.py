@@ -22,7 +22,7 @@ from lake.maintenance.lease import Lease, Rhythm, only_one
 from lake.maintenance.run import JOB, maintain
 from lake.schemas.tables import BROKERS, COLLECTIONS
 from lake.storage.store import Lake
-from lake.storage.table_maintenance import Upkept, keep_up
+from lake.storage.table_maintenance import Maintained, maintain_table
 from runtime.spawning import nameless_main
 from tests.support import FOR_EVER
 
@@ -71,9 +71,9 @@ def test_a_stale_handle_compacts_nothing_twice(lake: Lake, pause: int) -> None:
         looks += 1
         if looks == pause + 1:
             append(lake, POLLS, 2)
-            assert keep_up(BROKERS, lake.uri(BROKERS), None, FOR_EVER) is not None
+            assert maintain_table(BROKERS, lake.uri(BROKERS), None, FOR_EVER) is not None
 
-    assert keep_up(BROKERS, lake.uri(BROKERS), None, FOR_EVER, confirm=paused) is not None
+    assert maintain_table(BROKERS, lake.uri(BROKERS), None, FOR_EVER, confirm=paused) is not None
     assert looks > pause
     assert stored(lake) == list(range(POLLS + 2))
 
@@ -86,10 +86,10 @@ def test_who_has_lost_the_lease_commits_nothing(lake: Lake, tmp_path: Path) -> N
     second.acquire()  # when the first one's has run out
     version = DeltaTable(lake.uri(BROKERS)).version()
     with pytest.raises(LeaseLostError, match="taken by another maintenance job"):
-        keep_up(BROKERS, lake.uri(BROKERS), None, FOR_EVER, confirm=first.renew)
+        maintain_table(BROKERS, lake.uri(BROKERS), None, FOR_EVER, confirm=first.renew)
     assert DeltaTable(lake.uri(BROKERS)).version() == version
-    done = keep_up(BROKERS, lake.uri(BROKERS), None, FOR_EVER, confirm=second.renew)
-    assert done == Upkept("brokers", compacted_files=4)
+    done = maintain_table(BROKERS, lake.uri(BROKERS), None, FOR_EVER, confirm=second.renew)
+    assert done == Maintained("brokers", compacted_files=4)
 
 
 def test_while_one_maintains_a_second_one_does_not(lake: Lake, settings: LakeSettings) -> None:
@@ -170,7 +170,7 @@ def maintain_often(
             if locked:
                 done = maintain(lake, settings)
             else:
-                kept = keep_up(BROKERS, lake.uri(BROKERS), None, FOR_EVER)
+                kept = maintain_table(BROKERS, lake.uri(BROKERS), None, FOR_EVER)
                 done = [] if kept is None else [kept]
             compacted += sum(one.compacted_files for one in done)
         except LakeError as error:  # where no lock keeps them apart, they may keep each other off

@@ -1,18 +1,21 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 
 from config.settings import LakeSettings
-from lake.errors import LakeError, SchemaError, UnreadableTableError
+from lake.errors import LakeError, LeaseLostError, SchemaError, UnreadableTableError
 from lake.schemas import tables
 from lake.schemas.model import Column, Table
+from lake.storage import append
 from lake.storage.append import conform
 from lake.storage.store import Lake
 from tests.support import double
@@ -298,3 +301,56 @@ def test_files_are_told_as_the_log_describes_them(lake: Lake) -> None:
     assert file["num_records"] == 2
     assert file["partition.date"] == date(2026, 11, 20)
     assert abs(file["min.observed_at"] - NOW) < timedelta(milliseconds=1)
+
+
+def test_who_was_replaced_writes_nothing_more(lake: Lake, tmp_path: Path) -> None:
+    """Given a newer writer of a cluster's rows, when the older one writes, then it may not."""
+    newer = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    later = NOW + timedelta(seconds=1)
+    lake.append(tables.GROUP_OFFSETS, offsets(NOW, lag=1), {"a": 5})
+    lake.append(tables.GROUP_OFFSETS, offsets(NOW, cluster="b", lag=1), {"b": 5})
+    newer.append(tables.GROUP_OFFSETS, offsets(later, lag=2), {"a": 6})
+    with pytest.raises(LeaseLostError, match="another process writes rows of a now"):
+        lake.append(tables.GROUP_OFFSETS, offsets(later, lag=3), {"a": 5})
+    lake.append(tables.GROUP_OFFSETS, offsets(later, cluster="b", lag=4), {"b": 5})
+    newer.append(tables.GROUP_OFFSETS, offsets(later + timedelta(seconds=1), lag=5), {"a": 6})
+    assert sorted(lake.read(tables.GROUP_OFFSETS)["lag"].unique()) == [1, 2, 4, 5]
+
+
+def test_who_was_replaced_in_the_middle_of_a_write_does_not_finish_it(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given a write that has looked, when another one replaces it before its commit, then none."""
+    newer = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    lake.append(tables.GROUP_OFFSETS, offsets(NOW, lag=1), {"a": 5})
+    write, late = append.write_deltalake, []
+
+    def replaced(*args: Any, **options: Any) -> None:
+        if not late:
+            late.append(True)
+            newer.append(tables.GROUP_OFFSETS, offsets(NOW, lag=2), {"a": 6})
+        write(*args, **options)
+
+    monkeypatch.setattr(append, "write_deltalake", replaced)
+    with pytest.raises(LeaseLostError):
+        lake.append(tables.GROUP_OFFSETS, offsets(NOW, lag=3), {"a": 5})
+    assert sorted(lake.read(tables.GROUP_OFFSETS)["lag"].unique()) == [2]
+
+
+def test_of_many_who_make_a_table_one_does(tmp_path: Path) -> None:
+    """A second one would have an id of its own, and history would begin anew."""
+    for number in range(20):
+        settings = LakeSettings(uri=str(tmp_path / str(number)))
+        ready = threading.Barrier(8)
+
+        def make(settings: LakeSettings, ready: threading.Barrier) -> None:
+            lake = Lake(settings)
+            ready.wait()
+            lake.create(tables.GROUP_OFFSETS)
+
+        threads = [threading.Thread(target=make, args=(settings, ready)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        assert DeltaTable(Lake(settings).uri(tables.GROUP_OFFSETS)).version() == 0

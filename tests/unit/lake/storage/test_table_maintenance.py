@@ -18,7 +18,7 @@ from lake.errors import LakeError
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, GROUP_OFFSETS, JOBS, TABLES
 from lake.storage.store import Lake
-from lake.storage.table_maintenance import Kept, Upkept, days_kept, keep_up, oldest_kept
+from lake.storage.table_maintenance import Kept, Maintained, days_kept, maintain_table, oldest_kept
 from runtime.spawning import nameless_main
 from tests.selection import exhaustive
 
@@ -45,8 +45,8 @@ def maintenance(
     retention: RetentionSettings = FOR_EVER,
     now: datetime = NOW,
     kept: Kept = AT_ONCE,
-) -> Upkept | None:
-    return keep_up(table, lake.uri(table), None, retention, now=now, kept=kept)
+) -> Maintained | None:
+    return maintain_table(table, lake.uri(table), None, retention, now=now, kept=kept)
 
 
 def files(lake: Lake, pattern: str, table: Table = BROKERS) -> int:
@@ -58,13 +58,13 @@ def test_small_files_become_one_a_day_and_no_row_changes(lake: Lake) -> None:
         append(lake, NOW - timedelta(hours=3 * number), number)
     before = lake.read(BROKERS).sort("broker_id")
     done = maintenance(lake)
-    assert done == Upkept("brokers", compacted_files=12, deleted_files=12)
+    assert done == Maintained("brokers", compacted_files=12, deleted_files=12)
     assert lake.read(BROKERS).sort("broker_id").equals(before)
     days = before["date"].n_unique()
     assert files(lake, "date=*/*.parquet") == days
     # Nothing is left to be done: no further commit.
     version = DeltaTable(lake.uri(BROKERS)).version()
-    assert maintenance(lake) == Upkept("brokers")
+    assert maintenance(lake) == Maintained("brokers")
     assert DeltaTable(lake.uri(BROKERS)).version() == version
 
 
@@ -206,7 +206,7 @@ def test_killed_at_any_moment_it_loses_nothing_and_is_done_again(lake: Lake, see
             append(lake, NOW - timedelta(hours=number % 60), number)
             number += 1
         started = context.Event()
-        child = context.Process(target=keep_up_and_wait, args=(uri, started))
+        child = context.Process(target=maintain_and_wait, args=(uri, started))
         with nameless_main():  # tests of pages leave a page in its place
             child.start()
         assert started.wait(30)
@@ -224,8 +224,8 @@ def test_killed_at_any_moment_it_loses_nothing_and_is_done_again(lake: Lake, see
     assert files(lake, "date=*/*.parquet") == found["date"].n_unique()
 
 
-def keep_up_and_wait(uri: str, started: Event) -> None:
+def maintain_and_wait(uri: str, started: Event) -> None:
     """Keep up over and over, with something to do each time, until killed."""
     started.set()
-    keep_up(BROKERS, uri, None, FOR_EVER, now=NOW, kept=AT_ONCE)
+    maintain_table(BROKERS, uri, None, FOR_EVER, now=NOW, kept=AT_ONCE)
     signal.pause()

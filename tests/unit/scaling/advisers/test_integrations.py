@@ -105,11 +105,11 @@ def test_ditto_counts(
 
 
 BUSY = QueueFacts(
-    "demo",
-    "/",
-    "work",
-    "plain",
-    "quorum",
+    cluster="demo",
+    vhost="/",
+    queue="work",
+    kind="plain",
+    type="quorum",
     ready=5000,
     growth_per_second=40.0,
     unacknowledged=20,

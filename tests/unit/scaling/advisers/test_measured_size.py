@@ -11,12 +11,12 @@ import yaml
 from lake.schemas.tables import RECOMMENDATIONS
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
 from scaling.advice.model import AdviceKind, AdviceSeverity, Recommendation
-from scaling.advisers.measured_size import inputs
 from scaling.advisers.recommend import recommend_group
+from scaling.advisers.size_facts import inputs
 from scaling.facts.capacity import Capacity, CapacityStatus
 from scaling.facts.group_facts import Forecast, GroupFacts
 from scaling.keda.scalers import KedaTrigger
-from scaling.sizing.decide import History
+from scaling.sizing.decide import DecisionHistory
 from scaling.sizing.stability import Stability
 from tests.unit.alerting.status.scenarios import constant, window
 from tests.unit.scaling.advisers.test_recommend import advice_on, facts, kinds, six
@@ -52,16 +52,18 @@ def of(
 
 
 def first(
-    group: GroupFacts, *of_kinds: AdviceKind, history: History | None = None
+    group: GroupFacts, *of_kinds: AdviceKind, history: DecisionHistory | None = None
 ) -> Recommendation:
-    found = recommend_group(group, history or History())
+    found = recommend_group(group, history or DecisionHistory())
     return next(one for one in found.advice if one.kind in of_kinds)
 
 
-def watched_for(group: GroupFacts, seconds: float) -> History:
+def watched_for(group: GroupFacts, seconds: float) -> DecisionHistory:
     """Return the history of a group that nothing was advised on for some time."""
     now = group.windows[0].samples[-1].at
-    return History(at=now - 600, consumers=group.members, stability=Stability(since=now - seconds))
+    return DecisionHistory(
+        at=now - 600, consumers=group.members, stability=Stability(since=now - seconds)
+    )
 
 
 def fewer(group: GroupFacts) -> Recommendation:
@@ -191,7 +193,7 @@ def test_two_of_a_kind_about_one_group_have_a_row_each() -> None:
 
 def test_fewer_are_advised_only_after_they_were_enough_for_the_whole_window() -> None:
     group = of(6, 10.0, 100.0, 250.0, forecast=65.0)
-    [new] = recommend_group(group, History()).advice
+    [new] = recommend_group(group, DecisionHistory()).advice
     [soon] = recommend_group(group, watched_for(group, 1100)).advice
 
     assert (new.kind, new.proposed) == (soon.kind, soon.proposed) == (AdviceKind.KEEP, 6)

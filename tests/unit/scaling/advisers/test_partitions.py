@@ -14,9 +14,9 @@ from scaling.facts.topic_facts import Reader, TopicFacts
 
 def topic(per_partition: float = 100.0, partitions: int = 6, **more: object) -> TopicFacts:
     return TopicFacts(
-        "demo",
-        "orders",
-        partitions,
+        cluster="demo",
+        topic="orders",
+        partitions=partitions,
         **{  # type: ignore[arg-type]
             "brokers": 3,
             "replication_factor": 3,

@@ -13,7 +13,7 @@ from scaling.advice.model import AdviceKind, AdviceSeverity, CaveatLevel, Recomm
 from scaling.advisers.recommend import recommend_group
 from scaling.advisers.retention import group_deadline
 from scaling.facts.group_facts import GroupFacts, PartitionFacts, TopicLimits
-from scaling.sizing.decide import History
+from scaling.sizing.decide import DecisionHistory
 from tests.unit.alerting.status.scenarios import changed, constant, window
 
 WEEK = 7 * 86400.0
@@ -56,7 +56,7 @@ def facts(
 
 def advice_on(group: GroupFacts) -> tuple[Recommendation, ...]:
     """Return the advice on a group on which nothing was advised before."""
-    return recommend_group(group, History()).advice
+    return recommend_group(group, DecisionHistory()).advice
 
 
 def six(members: int = 3, **more: object) -> list[PartitionWindow]:

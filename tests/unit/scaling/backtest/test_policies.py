@@ -133,7 +133,16 @@ def test_seeds_that_tune_are_not_scored() -> None:
 
 
 def result(policy: str, violation: float, hours: float, **more: Any) -> PolicyResult:
-    return replace(PolicyResult(policy, violation, hours, 3.0, 0.0), **more)
+    return replace(
+        PolicyResult(
+            policy=policy,
+            violation_minutes_per_day=violation,
+            consumer_hours_per_day=hours,
+            rescales_per_day=3.0,
+            lost_messages=0.0,
+        ),
+        **more,
+    )
 
 
 def test_losses_are_named() -> None:

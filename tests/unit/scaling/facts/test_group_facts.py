@@ -8,10 +8,10 @@ import pytest
 from alerting.inputs.windows import GroupKey
 from alerting.status.group_status import Status
 from lake.schemas.model import Table
-from lake.schemas.tables import BROKERS, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
+from lake.schemas.tables import BROKERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
 from scaling.advice.model import AdviceKind
 from scaling.advisers.recommend import recommend_topic
-from scaling.facts.group_facts import group_facts
+from scaling.facts.group_facts import KnownPartition, KnownStatus, group_facts
 from scaling.facts.topic_facts import topic_facts, topic_readers
 from tests.unit.scaling.advisers.test_recommend import advice_on
 
@@ -75,22 +75,6 @@ def groups(**more: object) -> pl.DataFrame:
     )
 
 
-def members(*assigned: int | None) -> pl.DataFrame:
-    return frame(
-        GROUP_MEMBERS,
-        [
-            {
-                **at(40),
-                "group": "billing",
-                "member_id": f"m{index}",
-                "instance_id": "i" if index == 0 else None,
-                "assigned_partitions": number,
-            }
-            for index, number in enumerate(assigned)
-        ],
-    )
-
-
 def topics(**more: object) -> pl.DataFrame:
     return frame(
         TOPICS,
@@ -137,7 +121,8 @@ def brokers(alive: int = 3) -> pl.DataFrame:
 
 
 def test_group_facts_from_rows() -> None:
-    found = group_facts(offsets(), groups(), members(2, 2, 0), topics(), partitions())[KEY]
+    of_members = {"idle_members": 1, "static_members": 1}
+    found = group_facts(offsets(), groups(**of_members), topics(), partitions())[KEY]
 
     assert found.status.status is Status.OK
     assert (found.members, found.idle_members, found.static_members) == (2, 1, 1)
@@ -150,15 +135,42 @@ def test_group_facts_from_rows() -> None:
 
 def test_no_commit_in_all_that_is_looked_at_is_a_stall() -> None:
     """An alert waits for half an hour of sight; here are never more than ten minutes."""
-    found = group_facts(offsets(consumed=0), groups(), members(2, 2), topics(), partitions())[KEY]
+    found = group_facts(offsets(consumed=0), groups(), topics(), partitions())[KEY]
 
     assert found.status.status is Status.STALLED
 
 
-def test_rows_lead_to_advice() -> None:
-    found = group_facts(offsets(consumed=1000), groups(), members(2, 2), topics(), partitions())[
-        KEY
+def test_a_partition_is_what_the_alerting_service_found_it_to_be() -> None:
+    """Ten minutes without a commit are no stall of a group that commits once an hour."""
+    known = KnownStatus(status=Status.OK, reason="Commits once an hour.")
+
+    found = group_facts(
+        offsets(consumed=0), groups(), topics(), partitions(), statuses={KEY: known}
+    )[KEY]
+
+    assert {part.status.status for part in found.partitions} == {Status.OK}
+    assert AdviceKind.BLOCKED_PARTITION not in [one.kind for one in advice_on(found)]
+
+
+def test_of_a_group_in_trouble_each_partition_has_its_own_status() -> None:
+    stuck = KnownPartition(
+        status=Status.STALLED, reason="No commit for 3 h.", without_commit_seconds=10_800.0
+    )
+    known = KnownStatus(status=Status.STALLED, reason="Stalled.", partitions={("orders", 2): stuck})
+
+    found = group_facts(offsets(), groups(), topics(), partitions(), statuses={KEY: known})[KEY]
+
+    assert [part.status.status for part in found.partitions] == [
+        Status.OK,
+        Status.OK,
+        Status.STALLED,
+        Status.OK,
     ]
+    assert found.partitions[2].status.numbers.without_commit_seconds == 10_800.0
+
+
+def test_rows_lead_to_advice() -> None:
+    found = group_facts(offsets(consumed=1000), groups(), topics(), partitions())[KEY]
 
     advice = advice_on(found)
 
@@ -167,31 +179,13 @@ def test_rows_lead_to_advice() -> None:
 
 
 def test_topic_whose_partitions_grew_counts_all_of_them() -> None:
-    found = group_facts(offsets(), groups(), members(2, 2), topics(), partitions(numbers=8))[KEY]
+    found = group_facts(offsets(), groups(), topics(), partitions(numbers=8))[KEY]
 
     assert found.subscribed == {"orders": 8}
 
 
-@pytest.mark.parametrize(
-    ("assigned", "group_members", "idle"),
-    [
-        pytest.param((2, None), 2, None, id="an assignment could not be read"),
-        pytest.param((), 2, None, id="no member rows"),
-        pytest.param((), 0, 0, id="no members"),
-    ],
-)
-def test_idle_members_unknown_is_not_zero(
-    assigned: tuple[int | None, ...], group_members: int, idle: int | None
-) -> None:
-    found = group_facts(
-        offsets(), groups(members=group_members), members(*assigned), topics(), partitions()
-    )
-
-    assert found[KEY].idle_members == idle
-
-
 def test_group_without_offsets_is_unknown_not_gone() -> None:
-    found = group_facts(frame(GROUP_OFFSETS, []), groups(), members(0), topics(), partitions())[KEY]
+    found = group_facts(frame(GROUP_OFFSETS, []), groups(), topics(), partitions())[KEY]
 
     assert found.status.status is Status.UNKNOWN
     assert advice_on(found)[0].kind is AdviceKind.UNKNOWN
@@ -201,24 +195,20 @@ def test_deleted_group_is_gone() -> None:
     old = groups().filter(pl.col("poll_id") == "p0")
     other = groups(group="other").filter(pl.col("poll_id") == "p40")
 
-    found = group_facts(offsets(), pl.concat([old, other]), members(), topics(), partitions())
+    found = group_facts(offsets(), pl.concat([old, other]), topics(), partitions())
 
     assert list(found) == [GroupKey("demo", "other")]
 
 
 def test_group_of_a_topic_whose_settings_were_not_read_has_no_retention() -> None:
-    found = group_facts(
-        offsets(consumed=1000), groups(), members(2, 2), frame(TOPICS, []), partitions()
-    )[KEY]
+    found = group_facts(offsets(consumed=1000), groups(), frame(TOPICS, []), partitions())[KEY]
 
     assert found.topics == {}
     assert AdviceKind.RETENTION_DEADLINE not in [one.kind for one in advice_on(found)]
 
 
 def test_topic_facts_from_rows() -> None:
-    groups_found = group_facts(
-        offsets(consumed=1000), groups(), members(2, 2), topics(), partitions()
-    )
+    groups_found = group_facts(offsets(consumed=1000), groups(), topics(), partitions())
 
     readers = topic_readers(groups_found)
     found = topic_facts(topics(), partitions(), brokers(alive=2), readers)["demo", "orders"]
@@ -267,6 +257,6 @@ def test_a_topic_with_an_open_transaction_is_transactional(
     )
     assert rows["open_since"].is_null().any()
 
-    found = group_facts(rows, groups(), members(2, 2), topics(), partitions())[KEY]
+    found = group_facts(rows, groups(), topics(), partitions())[KEY]
 
     assert {part.is_transactional for part in found.partitions} == {expected}

@@ -11,7 +11,7 @@ import pytest
 
 from scaling.facts.capacity import Capacity, CapacityStatus
 from scaling.sizing.assignment import Assignment
-from scaling.sizing.decide import Decision, History, SizeFacts, decide
+from scaling.sizing.decide import Decision, DecisionHistory, SizeFacts, decide
 from scaling.sizing.decision_history import AdviceStateError, from_text, to_text
 from scaling.sizing.polls import Polls
 from scaling.sizing.slow_members import SlowMembers
@@ -87,7 +87,7 @@ def replay(
     through_text: bool = False,
 ) -> dict[float, Decision]:
     """Decide at a cadence; return the decisions by time."""
-    history, found = History(), {}
+    history, found = DecisionHistory(), {}
     for number, one in enumerate(seen):
         if (one.at - work.starts_at) % every_seconds == 0:
             decision = decide(facts(work, seen[: number + 1]), history)
@@ -127,8 +127,8 @@ def test_a_burst_of_the_last_minute_is_outvoted_and_a_lasting_rise_is_not() -> N
     work, seen = watched((2.0, 4.0))
     rises = round(2 * HOUR / BACKTEST_SECONDS)
     # A minute after the rise two of the last four evaluations ask for more, and then all of them.
-    soon = decide(facts(work, seen[: rises + 2]), History())
-    later = decide(facts(work, seen[: rises + 10]), History())
+    soon = decide(facts(work, seen[: rises + 2]), DecisionHistory())
+    later = decide(facts(work, seen[: rises + 10]), DecisionHistory())
 
     assert soon.group_size is not None and soon.group_size.consumers > soon.consumers == 12
     assert "of the last 4 evaluations ask for more" in soon.reason
@@ -151,9 +151,9 @@ def test_after_a_day_without_the_job_votes_and_windows_begin_anew() -> None:
 def test_what_was_remembered_of_the_future_is_dropped() -> None:
     work, seen = watched((1.0, 6.0), 0.4)
     now = facts(work, seen[:40])
-    future = History(at=now.at + 86400.0, consumers=3, stability=Stability(failures=4))
+    future = DecisionHistory(at=now.at + 86400.0, consumers=3, stability=Stability(failures=4))
 
-    assert decide(now, future).history == decide(now, History()).history
+    assert decide(now, future).history == decide(now, DecisionHistory()).history
 
 
 def test_a_change_counts_when_it_is_seen_whoever_made_it_and_a_step_down_is_on_trial() -> None:
@@ -168,7 +168,7 @@ def test_a_change_counts_when_it_is_seen_whoever_made_it_and_a_step_down_is_on_t
     assert kept.history.stability.changes == ()
     [(changed_at, step)] = followed.history.stability.changes
     assert (changed_at, step) == (advised.at, 4 - 12)
-    assert followed.history.stability.tried == advised.expected
+    assert followed.history.stability.tried == advised.expected_utilisation
     assert followed.inputs is not None and followed.inputs.is_on_trial
     assert other.history.stability.tried is None
 
@@ -189,8 +189,10 @@ def test_a_state_comes_back_as_it_was_written() -> None:
         pytest.param("", id="empty"),
         pytest.param("null", id="nothing"),
         pytest.param("[]", id="no object"),
-        pytest.param(to_text(History())[:-3], id="cut"),
-        pytest.param(to_text(History()).replace('"version": 1', '"version": 2'), id="newer"),
+        pytest.param(to_text(DecisionHistory())[:-3], id="cut"),
+        pytest.param(
+            to_text(DecisionHistory()).replace('"version": 1', '"version": 2'), id="newer"
+        ),
         pytest.param('{"version": 1, "at": "noon"}', id="no number"),
         pytest.param('{"version": 1, "stability": {"votes": [[1]]}}', id="half a vote"),
     ],

@@ -198,8 +198,8 @@ def test_shared_limit_keeps_the_number_at_what_helps() -> None:
         low=50.0,
         status=CapacityStatus.CONFLICT,
         by_members={
-            4: Estimate(100.0, 98.0, 102.0, 20, 4),
-            8: Estimate(50.0, 49.0, 51.0, 20, 4),
+            4: Estimate(per_second=100.0, low=98.0, high=102.0, samples=20, episodes=4),
+            8: Estimate(per_second=50.0, low=49.0, high=51.0, samples=20, episodes=4),
         },
         limit_per_second=400.0,
         helpful_members=4,

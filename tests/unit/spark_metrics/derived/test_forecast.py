@@ -20,6 +20,13 @@ def weekly(seed: int = 1) -> Floats:
     return shape * np.exp(0.1 * dice.normal(size=len(HOURS)))
 
 
+def silent(hours: int) -> Floats:
+    """Two weeks, of which the second begins with a gap."""
+    values = weekly()[: 2 * WEEK]
+    values[WEEK : WEEK + hours] = np.nan
+    return values
+
+
 @pytest.mark.parametrize("name", list(generated()))
 def test_no_worse_than_seasonal_naive_and_intervals_hold_what_they_say(name: str) -> None:
     # Where few hours make most of the error, few origins tell nothing.
@@ -55,6 +62,8 @@ def test_of_what_comes_in_the_demo_a_90_percent_interval_holds_85_to_95() -> Non
         pytest.param(
             np.concatenate([weekly(), np.full(WEEK, np.nan)]), "last season", id="silent for a week"
         ),
+        pytest.param(silent(6 * DAY), "forecasts of 0 hours", id="a gap up to what is held back"),
+        pytest.param(silent(5 * DAY), "forecasts of 6 hours", id="hardly an error is known"),
     ],
 )
 def test_too_little_history_says_why_and_gives_no_number(values: Floats, reason: str) -> None:
@@ -79,6 +88,21 @@ def test_wider_intervals_hold_narrower_ones_and_the_median() -> None:
     assert (found.median <= found.high[0]).all()
     assert (found.high[0] <= found.high[1]).all()
     assert (found.low >= 0).all()
+
+
+def test_what_is_measured_is_the_method_that_was_taken() -> None:
+    """Given a series that repeats week by week, and day by day in its last, larger week, when the
+    method is taken that erred least over all of it, then another was best before that week."""
+    values = np.where(HOURS // DAY % 7 > 4, 10.0, 100.0) * (1 + HOURS % DAY)
+    values[-WEEK:] = 1000.0 * (1 + np.arange(WEEK) % DAY)
+    found = forecast(values)
+    assert found.method == "a day ago"
+    assert forecast(values[:-WEEK]).method == "a week ago"
+    assert found.measured is not None
+    held = np.arange(len(values) - found.measured.hours, len(values))
+    assert found.measured.mae == pytest.approx(np.abs(values[held] - values[held - DAY]).mean())
+    naive = np.abs(values[held] - values[held - WEEK]).mean()
+    assert found.measured.mae_seasonal_naive == pytest.approx(naive)
 
 
 def test_what_was_held_back_is_measured() -> None:

@@ -70,6 +70,15 @@ def seen(**changes: object) -> Seen:
             id="topic created",
         ),
         pytest.param(
+            seen(alive=frozenset({1, 3}), registered=frozenset(BROKERS)),
+            seen(alive=frozenset({1, 3}), registered=frozenset({1, 3})),
+            [("broker unregistered", "2", "b:9092", None)],
+            id="broker unregistered",
+        ),
+        pytest.param(
+            seen(registered=frozenset(BROKERS)), BASE, [], id="registered brokers unknown"
+        ),
+        pytest.param(
             BASE,
             seen(topics={"orders": TopicSeen("id-9", 3)}),
             [("topic recreated", "orders", "id-1", "id-9")],

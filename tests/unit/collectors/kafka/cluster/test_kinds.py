@@ -229,6 +229,7 @@ class Cluster:
         }
         self.partitions = pl.DataFrame(columns)
         self.metadata = SimpleNamespace(partitions=self.partitions)
+        self.tick = 0.0
         self.all_topics = set(topics)
         self.dead_letters: dict[str, str] = {}
         self.configs: dict[str, str] = {}

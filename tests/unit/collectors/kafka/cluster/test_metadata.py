@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import polars as pl
 
-from collectors.kafka.cluster.metadata import read_offsets
+from collectors.kafka.cluster.metadata import read_metadata
+from collectors.kafka.cluster.offsets import read_offsets
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 
 
@@ -52,3 +53,36 @@ def test_what_arrives_between_two_requests_is_no_open_transaction() -> None:
 
 def test_an_open_transaction_holds_readers_back() -> None:
     assert gap(900) == 120
+
+
+class OneAnswer:
+    """A wire that knows the answer."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def any(self, *_: object) -> Any:
+        return self._answer
+
+    def meet(self, *_: object) -> None:
+        """Take no notice."""
+
+
+def test_topics_that_the_cluster_cannot_describe_are_named() -> None:
+    partition = SimpleNamespace(partition_index=0, leader_id=1, replica_nodes=[1], isr_nodes=[1])
+    topics = [
+        SimpleNamespace(name=name, topic_id=None, error_code=code, is_internal=False, partitions=of)
+        for name, code, of in [
+            ("orders", 0, [partition]),
+            *((f"lost-{number}", 3, []) for number in range(7)),
+            ("electing", 5, []),
+        ]
+    ]
+    answer = SimpleNamespace(brokers=[], cluster_id="c", controller_id=-1, topics=topics)
+    found = read_metadata(cast(Wire, OneAnswer(answer)), Deadline(5.0, 5.0))
+    assert found.partitions["topic"].to_list() == ["orders"]
+    assert found.problems == [
+        "the cluster cannot describe the topics lost-0, lost-1, lost-2, lost-3, lost-4 and 2 more: "
+        "the topic or partition does not exist",
+        "the cluster cannot describe the topics electing: the partition has no leader",
+    ]

@@ -3,9 +3,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from collectors.kafka.groups import subscriptions as module
 from collectors.kafka.groups.member_protocol import decode_subscription
 from collectors.kafka.groups.model import SUBSCRIPTIONS_SCHEMA
-from collectors.kafka.groups.subscriptions import with_subscriptions
+from collectors.kafka.groups.subscriptions import TopicPatterns, with_subscriptions
 
 TOPICS = ["orders", "orders.dlq", "payments"]
 
@@ -19,7 +20,9 @@ def subscribed(topic: str, owner: str | None, *rows: tuple[str, str | None, str 
         {"group": ["g"], "topic": [topic], "member_id": [owner]},
         schema_overrides={"member_id": pl.String},
     )
-    return with_subscriptions(offsets, subscriptions(*rows), TOPICS)["is_subscribed"][0]
+    return with_subscriptions(offsets, subscriptions(*rows), TOPICS, TopicPatterns())[
+        "is_subscribed"
+    ][0]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,9 @@ def test_every_row_stays_in_its_place() -> None:
             "member_id": [None, None, "m", None],
         }
     )
-    found = with_subscriptions(offsets, subscriptions(("a", "payments", None)), TOPICS)
+    found = with_subscriptions(
+        offsets, subscriptions(("a", "payments", None)), TOPICS, TopicPatterns()
+    )
     assert found.drop("is_subscribed").equals(offsets)
     assert found["is_subscribed"].to_list() == [None, True, True, None]
 
@@ -89,3 +94,39 @@ def test_a_subscription_is_read(payload: bytes, expected: list[str]) -> None:
 def test_what_is_no_subscription_is_refused(payload: bytes) -> None:
     with pytest.raises(ValueError):
         decode_subscription(payload)
+
+
+def test_patterns_that_there_is_no_time_for_are_unclear_until_a_later_poll(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    patterns = TopicPatterns()
+    clock = iter(range(1000))
+    monkeypatch.setattr(module.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(module, "MATCHING_SECONDS", 5.5)
+    topics = ["orders", "payments", "refunds"]
+
+    polls = []
+    for _ in range(3):
+        patterns.begin(topics)
+        polls.append([_names(patterns, pattern) for pattern in ("orders", "pay.*", ".*")])
+
+    assert polls == [
+        [["orders"], None, None],
+        [["orders"], ["payments"], None],
+        [["orders"], ["payments"], sorted(topics)],
+    ]
+
+
+def test_what_patterns_match_follows_the_topics() -> None:
+    patterns = TopicPatterns()
+    patterns.begin(["orders"])
+    assert _names(patterns, ".*") == ["orders"]
+    patterns.begin(["orders", "payments"])
+    assert _names(patterns, ".*") == ["orders", "payments"]
+
+
+def _names(patterns: TopicPatterns, pattern: str) -> list[str] | None:
+    try:
+        return sorted(patterns.matching(pattern))
+    except TimeoutError:
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import select
 import socket
 import struct
 import threading
@@ -26,13 +27,20 @@ Behaviour = Callable[["FakeBroker", socket.socket], None]
 
 
 class FakeBroker:
-    """Listens on a port of its own; each connection is handled by a behaviour."""
+    """Listens on a port of its own; each connection is handled by a behaviour.
+
+    Attributes:
+        early: Requests that came while the client was to send none.
+    """
 
     def __init__(self, behaviour: Behaviour) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 102_400)  # a broker's own
         self.port: int = self._listener.getsockname()[1]
         self.behaviour = behaviour
         self.connections = 0
+        self.early = 0
+        self.thawed = threading.Event()
         self.requests: list[int] = []
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -55,7 +63,12 @@ class FakeBroker:
         finally:
             connection.close()
 
+    def thaw(self) -> None:
+        """Let a frozen broker go on."""
+        self.thawed.set()
+
     def close(self) -> None:
+        self.thawed.set()
         # A close alone would wait for the thread that is accepting.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -106,9 +119,11 @@ def api_versions(connection: socket.socket, version: int, correlation: int) -> N
     answer(connection, response, version, correlation)
 
 
-def metadata(connection: socket.socket, version: int, correlation: int) -> None:
+def metadata(
+    connection: socket.socket, version: int, correlation: int, throttle_ms: int = 0
+) -> None:
     response = MetadataResponse(
-        throttle_time_ms=0,
+        throttle_time_ms=throttle_ms,
         brokers=[],
         cluster_id="fake",
         controller_id=-1,
@@ -130,6 +145,69 @@ def silent(broker: FakeBroker, connection: socket.socket) -> None:
     """Take requests and answer none."""
     while broker.next_request(connection) is not None:
         pass
+
+
+def frozen(broker: FakeBroker, connection: socket.socket) -> None:
+    """Answer nothing until it is thawed, and everything then."""
+    broker.thawed.wait()
+    well(broker, connection)
+
+
+def throttling(milliseconds: int) -> Behaviour:
+    """Answer everything, and ask for a pause once, as a broker does since KIP-219."""
+
+    def behave(broker: FakeBroker, connection: socket.socket) -> None:
+        asked = False
+        while (request := broker.next_request(connection)) is not None:
+            key, version, correlation = request
+            if key == API_VERSIONS:
+                api_versions(connection, version, correlation)
+            elif asked:
+                metadata(connection, version, correlation)
+            else:
+                asked = True
+                metadata(connection, version, correlation, milliseconds)
+                readable, _, _ = select.select([connection], [], [], milliseconds / 1000 - 0.05)
+                broker.early += len(readable)
+
+    return behave
+
+
+def large_answers(broker: FakeBroker, connection: socket.socket) -> None:
+    """Send an answer in full before the next request is read, as a broker's muted channel does."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 102_400)  # a broker's own
+    topic = MetadataResponse.MetadataResponseTopic
+    while (request := broker.next_request(connection)) is not None:
+        key, version, correlation = request
+        if key == API_VERSIONS:
+            api_versions(connection, version, correlation)
+            continue
+        topics = [
+            topic(
+                error_code=0,
+                name=f"{number:0200000}",
+                is_internal=False,
+                partitions=[],
+            )
+            for number in range(5)
+        ]
+        response = MetadataResponse(
+            throttle_time_ms=0,
+            brokers=[],
+            cluster_id="fake",
+            controller_id=-1,
+            topics=topics,
+            authorized_operations=set(),
+            version=version,
+        )
+        answer(connection, response, version, correlation)
+
+
+def large_request() -> Any:
+    """Return a request of one megabyte."""
+    topic = MetadataRequest.MetadataRequestTopic
+    names = [topic(name=f"{number:0200000}") for number in range(5)]
+    return MetadataRequest(topics=names, allow_auto_topic_creation=False)
 
 
 def silent_after_versions(broker: FakeBroker, connection: socket.socket) -> None:

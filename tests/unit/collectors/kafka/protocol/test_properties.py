@@ -1,11 +1,19 @@
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 
 from collectors.errors import SettingsError
-from collectors.kafka.protocol.properties import OAuth, Sasl, Security, Tls, security
+from collectors.kafka.protocol.properties import (
+    ConnectionSettings,
+    OAuth,
+    Sasl,
+    Tls,
+    connection_settings,
+)
+from collectors.kafka.protocol.sockets import SocketOptions
 from collectors.kafka.protocol.tls_identity import CertificateFiles, CertificateText, KeyStore
 
 PLAIN = {"sasl.mechanism": "PLAIN", "sasl.username": "reader", "sasl.password": "s3cret"}
@@ -21,12 +29,16 @@ OAUTH = {
 @pytest.mark.parametrize(
     ("properties", "understood"),
     [
-        pytest.param({}, Security(), id="plaintext by default"),
-        pytest.param({"security.protocol": "plaintext"}, Security(), id="lower case"),
+        pytest.param({}, ConnectionSettings(), id="plaintext by default"),
+        pytest.param({"security.protocol": "plaintext"}, ConnectionSettings(), id="lower case"),
         pytest.param(
-            {"ssl.ca.location": "/ca.pem", **PLAIN}, Security(), id="not asked for, not used"
+            {"ssl.ca.location": "/ca.pem", **PLAIN},
+            ConnectionSettings(),
+            id="not asked for, not used",
         ),
-        pytest.param({"security.protocol": "SSL"}, Security(tls=Tls()), id="tls, system's CAs"),
+        pytest.param(
+            {"security.protocol": "SSL"}, ConnectionSettings(tls=Tls()), id="tls, system's CAs"
+        ),
         pytest.param(
             {
                 "security.protocol": "SSL",
@@ -36,7 +48,7 @@ OAUTH = {
                 "ssl.key.password": "s3cret",
                 "ssl.endpoint.identification.algorithm": "none",
             },
-            Security(
+            ConnectionSettings(
                 tls=Tls(
                     ca_file="/ca.pem",
                     identity=CertificateFiles("/client.pem", "/client.key", "s3cret"),
@@ -52,7 +64,7 @@ OAUTH = {
                 "ssl.key.pem": "s3cret",
                 "ssl.crl.location": "/revoked.pem",
             },
-            Security(
+            ConnectionSettings(
                 tls=Tls(identity=CertificateText("a chain", "s3cret"), revoked_file="/revoked.pem")
             ),
             id="certificate as text",
@@ -63,17 +75,17 @@ OAUTH = {
                 "ssl.keystore.location": "/client.p12",
                 "ssl.keystore.password": "s3cret",
             },
-            Security(tls=Tls(identity=KeyStore("/client.p12", "s3cret"))),
+            ConnectionSettings(tls=Tls(identity=KeyStore("/client.p12", "s3cret"))),
             id="key store",
         ),
         pytest.param(
             {"security.protocol": "ssl", "enable.ssl.certificate.verification": "false"},
-            Security(tls=Tls(verify=False)),
+            ConnectionSettings(tls=Tls(verify=False)),
             id="unverified",
         ),
         pytest.param(
             {"security.protocol": "SASL_PLAINTEXT", **PLAIN},
-            Security(sasl=Sasl("PLAIN", "reader", "s3cret")),
+            ConnectionSettings(sasl=Sasl("PLAIN", "reader", "s3cret")),
             id="plain",
         ),
         pytest.param(
@@ -83,7 +95,7 @@ OAUTH = {
                 "sasl.username": "reader",
                 "sasl.password": "s3cret",
             },
-            Security(tls=Tls(), sasl=Sasl("SCRAM-SHA-512", "reader", "s3cret")),
+            ConnectionSettings(tls=Tls(), sasl=Sasl("SCRAM-SHA-512", "reader", "s3cret")),
             id="scram over tls",
         ),
         pytest.param(
@@ -93,7 +105,7 @@ OAUTH = {
                 "sasl.oauthbearer.scope": "kafka",
                 "sasl.oauthbearer.extensions": "logicalCluster=lkc-1, identityPoolId=p",
             },
-            Security(
+            ConnectionSettings(
                 tls=Tls(),
                 sasl=Sasl(
                     "OAUTHBEARER",
@@ -108,10 +120,37 @@ OAUTH = {
             ),
             id="oauthbearer",
         ),
+        pytest.param(
+            {
+                "client.dns.lookup": "resolve_canonical_bootstrap_servers_only",
+                "broker.address.family": "v4",
+                "socket.keepalive.enable": "true",
+                "socket.nagle.disable": "false",
+                "socket.send.buffer.bytes": "65536",
+                "socket.receive.buffer.bytes": "131072",
+                "socket.connection.setup.timeout.ms": "12000",
+                "reconnect.backoff.ms": "250",
+                "reconnect.backoff.max.ms": "60000",
+            },
+            ConnectionSettings(
+                sockets=SocketOptions(
+                    family=socket.AF_INET,
+                    canonical_bootstrap=True,
+                    keep_alive=True,
+                    no_delay=False,
+                    send_buffer=65536,
+                    receive_buffer=131072,
+                    setup_seconds=12.0,
+                    first_back_off_seconds=0.25,
+                    last_back_off_seconds=60.0,
+                )
+            ),
+            id="sockets",
+        ),
     ],
 )
-def test_what_is_understood(properties: dict[str, str], understood: Security) -> None:
-    assert security(properties) == understood
+def test_what_is_understood(properties: dict[str, str], understood: ConnectionSettings) -> None:
+    assert connection_settings(properties) == understood
 
 
 @pytest.mark.parametrize(
@@ -149,11 +188,23 @@ def test_what_is_understood(properties: dict[str, str], understood: Security) ->
             "enable.ssl.certificate.verification",
             id="not a truth value",
         ),
+        *(
+            pytest.param({key: value}, key, id=key)
+            for key, value in {
+                "client.dns.lookup": "first",
+                "broker.address.family": "v5",
+                "socket.receive.buffer.bytes": "many",
+                "socket.timeout.ms": "5000",
+                "socket.max.fails": "3",
+                "connections.max.idle.ms": "1000",
+                "broker.address.ttl": "1000",
+            }.items()
+        ),
     ],
 )
 def test_a_refusal_names_the_property_and_no_secret(properties: dict[str, str], key: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        security(properties)
+        connection_settings(properties)
     text = str(caught.value)
     assert text.startswith(f"{key}: ")
     assert "s3cret" not in text
@@ -162,12 +213,16 @@ def test_a_refusal_names_the_property_and_no_secret(properties: dict[str, str], 
 
 def test_secrets_are_not_in_what_is_printed() -> None:
     for properties in ({**PLAIN}, {**OAUTH}):
-        assert "s3cret" not in repr(security({"security.protocol": "SASL_SSL", **properties}))
+        assert "s3cret" not in repr(
+            connection_settings({"security.protocol": "SASL_SSL", **properties})
+        )
     for secret in ("ssl.key.pem", "ssl.key.password"):
-        shown = security({"security.protocol": "SSL", "ssl.certificate.pem": "c", secret: "s3cret"})
+        shown = connection_settings(
+            {"security.protocol": "SSL", "ssl.certificate.pem": "c", secret: "s3cret"}
+        )
         assert "s3cret" not in repr(shown)
     store = {"ssl.keystore.location": "/k.p12", "ssl.keystore.password": "s3cret"}
-    assert "s3cret" not in repr(security({"security.protocol": "SSL", **store}))
+    assert "s3cret" not in repr(connection_settings({"security.protocol": "SSL", **store}))
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import struct
-from datetime import UTC, datetime, timedelta
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +10,6 @@ from collectors.kafka.time_lag.partition_times import (
     RECORD,
     TIMELINE,
     PartitionTimes,
-    recalled_times,
 )
 from collectors.kafka.time_lag.record_times import POINTS, RecordTimes
 from collectors.kafka.time_lag.timestamp_lookups import COMPACTED, NO_TIMESTAMP, batch_time
@@ -133,27 +130,3 @@ def test_another_log_begins_anew(offset: int, topic_id: str) -> None:
     times.record(offset, NOW, topic_id)
     assert times.time_at(10, NOW) is None
     assert times.timeline.oldest == (offset, NOW)
-
-
-def test_after_a_restart_timelines_go_on() -> None:
-    start = datetime(2026, 11, 20, 8, tzinfo=UTC)
-    partitions = pl.DataFrame(
-        [
-            (topic, 0, topic_id, end, start + timedelta(seconds=15 * poll))
-            for poll in range(4)
-            for topic, topic_id, end in (
-                ("orders", "a", 100 * poll),
-                ("anew", "b" if poll < 2 else "c", 50 * (poll % 2)),
-                ("nobody", "d", 1),
-            )
-        ],
-        schema=["topic", "partition", "topic_id", "log_end", "observed_at"],
-        orient="row",
-    ).sample(fraction=1.0, shuffle=True, seed=1)
-    read = pl.DataFrame({"topic": ["orders", "anew"], "partition": [0, 0]})
-    found = recalled_times(partitions, read)
-    assert set(found) == {("orders", 0), ("anew", 0)}
-    at = start.timestamp()
-    assert found["orders", 0].time_at(150, at + 60) == (at + 22.5, TIMELINE)
-    assert found["anew", 0].topic_id == "c"
-    assert found["anew", 0].timeline.oldest == (0, at + 30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collectors.connect.redaction import redact
+from collectors.source.redaction import redact
 
 SECRET = "s3cr3t-Value"  # noqa: S105  made up
 
@@ -77,3 +77,27 @@ def test_a_reference_to_a_secret_is_none() -> None:
 def test_the_longest_secret_goes_first() -> None:
     config = {"a.password": "hunter", "b.password": "hunter-and-more"}
     assert redact("hunter-and-more or hunter", config) == "*** or ***"
+
+
+def test_every_secret_of_a_configuration_with_many_is_hidden() -> None:
+    config = {f"password.{number}": f" secret-{number} " for number in range(100)}
+
+    shown = redact(" ".join(f"secret-{number}" for number in range(100)), config)
+
+    assert "secret" not in shown
+
+
+def test_a_text_beside_more_secrets_than_connectors_have_is_not_shown() -> None:
+    config = {"sasl.jaas.config": " ".join(f"'part-{number}'" for number in range(20_000))}
+
+    assert redact("at part-7 " * 100_000, config).startswith("not shown: ")
+
+
+def test_a_secret_on_the_cut_of_a_very_long_text_is_not_shown_in_half() -> None:
+    secret = "s3cr3t " * 40
+    text = ("x" * 9 + "\n") * 200_000
+    middle = len(text) // 2
+    for at in (16_000, 128_000, middle, len(text) - 128_000, len(text) - 16_000):
+        for shift in range(-len(secret), 1, 70):
+            quoted = text[: at + shift] + secret + text[at + shift :]
+            assert "s3cr3t" not in redact(quoted, {"password": secret.strip()})

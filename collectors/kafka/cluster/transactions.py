@@ -1,0 +1,118 @@
+"""Transactions that stay open: who holds back readers of committed records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from kafka.protocol.admin import DescribeTransactionsRequest, ListTransactionsRequest
+
+from collectors.errors import CollectorError, UnsupportedError
+from collectors.kafka.cluster.broker_reads import as_time
+from collectors.kafka.cluster.setting_changes import storable
+from collectors.kafka.protocol.broker_requests import Deadline, Wire
+from collectors.kafka.protocol.error_codes import COORDINATOR_MOVES, reason
+
+OPEN_SECONDS = 60
+"""A transaction that is open for so long is listed."""
+
+MOST_TRANSACTIONS = 1000
+_UNFINISHED = ["Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"]
+_TOPICS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """A transaction that has been open for a while.
+
+    Attributes:
+        coordinator: The broker that keeps its state.
+        state: ``Ongoing``; ``PrepareCommit`` and ``PrepareAbort`` while its end is written.
+        started_at: When it began, by the clock of the coordinator.
+        timeout_seconds: After so long the coordinator aborts it.
+        topics: What it has written to, at most 100.
+    """
+
+    transactional_id: str
+    producer_id: int
+    coordinator: int
+    state: str
+    started_at: datetime | None
+    timeout_seconds: float | None
+    topics: list[str]
+
+
+def read_transactions(
+    wire: Wire, brokers: Iterable[int], deadline: Deadline
+) -> tuple[list[Transaction], list[str]]:
+    """Ask every coordinator for transactions that are open for more than a minute.
+
+    Returns:
+        The transactions that may be described, and what stayed unknown.
+
+    Raises:
+        UnsupportedError: The brokers are older than Kafka 3.8.
+    """
+    problems: list[str] = []
+    described: dict[int, list[Any]] = {}
+    listed = wire.each({broker: [_list_transactions()] for broker in brokers}, deadline)
+    for broker, answers in listed.items():
+        if isinstance(answers, UnsupportedError):
+            raise answers
+        if isinstance(answers, CollectorError):
+            problems.append(str(answers))
+            continue
+        if code := answers[0].error_code:
+            moves = "its transactions are being loaded or moved"
+            problems.append(
+                f"broker {broker}: {moves if code in COORDINATOR_MOVES else reason(code)}"
+            )
+            continue
+        states = answers[0].transaction_states or ()
+        ids = sorted({one.transactional_id for one in states if one.transactional_id})
+        if len(ids) > MOST_TRANSACTIONS:
+            problems.append(
+                f"broker {broker}: {MOST_TRANSACTIONS} of {len(ids)} open transactions are read"
+            )
+        if ids:
+            described[broker] = [
+                DescribeTransactionsRequest(transactional_ids=ids[:MOST_TRANSACTIONS])
+            ]
+    return _described(wire.each(described, deadline), problems), problems
+
+
+def _described(
+    answered: Mapping[int, list[Any] | CollectorError], problems: list[str]
+) -> list[Transaction]:
+    found = []
+    for broker, answers in answered.items():
+        if isinstance(answers, CollectorError):
+            problems.append(str(answers))
+            continue
+        for state in answers[0].transaction_states or ():
+            if state.error_code:  # it has ended, or its coordinator moved
+                continue
+            timeout = state.transaction_timeout_ms
+            found.append(
+                Transaction(
+                    transactional_id=storable(state.transactional_id),
+                    producer_id=state.producer_id,
+                    coordinator=broker,
+                    state=storable(state.transaction_state),
+                    started_at=as_time(state.transaction_start_time_ms),
+                    timeout_seconds=None if timeout is None or timeout < 0 else timeout / 1000,
+                    topics=sorted(storable(topic.topic) for topic in state.topics or ())[:_TOPICS],
+                )
+            )
+    return found
+
+
+def _list_transactions() -> Any:
+    return ListTransactionsRequest(
+        state_filters=_UNFINISHED,
+        producer_id_filters=[],
+        duration_filter=OPEN_SECONDS * 1000,
+        min_version=1,
+    )

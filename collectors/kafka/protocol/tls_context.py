@@ -1,0 +1,62 @@
+"""The context of encrypted connections, made anew when a certificate or a key is replaced."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from collectors.errors import SettingsError
+from collectors.kafka.protocol.properties import Tls
+
+_Marks = Sequence[tuple[str, int, int, int]]
+
+
+class TlsContexts:
+    """Gives the context for a new connection; for any number of threads.
+
+    To make one takes up to a tenth of a second of processor time, since all authorities that the
+    system trusts are read. So one serves until a file that it was made from has changed.
+    """
+
+    def __init__(self, tls: Tls) -> None:
+        self._tls = tls
+        self._lock = threading.Lock()
+        self._made: tuple[_Marks, ssl.SSLContext] | None = None
+
+    def current(self) -> ssl.SSLContext:
+        """Return a context of the certificates and keys as they are now.
+
+        While files are being replaced and do not fit one another, the last context that could be
+        made serves on.
+
+        Raises:
+            SettingsError: A file cannot be used, and there is no context from before.
+        """
+        with self._lock:
+            marks = self._marks()
+            if self._made is None or self._made[0] != marks:
+                try:
+                    self._made = marks, self._tls.context()
+                except SettingsError:
+                    if self._made is None:
+                        raise
+            return self._made[1]
+
+    def _marks(self) -> _Marks:
+        """Return what tells one state of the files from another."""
+        files = list(self._tls.files)
+        if self._tls.trusts_the_system:
+            default = ssl.get_default_verify_paths()
+            files += [path for path in (default.cafile, default.capath) if path]
+        marks = []
+        for file in files:
+            try:
+                stat = os.stat(Path(file))
+            except OSError:
+                marks.append((file, 0, 0, 0))
+            else:
+                marks.append((file, stat.st_mtime_ns, stat.st_size, stat.st_ino))
+        return marks

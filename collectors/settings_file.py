@@ -1,0 +1,89 @@
+"""The configuration file, looked at while the service runs.
+
+What cannot be used changes nothing. It is tried again at each look, because a secret's file may
+only come later, and it is said once and then hourly.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from collectors.errors import SettingsError
+from collectors.registry import make_sources, source_specs
+from collectors.service.polling import Plan
+from collectors.source.complaints import Complaints
+from collectors.source.shared_state import Exchange
+from config.errors import ConfigError
+from config.load import load, stamp_of
+from config.secret import hide
+from config.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+class SettingsFile:
+    """Notices changes of the file that a service was started with."""
+
+    def __init__(self, path: Path, settings: Settings) -> None:
+        self._path = path
+        self._started_with = settings
+        self._exchange = Exchange()
+        self._stamp = stamp_of(path)
+        self._refused = False
+        self._complaints = Complaints()
+        self.problem: str | None = None
+        """What the file says and is not in effect, in one text; None: all of it is."""
+
+    def plan(self, settings: Settings | None = None) -> Plan:
+        """Return what settings ask for; without any, those that the service was started with."""
+        chosen = settings or self._started_with
+        return Plan(lambda: make_sources(chosen, exchange=self._exchange), source_specs(chosen))
+
+    def read_again(self) -> None:
+        """Let the next look read the file and its secrets even if it has not changed."""
+        self._stamp = None
+
+    def look(self, apply: Callable[[Plan], None]) -> bool:
+        """Apply the file if it was written anew.
+
+        Returns:
+            Whether ``problem`` has changed, or is worth to be said again.
+        """
+        stamp = stamp_of(self._path)
+        if stamp == self._stamp and not self._refused:
+            return False
+        self._stamp = stamp
+        try:
+            settings = load(self._path)
+            apply(self.plan(settings))
+        except (ConfigError, SettingsError) as error:
+            self._refused = True
+            self.problem = hide(
+                "the settings stay as they were: " + "; ".join(str(error).splitlines())
+            )
+        else:
+            self._refused = False
+            self.problem = restart_needed(self._started_with, settings)
+            log.info("settings read from %s", self._path)
+        is_news = self._complaints.is_news(("settings",), self.problem)
+        if is_news and self.problem is not None:
+            log.error("%s", self.problem)
+        return is_news
+
+
+def restart_needed(before: Settings, after: Settings) -> str | None:
+    """Return which settings of the service take effect at its next start only."""
+    changed = [
+        name
+        for name, old, new in (
+            ("lake.uri", before.lake.uri, after.lake.uri),
+            ("lake.storage_options", before.lake.storage_options, after.lake.storage_options),
+            ("collectors.exporter", before.collectors.exporter, after.collectors.exporter),
+        )
+        if old != new
+    ]
+    if not changed:
+        return None
+    return f"takes effect when the collectors are restarted: {', '.join(changed)}"

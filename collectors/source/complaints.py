@@ -1,0 +1,46 @@
+"""Which complaints are worth a line in the log: new ones, and old ones once an hour."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+AGAIN_SECONDS = 3600.0
+
+# How many seconds something took is no news.
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What was logged last of something, without its numbers, and when."""
+
+    shape: str
+    at: float
+
+
+class Complaints:
+    """What was logged of each section of each source. For one thread a source."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._said: dict[tuple[str, ...], _Said] = {}
+
+    def is_news(self, about: tuple[str, ...], text: str | None) -> bool:
+        """Tell whether to log how something is.
+
+        Args:
+            about: What it is about.
+            text: What is wrong; None: nothing is, which is news after something was.
+        """
+        before = self._said.get(about)
+        if text is None:
+            return self._said.pop(about, None) is not None
+        shape = _NUMBER.sub("#", text)
+        now = self._clock()
+        if before is not None and before.shape == shape and now - before.at < AGAIN_SECONDS:
+            return False
+        self._said[about] = _Said(shape, now)
+        return True

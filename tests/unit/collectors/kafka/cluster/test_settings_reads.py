@@ -1,0 +1,204 @@
+"""What is made of answers about what administrators have set, odd ones included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from collectors.errors import CollectorError, RefusedError
+from collectors.kafka.cluster.setting_changes import setting_changes
+from collectors.kafka.cluster.settings_reads import (
+    MOST_SETTINGS,
+    BrokerVersion,
+    Found,
+    features,
+    read_acls,
+    read_broker_configs,
+    read_client_quotas,
+    read_scram_users,
+    read_versions,
+    set_on_brokers,
+)
+from collectors.kafka.protocol.broker_requests import Deadline, Wire
+
+ON_TIME = Deadline(60, 60)
+
+
+def wire(answer: Any) -> Wire:
+    """Return a wire on which every broker gives the same answer."""
+    return cast(
+        Wire,
+        SimpleNamespace(
+            any=lambda make, deadline: answer,
+            each=lambda requests, deadline: {
+                broker: answer if isinstance(answer, CollectorError) else [answer]
+                for broker in requests
+            },
+        ),
+    )
+
+
+def ns(**values: Any) -> SimpleNamespace:
+    return SimpleNamespace(**values)
+
+
+def acl(principal: str | None, operation: int = 3, permission: int = 3) -> SimpleNamespace:
+    return ns(principal=principal, host="*", operation=operation, permission_type=permission)
+
+
+def test_acls_in_words() -> None:
+    resources = [
+        ns(resource_type=2, resource_name="orders", pattern_type=3, acls=[acl("User:a")]),
+        ns(resource_type=3, resource_name="pay", pattern_type=4, acls=[acl("User:a", 8, 2)]),
+        ns(resource_type=99, resource_name="x", pattern_type=3, acls=[acl("User:b", 99, 99)]),
+        ns(resource_type=2, resource_name="half \ud800", pattern_type=3, acls=[acl(None)]),
+        ns(resource_type=2, resource_name="empty", pattern_type=3, acls=None),
+    ]
+    found = read_acls(wire(ns(error_code=0, resources=resources)), ON_TIME)
+    assert found == {
+        "User:a": {
+            "allow READ on topic orders from *": "",
+            "deny DESCRIBE on group prefix pay from *": "",
+        },
+        "User:b": {"? operation 99 on type 99 x from *": ""},
+        "": {"allow READ on topic half \\ud800 from *": ""},
+    }
+
+
+def test_a_cluster_without_an_authorizer_has_no_acls() -> None:
+    assert read_acls(wire(ns(error_code=54, resources=None)), ON_TIME) == {}
+
+
+def test_too_many_acls_are_none() -> None:
+    acls = [acl(f"User:{number}") for number in range(MOST_SETTINGS + 1)]
+    resource = ns(resource_type=2, resource_name="orders", pattern_type=3, acls=acls)
+    with pytest.raises(CollectorError, match="20001 ACLs are more than 20000"):
+        read_acls(wire(ns(error_code=0, resources=[resource])), ON_TIME)
+
+
+def test_scram_users() -> None:
+    results = [
+        ns(
+            user="alice",
+            error_code=0,
+            credential_infos=[ns(mechanism=1, iterations=4096), ns(mechanism=2, iterations=8192)],
+        ),
+        ns(user="odd", error_code=0, credential_infos=[ns(mechanism=7, iterations=1)]),
+        ns(user="gone", error_code=91, credential_infos=[]),
+    ]
+    found = read_scram_users(wire(ns(error_code=0, results=results)), ON_TIME)
+    assert found == {
+        "alice": {"SCRAM-SHA-256": "4096 iterations", "SCRAM-SHA-512": "8192 iterations"},
+        "odd": {"mechanism 7": "1 iterations"},
+    }
+
+
+def test_client_quotas() -> None:
+    def entity(**parts: str | None) -> list[SimpleNamespace]:
+        return [ns(entity_type=kind.replace("_", "-"), entity_name=n) for kind, n in parts.items()]
+
+    entries = [
+        ns(
+            entity=entity(client_id="batch", user=None),
+            values=[ns(key="producer_byte_rate", value=1048576.0), ns(key="rate", value=0.5)],
+        ),
+        ns(entity=entity(ip="10.0.0.1"), values=[ns(key="rate", value=float("inf"))]),
+    ]
+    found = read_client_quotas(wire(ns(error_code=0, entries=entries)), ON_TIME)
+    assert found == {
+        "user=(default), client-id=batch": {"producer_byte_rate": "1048576", "rate": "0.5"},
+        "ip=10.0.0.1": {"rate": "inf"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("read", "right"),
+    [
+        pytest.param(read_acls, "DESCRIBE on the cluster", id="acls"),
+        pytest.param(read_scram_users, "DESCRIBE on the cluster", id="scram users"),
+        pytest.param(read_client_quotas, "DESCRIBE_CONFIGS on the cluster", id="quotas"),
+    ],
+)
+def test_a_missing_right_is_named(read: Callable[[Wire, Deadline], Found], right: str) -> None:
+    with pytest.raises(RefusedError, match=f"needs {right}"):
+        read(wire(ns(error_code=31)), ON_TIME)
+
+
+def config(name: str, value: str | None, source: int = 4, *, sensitive: bool = False) -> Any:
+    return ns(name=name, value=value, config_source=source, is_sensitive=sensitive)
+
+
+def test_settings_of_brokers() -> None:
+    configs = [
+        config("num.io.threads", "8", 5),
+        config("log.cleaner.threads", "2"),
+        config("ssl.key.password", None, sensitive=True),
+        config("sasl.jaas.config", "plain text that a service lets out"),
+        config("absent", None),
+    ]
+    answer = ns(results=[ns(error_code=0, configs=configs)])
+    found = read_broker_configs(wire(answer), [1], ON_TIME)
+    assert found == {1: {"num.io.threads": ("8", False), "log.cleaner.threads": ("2", True)}}
+    refused = read_broker_configs(wire(ns(results=[ns(error_code=31)])), [1], ON_TIME)
+    assert str(refused[1]) == "not permitted: needs DESCRIBE_CONFIGS on the cluster"
+    assert isinstance(read_broker_configs(wire(ns(results=[])), [1], ON_TIME)[1], CollectorError)
+
+
+def test_what_is_set_on_one_broker_is_told_of_all() -> None:
+    before = {1: {"a": ("1", False), "b": ("x", False)}, 2: {"a": ("1", False)}}
+    after = {**before, 1: {"a": ("2", True), "b": ("x", False)}}
+    assert set_on_brokers(before) == {"1": {}, "2": {}}
+    assert set_on_brokers(after) == {"1": {"a": "2"}, "2": {"a": "1 (default)"}}
+    events = setting_changes(
+        {"broker configuration": set_on_brokers(before)},
+        {"broker configuration": set_on_brokers(after)},
+    )
+    assert [(one.subject, one.before, one.after) for one in events] == [("1", None, "a=2")]
+
+
+def test_kinds_whose_subjects_come_and_go() -> None:
+    before = {"acl": {"User:a": {"x": ""}}, "broker version": {"1": {"release": "4.2"}}}
+    now = {
+        "acl": {"User:b": {"y": ""}},
+        "broker version": {"1": {"release": "4.3"}, "2": {"release": "4.3"}},
+        "scram user": {"new": {"m": "1"}},  # not known before
+    }
+    events = setting_changes(before, now)
+    assert [(one.kind, one.subject, one.before, one.after) for one in events] == [
+        ("acl changed", "User:a", "x", None),
+        ("acl changed", "User:b", None, "y"),
+        ("broker version changed", "1", "release=4.2", "release=4.3"),
+    ]
+
+
+def test_versions_of_brokers() -> None:
+    answer = ns(
+        error_code=0,
+        api_keys=[ns(api_key=35, min_version=1, max_version=5)],
+        supported_features=[
+            ns(name="metadata.version", max_version=30),
+            ns(name="share.version", max_version=1),
+        ],
+        finalized_features_epoch=7,
+        finalized_features=[ns(name="metadata.version", max_version_level=27)],
+    )
+    found = read_versions(wire(answer), [1], ON_TIME)[1]
+    assert found == BrokerVersion(
+        "4.3",
+        {"metadata.version": 30, "share.version": 1},
+        {"metadata.version": 27, "share.version": 0},
+        7,
+    )
+    assert isinstance(read_versions(wire(ns(error_code=35)), [1], ON_TIME)[1], CollectorError)
+
+
+def test_features_of_a_cluster_that_is_being_upgraded() -> None:
+    old = BrokerVersion("4.2", {"metadata.version": 29}, {"metadata.version": 27}, 7)
+    new = BrokerVersion("4.3", {"metadata.version": 30}, {"metadata.version": 28}, 8)
+    dumb = BrokerVersion("0.10.0", {}, None)
+    assert features([old, new, dumb]) == {"metadata.version": {"level": "28", "supported": "29"}}
+    assert features([dumb]) == {}
+    assert features([]) == {}

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from collectors.errors import SettingsError
+from collectors.registry import make_sources, source_specs
+from collectors.service.polling import Plan
+from collectors.settings_file import SettingsFile
+from config.load import load
+
+SHOP = "clusters:\n  - {name: shop, bootstrap_servers: 'kafka:9092'}\n"
+OTHER = "  - {name: other, bootstrap_servers: 'kafka:9192'}\n"
+CONNECT = "connect:\n  - {name: main, url: 'http://connect:8083', cluster: shop}\n"
+
+
+class Reloading:
+    """A configuration file, and the plans that came of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "headroom.yaml"
+        self.applied: list[Plan] = []
+        self.refusal: str | None = None
+        self._writes = 0
+        self.write(SHOP)
+        self.file = SettingsFile(self.path, load(self.path))
+
+    def write(self, text: str) -> None:
+        self.path.write_text(text)
+        self._writes += 1
+        os.utime(self.path, (self._writes, self._writes))  # whatever the file system's precision
+
+    def apply(self, plan: Plan) -> None:
+        if self.refusal is not None:
+            raise SettingsError(self.refusal)
+        self.applied.append(plan)
+
+    def look(self) -> bool:
+        return self.file.look(self.apply)
+
+
+@pytest.fixture
+def reloading(tmp_path: Path) -> Reloading:
+    return Reloading(tmp_path)
+
+
+def test_a_file_that_stays_as_it_is_is_not_read(reloading: Reloading) -> None:
+    assert not reloading.look()
+    assert reloading.applied == []
+
+
+def test_a_changed_file_is_applied_once(reloading: Reloading) -> None:
+    reloading.write(SHOP + OTHER)
+    assert not reloading.look()
+    assert not reloading.look()
+    (plan,) = reloading.applied
+    assert {cluster for cluster, _ in plan.specs} == {"shop", "other"}
+    assert [source.cluster for source in plan.make()] == ["shop", "other"]
+    assert reloading.file.problem is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("clusters: [", "headroom.yaml: line 1: ", id="no YAML"),
+        pytest.param(SHOP + "cluster: {}\n", "cluster: unknown key", id="unknown key"),
+        pytest.param(
+            "clusters:\n  - name: shop\n    bootstrap_servers: kafka:9092\n"
+            "    properties: {sasl.password: {file: /nowhere/password}}\n",
+            "file /nowhere/password cannot be read",
+            id="missing secret",
+        ),
+    ],
+)
+def test_what_cannot_be_used_changes_nothing_and_is_said_once(
+    reloading: Reloading, text: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    reloading.write(text)
+    assert reloading.look()
+    assert [reloading.look() for _ in range(3)] == [False] * 3
+    assert reloading.applied == []
+    assert reloading.file.problem is not None
+    assert said in reloading.file.problem
+    assert caplog.text.count("the settings stay as they were") == 1
+    reloading.write(SHOP)
+    assert reloading.look()
+    assert reloading.file.problem is None
+    assert len(reloading.applied) == 1
+
+
+def test_a_source_that_cannot_work_is_said_like_a_bad_file(reloading: Reloading) -> None:
+    reloading.refusal = "cluster shop: properties: no such property"
+    reloading.write(SHOP + OTHER)
+    assert reloading.look()
+    assert reloading.refusal in (reloading.file.problem or "")
+    reloading.refusal = None
+    assert reloading.look()
+    assert reloading.file.problem is None
+
+
+def test_a_secret_that_comes_later_is_found(reloading: Reloading, tmp_path: Path) -> None:
+    password = tmp_path / "password"
+    reloading.write(
+        "clusters:\n  - name: shop\n    bootstrap_servers: kafka:9092\n"
+        f"    properties: {{sasl.password: {{file: {password}}}}}\n"
+    )
+    reloading.look()
+    assert reloading.file.problem is not None
+    password.write_text("a long secret")
+    assert reloading.look()
+    assert reloading.file.problem is None
+
+
+def test_a_signal_reads_secrets_again(reloading: Reloading, tmp_path: Path) -> None:
+    password = tmp_path / "password"
+    password.write_text("the first one")
+    reloading.write(
+        "clusters:\n  - name: shop\n    bootstrap_servers: kafka:9092\n"
+        f"    properties: {{sasl.password: {{file: {password}}}}}\n"
+    )
+    reloading.look()
+    password.write_text("the second one")
+    reloading.look()
+    assert len(reloading.applied) == 1
+    reloading.file.read_again()
+    reloading.look()
+    first, second = reloading.applied
+    assert first.specs["shop", "kafka"] != second.specs["shop", "kafka"]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        pytest.param("lake: {uri: elsewhere}\n", "lake.uri", id="lake"),
+        pytest.param("collectors: {exporter: {port: 9308}}\n", "collectors.exporter", id="port"),
+    ],
+)
+def test_what_needs_a_restart_is_said_and_the_rest_applied(
+    reloading: Reloading, text: str, named: str
+) -> None:
+    reloading.write(SHOP + OTHER + text)
+    assert reloading.look()
+    assert reloading.file.problem == (f"takes effect when the collectors are restarted: {named}")
+    assert len(reloading.applied) == 1
+
+
+def test_only_what_differs_is_polled_anew(tmp_path: Path) -> None:
+    path = tmp_path / "headroom.yaml"
+
+    def specs(text: str) -> dict[tuple[str, str], object]:
+        path.write_text(text)
+        settings = load(path)
+        found = source_specs(settings)
+        assert found.keys() == {(each.cluster, each.name) for each in make_sources(settings)}
+        return found
+
+    before = specs(SHOP + OTHER + CONNECT)
+    assert specs(SHOP + OTHER + CONNECT) == before
+    slower = specs(SHOP + OTHER.replace("}", ", poll_interval_seconds: 60}") + CONNECT)
+    assert {key for key in before if before[key] != slower[key]} == {("other", "kafka")}
+    every = specs(SHOP + OTHER + CONNECT + "collectors: {poll_interval_seconds: 60}\n")
+    assert all(before[key] != every[key] for key in before)
