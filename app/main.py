@@ -26,6 +26,9 @@ _DRAWN_AT = "_drawn_at"
 def _keep_fresh(seconds: float) -> None:
     """Draw the whole page again when its time has come; the timer itself draws nothing."""
     if time.monotonic() - st.session_state[_DRAWN_AT] >= seconds * 0.9:
+        # Streamlit takes up what the viewer did meanwhile where something is drawn; st.rerun()
+        # alone would go back to this page and lose a click on the menu.
+        st.empty()
         st.rerun()
 
 

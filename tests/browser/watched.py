@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from playwright.sync_api import ConsoleMessage, Page
+from playwright.sync_api import ConsoleMessage, Page, TimeoutError
 
 # Taken out of the environment: to Headroom itself it would be a setting with a wrong name.
 SCREENSHOTS = os.environ.pop("HEADROOM_SCREENSHOTS", None)
@@ -57,12 +57,26 @@ class Watched:
             button.click()
 
     def visit(self, name: str) -> None:
-        """Follow a link of the menu."""
+        """Follow a link of the menu; click again, once, where nothing came of the click.
+
+        A refresh that the page's timer asks for in the same milliseconds overtakes the click
+        inside of Streamlit 1.67 (2 of 430 clicks with the gap widened to 0.4 s).
+        """
         self.open_menu()
-        self.page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
-        self.page.wait_for_function(
-            "name => document.title.includes(name)", arg=name, timeout=20_000
-        )
+        menu = self.page.get_by_test_id("stSidebarNav")
+        for last in (False, True):
+            menu.get_by_role("link", name=name, exact=True).click()
+            try:
+                self.page.wait_for_function(
+                    "name => document.title.includes(name)", arg=name, timeout=20_000
+                )
+                break
+            except TimeoutError as error:
+                state = self.page.get_by_test_id("stApp").get_attribute("data-test-script-state")
+                said = f"{name} was not opened; title {self.page.title()!r}, script {state}"
+                if last:
+                    raise AssertionError(said) from error
+                print(said)
         self.drawn()
 
     def drawn(self) -> None:
