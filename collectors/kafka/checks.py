@@ -148,8 +148,8 @@ def _settings_of(feature: Feature, kind: str) -> Callable[[PollView], _Found]:
     def try_it(view: PollView) -> _Found:
         if feature in view.settings.switched_off:
             return None, f"switched off: {feature}"
-        found = view.read_settings(kind)
-        unknown = view.memory.settings_unknown.get(kind)
+        found = view.cluster_settings.read(kind)
+        unknown = view.memory.settings.unknown.get(kind)
         if unknown is not None:
             return False, unknown
         if found is None:

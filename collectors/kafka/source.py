@@ -84,7 +84,7 @@ class KafkaSource:
                 memory.brokers.setdefault(row[0], Broker(*row))
             memory.seen = _seen(tables["brokers"])
         if "cluster_settings" in tables:
-            memory.settings = memory.settings_seen = _settings(tables["cluster_settings"])
+            memory.settings.found = memory.settings.seen = _settings(tables["cluster_settings"])
         if "groups" in tables:
             memory.states = {
                 group: (state, since)

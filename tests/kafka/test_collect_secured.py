@@ -158,7 +158,7 @@ ALL = (TOPICS, GROUPS, CONFIGS, CLUSTER, CLUSTER_CONFIGS, RECORDS)
 
 @pytest.fixture(autouse=True)
 def rare_reads_at_every_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("collectors.kafka.poll.reads.CONFIGS_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr("collectors.kafka.poll.due.CONFIGS_EVERY_SECONDS", 0.0)
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from tests.support import Names, eventually, kafka_tool
 
 @pytest.fixture(autouse=True)
 def rare_reads_at_every_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    for cadence in ("CONFIGS_", "FOLLOWERS_", "TRANSACTIONS_"):
-        monkeypatch.setattr(f"collectors.kafka.poll.reads.{cadence}EVERY_SECONDS", 0.0)
+    monkeypatch.setattr("collectors.kafka.poll.due.CONFIGS_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr("collectors.kafka.poll.due.EVERY_SECONDS", 0.0)
 
 
 @pytest.fixture

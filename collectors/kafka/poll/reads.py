@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any, Generic, TypeVar
 
 import polars as pl
@@ -15,7 +13,6 @@ import polars as pl
 from collectors.errors import (
     CollectorError,
     NoAnswerError,
-    RefusedError,
     SwitchedOffError,
     UnsupportedError,
 )
@@ -34,28 +31,13 @@ from collectors.kafka.cluster.metadata import (
     read_topic_configs,
 )
 from collectors.kafka.cluster.offsets import out_of_sync, read_follower_ends, read_offsets
-from collectors.kafka.cluster.setting_changes import (
-    ACL,
-    BROKER_CONFIG,
-    BROKER_VERSION,
-    CLIENT_QUOTA,
-    FEATURE,
-    SCRAM_USER,
-)
-from collectors.kafka.cluster.settings_reads import (
-    Found,
-    features,
-    read_acls,
-    read_broker_configs,
-    read_client_quotas,
-    read_scram_users,
-    read_versions,
-    set_on_brokers,
-)
+from collectors.kafka.cluster.settings_reads import Found
 from collectors.kafka.cluster.transactions import Transaction, read_transactions
 from collectors.kafka.dead_letters.detection import MARKING_CONFIG, find_dead_letters
 from collectors.kafka.groups.model import Groups
 from collectors.kafka.groups.read import read_groups
+from collectors.kafka.poll import due
+from collectors.kafka.poll.cluster_settings import SettingsReads
 from collectors.kafka.poll.state import Memory, TopicConfig
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.source.shared_state import Exchange, Sink
@@ -64,23 +46,7 @@ from lake.schemas.tables import LOG_DIRECTORIES, WRITTEN_EVERY_SECONDS
 
 T = TypeVar("T")
 
-CONFIGS_EVERY_SECONDS = 300.0
-FOLLOWERS_EVERY_SECONDS = 60.0
-TRANSACTIONS_EVERY_SECONDS = 60.0
-_AGAIN_SECONDS = 60.0
-_SETTINGS_SECONDS = 1.0
 _MOST_FOLLOWERS = 5000
-
-
-SETTINGS: Mapping[str, Feature] = {
-    BROKER_VERSION: "versions",
-    FEATURE: "versions",
-    BROKER_CONFIG: "broker_configs",
-    CLIENT_QUOTA: "client_quotas",
-    ACL: "acls",
-    SCRAM_USER: "scram_users",
-}
-"""Kinds of what administrators set, in the order of reading, and what switches each off."""
 
 
 class once(Generic[T]):
@@ -260,12 +226,12 @@ class PollView:
         Read anew every minute; those that are unknown are missing.
         """
         self._asked_for("follower_lag")
-        memory, at = self.memory, self.memory.follower_lag_at
-        if at is None or self.tick - at >= FOLLOWERS_EVERY_SECONDS:
+        memory = self.memory
+        if memory.due.is_due(due.FOLLOWER_LAG, self.tick):
             behind = out_of_sync(self.partitions).filter(pl.col("broker_id").is_in(self.broker_ids))
             memory.follower_lag = memory.follower_lag.clear()
             if not behind.is_empty():
-                memory.follower_lag_at = self.tick
+                memory.due.was_read(due.FOLLOWER_LAG, self.tick, again_after=due.EVERY_SECONDS)
                 asked = behind.head(_MOST_FOLLOWERS)
                 memory.follower_lag = (
                     read_follower_ends(self.wire, asked, self.deadline)
@@ -300,10 +266,9 @@ class PollView:
         self._asked_for("topic_configs")
         memory = self.memory
         topics = self.watched_topics
-        at = memory.configs_at
-        if at is None or self.tick - at >= CONFIGS_EVERY_SECONDS:
+        if memory.due.is_due(due.TOPIC_CONFIGS, self.tick):
             wanted = topics
-            memory.configs_at = self.tick
+            memory.due.was_read(due.TOPIC_CONFIGS, self.tick, again_after=due.CONFIGS_EVERY_SECONDS)
         else:
             wanted = [topic for topic in topics if _worth_asking(memory.configs.get(topic))]
         memory.configs = {
@@ -329,59 +294,22 @@ class PollView:
         ]
 
     @once
+    def cluster_settings(self) -> SettingsReads:
+        """What administrators have set, each kind read when it is due."""
+        return SettingsReads(
+            wire=self.wire,
+            deadline=self.deadline,
+            memory=self.memory.settings,
+            alive=lambda: self.broker_ids,
+            remembered=self.memory.brokers.keys(),
+            switched_off=self.settings.switched_off,
+            now=self.tick,
+        )
+
+    @once
     def settings_found(self) -> Mapping[str, Found]:
-        """What administrators have set, by kind, as far as it is known.
-
-        ``memory.settings_unknown`` says what could not be read. Kinds are left to the next polls
-        once reading some has taken a second: over a slow network a poll must not wait for all.
-        """
-        begun = time.monotonic()
-        for kind in SETTINGS:
-            if time.monotonic() - begun > _SETTINGS_SECONDS:
-                break
-            self.read_settings(kind)
-        return self.memory.settings
-
-    def read_settings(self, kind: str) -> Found | None:
-        """Return what administrators have set of a kind; None where that is not known.
-
-        Read anew every five minutes, after a failure that may pass every minute.
-        """
-        memory, now = self.memory, self.tick
-        if now < memory.settings_due.get(kind, -math.inf):
-            return memory.settings.get(kind)
-        again = CONFIGS_EVERY_SECONDS
-        memory.settings = dict(memory.settings)
-        memory.settings_unknown = {
-            other: why for other, why in memory.settings_unknown.items() if other != kind
-        }
-        try:
-            self._asked_for(SETTINGS[kind])
-            memory.settings[kind] = self._settings_now(kind)
-        except (SwitchedOffError, UnsupportedError):
-            memory.settings.pop(kind, None)  # it may be known from before a restart
-        except CollectorError as error:
-            memory.settings_unknown[kind] = str(error)
-            if not isinstance(error, RefusedError):
-                again = self._again_seconds
-        memory.settings_due[kind] = now + again
-        return memory.settings.get(kind)
-
-    def _settings_now(self, kind: str) -> Found:
-        reads: Mapping[str, Callable[[], Found]] = {
-            BROKER_VERSION: self._versions,
-            FEATURE: self._features,
-            BROKER_CONFIG: self._broker_configs,
-            CLIENT_QUOTA: partial(read_client_quotas, self.wire, self.deadline),
-            ACL: partial(read_acls, self.wire, self.deadline),
-            SCRAM_USER: partial(read_scram_users, self.wire, self.deadline),
-        }
-        return reads[kind]()
-
-    @property
-    def _again_seconds(self) -> float:
-        """How long what failed is left alone; not at all if only the poll's time was over."""
-        return _AGAIN_SECONDS if self.deadline.left_seconds > 0 else 0.0
+        """What administrators have set, by kind, as far as it is known."""
+        return self.cluster_settings.read_all()
 
     @once
     def registrations(self) -> Mapping[int, bool]:
@@ -391,57 +319,18 @@ class PollView:
         """
         self._asked_for("registrations")
         memory, alive = self.memory, frozenset(self.broker_ids)
-        read = memory.registrations_read
-        due = read is None or read[1] != alive or self.tick - read[0] >= CONFIGS_EVERY_SECONDS
-        if due or memory.registrations is None:
-            memory.registrations_read = self.tick, alive
+        if memory.registered_of != alive or memory.due.is_due(due.REGISTRATIONS, self.tick):
             try:
                 memory.registrations = read_registrations(self.wire, self.deadline)
             except NoAnswerError:
-                memory.registrations = None
-                raise
+                raise  # and it stays due
             except CollectorError as error:
                 memory.registrations = error
+            memory.registered_of = alive
+            memory.due.was_read(due.REGISTRATIONS, self.tick, again_after=due.CONFIGS_EVERY_SECONDS)
         if isinstance(memory.registrations, CollectorError):
             raise memory.registrations
         return memory.registrations
-
-    def _versions(self) -> Found:
-        versions = self.memory.versions
-        self._update(versions, read_versions(self.wire, self.broker_ids, self.deadline))
-        return {str(broker): {"release": version.release} for broker, version in versions.items()}
-
-    def _features(self) -> Found:
-        self.read_settings(BROKER_VERSION)  # whose answers name the features too
-        if not self.memory.versions:
-            raise CollectorError("no broker has told its version")
-        return features(self.memory.versions.values())
-
-    def _broker_configs(self) -> Found:
-        configs = self.memory.broker_configs
-        self._update(configs, read_broker_configs(self.wire, self.broker_ids, self.deadline))
-        return set_on_brokers(configs)
-
-    def _update(self, known: dict[int, T], found: Mapping[int, T | CollectorError]) -> None:
-        """Take over what brokers told; of a silent one what it told before, until it is removed.
-
-        Raises:
-            CollectorError: None of them told anything.
-        """
-        told = {
-            broker: value
-            for broker, value in found.items()
-            if not isinstance(value, CollectorError)
-        }
-        if not told:
-            raise next(
-                (error for error in found.values() if isinstance(error, CollectorError)),
-                NoAnswerError("there is no broker"),
-            )
-        known.update(told)
-        # Those that the section brokers has forgotten.
-        for gone in known.keys() - self.memory.brokers.keys():
-            del known[gone]
 
     @once
     def transactions(self) -> tuple[Sequence[Transaction], Sequence[str]]:
@@ -451,12 +340,16 @@ class PollView:
         """
         self._asked_for("transactions")
         memory = self.memory
-        if self.tick >= memory.transactions_due:
-            memory.transactions_at, memory.transactions = self.tick, None
-            memory.transactions_due = self.tick + TRANSACTIONS_EVERY_SECONDS
-            memory.transactions = read_transactions(self.wire, self.broker_ids, self.deadline)
-            if self.wire.failures:
-                memory.transactions_due = self.tick
+        if memory.due.is_due(due.TRANSACTIONS, self.tick):
+            try:
+                memory.transactions = read_transactions(self.wire, self.broker_ids, self.deadline)
+            except UnsupportedError:
+                memory.transactions = None
+            memory.due.was_read(
+                due.TRANSACTIONS,
+                self.tick,
+                again_after=0.0 if self.wire.failures else due.EVERY_SECONDS,
+            )
         if memory.transactions is None:
             raise UnsupportedError("the brokers do not offer ListTransactions")
         return memory.transactions
@@ -501,13 +394,11 @@ class PollView:
         """
         self._asked_for("log_directories")
         memory = self.memory
-        at = memory.log_directories_at
-        every_seconds = WRITTEN_EVERY_SECONDS[LOG_DIRECTORIES.name]
         wanted = self.broker_ids
-        if at is None or self.tick - at >= every_seconds:
+        if memory.due.is_due(due.LOG_DIRECTORIES, self.tick):
             memory.log_directories.clear()
             memory.sizes = memory.sizes.clear()
-            memory.log_directories_at = self.tick
+            self._read_disks()
         else:
             known = memory.log_directories
             wanted = [broker for broker in wanted if not _is_known(known.get(broker))]
@@ -518,8 +409,12 @@ class PollView:
                 [memory.sizes.filter(~pl.col("broker_id").is_in(wanted)), sizes]
             )
             if any(_is_known(disks) for disks in found.values()):
-                memory.log_directories_at = self.tick
+                self._read_disks()
         return memory.log_directories, memory.sizes
+
+    def _read_disks(self) -> None:
+        every = WRITTEN_EVERY_SECONDS[LOG_DIRECTORIES.name]
+        self.memory.due.was_read(due.LOG_DIRECTORIES, self.tick, again_after=every)
 
 
 def _is_known(found: object) -> bool:

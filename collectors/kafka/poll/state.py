@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,13 +14,14 @@ from collectors.errors import CollectorError
 from collectors.kafka.cluster.broker_reads import SIZES_SCHEMA, LogDirectories
 from collectors.kafka.cluster.changes import Seen
 from collectors.kafka.cluster.offsets import LAG_SCHEMA
-from collectors.kafka.cluster.settings_reads import BrokerVersion, Found
 from collectors.kafka.cluster.transactions import Transaction
 from collectors.kafka.commit_log.estimate import NOTHING_SEEN, CommitsSeen
 from collectors.kafka.commit_log.follower import CommitLog
 from collectors.kafka.dead_letters.header_samples import Sample, Span
 from collectors.kafka.groups.model import GroupRef
 from collectors.kafka.groups.subscriptions import TopicPatterns
+from collectors.kafka.poll.cluster_settings import SettingsMemory
+from collectors.kafka.poll.due import Due
 from collectors.kafka.protocol.broker_requests import Broker
 from collectors.kafka.time_lag.partition_times import PartitionTimes
 
@@ -57,22 +57,13 @@ class Memory:
         times: Topic and partition: what is known of it over time.
         lookup_turn: How many records were asked for so far where not all could be at once.
         configs: Topic: its configuration, or why it is unknown.
-        configs_at: When configurations were last read, in monotonic seconds; so log_directories_at.
         configs_seen: The known ones at the poll before, for its events.
-        versions: Broker: what it said of its software.
-        broker_configs: Broker: setting: its value, and whether somebody set it.
-        settings: What administrators have set, by kind, as far as it is known.
-        settings_unknown: Kind: why it could not be read the last time.
-        settings_due: Kind: when it is to be read anew, in monotonic seconds.
-        settings_seen: ``settings`` at the poll before, for its events.
-        settings_written: What was last written of it, and when (monotonic seconds).
+        settings: What administrators have set.
         follower_lag: topic, partition, broker_id, lag of replicas that were not in sync.
-        follower_lag_at: When that was read, in monotonic seconds.
         registrations: Broker: whether it is fenced; or why that is unknown.
-        registrations_read: When they were read, and which brokers were alive then.
+        registered_of: Which brokers were alive when they were read.
         transactions: Open ones and what stayed unknown; None: the brokers do not offer them.
-        transactions_at: When they were last read, in monotonic seconds.
-        transactions_due: When they are to be read anew, likewise.
+        due: When each of those that are not read at every poll is read anew.
         topics_written: Topic: its row as it was last written, and when (monotonic seconds).
         clock_offset: This machine's clock minus the time since it was started.
         commit_log: Follows the log of commits; None in a first poll, and where it is switched off.
@@ -90,25 +81,15 @@ class Memory:
     times: dict[tuple[str, int], PartitionTimes] = field(default_factory=dict)
     lookup_turn: int = 0
     configs: dict[str, TopicConfig | str] = field(default_factory=dict)
-    configs_at: float | None = None
     configs_seen: Mapping[str, TopicConfig] = field(default_factory=dict)
     follower_lag: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LAG_SCHEMA))
-    follower_lag_at: float | None = None
     transactions: tuple[list[Transaction], list[str]] | None = None
-    transactions_at: float | None = None
-    transactions_due: float = -math.inf
-    registrations: Mapping[int, bool] | CollectorError | None = None
-    registrations_read: tuple[float, frozenset[int]] | None = None
-    versions: dict[int, BrokerVersion] = field(default_factory=dict)
-    broker_configs: dict[int, Mapping[str, tuple[str, bool]]] = field(default_factory=dict)
-    settings: dict[str, Found] = field(default_factory=dict)
-    settings_unknown: dict[str, str] = field(default_factory=dict)
-    settings_due: dict[str, float] = field(default_factory=dict)
-    settings_seen: Mapping[str, Found] = field(default_factory=dict)
-    settings_written: tuple[object, float] | None = None
+    registrations: Mapping[int, bool] | CollectorError = field(default_factory=dict)
+    registered_of: frozenset[int] | None = None
+    due: Due = field(default_factory=Due)
+    settings: SettingsMemory = field(default_factory=SettingsMemory)
     log_directories: dict[int, LogDirectories | str] = field(default_factory=dict)
     sizes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SIZES_SCHEMA))
-    log_directories_at: float | None = None
     topics_written: dict[str, tuple[object, float]] = field(default_factory=dict)
     samples: dict[str, Sampled] = field(default_factory=dict)
     commit_log: CommitLog | None = None

@@ -41,7 +41,7 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
     for broker_id in sorted(alive | replica_counts.keys()):
         known = client.memory.brokers.get(broker_id)
         silent = failures.get(broker_id)
-        version = client.memory.versions.get(broker_id)
+        version = client.memory.settings.versions.get(broker_id)
         row: dict[str, Any] = {
             "broker_id": broker_id,
             "host": known.host if known else None,

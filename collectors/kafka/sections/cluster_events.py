@@ -48,8 +48,8 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
         client.problems.append(f"whether logs lost records is unknown: {error}")
     events += _topic_configs(client)
     found = client.settings_found
-    events += setting_changes(client.memory.settings_seen, found)
-    client.memory.settings_seen = found
+    events += setting_changes(client.memory.settings.seen, found)
+    client.memory.settings.seen = found
     return {"cluster_events": frame(CLUSTER_EVENTS, [asdict(event) for event in events])}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from collectors.kafka.poll import due
 from collectors.kafka.poll.reads import PollView
 from collectors.source.rows import frame
 from config.settings import ClusterSettings
@@ -32,5 +33,5 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
             {"broker_id": broker, **asdict(directory), "is_offline": directory.is_offline}
             for directory in found.directories
         ]
-    is_new = client.memory.log_directories_at == client.tick
+    is_new = client.memory.due.is_new(due.LOG_DIRECTORIES, client.tick)
     return {"log_directories": frame(LOG_DIRECTORIES, rows if is_new else [])}

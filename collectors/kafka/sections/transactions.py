@@ -8,6 +8,7 @@ from datetime import datetime
 import polars as pl
 
 from collectors.errors import UnsupportedError
+from collectors.kafka.poll import due
 from collectors.kafka.poll.reads import PollView
 from collectors.source.rows import frame
 from config.settings import ClusterSettings
@@ -24,6 +25,6 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
         pass
     else:
         client.problems += problems
-        if client.memory.transactions_at == client.tick:
+        if client.memory.due.is_new(due.TRANSACTIONS, client.tick):
             rows = [asdict(one) for one in found]
     return {"transactions": frame(TRANSACTIONS, rows)}

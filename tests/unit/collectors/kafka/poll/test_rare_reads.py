@@ -11,7 +11,7 @@ import pytest
 
 from collectors.errors import CollectorError, NoAnswerError, RefusedError, UnsupportedError
 from collectors.kafka.cluster.settings_reads import BrokerVersion
-from collectors.kafka.poll import reads
+from collectors.kafka.poll import cluster_settings, reads
 from collectors.kafka.poll.reads import PollView
 from collectors.kafka.poll.state import Memory
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
@@ -27,7 +27,9 @@ class Reads:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[str] = []
         self.clock, self.takes_seconds = 0.0, 0.0
-        monkeypatch.setattr(reads, "time", SimpleNamespace(monotonic=lambda: self.clock))
+        clock = SimpleNamespace(monotonic=lambda: self.clock)
+        monkeypatch.setattr(reads, "time", clock)
+        monkeypatch.setattr(cluster_settings, "time", clock)
         self.answers: dict[str, Any] = {
             "read_versions": {1: VERSION},
             "read_broker_configs": {1: {"a": ("1", True)}},
@@ -37,7 +39,8 @@ class Reads:
             "read_registrations": {1: False, 2: True},
         }
         for name in self.answers:
-            monkeypatch.setattr(reads, name, self._reader(name))
+            module = reads if hasattr(reads, name) else cluster_settings
+            monkeypatch.setattr(module, name, self._reader(name))
         self.brokers: tuple[Broker, ...] = ()
         monkeypatch.setattr(
             reads, "read_metadata", lambda *_: SimpleNamespace(cluster_id="x", brokers=self.brokers)
@@ -101,7 +104,7 @@ def test_what_was_read_stands_for_five_minutes(asked: Reads) -> None:
 
 
 def test_a_kind_can_be_asked_for_alone(asked: Reads) -> None:
-    assert asked.poll(1000).read_settings("feature") == {
+    assert asked.poll(1000).cluster_settings.read("feature") == {
         "metadata.version": {"level": "30", "supported": "30"}
     }
     assert asked.asked == ["read_versions"]
@@ -113,8 +116,8 @@ def test_slow_reads_are_left_to_the_next_polls(asked: Reads) -> None:
         "broker configuration"
     }
     assert asked.poll(1015).settings_found.keys() >= {"client quota", "acl"}
-    assert asked.poll(1030).settings_found.keys() == reads.SETTINGS.keys()
-    assert asked.memory.settings_unknown == {}
+    assert asked.poll(1030).settings_found.keys() == cluster_settings.SETTINGS.keys()
+    assert asked.memory.settings.unknown == {}
 
 
 def test_what_a_poll_had_no_time_for_is_read_in_the_next(asked: Reads) -> None:
@@ -122,13 +125,13 @@ def test_what_a_poll_had_no_time_for_is_read_in_the_next(asked: Reads) -> None:
     asked.answers |= {"read_acls": late, "read_registrations": late}
     view = asked.poll(1000, left_seconds=-1.0)
     _ = view.settings_found
-    assert asked.memory.settings_unknown == {"acl": str(late)}
+    assert asked.memory.settings.unknown == {"acl": str(late)}
     with pytest.raises(NoAnswerError):
         _ = view.registrations
     asked.answers |= {"read_acls": {}, "read_registrations": {1: False}}
     view = asked.poll(1015)
     assert view.settings_found["acl"] == {}
-    assert asked.memory.settings_unknown == {}
+    assert asked.memory.settings.unknown == {}
     assert view.registrations == {1: False}
 
 
@@ -142,10 +145,10 @@ def test_what_a_poll_had_no_time_for_is_read_in_the_next(asked: Reads) -> None:
 def test_what_could_not_be_read_stays_as_it_was_known(
     asked: Reads, error: CollectorError, again_at: float
 ) -> None:
-    asked.memory.settings = {"acl": {"User:before": {}}}
+    asked.memory.settings.found = {"acl": {"User:before": {}}}
     asked.answers["read_acls"] = error
     assert asked.poll(1000).settings_found["acl"] == {"User:before": {}}
-    assert asked.memory.settings_unknown == {"acl": str(error)}
+    assert asked.memory.settings.unknown == {"acl": str(error)}
     _ = asked.poll(again_at - 1).settings_found
     assert asked.asked == []
     _ = asked.poll(again_at).settings_found
@@ -153,18 +156,18 @@ def test_what_could_not_be_read_stays_as_it_was_known(
 
 
 def test_what_is_not_offered_or_switched_off_is_not_known(asked: Reads) -> None:
-    asked.memory.settings = {"acl": {"User:before": {}}, "scram user": {"before": {}}}
+    asked.memory.settings.found = {"acl": {"User:before": {}}, "scram user": {"before": {}}}
     asked.answers["read_scram_users"] = UnsupportedError("too old")
     found = asked.poll(1000, switched_off=["acls", "versions"]).settings_found
     assert found.keys() == {"broker configuration", "client quota"}
-    assert asked.memory.settings_unknown == {}
+    assert asked.memory.settings.unknown == {}
     assert "read_acls" not in asked.asked
 
 
 def test_no_features_are_claimed_where_no_broker_tells(asked: Reads) -> None:
     asked.answers["read_versions"] = {1: NoAnswerError("silent")}
     assert "feature" not in asked.poll(1000).settings_found
-    assert asked.memory.settings_unknown.keys() == {"broker version", "feature"}
+    assert asked.memory.settings.unknown.keys() == {"broker version", "feature"}
 
 
 def test_a_broker_that_is_silent_keeps_its_settings_and_one_that_is_gone_does_not(
