@@ -6,16 +6,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any, Generic, TypeVar
 
 import polars as pl
 
-from collectors.errors import (
-    CollectorError,
-    NoAnswerError,
-    SwitchedOffError,
-    UnsupportedError,
-)
+from collectors.errors import CollectorError, NoAnswerError, SwitchedOffError, UnsupportedError
 from collectors.kafka.cluster.broker_reads import (
     LogDirectories,
     Quorum,
@@ -25,11 +19,7 @@ from collectors.kafka.cluster.broker_reads import (
     read_registrations,
 )
 from collectors.kafka.cluster.changes import compare_ends, ends_to_keep
-from collectors.kafka.cluster.metadata import (
-    Metadata,
-    read_metadata,
-    read_topic_configs,
-)
+from collectors.kafka.cluster.metadata import Metadata, read_metadata, read_topic_configs
 from collectors.kafka.cluster.offsets import out_of_sync, read_follower_ends, read_offsets
 from collectors.kafka.cluster.settings_reads import Found
 from collectors.kafka.cluster.transactions import Transaction, read_transactions
@@ -38,37 +28,14 @@ from collectors.kafka.groups.model import Groups
 from collectors.kafka.groups.read import read_groups
 from collectors.kafka.poll import due
 from collectors.kafka.poll.cluster_settings import SettingsReads
+from collectors.kafka.poll.once import once
 from collectors.kafka.poll.state import Memory, TopicConfig
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.source.shared_state import Exchange, Sink
 from config.settings import ClusterSettings, Feature
 from lake.schemas.tables import LOG_DIRECTORIES, WRITTEN_EVERY_SECONDS
 
-T = TypeVar("T")
-
 _MOST_FOLLOWERS = 5000
-
-
-class once(Generic[T]):
-    """A read that is done when a section first asks for it, and never twice in a poll.
-
-    Where it fails, it fails with the same error for every section.
-    """
-
-    def __init__(self, read: Callable[[Any], T]) -> None:
-        self._read = read
-        self.__doc__ = read.__doc__
-
-    def __get__(self, view: PollView, _: object = None) -> T:
-        if self._read not in view.done:
-            try:
-                view.done[self._read] = self._read(view)
-            except CollectorError as error:
-                view.done[self._read] = error
-        outcome = view.done[self._read]
-        if isinstance(outcome, CollectorError):
-            raise outcome
-        return outcome  # type: ignore[return-value]  # what the read returned
 
 
 class PollView:
