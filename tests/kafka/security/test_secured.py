@@ -38,7 +38,7 @@ from tests.certificates import HOST, key_pair
 from tests.kafka.collecting import polling
 from tests.support import Names, eventually
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PASSWORD = "pass-phrase-of-the-reader"  # noqa: S105 (a test's)
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required;"

@@ -10,8 +10,8 @@ from confluent_kafka.admin import AclOperation, ResourceType
 from collectors.kafka.commit_log import follower as module
 from collectors.kafka.commit_log.follower import NEEDS, TOPIC
 from tests.kafka.collecting import polling
-from tests.kafka.commit_reader import last_commits
-from tests.kafka.test_collect_secured import (
+from tests.kafka.commit_log.commit_reader import last_commits
+from tests.kafka.security.test_secured import (
     GROUPS,
     TOPICS,
     Secured,

@@ -21,7 +21,7 @@ from collectors.kafka.protocol.properties import ConnectionSettings
 from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
 from tests.kafka.collecting import polling
-from tests.kafka.commit_reader import TOPIC, Last, last_commits
+from tests.kafka.commit_log.commit_reader import TOPIC, Last, last_commits
 from tests.support import Names, eventually
 from tests.unit.collectors.kafka.commit_log import building as build
 
