@@ -20,7 +20,7 @@ from scaling.advisers.integrations.connect import ConnectorFacts, connector_advi
 from scaling.advisers.integrations.ditto import counts
 from scaling.advisers.integrations.rabbitmq import QueueFacts, queue_advice
 from scaling.advisers.integrations.spark_query import QueryFacts, min_partitions_advice, query_facts
-from tests.unit.scaling.advisers.test_recommend import facts, six
+from tests.unit.scaling.advisers.advising import facts, six
 
 SINK = ConnectorFacts(
     cluster="demo",
