@@ -14,7 +14,7 @@ from lake.schemas.tables import BROKERS, CONNECTORS, DITTO_CONNECTIONS, QUEUES
 from lake.storage.store import Lake
 from scaling.advice.model import Recommendation
 from scaling.advisers.advise import advise_groups, advise_sources, advise_topics
-from scaling.advisers.spark_query import query_facts
+from scaling.advisers.integrations.spark_query import query_facts
 from scaling.facts.group_facts import GroupFacts
 from scaling.facts.lake_reader import WINDOW, facts_of, read_groups
 from scaling.facts.topic_facts import Reader, topic_readers

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from collectors.source.excerpt import short
+from collectors.source.excerpt import short, storable
 from config.secret import hide
 
 LARGEST_INT = 2**31 - 1
@@ -40,8 +40,7 @@ def parse(body: bytes) -> Any:
     Raises:
         ValueError: It is not JSON.
     """
-    text = body.decode(json.detect_encoding(body), "surrogateescape")
-    text = text.encode("utf-8", "backslashreplace").decode()
+    text = storable(body.decode(json.detect_encoding(body), "surrogateescape"))
     text = hide(text)  # a server may say what it was sent
     text = _ESCAPES.sub(lambda match: "\\" + match[0] if match[1] else match[0], text)
     try:

@@ -1,4 +1,4 @@
-"""Cutting texts of others, which quote records of any size, before anything looks into them."""
+"""Texts of others, which quote records of any size and content: cut, and such as can be stored."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ def excerpt(text: str) -> str:
     whole_words = text[: LONGEST // 2].rsplit(maxsplit=1)[:-1]
     _, _, whole_lines = text[-LONGEST // 2 :].partition("\n")
     return " ".join([*whole_words, "…\n"]) + whole_lines
+
+
+def storable(text: str) -> str:
+    r"""Return the text with halves of surrogate pairs written out, as ``\ud800``."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def short(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from collectors.source.excerpt import storable
 from lake.schemas.model import Table
 
 
@@ -21,7 +22,10 @@ def columns_frame(columns: Mapping[str, Any], schema: pl.Schema) -> pl.DataFrame
     try:
         return pl.DataFrame(columns, schema=schema)
     except UnicodeEncodeError:
-        clean = {name: [_storable(value) for value in values] for name, values in columns.items()}
+        clean = {
+            name: [storable(value) if isinstance(value, str) else value for value in values]
+            for name, values in columns.items()
+        }
         return pl.DataFrame(clean, schema=schema)
 
 
@@ -31,11 +35,6 @@ def distinct(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     if rows.select(key).hash_rows().n_unique() == rows.height:
         return rows
     return rows.unique(key, keep="first", maintain_order=True)
-
-
-def _storable(value: Any) -> Any:
-    is_text = isinstance(value, str)
-    return value.encode("utf-8", "backslashreplace").decode() if is_text else value
 
 
 def frame(table: Table, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

@@ -23,39 +23,25 @@ _CHANGE_ONLY = columns(
 )
 
 
-def _change_only(
-    name: str,
-    key: tuple[str, ...],
-    /,
-    volatile: tuple[str, ...] = (),
-    **types: Type,
-) -> Table:
-    return Table(
-        name,
-        "bronze",
-        (*_SAMPLE, *columns(**types), *_CHANGE_ONLY, DATE),
-        time="observed_at",
-        key=("cluster", "poll_id", *key),
-        collected_by=("kafka",),
-        change_only=True,
-        volatile=volatile,
-    )
-
-
 def _bronze(
     name: str,
     key: tuple[str, ...],
     /,
     collected_by: tuple[str, ...] = ("kafka",),
+    change_only: bool = False,
+    volatile: tuple[str, ...] = (),
     **types: Type,
 ) -> Table:
+    encoding = _CHANGE_ONLY if change_only else ()
     return Table(
         name,
         "bronze",
-        (*_SAMPLE, *columns(**types), DATE),
+        (*_SAMPLE, *columns(**types), *encoding, DATE),
         time="observed_at",
         key=("cluster", "poll_id", *key),
         collected_by=collected_by,
+        change_only=change_only,
+        volatile=volatile,
     )
 
 
@@ -81,9 +67,10 @@ BROKERS = _bronze(
     unknown_reason="string",
 )
 
-PARTITIONS = _change_only(
+PARTITIONS = _bronze(
     "partitions",
     ("topic", "partition"),
+    change_only=True,
     topic="string",
     partition="int",
     topic_id="string",  # another one: the topic was deleted and created anew
@@ -152,11 +139,12 @@ GROUP_MEMBERS = _bronze(
     assigned_partitions="int",  # 0: an idle consumer
 )
 
-GROUP_OFFSETS = _change_only(
+GROUP_OFFSETS = _bronze(
     "group_offsets",
     ("group", "topic", "partition"),
+    change_only=True,
     # A consumer without messages still commits the same offset every few seconds.
-    ("committed_at", "commits_per_second"),
+    volatile=("committed_at", "commits_per_second"),
     group="string",
     topic="string",
     partition="int",

@@ -9,11 +9,11 @@ import polars as pl
 
 from alerting.inputs.windows import GroupKey
 from scaling.advice.model import AdviceKind, Caveat, CaveatLevel, Recommendation
-from scaling.advisers.connect import connector_advice, connector_facts
-from scaling.advisers.ditto import connection_advice
-from scaling.advisers.rabbitmq import queue_advice, queue_facts
+from scaling.advisers.integrations.connect import connector_advice, connector_facts
+from scaling.advisers.integrations.ditto import connection_advice
+from scaling.advisers.integrations.rabbitmq import queue_advice, queue_facts
+from scaling.advisers.integrations.spark_query import QueryFacts, min_partitions_advice
 from scaling.advisers.recommend import recommend_group, recommend_topic
-from scaling.advisers.spark_query import QueryFacts, min_partitions_advice
 from scaling.facts.group_facts import GroupFacts
 from scaling.facts.topic_facts import Reader, topic_facts
 from scaling.sizing.decide import DecisionHistory

@@ -19,7 +19,6 @@ from scaling.advice.model import (
     Evidence,
     Recommendation,
 )
-from scaling.advisers.connect import workers_advice
 from scaling.advisers.group_evidence import (
     KEYS_UNREAD,
     advances,
@@ -31,6 +30,7 @@ from scaling.advisers.group_evidence import (
     skew_evidence,
     useful_counts,
 )
+from scaling.advisers.integrations.connect import workers_advice
 from scaling.facts.group_facts import GroupFacts
 from simulation.assignors import Assignor, most_members, worst_partitions
 

@@ -15,7 +15,7 @@ from lake.schemas.tables import (
 )
 from lake.storage.store import Lake
 from tests.spark.bronze import SOURCES, Rows
-from tests.spark.oracle import history
+from tests.spark.oracle.history import history
 
 HISTORIES = (
     GROUP_PARTITION_HISTORY,

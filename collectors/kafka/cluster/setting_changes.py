@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from collectors.kafka.cluster.changes import ClusterEvent
+from collectors.source.excerpt import storable
 from config.settings import SECRET_PROPERTY
 
 Settings = Mapping[str, str]
@@ -29,9 +30,9 @@ _VALUE_LENGTH = 256
 _LISTED = 20  # settings that an event names
 
 
-def storable(text: str | None, length: int = _VALUE_LENGTH) -> str:
+def cut(text: str | None, length: int = _VALUE_LENGTH) -> str:
     """Return a text of others as the lake can hold it, cut to a length."""
-    clean = (text or "").encode("utf-8", "backslashreplace").decode()
+    clean = storable(text or "")
     return clean if len(clean) <= length else f"{clean[: length - 1]}…"
 
 
@@ -106,7 +107,7 @@ def setting_changes(
 
 def _shown(config: Mapping[str, tuple[str | None, bool]], names: set[str]) -> Settings:
     return {
-        name: storable(value) + ("" if is_own else DEFAULT)
+        name: cut(value) + ("" if is_own else DEFAULT)
         for name, (value, is_own) in config.items()
         if name in names
     }

@@ -20,7 +20,7 @@ from kafka.protocol.broker_version_data import infer_broker_version_from_api_ver
 from kafka.protocol.metadata import ApiVersionsRequest
 
 from collectors.errors import CollectorError, RefusedError
-from collectors.kafka.cluster.setting_changes import DEFAULT, Settings, is_secret, storable
+from collectors.kafka.cluster.setting_changes import DEFAULT, Settings, cut, is_secret
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
 
@@ -133,7 +133,7 @@ def read_broker_configs(
             found[broker] = _refusal(code, "DESCRIBE_CONFIGS on the cluster")
             continue
         found[broker] = {
-            storable(config.name): (storable(config.value), config.config_source != _DEFAULT_CONFIG)
+            cut(config.name): (cut(config.value), config.config_source != _DEFAULT_CONFIG)
             for config in results[0].configs or ()
             if config.value is not None and not config.is_sensitive and not is_secret(config.name)
         }
@@ -173,9 +173,7 @@ def read_client_quotas(wire: Wire, deadline: Deadline) -> Found:
             f"{part.entity_type}={'(default)' if part.entity_name is None else part.entity_name}"
             for part in sorted(entry.entity or (), key=lambda one: str(one.entity_type))[::-1]
         )
-        found[storable(entity)] = {
-            storable(value.key): f"{value.value:.15g}" for value in entry.values or ()
-        }
+        found[cut(entity)] = {cut(value.key): f"{value.value:.15g}" for value in entry.values or ()}
     return _bounded(found, "client quotas")
 
 
@@ -203,7 +201,7 @@ def read_acls(wire: Wire, deadline: Deadline) -> Found:
                 f"{_OPERATIONS.get(acl.operation, f'operation {acl.operation}')} on "
                 f"{kind}{prefix} {resource.resource_name} from {acl.host}"
             )
-            found.setdefault(storable(acl.principal), {})[storable(rule, 512)] = ""
+            found.setdefault(cut(acl.principal), {})[cut(rule, 512)] = ""
     return _bounded(found, "ACLs")
 
 
@@ -218,7 +216,7 @@ def read_scram_users(wire: Wire, deadline: Deadline) -> Found:
     if answer.error_code:
         raise _refusal(answer.error_code, "DESCRIBE on the cluster")
     found = {
-        storable(user.user): {
+        cut(user.user): {
             _MECHANISMS.get(
                 one.mechanism, f"mechanism {one.mechanism}"
             ): f"{one.iterations} iterations"
@@ -239,10 +237,8 @@ def _version(answer: Any) -> BrokerVersion | CollectorError:
         return CollectorError(reason(answer.error_code))
     keys = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys or ()}
     epoch = answer.finalized_features_epoch
-    supported = {storable(each.name): each.max_version for each in answer.supported_features or ()}
-    finalized = {
-        storable(each.name): each.max_version_level for each in answer.finalized_features or ()
-    }
+    supported = {cut(each.name): each.max_version for each in answer.supported_features or ()}
+    finalized = {cut(each.name): each.max_version_level for each in answer.finalized_features or ()}
     return BrokerVersion(
         ".".join(map(str, infer_broker_version_from_api_versions(keys))),
         supported,

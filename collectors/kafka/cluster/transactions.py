@@ -11,7 +11,7 @@ from kafka.protocol.admin import DescribeTransactionsRequest, ListTransactionsRe
 
 from collectors.errors import CollectorError, UnsupportedError
 from collectors.kafka.cluster.broker_reads import as_time
-from collectors.kafka.cluster.setting_changes import storable
+from collectors.kafka.cluster.setting_changes import cut
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import COORDINATOR_MOVES, reason
 
@@ -97,13 +97,13 @@ def _described(
             timeout = state.transaction_timeout_ms
             found.append(
                 Transaction(
-                    transactional_id=storable(state.transactional_id),
+                    transactional_id=cut(state.transactional_id),
                     producer_id=state.producer_id,
                     coordinator=broker,
-                    state=storable(state.transaction_state),
+                    state=cut(state.transaction_state),
                     started_at=as_time(state.transaction_start_time_ms),
                     timeout_seconds=None if timeout is None or timeout < 0 else timeout / 1000,
-                    topics=sorted(storable(topic.topic) for topic in state.topics or ())[:_TOPICS],
+                    topics=sorted(cut(topic.topic) for topic in state.topics or ())[:_TOPICS],
                 )
             )
     return found

@@ -8,24 +8,19 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import polars as pl
 import pytest
-from aiosmtpd.controller import Controller
-from aiosmtpd.handlers import Message as MessageHandler
 
-from alerting.notify.notifications import Notification, NotificationKind
-from alerting.notify.sender import Sender
+from alerting.notify.notifications import NotificationKind
 from alerting.notify.store import AlertStore
 from alerting.notify.targets.alertmanager import AlertmanagerTarget
 from alerting.notify.targets.registry import make_target
-from alerting.notify.targets.webhook import signature
-from alerting.rules.lifecycle import Alert, State
-from alerting.rules.model import AlertSeverity
+from alerting.rules.lifecycle import State
 from alerting.service import AlertingService
 from config.alerting import TargetSettings
 from config.settings import Settings
@@ -35,219 +30,9 @@ from runtime.processes import free_ports
 from runtime.spawning import nameless_main
 from tests.selection import exhaustive
 from tests.servers.alerting import alerting_killed
+from tests.servers.alerting.messages import alert, health, notification
 from tests.servers.alerting.receiver import Receiver, receiving
 from tests.support import eventually, unavailable
-
-SECRET = "the-secret-of-the-hook"  # noqa: S105 (a test's)
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as made:
-        yield made
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[AlertStore]:
-    made = AlertStore(tmp_path / "alerts.sqlite")
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def run_sender(
-    store: AlertStore, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., Sender]]:
-    """Start the thread of a target; it ends with the test."""
-    started: list[Sender] = []
-    monkeypatch.setenv("HOOK_SECRET", SECRET)
-
-    def start(**options: object) -> Sender:
-        settings = TargetSettings.model_validate({"name": "t", "kind": "webhook", **options})
-        sender = Sender(settings, make_target(settings, "http://dash:8501"), store)
-        sender.start()
-        started.append(sender)
-        return sender
-
-    yield start
-    for sender in started:
-        sender.stop()
-
-
-def alert(name: str = "payments", state: State = State.FIRING, at: float | None = None) -> Alert:
-    began = time.time() - 120 if at is None else at
-    return Alert(
-        fingerprint=f"fingerprint-{name}",
-        rule="GroupStalled",
-        check="stalled",
-        severity=AlertSeverity.CRITICAL,
-        labels={"cluster": "production", "group": name},
-        state=state,
-        started_at=began,
-        last_true_at=began,
-        fired_at=began,
-        resolved_at=time.time() if state is State.RESOLVED else None,
-        what=f"{name} stalled",
-        detail="No commit for 2 min with 1,204 messages waiting.",
-        cause="A message that the handler cannot get past.",
-        step="Look at the handler's log.",
-        page="group",
-        runbook="https://wiki/stalled",
-    )
-
-
-def notification(
-    *alerts: Alert, kind: NotificationKind = NotificationKind.FIRING, key: str = "key-1"
-) -> Notification:
-    firing = tuple(one for one in alerts if one.state is State.FIRING)
-    resolved = tuple(one for one in alerts if one.state is State.RESOLVED)
-    return Notification(
-        key=key,
-        group="production/GroupStalled",
-        kind=kind,
-        at=time.time(),
-        severity=AlertSeverity.CRITICAL,
-        firing=firing,
-        resolved=resolved,
-        inhibited=(alert("held"),),
-    )
-
-
-def health(store: AlertStore) -> tuple[int, int, int]:
-    (found,) = store.health()
-    return found.sent, found.waiting, found.failed
-
-
-def test_a_webhook_is_signed_and_says_all_that_a_person_needs(
-    store: AlertStore, receiver: Receiver, run_sender: Callable[..., Sender]
-) -> None:
-    store.queue(notification(alert()), ["t"], time.time())
-    run_sender(url=receiver.url, secret={"env": "HOOK_SECRET"})
-    eventually(lambda: health(store) == (1, 0, 0), what="delivery")
-    (one,) = receiver.received
-    stamp = one.headers["X-Headroom-Timestamp"]
-    assert one.headers["X-Headroom-Signature"] == signature(SECRET, stamp, one.content)
-    assert one.headers["X-Headroom-Signature"] != signature("other", stamp, one.content)
-    assert one.headers["Idempotency-Key"] == one.body["key"] == "key-1"
-    text = one.body["text"]
-    for part in (
-        "What: payments stalled",
-        "Where: cluster production, group payments",
-        "Since: 20",
-        "How bad: critical. No commit for 2 min with 1,204 messages waiting.",
-        "Likely cause: A message that the handler cannot get past.",
-        "Next step: Look at the handler's log.",
-        "Runbook: https://wiki/stalled",
-        "See: http://dash:8501/group?cluster=production&range=1h&group=payments",
-        "held stalled",
-    ):
-        assert part in text
-    assert SECRET not in one.content.decode()
-
-
-@pytest.mark.parametrize("status", [400, 404, 429, 500, 503])
-def test_what_a_target_refuses_is_tried_again_until_it_takes_it(
-    store: AlertStore, receiver: Receiver, run_sender: Callable[..., Sender], status: int
-) -> None:
-    receiver.answers = [status]
-    store.queue(notification(alert()), ["t"], time.time())
-    run_sender(url=receiver.url)
-    eventually(lambda: store.health()[0].attempts == 1, what="the first attempt")
-    assert str(status) in (store.health()[0].answer or "")
-    eventually(lambda: health(store) == (1, 0, 0), what="delivery")
-    assert receiver.keys == ["key-1"]
-
-
-def test_a_target_that_asks_to_wait_is_left_alone(
-    store: AlertStore, receiver: Receiver, run_sender: Callable[..., Sender]
-) -> None:
-    receiver.answers, receiver.headers = [429], {"Retry-After": "600"}
-    now = time.time()
-    store.queue(notification(alert()), ["t"], now)
-    run_sender(url=receiver.url)
-    eventually(lambda: store.health()[0].attempts == 1, what="the first attempt")
-    assert store.due("t", now + 500) is None
-    assert store.due("t", now + 700) is not None
-
-
-def test_a_target_that_is_down_or_slow_is_told_so_and_never_by_its_address(
-    store: AlertStore, receiver: Receiver, run_sender: Callable[..., Sender]
-) -> None:
-    receiver.delay_seconds = 3.0
-    store.queue(notification(alert()), ["t"], time.time())
-    run_sender(url=receiver.url, timeout_seconds=0.2)
-    eventually(lambda: store.health()[0].attempts, what="the first attempt")
-    assert store.health()[0].answer == "no answer within 0.2 s"
-
-
-def test_a_secret_in_an_address_reaches_no_answer_and_no_log(
-    store: AlertStore,
-    run_sender: Callable[..., Sender],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    (port,) = free_ports(1)
-    monkeypatch.setenv("ADDRESS", f"http://127.0.0.1:{port}/token-of-mine")
-    store.queue(notification(alert()), ["t"], time.time())
-    run_sender(address={"env": "ADDRESS"})
-    eventually(lambda: store.health()[0].attempts, what="the first attempt")
-    assert store.health()[0].answer == "cannot be reached: ConnectError"
-    assert "token-of-mine" not in caplog.text
-
-
-def test_no_more_messages_than_the_target_may_get(
-    store: AlertStore, receiver: Receiver, run_sender: Callable[..., Sender]
-) -> None:
-    for number in range(5):
-        store.queue(notification(alert(), key=f"key-{number}"), ["t"], time.time())
-    sender = run_sender(url=receiver.url, max_per_minute=2)
-    eventually(lambda: health(store) == (2, 3, 0), what="two messages")
-    sender.step(time.time())
-    assert health(store) == (2, 3, 0)
-    assert receiver.keys == ["key-0", "key-1"]
-
-
-def test_mail_arrives_through_apprise(
-    store: AlertStore, run_sender: Callable[..., Sender], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mails = []
-
-    class Handler(MessageHandler):
-        def handle_message(self, message: object) -> None:
-            mails.append(message)
-
-    (port,) = free_ports(1)
-    controller = Controller(Handler(), hostname="127.0.0.1", port=port)
-    controller.start()
-    try:
-        monkeypatch.setenv(
-            "MAIL",
-            f"mailto://127.0.0.1:{port}?from=headroom@example.com&to=ops@example.com&mode=insecure",
-        )
-        store.queue(notification(alert()), ["t"], time.time())
-        run_sender(kind="apprise", address={"env": "MAIL"})
-        eventually(lambda: health(store) == (1, 0, 0), what="delivery")
-    finally:
-        controller.stop()
-    (mail,) = mails
-    assert mail["Subject"] == "[CRITICAL] payments stalled (production)"
-    assert mail["To"].endswith("ops@example.com")
-    assert "Next step: Look at the handler's log." in mail.as_string().replace("=\n", "")
-
-
-def test_a_mail_server_that_is_down_is_told_without_its_address(
-    store: AlertStore, run_sender: Callable[..., Sender], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (port,) = free_ports(1)
-    monkeypatch.setenv(
-        "MAIL", f"mailto://u:{SECRET}@127.0.0.1:{port}?from=a@example.com&to=o@example.com"
-    )
-    store.queue(notification(alert()), ["t"], time.time())
-    run_sender(kind="apprise", address={"env": "MAIL"})
-    eventually(lambda: store.health()[0].attempts, what="the first attempt")
-    answer = store.health()[0].answer or ""
-    assert "did not take it" in answer
-    assert SECRET not in answer
 
 
 @pytest.fixture

@@ -1,35 +1,22 @@
-"""The tables of the present say what the alerts say, and since when does not move."""
+"""The tables of the present say what the samples show."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import shutil
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from alerting.__main__ import app
-from alerting.current.groups import group_rows, partition_lag
-from alerting.current.rows import alert_rows, current_rows
-from alerting.current.state import EvaluationInMemory, Present
+from alerting.current.rows import current_rows
+from alerting.current.state import EvaluationInMemory
 from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
-from alerting.evaluate.observations import Seen, group_observations, observe
+from alerting.evaluate.observations import observe
 from alerting.inputs.frames import Frames
 from alerting.inputs.polls import PARTITION_LAG
-from alerting.inputs.windows import GroupKey
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert, State
-from alerting.service import SERVICE, AlertingService
-from alerting.status.model import GroupStatus, Status
-from alerting.tools.benchmark.headroom import statuses
-from config.alerting import AlertingSettings
-from config.settings import ClusterSettings, LakeSettings, Settings
+from config.settings import LakeSettings
 from lake.schemas.current import (
     BROKER_STATUS,
     CLUSTER_STATUS,
@@ -54,180 +41,8 @@ from lake.schemas.tables import (
 )
 from lake.storage.current_store import CurrentStore
 from lake.storage.store import Lake
-from simulation.scenarios import families
-from tests.selection import exhaustive
-from tests.unit.alerting.inputs.test_recent_rows import BEGIN, POLL, POLLS, Collector
-
-NOW = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
-_TROUBLE = ("stopped", "stalled", "falling_behind", "rewound", "losing_data", "unknown")
-
-
-def rows(table: Table, *given: dict[str, Any], ago: float = 0.0) -> pl.DataFrame:
-    at = NOW - timedelta(seconds=ago)
-    common = {"cluster": "c", "observed_at": at, "poll_id": at.isoformat(), "date": at.date()}
-    full = [{name: None for name in table.polars_schema} | common | one for one in given]
-    return pl.DataFrame(full, schema=table.polars_schema)
-
-
-def classified(
-    status: GroupStatus,
-    at: float,
-    *,
-    group: str = "g",
-    tables: dict[str, pl.DataFrame] | None = None,
-) -> ClusterEvaluation:
-    frames = Frames(cluster="c", now=at, tables=tables or {})
-    found = {GroupKey("c", group): status}
-    seen = Seen(observations=tuple(group_observations(found, now=at)))
-    nothing = pl.DataFrame(schema=PARTITION_LAG)
-    return ClusterEvaluation(frames=frames, statuses=found, clear_partitions=nothing, seen=seen)
-
-
-@pytest.mark.parametrize(
-    ("family", "variant"),
-    [  # Polls of a minute; of a quarter of one.
-        ("frequent_job_gone", 7),
-        ("poison_partition", 4),
-        *exhaustive(("frequent_job_gone", 0), ("poison_partition", 0)),
-    ],
-)
-def test_at_every_poll_the_rows_say_what_the_alerts_say(family: str, variant: int) -> None:
-    scenario = families()[family](variant)
-    alerts: dict[str, Alert] = {}
-    previous: pl.DataFrame | None = None
-    dates: set[datetime] = set()
-    changes = 0
-    for at, status in statuses(scenario):
-        moment = NOW.timestamp() + at
-        found = classified(_shifted(status), moment)
-        alerts = advanced(alerts, found, DEFAULT_ALERT_RULES)
-        groups = group_rows(found, partition_lag(found), previous)
-        reported = alert_rows(alerts.values(), groups, found.frames)
-        (row,) = groups.iter_rows(named=True)
-        true_now = {
-            alert.status
-            for alert in alerts.values()
-            if alert.check in _TROUBLE and alert.last_true_at == moment
-        }
-        is_told = status.status.value.lower() in _TROUBLE and (
-            status.status is not Status.FALLING_BEHIND or status.is_lasting
-        )
-        assert row["status"] == status.status.value
-        assert true_now == ({row["status"]} if is_told else set()), at
-        assert set(reported["fingerprint"]) == {
-            name for name, alert in alerts.items() if alert.state is not State.RESOLVED
-        }
-        if previous is None or previous["status"].item() != row["status"]:
-            changes, dates = changes + 1, set()
-        dates.add(row["since"])
-        assert len(dates - {None}) == 1, at
-        previous = groups.with_columns(pl.lit(found.frames.at).alias("evaluated_at"))
-    assert changes > 1
-
-
-def _shifted(status: GroupStatus) -> GroupStatus:
-    """Return a status of a scenario, whose seconds begin at zero, with dates of the present."""
-    begin = NOW.timestamp()
-    parts = tuple(
-        dataclasses.replace(part, since=None if part.since is None else begin + part.since)
-        for part in status.partitions
-    )
-    since = None if status.since is None else begin + status.since
-    return dataclasses.replace(status, since=since, partitions=parts)
-
-
-def fixed(status: Status, since: float | None, *, began_before: bool = False) -> GroupStatus:
-    return dataclasses.replace(
-        judged_status, status=status, since=since, began_before_window=began_before
-    )
-
-
-judged_status = statuses(families()["steady"](0))[0][1]
-
-
-def since_of(
-    steps: list[tuple[float, Status, float | None]],
-) -> list[tuple[float | None, bool]]:
-    """Return since when each step's row says that its status holds, seconds from the first."""
-    previous: dict[Table, pl.DataFrame] = {}
-    reported = []
-    for at, status, since in steps:
-        begin = NOW.timestamp()
-        found = classified(fixed(status, None if since is None else begin + since), begin + at)
-        previous = dict(current_rows(found, (), previous))
-        (row,) = previous[GROUP_STATUS].iter_rows(named=True)
-        reported.append(((row["since"] - NOW).total_seconds(), row["since_at_least"]))
-    return reported
-
-
-def test_since_stays_while_the_status_does() -> None:
-    reported = since_of(
-        [
-            (0, Status.OK, None),
-            (15, Status.OK, None),
-            (30, Status.STALLED, 12),
-            (45, Status.STALLED, 20),
-            (60, Status.STALLED, 5),
-            (75, Status.OK, None),
-            (90, Status.OK, None),
-        ]
-    )
-    assert reported == [
-        (0, True),
-        (0, True),
-        (12, False),
-        (12, False),
-        (12, False),
-        (75, False),
-        (75, False),
-    ]
-
-
-def test_after_a_break_nobody_knows_whether_the_status_held() -> None:
-    reported = since_of(
-        [(0, Status.STALLED, -60), (299, Status.STALLED, 5), (700, Status.STALLED, 650)]
-    )
-    assert reported == [(-60, False), (-60, False), (650, False)]
-
-
-def watched(lake: Lake, evaluator: ClusterEvaluator, present: Present, now: datetime) -> None:
-    found = evaluator.evaluate("c", now.timestamp())
-    alerts = advanced({}, found, DEFAULT_ALERT_RULES)
-    present.write(found, alerts)
-
-
-def test_since_stays_over_a_restart(tmp_path: Path) -> None:
-    settings = LakeSettings(uri=str(tmp_path / "lake"))
-    lake, store = Lake(settings), CurrentStore(settings)
-    collector = Collector(lake, 11)
-    evaluator, present = ClusterEvaluator(lake, watched_since=0.0), Present(store)
-    reported: dict[str, dict[tuple[object, ...], tuple[str, datetime]]] = {}
-    kept = 0
-    restart = POLLS - 3
-    for number in range(POLLS):
-        now = collector.poll(number) + timedelta(seconds=3)
-        if number < 10:
-            continue
-        if number == restart:
-            evaluator, present = ClusterEvaluator(lake, watched_since=0.0), Present(store)
-        watched(lake, evaluator, present, now)
-        for table, key in (
-            (GROUP_STATUS, ("group",)),
-            (GROUP_PARTITION_STATUS, ("group", "topic", "partition")),
-        ):
-            written = store.read(table, "c")
-            assert written is not None
-            before = reported.get(table.name, {})
-            reported[table.name] = {
-                tuple(row[one] for one in key): (row["status"], row["since"])
-                for row in written.iter_rows(named=True)
-            }
-            for name, (status, since) in reported[table.name].items():
-                status_before, since_before = before.get(name, (None, None))
-                if status_before == status:
-                    assert since_before == since, (number, name, status)
-                    kept += number == restart
-    assert kept >= 3
+from tests.unit.alerting.current.sample_rows import NOW, rows
+from tests.unit.alerting.inputs.test_recent_rows import Collector
 
 
 def test_every_table_tells_what_the_samples_show() -> None:
@@ -461,92 +276,3 @@ def test_hostile_names_stay_names(tmp_path: Path) -> None:
         assert set(groups["group"]) == set(HOSTILE)
         assert set(readers.select("topic", "group").iter_rows()) == {(n, n) for n in HOSTILE}
     assert not (tmp_path / "etc").exists()
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake with a group that stands still."""
-    folder = tmp_path_factory.mktemp("filled")
-    collector = Collector(Lake(LakeSettings(uri=str(folder))), 12)
-    for number in range(POLLS):
-        collector.poll(number)
-    return folder
-
-
-@pytest.fixture
-def service(filled: Path, tmp_path: Path) -> Iterator[AlertingService]:
-    """A service on a copy of that lake."""
-    shutil.copytree(filled, tmp_path / "lake")
-    made = AlertingService(
-        Settings(
-            clusters=(ClusterSettings(name="c", bootstrap_servers="127.0.0.1:1"),),
-            lake=LakeSettings(uri=str(tmp_path / "lake")),
-            alerting=AlertingSettings(state=str(tmp_path / "alerts.db")),
-        ),
-        clock=(BEGIN + POLL * (POLLS - 1) + timedelta(seconds=3)).timestamp,
-    )
-    yield made
-    made.close()
-
-
-def test_the_service_writes_every_table(service: AlertingService, tmp_path: Path) -> None:
-    service.evaluate()
-    store = CurrentStore(LakeSettings(uri=str(tmp_path / "lake")))
-    for table in CURRENT_TABLES:
-        assert store.read(table, "c") is not None
-    reported = store.read(OPEN_ALERTS, "c")
-    assert reported is not None
-    assert set(reported["fingerprint"]) == {
-        one.fingerprint
-        for one in service.store.alerts("c").values()
-        if one.state is not State.RESOLVED
-    }
-    assert "GroupStalled" in set(reported["rule"])
-    noted = service.store.noted(SERVICE)
-    assert noted is not None
-    assert noted["failures"] == {}
-
-
-def test_the_status_command_prints_what_was_written(
-    service: AlertingService, tmp_path: Path
-) -> None:
-    config = tmp_path / "headroom.yaml"
-    config.write_text(
-        "clusters:\n  - {name: c, bootstrap_servers: 127.0.0.1:1}\n"
-        "  - {name: d, bootstrap_servers: 127.0.0.1:1}\n"
-        "lake: {uri: lake}\nalerting: {state: alerts.db}\n"
-    )
-    service.evaluate()
-    printed = CliRunner().invoke(app, ["status", "--config", str(config)])
-    assert "cluster c: 1 of 3 groups not OK" in printed.output
-    assert "  orders-readers: STALLED since 2026-01-05" in printed.output
-    assert "cluster d: 1 of" not in printed.output
-    found = json.loads(
-        CliRunner().invoke(app, ["status", "--json", "--config", str(config)]).output
-    )
-    assert [one["group"] for one in found["clusters"][0]["not_ok"]] == ["orders-readers"]
-
-
-def test_a_broken_file_is_replaced(
-    service: AlertingService, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    store = CurrentStore(LakeSettings(uri=str(tmp_path / "lake")))
-    path = Path(store.uri(GROUP_STATUS, "c"))
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"PAR1 and no more")
-    service.evaluate()
-    groups = store.read(GROUP_STATUS, "c")
-    assert groups is not None
-    assert groups.height == 3
-    assert [one for one in caplog.messages if "since when a status holds" in one]
-
-
-def test_what_cannot_be_written_is_said_and_stops_no_alert(
-    service: AlertingService, tmp_path: Path
-) -> None:
-    (tmp_path / "lake" / "current").write_text("a file where the folder should be")
-    service.evaluate()
-    noted = service.store.noted(SERVICE)
-    assert noted is not None
-    assert "group_status" in str(noted["failures"])
-    assert "GroupStalled" in {one.rule for one in service.store.alerts("c").values()}

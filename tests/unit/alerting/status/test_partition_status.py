@@ -1,3 +1,5 @@
+"""The status of a partition, and of a group of partitions, from its samples."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -15,7 +17,7 @@ from alerting.status.group_status import (
     group_status,
     partition_status,
 )
-from tests.unit.alerting.status.scenarios import START, changed, constant, moved, window, without
+from tests.unit.alerting.status.scenarios import START, changed, constant, window, without
 
 
 def burst(second: float) -> float:
@@ -277,128 +279,6 @@ def test_what_was_left_for_ever_at_the_end_is_no_stall() -> None:
     assert partition_status(found).status is Status.OK
 
 
-def test_rewind_tells_from_where_to_where() -> None:
-    found = changed(
-        window(capacity=constant(150.0), poll=5.0),
-        lambda t, s: moved(s, 1_000_000 + int(150 * (t - 450))) if t >= 450 else s,
-    )
-
-    status = partition_status(found)
-
-    assert status.status is Status.REWOUND
-    assert status.since == START + 450
-    assert "to 1,000,000" in status.reason
-
-
-def test_rewind_that_was_caught_up_is_over() -> None:
-    found = changed(
-        window(poll=5.0), lambda t, s: moved(s, (s.committed or 0) - 5000) if t == 300 else s
-    )
-
-    assert partition_status(found).status is Status.OK
-
-
-def test_late_commit_of_a_former_owner_is_no_rewind() -> None:
-    found = changed(
-        window(poll=5.0), lambda t, s: moved(s, (s.committed or 0) - 400) if t == 600 else s
-    )
-
-    assert partition_status(found).status is Status.OK
-
-
-def test_losing_data_counts_what_was_lost() -> None:
-    found = changed(
-        window(capacity=constant(0.0), backlog=10_000, members=0, state="empty"),
-        lambda t, s: s._replace(log_start=(s.committed or 0) + 1204) if t >= 300 else s,
-    )
-
-    status = partition_status(found)
-
-    assert status.status is Status.LOSING_DATA
-    assert status.numbers.lost_messages == 1204
-    assert "deleted 1,204 messages that the group had not committed" in status.reason
-    assert status.since == START + 300
-
-
-def test_loss_that_the_next_commit_hides_still_counts() -> None:
-    def overtaken(t: float, s: Sample) -> Sample:
-        return s._replace(log_start=(s.committed or 0) + (290 if t in (300, 400) else -50))
-
-    found = changed(window(capacity=constant(98.0), poll=5.0), overtaken)
-
-    status = partition_status(found)
-
-    assert status.status is Status.LOSING_DATA
-    assert status.numbers.lost_messages == 290
-    assert "the most of 2 times in the last 10 min" in status.reason
-    assert status.since == START + 300
-    assert not status.began_before_window
-
-
-def test_recreated_topic_forgets_the_old_log() -> None:
-    old = window(capacity=constant(50.0), seconds=300.0, poll=5.0)
-    new = window(first_offset=0, seconds=300.0, poll=5.0, warm_up=0.0)
-    later = tuple(s._replace(at=s.at + 305) for s in new.samples)
-
-    status = partition_status(PartitionWindow("orders", 0, old.samples + later))
-
-    assert status.status is Status.OK
-    assert status.numbers.arrival_per_second == pytest.approx(100, rel=0.05)
-
-
-def test_commit_beyond_the_end_is_unknown() -> None:
-    found = changed(window(), lambda t, s: s._replace(log_end=20, lag=0) if t == 600 else s)
-
-    status = partition_status(found)
-
-    assert status.status is Status.UNKNOWN
-    assert "recreated or truncated" in status.reason
-
-
-@pytest.mark.parametrize(("beyond", "expected"), [(590.0, Status.UNKNOWN), (600.0, Status.STALLED)])
-def test_nobody_commits_into_a_new_log_in_which_messages_arrive(
-    beyond: float, expected: Status
-) -> None:
-    """Given a topic made anew while its only consumer hangs,
-    then that is reported once a consumer that works would have committed."""
-    old = window(seconds=300.0, poll=5.0)
-    committed = old.samples[-1].committed
-    new = window(first_offset=0, seconds=beyond, poll=5.0, warm_up=0.0)
-    later = tuple(s._replace(at=s.at + 305, committed=committed, lag=0) for s in new.samples)
-    quiet = tuple(s._replace(log_end=later[0].log_end) for s in later)
-
-    status = partition_status(PartitionWindow("orders", 0, old.samples + later))
-    of_quiet = partition_status(PartitionWindow("orders", 0, old.samples + quiet))
-
-    assert status.status is expected
-    assert "recreated or truncated" in status.reason
-    assert of_quiet.status is Status.UNKNOWN
-
-
-def test_what_was_committed_in_the_old_log_is_no_past_of_the_new_one() -> None:
-    """Given a consumer that comes to a new log in which much waits, then it catches up."""
-    old = window(seconds=300.0, poll=5.0)
-    committed = old.samples[-1].committed
-    new = window(
-        first_offset=0,
-        seconds=1200.0,
-        poll=5.0,
-        warm_up=0.0,
-        capacity=lambda t: 400.0 if t > 900 else 0.0,
-    )
-    later = tuple(
-        s._replace(at=s.at + 305, committed=committed, lag=0)
-        if s.at < START + 900
-        else s._replace(at=s.at + 305)
-        for s in new.samples
-    )
-    seen = tuple(s for s in later if s.at < START + 305 + 960)
-
-    status = partition_status(PartitionWindow("orders", 0, old.samples + seen))
-
-    assert status.status is Status.CATCHING_UP
-
-
 def test_pauses_of_long_ago_are_known_though_their_samples_are_downsampled() -> None:
     """Given a group that pauses for four minutes every fifteen, with the samples that are kept of
     five hours, then another of these pauses is none to tell, and a longer one is."""
@@ -418,30 +298,6 @@ def test_pauses_of_long_ago_are_known_though_their_samples_are_downsampled() -> 
     assert statuses[18_600.0] is Status.STALLED
 
 
-def test_outage_of_the_monitor_leaves_the_rates_right() -> None:
-    found = without(window(capacity=constant(50.0)), lambda t: 150 < t < 500)
-
-    status = partition_status(found)
-
-    assert status.status is Status.FALLING_BEHIND
-    assert status.numbers.arrival_per_second == pytest.approx(100, rel=0.05)
-
-
-def test_gap_does_not_count_as_frozen() -> None:
-    found = without(window(poll=5.0), lambda t: 300 < t < 590)
-
-    assert partition_status(found).status is Status.OK
-
-
-def test_old_samples_say_nothing_about_now() -> None:
-    found = window()
-
-    assert partition_status(found, now=START + 630).status is Status.OK
-    status = partition_status(found, now=START + 700)
-    assert status.status is Status.UNKNOWN
-    assert "1 min 40 s old" in status.reason
-
-
 def test_peers_teach_the_commit_period() -> None:
     found = window(capacity=constant(0.0), backlog=500, seconds=45.0, warm_up=0.0)
 
@@ -451,38 +307,6 @@ def test_peers_teach_the_commit_period() -> None:
     assert unlearnt.status is Status.UNKNOWN
     assert taught.status is Status.STALLED
     assert "other partitions of the group advance" in taught.reason
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        pytest.param({"committed": None, "lag": None}, "no committed offset", id="no commit"),
-        pytest.param({"log_end": None, "lag": None}, "the log end", id="no log end"),
-        pytest.param({"lag": None}, "the lag", id="no lag"),
-    ],
-)
-def test_unknown_newest_value_is_unknown(change: dict[str, None], why: str) -> None:
-    found = changed(window(), lambda t, s: s._replace(**change) if t >= 585 else s)
-
-    status = partition_status(found)
-
-    assert status.status is Status.UNKNOWN
-    assert why in status.reason
-    assert status.since == START + 585
-    assert status.numbers.lag is None
-
-
-def test_collectors_reason_is_handed_on() -> None:
-    found = replace(
-        changed(window(), lambda t, s: Sample(s.at) if t == 600 else s),
-        unknown_reason="the group's coordinator, broker 2, does not answer",
-    )
-
-    assert "broker 2" in partition_status(found).reason
-
-
-def test_no_samples_is_unknown() -> None:
-    assert partition_status(PartitionWindow("orders", 0, ())).status is Status.UNKNOWN
 
 
 offsets = st.none() | st.integers(0, 10_000)

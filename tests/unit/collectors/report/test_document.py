@@ -1,115 +1,25 @@
+"""One poll, and checks, as JSON."""
+
 from __future__ import annotations
 
-import io
 import json
-from datetime import UTC, datetime
 
 import polars as pl
 import pytest
-from rich.console import Console
 
-from collectors.report.document import (
-    PollReport,
-    SourceCheck,
-    as_object,
-    checks_as_object,
-    exit_code,
-    in_order,
-)
-from collectors.report.tables import print_checks, print_report
-from collectors.source.model import Check, SectionResult, Status
+from collectors.report.document import PollReport, as_object, checks_as_object, exit_code, in_order
+from collectors.source.model import Status
 from lake.schemas.current import GROUP_STATUS
-from lake.schemas.tables import TABLES
-
-NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-
-def frame(table: str, *rows: dict[str, object]) -> pl.DataFrame:
-    schema = {
-        name: type_
-        for name, type_ in TABLES[table].polars_schema.items()
-        if name not in ("cluster", "observed_at", "poll_id", "date")
-    }
-    return pl.DataFrame(list(rows), schema=schema)
-
-
-def section(name: str, status: Status = "ok", **frames: pl.DataFrame) -> SectionResult:
-    error = None if status == "ok" else f"{name} went wrong"
-    return SectionResult(
-        section=name,
-        started_at=NOW,
-        duration_seconds=0.25,
-        status=status,
-        error=error,
-        frames=frames,
-    )
-
-
-def partition(number: int, leader: int | None, in_sync: list[int], least: int | None = 2) -> dict:  # type: ignore[type-arg]
-    return {
-        "topic": "orders",
-        "partition": number,
-        "leader": leader,
-        "replicas": [1, 2, 3],
-        "in_sync_replicas": in_sync,
-        "min_in_sync_replicas": least,
-    }
-
-
-def offsets(number: int, **values: object) -> dict[str, object]:
-    return {"group": "billing", "topic": "orders", "partition": number, **values}
-
-
-FULL = PollReport(
-    "shop",
-    cluster_id="id-1",
-    controller=2,
-    results=[
-        section(
-            "groups",
-            groups=frame(
-                "groups",
-                {"group": "billing", "state": "stable", "type": "classic", "members": 2},
-                {"group": "lost", "state": "unknown", "unknown_reason": "broker 3 is silent"},
-            ),
-            group_members=frame("group_members"),
-        ),
-        section(
-            "group_offsets",
-            group_offsets=frame(
-                "group_offsets",
-                offsets(0, committed=4, log_end=10, lag=6, time_lag_seconds=1.5, lost_messages=0),
-                offsets(1, unknown_reason="nothing was ever committed"),
-            ),
-        ),
-        section(
-            "partitions",
-            "partial",
-            partitions=frame(
-                "partitions",
-                partition(0, 1, [1, 2, 3]),
-                partition(1, 1, [1]),
-                partition(2, None, []),
-            ),
-        ),
-        section(
-            "brokers",
-            brokers=frame("brokers", {"broker_id": 1, "is_alive": True, "is_controller": False}),
-        ),
-        section(
-            "dead_letters",
-            dead_letters=frame(
-                "dead_letters",
-                {
-                    "source": "kafka",
-                    "name": "orders.dlq",
-                    "retained": 7,
-                    "reasons": [{"key": "java.lang.E", "value": 5}],
-                    "oldest_retained_at": NOW,
-                },
-            ),
-        ),
-    ],
+from tests.unit.collectors.report.reports import (
+    CHECKS,
+    CONNECT,
+    FULL,
+    METRICS,
+    NOW,
+    RABBIT,
+    frame,
+    partition,
+    section,
 )
 
 
@@ -178,95 +88,6 @@ def test_exit_code(statuses: list[list[Status]], code: int) -> None:
         for each in statuses
     ]
     assert exit_code(reports) == code
-
-
-CONNECT = PollReport(
-    "shop",
-    results=[
-        section(
-            "connectors",
-            "partial",
-            connectors=frame(
-                "connectors",
-                {
-                    "connect": "main",
-                    "connector": "orders-sink",
-                    "type": "sink",
-                    "state": "RUNNING",
-                    "tasks": 2,
-                    "tasks_running": 1,
-                    "tasks_failed": 1,
-                    "dead_letter_topic": "orders.dlq",
-                },
-                {"connect": "main", "connector": "silent", "unknown_reason": "no answer in 5 s"},
-            ),
-        )
-    ],
-    source="connect/main",
-)
-RABBIT = PollReport(
-    "rabbit",
-    results=[
-        section(
-            "queues",
-            queues=frame(
-                "queues",
-                {
-                    "vhost": "/",
-                    "queue": "mail",
-                    "kind": "plain",
-                    "ready": 12,
-                    "unacknowledged": 3,
-                    "consumers": 1,
-                    "dead_letter_queues": ["mail.dlq"],
-                },
-                {
-                    "vhost": "/",
-                    "queue": "sms",
-                    "kind": "plain",
-                    "ready": 5,
-                    "dead_letter_target_missing": True,
-                },
-            ),
-            dead_letters=frame(
-                "dead_letters",
-                {
-                    "source": "rabbitmq",
-                    "name": "mail.dlq",
-                    "retained": 4,
-                    "reasons": [{"key": "rejected", "value": 4}],
-                },
-            ),
-        )
-    ],
-    source="rabbitmq/rabbit",
-)
-METRICS = PollReport(
-    "shop",
-    results=[
-        section(
-            "broker_metrics",
-            broker_metrics=frame(
-                "broker_metrics",
-                {
-                    "prometheus": "m",
-                    "metric": "bytes_in_per_second",
-                    "broker": "kafka-1:9404",
-                    "labels": [{"key": "topic", "value": "orders"}],
-                    "value": float("nan"),
-                },
-                {
-                    "prometheus": "m",
-                    "metric": "bytes_in_per_second",
-                    "broker": "kafka-2:9404",
-                    "value": 2.5,
-                },
-                {"prometheus": "m", "metric": "idle_ratio", "unknown_reason": "no series"},
-            ),
-        )
-    ],
-    source="prometheus/m",
-)
 
 
 def test_once_json_has_clusters_as_ever_and_other_sources_by_name() -> None:
@@ -339,94 +160,6 @@ def test_sources_come_by_cluster_and_kafka_first() -> None:
         ("other", "kafka"),
         ("rabbit", "rabbitmq/rabbit"),
     ]
-
-
-def printed(show: object, *arguments: object, width: int = 200) -> str:
-    text = io.StringIO()
-    show(Console(file=text, width=width), *arguments)  # type: ignore[operator]
-    return text.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("report", "begin", "words"),
-    [
-        pytest.param(CONNECT, "orders-sink", ["RUNNING", "1 of 2", "orders.dlq"], id="connector"),
-        pytest.param(CONNECT, "silent", ["unknown", "no answer in 5 s"], id="unknown connector"),
-        pytest.param(RABBIT, "mail ", ["plain", "12", "3", "mail.dlq"], id="queue"),
-        pytest.param(RABBIT, "sms", ["unknown", "their target is missing"], id="missing target"),
-        pytest.param(RABBIT, "mail.dlq", ["4", "rejected 4"], id="dead letters of a queue"),
-        pytest.param(METRICS, "bytes_in_per_second", ["2"], id="broker metrics"),
-        pytest.param(METRICS, "idle_ratio", ["unknown", "no series"], id="an unknown metric"),
-    ],
-)
-def test_other_sources_as_tables(report: PollReport, begin: str, words: list[str]) -> None:
-    text = printed(print_report, report)
-    assert text.splitlines()[0] == f"{report.cluster}, {report.source}"
-    (line,) = [line for line in text.splitlines() if line.startswith(begin)]
-    for word in words:
-        assert word in line
-
-
-def test_the_table_says_unknown_where_something_is() -> None:
-    text = printed(print_report, FULL)
-    line = next(line for line in text.splitlines() if line.startswith("billing"))
-    assert "6+ unknown" in line
-    line = next(line for line in text.splitlines() if line.startswith("lost"))
-    assert line.split()[1] == "unknown"
-    assert "1 without a leader" in text
-    assert "partitions went wrong" in text
-    assert "java.lang.E 5" in text
-
-
-def test_names_are_not_taken_for_markup() -> None:
-    odd = frame("groups", {"group": "[red]odd[/red]", "state": "empty", "members": 0})
-    text = printed(print_report, PollReport("shop", results=[section("groups", groups=odd)]))
-    assert "[red]odd[/red]" in text
-
-
-CHECKS = [
-    SourceCheck("shop", "kafka", Check("connection", True, True, "fine")),
-    SourceCheck("shop", "kafka", Check("headers", False, False, "needs READ on the topic [x]")),
-    SourceCheck("shop", "connect/main", Check("connectors", None, True, "no disks")),
-]
-
-
-def test_checks_are_printed_in_words() -> None:
-    assert printed(print_checks, CHECKS).splitlines() == [
-        "shop, kafka",
-        "  works      connection",
-        "             fine",
-        "  fails      headers (optional)",
-        "             needs READ on the topic [x]",
-        "shop, connect/main",
-        "  not tried  connectors",
-        "             no disks",
-    ]
-
-
-@pytest.mark.parametrize("width", [20, 40, 80, 100, 200])
-def test_no_letter_of_a_check_is_lost_at_any_width(width: int) -> None:
-    long = Check(
-        "topic configuration (retention, min.insync.replicas)",
-        False,
-        False,
-        "not permitted: needs DESCRIBE_CONFIGS on the topics orders, payments and "
-        f"https://kafka-{'x' * 90}.example.com:9092/",
-    )
-    check = SourceCheck("a-cluster-with-a-long-name", "prometheus/monitoring", long)
-    text = printed(print_checks, [check], width=width)
-    assert " ".join(text.split()) == (
-        f"a-cluster-with-a-long-name, prometheus/monitoring fails {long.feature} (optional) "
-        f"{long.detail}"
-    )
-    wide = [line for line in text.splitlines() if len(line) > max(width, 80)]
-    assert all(".example.com" in line for line in wide), "only what cannot be parted is wider"
-
-
-def test_what_a_terminal_would_obey_is_not_printed() -> None:
-    check = Check("queues", False, True, "virtual host \x1b]0;owned\x07 \x9b31m is not permitted")
-    text = printed(print_checks, [SourceCheck("shop", "rabbitmq/main", check)])
-    assert not {"\x1b", "\x07", "\x9b"} & set(text)
 
 
 def test_checks_as_json() -> None:

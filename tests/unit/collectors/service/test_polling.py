@@ -1,94 +1,26 @@
+"""Polls at their cadence, whatever a source or the lake does."""
+
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
 import pytest
-from deltalake import DeltaTable
-from deltalake.exceptions import CommitFailedError
 
-from collectors.errors import SettingsError
-from collectors.service.cluster import ClusterState, rhythm
-from collectors.service.polling import Plan, Service
+from collectors.service.polling import Service
 from collectors.service.snapshot import Snapshots
-from collectors.source.model import Check, Recall, SectionResult
 from config.settings import LakeSettings
 from lake.errors import LakeError
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, COLLECTIONS
 from lake.storage.store import Lake
 from tests.support import eventually
+from tests.unit.collectors.service.scripted import FAULT, INTERVAL_SECONDS, Script, fixed, polls
 
-INTERVAL_SECONDS = 0.4
 TOLERANCE_SECONDS = 0.19
-FAULT = RuntimeError("a fault of the source")
-
-
-class Script:
-    """A source whose polls take as long as the script says; 0 when it is used up, and None until
-    they are let go on.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        durations: Sequence[float | None] = (),
-        error: BaseException | None = None,
-        kind: str = "script",
-        interval_seconds: float = INTERVAL_SECONDS,
-    ) -> None:
-        self.name = kind
-        self.cluster = name
-        self.cluster_id = None
-        self.controller = None
-        self.interval_seconds = interval_seconds
-        self.begun: list[float] = []
-        self.closed = threading.Event()
-        self.goes_on = threading.Event()  # for a poll without an end, of a duration of None
-        self.remembered: Mapping[str, pl.DataFrame] = {}
-        self._durations = list(durations)
-        self._error = error
-
-    @property
-    def recalls(self) -> Sequence[Recall]:
-        return [Recall("brokers"), Recall("groups")]
-
-    def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        self.remembered = tables
-
-    def poll(self, now: datetime) -> Iterator[SectionResult]:
-        self.begun.append(time.monotonic())
-        if self._error is not None:
-            raise self._error
-        if self._durations:
-            self.goes_on.wait(self._durations.pop(0))
-        frame = pl.DataFrame({"broker_id": [1, 2], "is_alive": [True, False]})
-        yield SectionResult(
-            section="brokers",
-            started_at=now,
-            duration_seconds=0.01,
-            status="ok",
-            error=None,
-            frames={"brokers": frame},
-        )
-        yield SectionResult(
-            section="groups",
-            started_at=now,
-            duration_seconds=0.02,
-            status="failed",
-            error="no broker answered",
-        )
-
-    def check(self) -> Sequence[Check]:
-        return []
-
-    def close(self) -> None:
-        self.closed.set()
 
 
 class Broken(Lake):
@@ -104,16 +36,6 @@ class Broken(Lake):
         return super().append(table, frame, tokens)
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return Lake(LakeSettings(uri=str(tmp_path / "lake")))
-
-
-def fixed(*sources: Script) -> Plan:
-    """Return a plan of sources that a test made."""
-    return Plan(lambda: sources)
-
-
 def serve(service: Service, until: threading.Event) -> None:
     """Run a service in a thread and stop it."""
     thread = threading.Thread(target=service.run)
@@ -122,20 +44,6 @@ def serve(service: Service, until: threading.Event) -> None:
     service.stop()
     thread.join(60)
     assert not thread.is_alive()
-
-
-def polls(source: Script, count: int) -> threading.Event:
-    """Return an event that is set once a source was polled so often."""
-    reached = threading.Event()
-
-    def watch() -> None:
-        deadline = time.monotonic() + 10
-        while len(source.begun) < count and time.monotonic() < deadline:
-            time.sleep(0.01)
-        reached.set()
-
-    threading.Thread(target=watch, daemon=True).start()
-    return reached
 
 
 def test_rows_of_a_poll_share_its_moment_and_id(lake: Lake) -> None:
@@ -344,139 +252,3 @@ def test_a_source_that_cannot_recall_is_polled(
     monkeypatch.setattr(second, "remember", fail)
     serve(Service(fixed(second), lake), polls(second, 3))
     assert len(second.begun) >= 3
-
-
-class Counted:
-    """A plan whose sources are made anew each time, as those of settings are."""
-
-    def __init__(self, *clusters: str) -> None:
-        self.made: list[Script] = []
-        self._clusters = clusters
-
-    def __call__(self) -> list[Script]:
-        new = [Script(cluster) for cluster in self._clusters]
-        self.made += new
-        return new
-
-
-@contextmanager
-def running(service: Service) -> Iterator[None]:
-    thread = threading.Thread(target=service.run)
-    thread.start()
-    try:
-        yield
-    finally:
-        service.stop()
-        thread.join(60)
-        assert not thread.is_alive()
-
-
-def of(service: Service, cluster: str = "shop") -> ClusterState:
-    return service.clusters()[cluster]
-
-
-def test_of_two_services_one_polls_and_a_clean_stop_hands_over(
-    lake: Lake, caplog: pytest.LogCaptureFixture
-) -> None:
-    first, second = Script("shop"), Script("shop")
-    waiting = Service(fixed(second), lake)
-    with caplog.at_level("INFO"):
-        with running(Service(fixed(first), lake)):
-            polls(first, 1).wait(60)
-            with running(waiting):
-                eventually(lambda: of(waiting).waits_for is not None, what="waiting")
-                polls(first, 6).wait(60)
-                assert second.begun == []
-            assert second.begun == []
-        follows = Script("shop")
-        with running(Service(fixed(follows), lake)):
-            given_back = time.monotonic()
-            polls(follows, 2).wait(60)
-            assert follows.begun[0] - given_back < 5
-    assert caplog.text.count("waits: ") == 1
-    assert follows.remembered["brokers"]["broker_id"].sort().to_list() == [1, 2]
-
-
-def test_who_lost_its_lease_writes_no_more_and_waits(lake: Lake) -> None:
-    """Given a service whose lease was taken, when it polls on, then none of that is written."""
-    plan = Counted("shop")
-    service = Service(Plan(plan), lake)
-    with running(service):
-        source = plan.made[0]
-        polls(source, 2).wait(60)
-        write_lease(lake, holder="elsewhere/7/0", state="held")
-        taken_at = datetime.now(UTC)
-        eventually(lambda: source.closed.is_set(), what="end of the polls", timeout_seconds=20)
-        assert not of(service).active
-        late = lake.read(BROKERS).filter(pl.col("observed_at") > taken_at + timedelta(seconds=3))
-        assert late.is_empty()
-        assert of(service).waits_for == "elsewhere/7"
-        write_lease(lake, state="free")
-        eventually(lambda: of(service).active, what="lease taken again", timeout_seconds=20)
-        again = plan.made[-1]
-        polls(again, 1).wait(60)
-        assert again is not source
-        assert again.remembered.keys() == {"brokers"}
-
-
-def write_lease(lake: Lake, **properties: str) -> None:
-    """Write a cluster's lease as another process would, whoever holds it."""
-    handle = DeltaTable(f"{lake.checkpoints_uri}/collectors/shop.lease")
-    named = {f"headroom.{name}": value for name, value in properties.items()}
-    while True:
-        with suppress(CommitFailedError):
-            handle.update_incremental()
-            handle.alter.set_table_properties(named, raise_if_not_exists=False)
-            return
-
-
-def test_what_changed_is_polled_anew_and_the_rest_untouched(lake: Lake) -> None:
-    first = Counted("shop", "other", "gone")
-    specs: dict[tuple[str, str], object] = {("shop", "script"): 1, ("other", "script"): 1}
-    snapshots = Snapshots()
-    service = Service(Plan(first, specs), lake, snapshots)
-    shop, other, gone = first.made
-    with running(service):
-        for source in first.made:
-            polls(source, 1).wait(60)
-        second = Counted("shop", "other", "new")
-        service.apply(Plan(second, {**specs, ("shop", "script"): 2}))
-        changed, unused, new = second.made
-        polls(changed, 1).wait(60)
-        polls(new, 1).wait(60)
-        assert shop.closed.is_set()
-        assert unused.closed.is_set()
-        eventually(gone.closed.is_set, what="end of what is gone")
-        assert not other.closed.is_set()
-        count = len(other.begun)
-        polls(other, count + 2).wait(60)
-        assert len(other.begun) >= count + 2
-        assert unused.begun == []
-        assert [state.cluster for state in snapshots.states()] == ["shop", "other", "new"]
-        assert service.clusters().keys() == {"shop", "other", "new"}
-        assert service.dead_threads() == []
-
-
-def test_settings_that_cannot_work_change_nothing(lake: Lake) -> None:
-    plan = Counted("shop")
-    service = Service(Plan(plan), lake)
-
-    def fail() -> list[Script]:
-        raise SettingsError("cluster shop: properties: no such property")
-
-    with running(service):
-        polls(plan.made[0], 1).wait(60)
-        with pytest.raises(SettingsError):
-            service.apply(Plan(fail))
-        count = len(plan.made[0].begun)
-        polls(plan.made[0], count + 2).wait(60)
-        assert len(plan.made[0].begun) >= count + 2
-
-
-@pytest.mark.parametrize("interval", [1.0, 8.0, 15.0, 30.0, 300.0])
-def test_a_process_that_died_is_replaced_within_two_polls(interval: float) -> None:
-    """The wait, a quarter of a beat to notice it, and two seconds to take it."""
-    kept = rhythm(interval)
-    assert kept.expiry_seconds >= 3 * kept.beat_seconds
-    if interval >= 8.0:
-        assert kept.expiry_seconds + kept.beat_seconds / 4 + 2 <= 2 * interval

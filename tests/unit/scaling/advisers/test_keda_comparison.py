@@ -10,8 +10,8 @@ from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recomme
 from scaling.advisers.keda_comparison import keda_answer, threshold_of
 from scaling.facts.group_facts import GroupFacts
 from tests.unit.alerting.status.scenarios import constant
+from tests.unit.scaling.advisers.advising import facts, six
 from tests.unit.scaling.advisers.test_measured_size import measured
-from tests.unit.scaling.advisers.test_recommend import facts, six
 
 
 def with_lag(each: int, *, members: int = 3) -> GroupFacts:

@@ -19,7 +19,7 @@ from scaling.keda.scalers import KedaTrigger
 from scaling.sizing.decide import DecisionHistory
 from scaling.sizing.stability import Stability
 from tests.unit.alerting.status.scenarios import constant, window
-from tests.unit.scaling.advisers.test_recommend import advice_on, facts, kinds, six
+from tests.unit.scaling.advisers.advising import advice_on, facts, kinds, six
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from scaling.advice.model import AdviceKind
 from scaling.advisers.recommend import recommend_topic
 from scaling.facts.group_facts import KnownPartition, KnownStatus, group_facts
 from scaling.facts.topic_facts import topic_facts, topic_readers
-from tests.unit.scaling.advisers.test_recommend import advice_on
+from tests.unit.scaling.advisers.advising import advice_on
 
 BEGIN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 KEY = GroupKey("demo", "billing")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from collectors.kafka.cluster.setting_changes import changed, storable, topic_config_changes
+from collectors.kafka.cluster.setting_changes import changed, cut, topic_config_changes
 
 Config = Mapping[str, tuple[str | None, bool]]
 
@@ -71,6 +71,6 @@ def test_an_event_stays_short() -> None:
 
 
 def test_texts_of_others() -> None:
-    assert storable("a" * 256) == "a" * 256
-    assert storable("a" * 257) == "a" * 255 + "…"
-    assert storable("half \ud800") == "half \\ud800"
+    assert cut("a" * 256) == "a" * 256
+    assert cut("a" * 257) == "a" * 255 + "…"
+    assert cut("half \ud800") == "half \\ud800"

@@ -18,7 +18,7 @@ from runtime.java import Java
 from runtime.processes import free_ports
 from tests.support import Names, eventually, kafka_tool, wait_until_in_sync
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def seen_brokers(cluster: KafkaCluster) -> set[int]:

@@ -21,7 +21,7 @@ from lake.storage.store import Lake
 from runtime.processes import free_ports
 from tests.support import eventually
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 INTERVAL_SECONDS = 8.0
 """The shortest for which the promise of two polls holds."""
 

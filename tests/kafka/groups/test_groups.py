@@ -22,7 +22,7 @@ from collectors.kafka.protocol.connector import Connector
 from collectors.kafka.protocol.properties import ConnectionSettings
 from demo.kafka.cluster import KafkaCluster
 from tests.kafka.collecting import Poll, Poller, polling
-from tests.kafka.messages import StreamsGroupHeartbeatRequest
+from tests.kafka.groups.messages import StreamsGroupHeartbeatRequest
 from tests.support import Names, eventually
 
 

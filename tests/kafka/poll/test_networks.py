@@ -18,7 +18,7 @@ from runtime.java import Java
 from runtime.processes import free_ports
 from tests.certificates import HOST, key_pair
 from tests.kafka.collecting import Poll, Poller, polling
-from tests.kafka.test_collect_secured import PASSWORD, SCRAM_LOGIN
+from tests.kafka.security.secured import PASSWORD, SCRAM_LOGIN
 from tests.network import network
 from tests.support import Names, eventually, kafka_tool
 

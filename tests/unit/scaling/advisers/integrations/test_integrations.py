@@ -16,11 +16,11 @@ from config.scaling import SparkQuerySettings
 from lake.schemas.tables import CONNECTORS, DITTO_CONNECTIONS, QUEUES
 from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
 from scaling.advisers.advise import advise_sources
-from scaling.advisers.connect import ConnectorFacts, connector_advice
-from scaling.advisers.ditto import counts
-from scaling.advisers.rabbitmq import QueueFacts, queue_advice
-from scaling.advisers.spark_query import QueryFacts, min_partitions_advice, query_facts
-from tests.unit.scaling.advisers.test_recommend import facts, six
+from scaling.advisers.integrations.connect import ConnectorFacts, connector_advice
+from scaling.advisers.integrations.ditto import counts
+from scaling.advisers.integrations.rabbitmq import QueueFacts, queue_advice
+from scaling.advisers.integrations.spark_query import QueryFacts, min_partitions_advice, query_facts
+from tests.unit.scaling.advisers.advising import facts, six
 
 SINK = ConnectorFacts(
     cluster="demo",

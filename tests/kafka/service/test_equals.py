@@ -14,7 +14,7 @@ from demo.kafka.cluster import KafkaCluster
 from demo.workload.service import Workload
 from tests.support import kafka_tool
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 Row = tuple[str, str, int, int | None, int | None, int | None]

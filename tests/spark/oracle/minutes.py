@@ -1,164 +1,25 @@
-"""History recomputed from raw samples in plain Python: loops, lists and dictionaries.
-
-Nothing here is shared with ``spark_metrics``; it follows docs/history.md alone. Minutes come from
-samples, hours from minutes, days from hours.
-"""
+"""Minutes of history recomputed from raw samples."""
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from collections.abc import Iterable
 from typing import Any
 
-from lake.schemas.tables import TABLES
-
-Row = dict[str, Any]
-Rows = dict[str, list[Row]]
-Key = tuple[Any, ...]
-
-GAP_POLLS = 4
-GAP_SECONDS_WITHOUT_CADENCE = 60.0
-GROWTH = 1.02 / 0.98  # neighbouring buckets of the histogram
-
-
-def floor(moment: datetime, seconds: int) -> datetime:
-    return datetime.fromtimestamp(math.floor(moment.timestamp() / seconds) * seconds, UTC)
-
-
-def minute(moment: datetime) -> datetime:
-    return floor(moment, 60)
-
-
-def known(values: Iterable[Any]) -> list[Any]:
-    return [value for value in values if value is not None]
-
-
-def total(values: Iterable[Any]) -> Any:
-    found = known(values)
-    return sum(found) if found else None
-
-
-def most(values: Iterable[Any]) -> Any:
-    return max(known(values), default=None)
-
-
-def least(values: Iterable[Any]) -> Any:
-    return min(known(values), default=None)
-
-
-def last(pairs: Iterable[tuple[datetime, Any]]) -> Any:
-    found = sorted((pair for pair in pairs if pair[1] is not None), key=lambda pair: pair[0])
-    return found[-1][1] if found else None
-
-
-def grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
-    found: dict[Key, list[Row]] = defaultdict(list)
-    for row in rows:
-        found[key(row)].append(row)
-    return dict(found)
-
-
-def once(rows: Iterable[Row], *series: str) -> list[Row]:
-    """Drop the repetitions of a sample."""
-    found: dict[Key, Row] = {}
-    for row in rows:
-        found[(*(row[name] for name in series), row["observed_at"])] = row
-    return list(found.values())
-
-
-class Cadence:
-    """How often a cluster was to be polled, by minute."""
-
-    def __init__(self, collections: list[Row]) -> None:
-        self.found: dict[Key, float] = {}
-        kafka = {r["cluster"] for r in collections if (r.get("source") or "kafka") == "kafka"}
-        for row in collections:
-            if row["cluster"] in kafka and (row.get("source") or "kafka") != "kafka":
-                continue
-            key = (row["cluster"], minute(row["observed_at"]))
-            asked = row["interval_seconds"]
-            if asked is not None:
-                self.found[key] = min(asked, self.found.get(key, asked))
-
-    def of(self, row: Row) -> float | None:
-        return self.found.get((row["cluster"], minute(row["observed_at"])))
-
-
-def gains(
-    rows: list[Row], series: tuple[str, ...], counters: tuple[str, ...], cadence: Cadence
-) -> list[Row]:
-    """Return copies of samples with what each counter gained since it was known before."""
-    done = []
-    for samples in grouped(once(rows, *series), lambda r: tuple(r[s] for s in series)).values():
-        before: dict[str, tuple[datetime, int]] = {}
-        for sample in sorted(samples, key=lambda r: r["observed_at"]):
-            at, interval = sample["observed_at"], cadence.of(sample)
-            limit = GAP_SECONDS_WITHOUT_CADENCE if interval is None else interval * GAP_POLLS
-            row = {**sample, "interval_seconds": interval, "resets": 0}
-            for counter in counters:
-                row[f"{counter}_gain"] = row[f"{counter}_seconds"] = None
-                value = sample.get(counter)
-                if value is None:
-                    continue
-                if counter in before:
-                    seconds = (at - before[counter][0]).total_seconds()
-                    gain = value - before[counter][1]
-                    if seconds <= limit and gain >= 0:
-                        row[f"{counter}_gain"], row[f"{counter}_seconds"] = gain, seconds
-                    elif seconds <= limit:
-                        row["resets"] += 1
-                before[counter] = (at, value)
-            done.append(row)
-    return done
-
-
-def percentile(values: list[float], share: float) -> float | None:
-    """Return the percentile with linear interpolation between neighbours."""
-    if not values:
-        return None
-    ordered = sorted(values)
-    position = share * (len(ordered) - 1)
-    below = math.floor(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
-
-
-def bucket(value: int) -> int:
-    return 0 if value == 0 else math.ceil(math.log(value) / math.log(GROWTH)) + 1
-
-
-def histogram(values: list[int]) -> dict[int, int]:
-    counts: dict[int, int] = defaultdict(int)
-    for value in values:
-        counts[bucket(value)] += 1
-    return dict(counts)
-
-
-def lag_columns(samples: list[Row]) -> Row:
-    lags = known(row["lag"] for row in samples)
-    counts = histogram(lags)
-    return {
-        "lag_min": least(lags),
-        "lag_mean": sum(lags) / len(lags) if lags else None,
-        "lag_max": most(lags),
-        "lag_last": last((row["observed_at"], row["lag"]) for row in samples),
-        "lag_p95": percentile(lags, 0.95),
-        "lag_buckets": sorted(counts),
-        "lag_bucket_samples": [counts[number] for number in sorted(counts)],
-    }
-
-
-def flow(samples: list[Row], counter: str, name: str) -> Row:
-    return {
-        name: total(row[f"{counter}_gain"] for row in samples),
-        f"{name}_seconds": total(row[f"{counter}_seconds"] for row in samples),
-    }
-
-
-def newest(samples: list[Row], column: str) -> Any:
-    return last((row["observed_at"], row.get(column)) for row in samples)
+from tests.spark.oracle.arithmetic import (
+    Cadence,
+    Key,
+    Row,
+    flow,
+    grouped,
+    lag_columns,
+    least,
+    minute,
+    most,
+    newest,
+    once,
+    total,
+)
 
 
 def group_partition_minutes(rows: list[Row]) -> Iterable[tuple[Key, Row]]:
@@ -406,115 +267,3 @@ def dead_letter_minutes(rows: list[Row]) -> Iterable[tuple[Key, Row]]:
                 "interval_seconds": most(row["interval_seconds"] for row in samples),
             },
         )
-
-
-def coarser(rows: dict[Key, Row], seconds: int) -> dict[Key, Row]:
-    """Roll rows up; a key is (cluster, window start, …)."""
-    windows: dict[Key, list[tuple[datetime, Row]]] = defaultdict(list)
-    for (cluster, start, *rest), row in rows.items():
-        windows[(cluster, floor(start, seconds), *rest)].append((start, row))
-    return {key: _merged(parts) for key, parts in windows.items()}
-
-
-def _merged(parts: list[tuple[datetime, Row]]) -> Row:
-    rows = [row for _, row in parts]
-    done: Row = {}
-    for name in rows[0]:
-        values = [row[name] for row in rows]
-        if name.endswith("_last") or name == "interval_seconds":
-            done[name] = last((start, row[name]) for start, row in parts)
-        elif name.endswith("_max"):
-            done[name] = most(values)
-        elif name.endswith("_min"):
-            done[name] = least(values)
-        elif name == "busiest_partition_ratio":
-            busy = [row for row in rows if row[name] is not None]
-            weight = sum(row["arrived"] for row in busy)
-            done[name] = sum(row[name] * row["arrived"] for row in busy) / weight if busy else None
-        elif name not in ("lag_mean", "lag_p95", "lag_buckets", "lag_bucket_samples"):
-            done[name] = total(values)
-    if "lag_buckets" in rows[0]:
-        done |= _merged_lag(rows, done)
-    return done
-
-
-def _merged_lag(rows: list[Row], done: Row) -> Row:
-    counts: dict[int, int] = defaultdict(int)
-    amount = 0.0
-    for row in rows:
-        for number, count in zip(row["lag_buckets"], row["lag_bucket_samples"], strict=True):
-            counts[number] += count
-        if row["lag_mean"] is not None:
-            amount += row["lag_mean"] * sum(row["lag_bucket_samples"])
-    samples = sum(counts.values())
-    p95 = None
-    if samples:
-        rank = math.ceil(0.95 * samples)
-        seen = 0
-        for number in sorted(counts):
-            seen += counts[number]
-            if seen >= rank:
-                middle = 2 * GROWTH ** (number - 1) / (GROWTH + 1) if number else 0.0
-                p95 = float(min(max(middle, done["lag_min"]), done["lag_max"]))
-                break
-    return {
-        "lag_mean": amount / samples if samples else None,
-        "lag_p95": p95,
-        "lag_buckets": sorted(counts),
-        "lag_bucket_samples": [counts[number] for number in sorted(counts)],
-    }
-
-
-def finish(row: Row, seconds: int) -> Row:
-    done = dict(row)
-    interval = done["interval_seconds"]
-    done["samples_expected"] = (
-        None if interval is None else max(1, math.floor(seconds / interval + 0.5))
-    )
-    for rate, amount in (("arrival_per_second", "arrived"), ("consumption_per_second", "consumed")):
-        if amount in done:
-            covered = done[f"{amount}_seconds"]
-            done[rate] = done[amount] / covered if covered else None
-    return done
-
-
-def history(rows: Rows) -> dict[str, dict[Key, Row]]:
-    """Return every history table: (grain, cluster, window start, …) to the other columns."""
-    complete = {
-        table: [{name: row.get(name) for name in TABLES[table].polars_schema} for row in found]
-        for table, found in rows.items()
-    }
-    cadence = Cadence(complete["collections"])
-    offsets = gains(
-        complete["group_offsets"],
-        ("cluster", "group", "topic", "partition"),
-        ("log_end", "committed"),
-        cadence,
-    )
-    partitions = gains(
-        complete["partitions"], ("cluster", "topic", "partition"), ("log_end",), cadence
-    )
-    letters = gains(complete["dead_letters"], ("cluster", "source", "name"), ("log_end",), cadence)
-    read = [row for row in offsets if row.get("is_subscribed") is not False]
-    polls = group_polls(read, complete["groups"], cadence)
-    topics = topic_polls(partitions)
-    minutes = {
-        "group_partition_history": group_partition_minutes(offsets),
-        "group_history": group_minutes(polls),
-        "topic_history": topic_minutes(topics, partitions),
-        "cluster_history": cluster_minutes(
-            topics, polls, complete["brokers"], complete["collections"]
-        ),
-        "dead_letter_history": dead_letter_minutes(letters),
-    }
-    found: dict[str, dict[Key, Row]] = {}
-    for table, pairs in minutes.items():
-        grains = {60: dict(pairs)}
-        grains[3600] = coarser(grains[60], 3600)
-        grains[86400] = coarser(grains[3600], 86400)
-        found[table] = {
-            (seconds, *key): finish(row, seconds)
-            for seconds, windows in grains.items()
-            for key, row in windows.items()
-        }
-    return found

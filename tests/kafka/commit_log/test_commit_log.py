@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, ShareConsumer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from kafka.protocol.consumer import FetchRequest
 
@@ -21,7 +21,8 @@ from collectors.kafka.protocol.properties import ConnectionSettings
 from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
 from tests.kafka.collecting import polling
-from tests.kafka.commit_reader import TOPIC, Last, last_commits
+from tests.kafka.commit_log.commit_reader import TOPIC, Last, last_commits
+from tests.kafka.commit_log.committing import Transaction, commit_as_member, commits, share
 from tests.support import Names, eventually
 from tests.unit.collectors.kafka.commit_log import building as build
 
@@ -94,57 +95,6 @@ def agrees(log: CommitLog, cluster: KafkaCluster) -> Last:
     last = last_commits(cluster)
     eventually(lambda: log.state.caught_up and reported(log) == last, what=f"agreement on {last}")
     return last
-
-
-def commit_as_member(cluster: KafkaCluster, group: str, topic: str, protocol: str) -> None:
-    """Read all of a topic as a member of the group, and commit."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": cluster.bootstrap_servers,
-            "group.id": group,
-            "group.protocol": protocol,
-            "auto.offset.reset": "earliest",
-            "enable.auto.commit": False,
-        }
-    )
-    with closing(consumer):
-        consumer.subscribe([topic])
-        eventually(lambda: consumer.poll(0.5) is not None, what="a record")
-        consumer.commit(asynchronous=False)
-
-
-def share(cluster: KafkaCluster, group: str, topic: str) -> None:
-    """Take part in a share group until its member is written to the log."""
-    settings = {"bootstrap.servers": cluster.bootstrap_servers, "group.id": group}
-    with closing(ShareConsumer(settings)) as consumer:
-        consumer.subscribe([topic])
-        for _ in range(10):
-            consumer.poll(0.2)
-
-
-class Transaction:
-    """An open transaction in which a group's offsets are committed."""
-
-    def __init__(self, cluster: KafkaCluster, group: str, topic: str, offset: int) -> None:
-        self.producer = Producer(
-            {
-                "bootstrap.servers": cluster.bootstrap_servers,
-                "transactional.id": f"{group}-{topic}",
-            }
-        )
-        self.producer.init_transactions(20)
-        self.producer.begin_transaction()
-        consumer = Consumer({"bootstrap.servers": cluster.bootstrap_servers, "group.id": group})
-        with closing(consumer):
-            self.producer.send_offsets_to_transaction(
-                [TopicPartition(topic, 0, offset)], consumer.consumer_group_metadata(), 20
-            )
-
-    def commit(self) -> None:
-        self.producer.commit_transaction(20)
-
-    def abort(self) -> None:
-        self.producer.abort_transaction(20)
 
 
 def log_partition(group: str, partitions: int = PARTITIONS) -> int:
@@ -403,11 +353,3 @@ def test_the_leader_of_a_partition_stops(kafka_cluster: KafkaCluster, names: Nam
         assert offset == 4
         eventually(lambda: told_since(at.timestamp()), what="the time of the last commit")
         assert poller.poll().offsets(group, topic)[0]["committed_at"] == at
-
-
-def commits(names: Names, group: str, topic: str, offset: int) -> bool:
-    try:
-        names.commit(group, topic, {0: offset})
-    except KafkaException:
-        return False
-    return True

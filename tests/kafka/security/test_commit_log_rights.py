@@ -10,20 +10,9 @@ from confluent_kafka.admin import AclOperation, ResourceType
 from collectors.kafka.commit_log import follower as module
 from collectors.kafka.commit_log.follower import NEEDS, TOPIC
 from tests.kafka.collecting import polling
-from tests.kafka.commit_reader import last_commits
-from tests.kafka.test_collect_secured import (
-    GROUPS,
-    TOPICS,
-    Secured,
-    as_secret,
-    binding,
-    grant,
-    sasl,
-    secured,
-)
+from tests.kafka.commit_log.commit_reader import last_commits
+from tests.kafka.security.secured import GROUPS, TOPICS, Secured, as_secret, binding, sasl
 from tests.support import Names, eventually
-
-__all__ = ["grant", "secured"]  # fixtures
 
 LOG = binding(ResourceType.TOPIC, TOPIC, AclOperation.READ)
 

@@ -20,7 +20,7 @@ from lake.schemas.tables import BROKERS, COLLECTIONS, GROUP_OFFSETS, PARTITIONS,
 from lake.storage.store import Lake
 from tests.support import Names, eventually
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 INTERVAL_SECONDS = 2.0
 
 

@@ -1,0 +1,103 @@
+"""Data that retention deletes before it is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from alerting.checks.retention_deadline import Retention
+from alerting.status.group_status import Status
+from scaling.advice.model import AdviceKind, AdviceSeverity
+from scaling.advisers.retention import group_deadline
+from tests.unit.alerting.status.scenarios import changed, constant, window
+from tests.unit.scaling.advisers.advising import advice_on, evidence, facts, kinds, six
+
+
+def test_close_to_retention_overrides_patience() -> None:
+    kept = Retention(seconds=1200.0)
+    late = facts(
+        six(arrival=constant(100.0), capacity=constant(60.0), backlog=60_000, warm_up=0.0),
+        retention=kept,
+    )
+
+    found = advice_on(late)
+
+    assert late.status.status is Status.FALLING_BEHIND
+    assert kinds(found) == [AdviceKind.RETENTION_DEADLINE, AdviceKind.ADD_CONSUMERS]
+    assert all(one.severity is AdviceSeverity.ACT_NOW for one in found)
+    # 60,000 + 600 s x 40/s wait, 840 s old at 100/s; the age grows by 1 - 60/100.
+    assert evidence(found[0])["time left"] == pytest.approx((1200 - 840) / 0.4, rel=0.02)
+    change = found[0].artefacts[0].text
+    assert change.endswith("--entity-name orders --add-config retention.ms=87600000")
+
+
+def test_half_used_retention_is_watched_though_the_group_keeps_up() -> None:
+    steady = facts(
+        six(arrival=constant(100.0), capacity=constant(100.0), backlog=20_000, warm_up=0.0),
+        retention=Retention(seconds=300.0),
+    )
+
+    [advice] = advice_on(steady)
+
+    assert steady.status.status is Status.OK
+    assert advice.kind is AdviceKind.RETENTION_DEADLINE
+    assert advice.severity is AdviceSeverity.WATCH
+    assert "no deadline" in (advice.unknown_reason or "")
+
+
+def test_lost_data_is_reported_and_evaluation_goes_on() -> None:
+    parts = six(members=0, state="empty", capacity=constant(0.0), backlog=5000)
+    parts[2] = changed(parts[2], lambda t, s: s._replace(log_start=(s.committed or 0) + 70))
+    losing = facts(parts, holders=lambda p: None)
+
+    found = advice_on(losing)
+
+    assert losing.status.status is Status.LOSING_DATA
+    assert kinds(found)[0] is AdviceKind.DATA_LOST
+    assert AdviceKind.START_CONSUMERS in kinds(found)
+    assert evidence(found[0])["lost"] == 70
+
+
+def test_poison_partition_that_already_loses_data_is_still_blocked() -> None:
+    parts = six()
+    parts[4] = changed(
+        window(partition=4, poll=5.0, capacity=lambda t: 200.0 if t < 200 else 0.0),
+        lambda t, s: s._replace(log_start=(s.committed or 0) + 7) if t > 400 else s,
+    )
+
+    assert kinds(advice_on(facts(parts))) == [AdviceKind.DATA_LOST, AdviceKind.BLOCKED_PARTITION]
+
+
+def test_thin_margin_of_a_group_that_keeps_up_is_its_deadline() -> None:
+    steady = facts(
+        six(arrival=constant(100.0), capacity=constant(100.0), backlog=20_000, warm_up=0.0),
+        retention=Retention(seconds=220.0),
+    )
+
+    found = group_deadline(steady)
+
+    assert steady.status.status is Status.OK
+    assert found is not None
+    assert found[1].seconds == pytest.approx(20, abs=3)
+    assert "a pause of" in found[1].reason
+    assert advice_on(steady)[0].severity is AdviceSeverity.ACT_NOW
+
+
+def test_group_that_keeps_up_with_room_to_spare_has_no_deadline() -> None:
+    assert group_deadline(facts(six(), retention=Retention(seconds=3600.0))) is None
+
+
+@pytest.mark.parametrize(
+    ("kept", "advised"),
+    [
+        pytest.param(6 * 3600.0, False, id="a tenth of the retention used, hours left"),
+        pytest.param(3 * 3600.0, True, id="less than four hours left"),
+    ],
+)
+def test_deadline_is_advice_of_its_own_only_when_near(kept: float, advised: bool) -> None:
+    reads_for_two_minutes = six(capacity=lambda t: 150.0 if t < 120 else 0.0, warm_up=0.0)
+    stuck = facts(reads_for_two_minutes, retention=Retention(seconds=kept))
+
+    found = advice_on(stuck)
+
+    assert (AdviceKind.RETENTION_DEADLINE in kinds(found)) is advised
+    assert any("time until retention" in evidence(one) for one in found)
