@@ -76,7 +76,9 @@ def _labels(key: GroupKey) -> dict[str, str]:
     return {"cluster": key.cluster, "group": key.group}
 
 
-_NO_WORDS = GroupWords("", "", "See the group's page for what arrives and what is read.")
+_NO_WORDS = GroupWords(
+    verb="", cause="", step="See the group's page for what arrives and what is read."
+)
 
 
 def _words(given: CheckInput, key: GroupKey, found: GroupStatus) -> GroupWords:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -120,7 +120,7 @@ def _newest_of_each(rows: pl.DataFrame, name: str) -> dict[str, Mapping[str, Any
 Evaluate = Callable[[CheckInput], Iterable[Observation]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """Something that is observed at each poll; ``check`` makes one of a function.
 
@@ -129,7 +129,6 @@ class Check:
     """
 
     evaluate: Evaluate  # tells what it sees
-    _: KW_ONLY
     name: str  # how rules name it
     unit: str  # of its values
     meaning: str  # what the value is
@@ -149,7 +148,7 @@ def check(
 ) -> Callable[[Evaluate], Check]:
     """Make a check of a function, whose name it bears unless another one is given."""
     return lambda evaluate: Check(
-        evaluate,
+        evaluate=evaluate,
         name=name or evaluate.__name__,
         unit=unit,
         meaning=meaning,

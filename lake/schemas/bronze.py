@@ -31,9 +31,9 @@ def _change_only(
     **types: Type,
 ) -> Table:
     return Table(
-        name,
-        "bronze",
-        (*_SAMPLE, *columns(**types), *_CHANGE_ONLY, DATE),
+        name=name,
+        layer="bronze",
+        columns=(*_SAMPLE, *columns(**types), *_CHANGE_ONLY, DATE),
         time="observed_at",
         key=("cluster", "poll_id", *key),
         collected_by=("kafka",),
@@ -50,9 +50,9 @@ def _bronze(
     **types: Type,
 ) -> Table:
     return Table(
-        name,
-        "bronze",
-        (*_SAMPLE, *columns(**types), DATE),
+        name=name,
+        layer="bronze",
+        columns=(*_SAMPLE, *columns(**types), DATE),
         time="observed_at",
         key=("cluster", "poll_id", *key),
         collected_by=collected_by,

@@ -340,7 +340,9 @@ def test_recreated_topic_forgets_the_old_log() -> None:
     new = window(first_offset=0, seconds=300.0, poll=5.0, warm_up=0.0)
     later = tuple(s._replace(at=s.at + 305) for s in new.samples)
 
-    status = partition_status(PartitionWindow("orders", 0, old.samples + later))
+    status = partition_status(
+        PartitionWindow(topic="orders", partition=0, samples=old.samples + later)
+    )
 
     assert status.status is Status.OK
     assert status.numbers.arrival_per_second == pytest.approx(100, rel=0.05)
@@ -367,8 +369,12 @@ def test_nobody_commits_into_a_new_log_in_which_messages_arrive(
     later = tuple(s._replace(at=s.at + 305, committed=committed, lag=0) for s in new.samples)
     quiet = tuple(s._replace(log_end=later[0].log_end) for s in later)
 
-    status = partition_status(PartitionWindow("orders", 0, old.samples + later))
-    of_quiet = partition_status(PartitionWindow("orders", 0, old.samples + quiet))
+    status = partition_status(
+        PartitionWindow(topic="orders", partition=0, samples=old.samples + later)
+    )
+    of_quiet = partition_status(
+        PartitionWindow(topic="orders", partition=0, samples=old.samples + quiet)
+    )
 
     assert status.status is expected
     assert "recreated or truncated" in status.reason
@@ -394,7 +400,9 @@ def test_what_was_committed_in_the_old_log_is_no_past_of_the_new_one() -> None:
     )
     seen = tuple(s for s in later if s.at < START + 305 + 960)
 
-    status = partition_status(PartitionWindow("orders", 0, old.samples + seen))
+    status = partition_status(
+        PartitionWindow(topic="orders", partition=0, samples=old.samples + seen)
+    )
 
     assert status.status is Status.CATCHING_UP
 
@@ -411,7 +419,7 @@ def test_pauses_of_long_ago_are_known_though_their_samples_are_downsampled() -> 
     for sample in window(capacity=capacity, seconds=18_600.0).samples:
         samples = downsampled((*samples, sample))
         if sample.at >= START + 17_100:
-            of_now = partition_status(PartitionWindow("orders", 0, samples))
+            of_now = partition_status(PartitionWindow(topic="orders", partition=0, samples=samples))
             statuses[sample.at - START] = of_now.status
 
     assert Status.STALLED not in {one for at, one in statuses.items() if at <= 18_240}
@@ -482,7 +490,10 @@ def test_collectors_reason_is_handed_on() -> None:
 
 
 def test_no_samples_is_unknown() -> None:
-    assert partition_status(PartitionWindow("orders", 0, ())).status is Status.UNKNOWN
+    assert (
+        partition_status(PartitionWindow(topic="orders", partition=0, samples=())).status
+        is Status.UNKNOWN
+    )
 
 
 offsets = st.none() | st.integers(0, 10_000)
@@ -507,7 +518,7 @@ def windows(draw: st.DrawFn) -> PartitionWindow:
     for sample in drawn:
         at += draw(st.floats(0.001, 300))
         placed.append(sample._replace(at=at))
-    return PartitionWindow("orders", draw(st.integers(0, 3)), tuple(placed))
+    return PartitionWindow(topic="orders", partition=draw(st.integers(0, 3)), samples=tuple(placed))
 
 
 @given(windows())

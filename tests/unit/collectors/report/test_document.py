@@ -61,7 +61,7 @@ def offsets(number: int, **values: object) -> dict[str, object]:
 
 
 FULL = PollReport(
-    "shop",
+    cluster="shop",
     cluster_id="id-1",
     controller=2,
     results=[
@@ -149,7 +149,9 @@ def test_the_object_of_once_json() -> None:
 
 
 def test_what_failed_is_null_and_not_zero() -> None:
-    failed = PollReport("shop", results=[section(name, "failed") for name in ("partitions",)])
+    failed = PollReport(
+        cluster="shop", results=[section(name, "failed") for name in ("partitions",)]
+    )
     found = failed.as_object()
     for name in ("topics", "partitions", "under_replicated", "under_min_isr", "offline"):
         assert found[name] is None
@@ -157,7 +159,9 @@ def test_what_failed_is_null_and_not_zero() -> None:
 
 def test_under_min_isr_is_unknown_where_the_configuration_is() -> None:
     unknown = frame("partitions", partition(0, 1, [1, 2, 3], least=None))
-    report = PollReport("shop", results=[section("partitions", "partial", partitions=unknown)])
+    report = PollReport(
+        cluster="shop", results=[section("partitions", "partial", partitions=unknown)]
+    )
     assert report.as_object()["under_min_isr"] is None
 
 
@@ -174,14 +178,14 @@ def test_under_min_isr_is_unknown_where_the_configuration_is() -> None:
 )
 def test_exit_code(statuses: list[list[Status]], code: int) -> None:
     reports = [
-        PollReport("shop", results=[section("groups", status) for status in each])
+        PollReport(cluster="shop", results=[section("groups", status) for status in each])
         for each in statuses
     ]
     assert exit_code(reports) == code
 
 
 CONNECT = PollReport(
-    "shop",
+    cluster="shop",
     results=[
         section(
             "connectors",
@@ -205,7 +209,7 @@ CONNECT = PollReport(
     source="connect/main",
 )
 RABBIT = PollReport(
-    "rabbit",
+    cluster="rabbit",
     results=[
         section(
             "queues",
@@ -242,7 +246,7 @@ RABBIT = PollReport(
     source="rabbitmq/rabbit",
 )
 METRICS = PollReport(
-    "shop",
+    cluster="shop",
     results=[
         section(
             "broker_metrics",
@@ -323,14 +327,14 @@ def test_once_json_has_the_status_that_the_alerting_service_wrote() -> None:
 
 def test_a_row_has_every_column_whatever_its_section_fills() -> None:
     few = pl.DataFrame({"group": ["billing"], "state": ["stable"]})
-    report = PollReport("shop", results=[section("groups", groups=few)])
+    report = PollReport(cluster="shop", results=[section("groups", groups=few)])
     (group,) = report.as_object()["groups"]
     assert group["members"] is None
     assert "cluster" not in report.table("groups").columns
 
 
 def test_sources_come_by_cluster_and_kafka_first() -> None:
-    other = PollReport("other")
+    other = PollReport(cluster="other")
     reports = [RABBIT, METRICS, CONNECT, FULL, other]
     assert [(report.cluster, report.source) for report in in_order(reports)] == [
         ("shop", "kafka"),
@@ -380,14 +384,30 @@ def test_the_table_says_unknown_where_something_is() -> None:
 
 def test_names_are_not_taken_for_markup() -> None:
     odd = frame("groups", {"group": "[red]odd[/red]", "state": "empty", "members": 0})
-    text = printed(print_report, PollReport("shop", results=[section("groups", groups=odd)]))
+    text = printed(
+        print_report, PollReport(cluster="shop", results=[section("groups", groups=odd)])
+    )
     assert "[red]odd[/red]" in text
 
 
 CHECKS = [
-    SourceCheck("shop", "kafka", Check("connection", True, True, "fine")),
-    SourceCheck("shop", "kafka", Check("headers", False, False, "needs READ on the topic [x]")),
-    SourceCheck("shop", "connect/main", Check("connectors", None, True, "no disks")),
+    SourceCheck(
+        cluster="shop",
+        source="kafka",
+        check=Check(feature="connection", works=True, required=True, detail="fine"),
+    ),
+    SourceCheck(
+        cluster="shop",
+        source="kafka",
+        check=Check(
+            feature="headers", works=False, required=False, detail="needs READ on the topic [x]"
+        ),
+    ),
+    SourceCheck(
+        cluster="shop",
+        source="connect/main",
+        check=Check(feature="connectors", works=None, required=True, detail="no disks"),
+    ),
 ]
 
 
@@ -407,13 +427,15 @@ def test_checks_are_printed_in_words() -> None:
 @pytest.mark.parametrize("width", [20, 40, 80, 100, 200])
 def test_no_letter_of_a_check_is_lost_at_any_width(width: int) -> None:
     long = Check(
-        "topic configuration (retention, min.insync.replicas)",
-        False,
-        False,
-        "not permitted: needs DESCRIBE_CONFIGS on the topics orders, payments and "
+        feature="topic configuration (retention, min.insync.replicas)",
+        works=False,
+        required=False,
+        detail="not permitted: needs DESCRIBE_CONFIGS on the topics orders, payments and "
         f"https://kafka-{'x' * 90}.example.com:9092/",
     )
-    check = SourceCheck("a-cluster-with-a-long-name", "prometheus/monitoring", long)
+    check = SourceCheck(
+        cluster="a-cluster-with-a-long-name", source="prometheus/monitoring", check=long
+    )
     text = printed(print_checks, [check], width=width)
     assert " ".join(text.split()) == (
         f"a-cluster-with-a-long-name, prometheus/monitoring fails {long.feature} (optional) "
@@ -424,8 +446,13 @@ def test_no_letter_of_a_check_is_lost_at_any_width(width: int) -> None:
 
 
 def test_what_a_terminal_would_obey_is_not_printed() -> None:
-    check = Check("queues", False, True, "virtual host \x1b]0;owned\x07 \x9b31m is not permitted")
-    text = printed(print_checks, [SourceCheck("shop", "rabbitmq/main", check)])
+    check = Check(
+        feature="queues",
+        works=False,
+        required=True,
+        detail="virtual host \x1b]0;owned\x07 \x9b31m is not permitted",
+    )
+    text = printed(print_checks, [SourceCheck(cluster="shop", source="rabbitmq/main", check=check)])
     assert not {"\x1b", "\x07", "\x9b"} & set(text)
 
 
