@@ -38,7 +38,7 @@ _FORGET_EVERY_SECONDS = 3600.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationOutcome:
     """One evaluation of one cluster."""
 
@@ -80,7 +80,9 @@ def evaluate_once(
     sent_now = [n for n in notifications if n.kind != "repeat" or not store.has_open(n.group)]
     addressed = [(notification, addressees(notification, targets)) for notification in sent_now]
     store.save(cluster, alerts, notified, addressed, now)
-    return EvaluationOutcome(alerts, tuple(sent_now), found.seen.has_no_data)
+    return EvaluationOutcome(
+        alerts=alerts, notifications=tuple(sent_now), has_no_data=found.seen.has_no_data
+    )
 
 
 def is_quiet(
@@ -118,7 +120,8 @@ class AlertingService:
         self._forgot_at = clock()
         self._ended = threading.Event()
         self._intervals = NotificationIntervals(
-            own.group_interval_seconds, own.repeat_interval_seconds
+            group_interval_seconds=own.group_interval_seconds,
+            repeat_interval_seconds=own.repeat_interval_seconds,
         )
         self._exit = ExitStack()
         path = Path(own.state)

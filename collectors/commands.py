@@ -185,7 +185,7 @@ def backfill(
 
 
 def _poll(source: Source) -> PollReport:
-    report = PollReport(source.cluster, source=source.name)
+    report = PollReport(cluster=source.cluster, source=source.name)
     now = datetime.now(UTC)
     try:
         report.results.extend(source.poll(now))
@@ -201,11 +201,18 @@ def _check(source: Source) -> list[SourceCheck]:
     try:
         checks = source.check()
     except CollectorError as error:
-        checks = [Check("connection", False, True, str(error))]
+        checks = [Check(feature="connection", works=False, required=True, detail=str(error))]
     except Exception as error:  # a fault of ours in one source must not hide the others
-        checks = [Check("check", False, True, f"{type(error).__name__}: {error}")]
+        checks = [
+            Check(
+                feature="check",
+                works=False,
+                required=True,
+                detail=f"{type(error).__name__}: {error}",
+            )
+        ]
     hidden = [replace(item, detail=hide(item.detail)) for item in checks]
-    return [SourceCheck(source.cluster, source.name, item) for item in hidden]
+    return [SourceCheck(cluster=source.cluster, source=source.name, check=item) for item in hidden]
 
 
 def _close(sources: Sequence[Source]) -> None:

@@ -39,7 +39,9 @@ class SettingsFile:
     def plan(self, settings: Settings | None = None) -> Plan:
         """Return what settings ask for; without any, those that the service was started with."""
         chosen = settings or self._started_with
-        return Plan(lambda: make_sources(chosen, exchange=self._exchange), source_specs(chosen))
+        return Plan(
+            make=lambda: make_sources(chosen, exchange=self._exchange), specs=source_specs(chosen)
+        )
 
     def read_again(self) -> None:
         """Let the next look read the file and its secrets even if it has not changed."""

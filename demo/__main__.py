@@ -148,7 +148,7 @@ def status(
 ) -> None:
     """Show what of the running demo runs."""
     del config
-    details = _ask(data, Request("status")).details or {}
+    details = _ask(data, Request(action="status")).details or {}
     if as_json:
         typer.echo(json.dumps(details))
         return
@@ -168,14 +168,14 @@ def status(
 
 def _broker_fault(action: str, what: str) -> None:
     def command(broker: BrokerArgument, data: DataOption = _DEFAULT_DATA) -> None:
-        _act(data, Request(action, broker=broker))
+        _act(data, Request(action=action, broker=broker))
 
     fault_cli.command(action, help=what)(command)
 
 
 def _group_fault(action: str, what: str) -> None:
     def command(group: GroupArgument, data: DataOption = _DEFAULT_DATA) -> None:
-        _act(data, Request(action, group=group))
+        _act(data, Request(action=action, group=group))
 
     fault_cli.command(action, help=what)(command)
 
@@ -193,7 +193,7 @@ _group_fault("start-consumers", "Let the consumers of a stopped group come back.
 @fault_cli.command()
 def restore(data: DataOption = _DEFAULT_DATA) -> None:
     """Undo all faults: start, thaw, bring back."""
-    _act(data, Request("restore"))
+    _act(data, Request(action="restore"))
 
 
 def _act(data: Path, request: Request) -> None:

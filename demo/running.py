@@ -153,7 +153,9 @@ class RunningDemo:
             *("--bootstrap-servers", self.cluster.bootstrap_servers),
             *("--control", str(self._folder.control)),
         )
-        self._supervisor.start(Service("workload", command, {"PYTHONPATH": str(ROOT)}))
+        self._supervisor.start(
+            Service(name="workload", command=command, environment={"PYTHONPATH": str(ROOT)})
+        )
 
     def wait_for_workload(self, timeout_seconds: float = 90.0) -> None:
         """Wait until all topics exist and all groups have been started."""
@@ -261,8 +263,8 @@ class RunningDemo:
         try:
             message, details = self._act(request)
         except (RuntimeSetupError, ProcessError) as error:
-            return Answer(False, str(error))
-        return Answer(True, message, details)
+            return Answer(done=False, message=str(error))
+        return Answer(done=True, message=message, details=details)
 
     def _act(self, request: Request) -> tuple[str, dict[str, object] | None]:
         broker = request.broker or 0
@@ -312,7 +314,7 @@ class RunningDemo:
             raise DemoError(error)
 
     def _reached(self) -> Reached:
-        return Reached.read(self._folder.control) or Reached(-1)
+        return Reached.read(self._folder.control) or Reached(number=-1)
 
     def _restore(self) -> str:
         done = self.cluster.restore()

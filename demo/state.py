@@ -22,7 +22,7 @@ _MARK = "headroom-demo"
 _OURS = ("kafka", "connect", "rabbitmq", "lake", "logs", "control", "demo.yaml")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """Something that the running demo is asked to do."""
 
@@ -31,7 +31,7 @@ class Request:
     group: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What came of a request."""
 

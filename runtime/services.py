@@ -22,7 +22,7 @@ _LONGEST_PAUSE_SECONDS = 30.0
 _HEALTHY_AFTER_SECONDS = 120.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
     """A program that should always run."""
 
@@ -44,9 +44,13 @@ def services(
     common = {"HEADROOM_CONFIG": path, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     java_home = {"JAVA_HOME": str(java.home)}
     found = [
-        Service("collectors", _module("collectors", path), common),
-        Service("alerting", _module("alerting", path), common),
-        Service("spark", _module("spark_metrics", path), {**common, **java_home}),
+        Service(name="collectors", command=_module("collectors", path), environment=common),
+        Service(name="alerting", command=_module("alerting", path), environment=common),
+        Service(
+            name="spark",
+            command=_module("spark_metrics", path),
+            environment={**common, **java_home},
+        ),
     ]
     if dashboard:
         command = (
@@ -57,7 +61,7 @@ def services(
             "--server.fileWatcherType=none",
             "--browser.gatherUsageStats=false",
         )
-        found.append(Service("dashboard", command, common))
+        found.append(Service(name="dashboard", command=command, environment=common))
     return found
 
 

@@ -28,7 +28,7 @@ shape (times, partitions) for each."""
 _EAGER = (Assignor.RANGE, Assignor.ROUNDROBIN, Assignor.STICKY)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Consumers:
     """Who consumes, and how.
 
@@ -64,7 +64,7 @@ class Consumers:
         return self.assignor in _EAGER
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedEvent:
     """Something that happens to the simulation.
 
@@ -77,7 +77,7 @@ class SimulatedEvent:
     action: Callable[[Interventions], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
     """Messages that wait when the simulation begins.
 
@@ -89,7 +89,7 @@ class Backlog:
     age_seconds: Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
     """A consumer group's work.
 
@@ -134,7 +134,7 @@ def partition_keys(topics: Mapping[str, int]) -> tuple[TopicPartition, ...]:
     return tuple((topic, number) for topic in sorted(topics) for number in range(topics[topic]))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupObservation:
     """What collectors see of a group at one time, and nothing else.
 
@@ -203,7 +203,7 @@ class Steps:
     members: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class SimulationOutcome:
     """What really happened so far: for scoring, never for a policy.
 

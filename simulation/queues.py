@@ -10,7 +10,7 @@ from simulation.group import NOBODY
 from simulation.model import Floats, Integers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
     """Who works on which partition for a while.
 
@@ -30,10 +30,12 @@ class Serving:
         """Arrange the slots that work on the partitions."""
         working = np.unique(slots[slots != NOBODY])
         shares = (slots[:, None] == working[None, :]).astype(np.float64)
-        return cls(slots, working, shares, (slots == NOBODY).astype(np.float64))
+        return cls(
+            slots=slots, working=working, shares=shares, idle=(slots == NOBODY).astype(np.float64)
+        )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """What came of some steps.
 
@@ -68,7 +70,7 @@ def work(before: Floats, arrived: Floats, capacity: Floats, serving: Serving) ->
     offered[1:] += backlog[:-1]
     done = (offered - backlog).sum(axis=0)
     if not serving.idle.any() and not backlog.any():
-        return Work(np.zeros_like(arrived), done)
+        return Work(waiting=np.zeros_like(arrived), done=done)
     # Nothing stays where nothing was offered: any divisor will do.
     stays = (backlog / np.maximum(offered, 1e-300)) @ serving.shares.T + serving.idle
     waiting = np.empty_like(arrived)
@@ -76,4 +78,4 @@ def work(before: Floats, arrived: Floats, capacity: Floats, serving: Serving) ->
     for index, row in enumerate(arrived):
         left = (left + row) * stays[index]
         waiting[index] = left
-    return Work(waiting, done)
+    return Work(waiting=waiting, done=done)

@@ -26,7 +26,7 @@ class TraceError(ValueError):
     """A file or folder of recorded arrivals cannot be used."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """A recorded series.
 
@@ -87,7 +87,13 @@ def read_trace(path: Path) -> Trace:
     usual = float(np.median(steps))
     # An interval lasts until the next one begins; before a gap it is as long as usual.
     lengths = np.append(np.where(steps < 1.5 * usual, steps, usual), usual)
-    return Trace(path.stem, times, values / lengths, usual, skipped)
+    return Trace(
+        name=path.stem,
+        times=times,
+        per_second=values / lengths,
+        interval_seconds=usual,
+        skipped=skipped,
+    )
 
 
 def read_traces(folder: Path) -> tuple[list[Trace], list[str]]:
@@ -139,7 +145,7 @@ def trace_workload(
         name=trace.name,
         topics={"events": partitions},
         rate=lambda times: trace.rate(times) * scale,
-        consumers=Consumers(count, per_consumer, maximum=partitions + 8),
+        consumers=Consumers(count=count, rate_per_second=per_consumer, maximum=partitions + 8),
         burstiness=0.1,
         starts_at=float(np.floor(start)),
         duration_seconds=float(np.ceil(duration)),

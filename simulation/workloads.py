@@ -36,7 +36,7 @@ class UnknownWorkloadError(ValueError):
     """There is no workload of that name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Draw:
     """What all workloads of a seed start from."""
 
@@ -50,7 +50,9 @@ class _Draw:
         rng = np.random.default_rng((seed, _STREAM))
         rate = float(rng.uniform(85.0, 115.0))
         utilisation = float(rng.uniform(0.55, 0.65))
-        return cls(rng, seed, rate, utilisation * rate * partitions / 2)
+        return cls(
+            rng=rng, seed=seed, rate_per_second=rate, mean=utilisation * rate * partitions / 2
+        )
 
     def between(self, low: float, high: float) -> float:
         return float(self.rng.uniform(low, high))
@@ -134,8 +136,12 @@ def _slow_member(name: str, seed: int) -> Workload:
     at, slot = draw.time_of_day(3, 9), int(draw.between(0, 6))
     factor, until = draw.between(0.4, 0.6), at + draw.between(4, 8) * 3600.0
     events = (
-        SimulatedEvent(at, lambda simulation: simulation.set_member_capacity(slot, factor)),
-        SimulatedEvent(until, lambda simulation: simulation.set_member_capacity(slot, 1.0)),
+        SimulatedEvent(
+            at=at, action=lambda simulation: simulation.set_member_capacity(slot, factor)
+        ),
+        SimulatedEvent(
+            at=until, action=lambda simulation: simulation.set_member_capacity(slot, 1.0)
+        ),
     )
     return replace(_workload(name, draw, constant(draw.mean)), events=events)
 
@@ -146,8 +152,8 @@ def _poison_partition(name: str, seed: int) -> Workload:
     at, partition = draw.time_of_day(3, 9), int(draw.between(0, 24))
     until = at + draw.between(3, 6) * 3600.0
     events = (
-        SimulatedEvent(at, lambda simulation: simulation.freeze(partition)),
-        SimulatedEvent(until, lambda simulation: simulation.thaw(partition)),
+        SimulatedEvent(at=at, action=lambda simulation: simulation.freeze(partition)),
+        SimulatedEvent(at=until, action=lambda simulation: simulation.thaw(partition)),
     )
     return replace(_workload(name, draw, constant(draw.mean * 0.8)), events=events)
 
@@ -175,8 +181,8 @@ def _retention_race(name: str, seed: int) -> Workload:
     until = at + draw.between(2, 4) * 3600.0
     factor = draw.between(0.3, 0.45)
     events = (
-        SimulatedEvent(at, lambda simulation: simulation.set_capacity(factor)),
-        SimulatedEvent(until, lambda simulation: simulation.set_capacity(1.0)),
+        SimulatedEvent(at=at, action=lambda simulation: simulation.set_capacity(factor)),
+        SimulatedEvent(at=until, action=lambda simulation: simulation.set_capacity(1.0)),
     )
     return replace(
         _workload(name, draw, constant(draw.mean)), events=events, retention_seconds=3600.0

@@ -142,7 +142,7 @@ def read_new(spark: SparkSession, lake: Lake, settings: LakeSettings, progress: 
     checkpoint = address_of_checkpoint(lake, progress.stream)
     try:
         arrivals = reduce(DataFrame.unionByName, [_samples(spark, lake, one) for one in SOURCES])
-        writer = arrivals.writeStream.foreachBatch(Note(settings, progress))
+        writer = arrivals.writeStream.foreachBatch(Note(settings=settings, progress=progress))
         query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
         query.awaitTermination()
     except SPARK_ERRORS as error:
@@ -173,7 +173,7 @@ def address_of_checkpoint(lake: Lake, stream: str) -> str:
     return hadoop_address(f"{lake.checkpoints_uri}/history/{stream}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
     """Notes what a batch touches; runs wherever Spark calls it, once or more for a batch.
 
@@ -215,7 +215,10 @@ class Note:
         if not in_time.is_empty():
             noted = touched(noted, in_time, started_at)
         micro_batch = MicroBatch(
-            started_at, "read", int(found["rows"].sum()), int(late["rows"].sum())
+            started_at=started_at,
+            status="read",
+            rows_read=int(found["rows"].sum()),
+            late_rows=int(late["rows"].sum()),
         )
         records.add(micro_batch, noted)
 

@@ -111,7 +111,7 @@ def of_clusters(
     return _minutes(CLUSTER_HISTORY, clusters.cluster_minutes(whole))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pass:
     """Samples that are read and worked on together.
 
@@ -135,34 +135,34 @@ class Pass:
 
 PASSES: tuple[Pass, ...] = (
     Pass(
-        {
+        columns={
             GROUP_OFFSETS.name: ("group", "topic", "partition", "is_subscribed", *_LAG),
             GROUPS.name: ("group", "members"),
         },
-        ("cluster", "group"),
-        (GROUP_PARTITION_HISTORY, GROUP_HISTORY),
-        of_groups,
+        together=("cluster", "group"),
+        histories=(GROUP_PARTITION_HISTORY, GROUP_HISTORY),
+        work=of_groups,
     ),
     Pass(
-        {
+        columns={
             PARTITIONS.name: (
                 *("topic", "partition", "leader", "replicas", "in_sync_replicas"),
                 *("min_in_sync_replicas", "log_start", "log_end", "size_bytes"),
             )
         },
-        ("cluster", "topic"),
-        (TOPIC_HISTORY,),
-        of_topics,
+        together=("cluster", "topic"),
+        histories=(TOPIC_HISTORY,),
+        work=of_topics,
     ),
     Pass(
-        {
+        columns={
             DEAD_LETTERS.name: (
                 *("source", "name", "redrive_group", "unprocessed", "retained", "log_end"),
             ),
         },
-        dead_letters.SERIES,
-        (DEAD_LETTER_HISTORY,),
-        of_dead_letters,
+        together=dead_letters.SERIES,
+        histories=(DEAD_LETTER_HISTORY,),
+        work=of_dead_letters,
     ),
 )
 """All history but the cluster's, which is made of the polls of all passes."""

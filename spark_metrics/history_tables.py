@@ -166,9 +166,11 @@ def backfill(
     touched = hours(first, last)
     chunks = [touched[at : at + CHUNK_HOURS] for at in range(0, len(touched), CHUNK_HOURS)]
     for number, chunk in enumerate(chunks, start=1):
-        time_range = TimeRange(max(first, chunk[0]), min(last, chunk[-1] + timedelta(hours=1)))
+        time_range = TimeRange(
+            start=max(first, chunk[0]), end=min(last, chunk[-1] + timedelta(hours=1))
+        )
         if on_progress is not None:
             on_progress(time_range, number, len(chunks))
         tables.compute(time_range)
         tables.roll_up(chunk)
-    return TimeRange(first, last)
+    return TimeRange(start=first, end=last)

@@ -69,12 +69,14 @@ class Maintenance:
         started_at = datetime.now(UTC)
         try:
             done = self.of_history(spark)
-            self._records.add(MicroBatch(started_at, "ok"), None)
+            self._records.add(MicroBatch(started_at=started_at, status="ok"), None)
             log.info("maintenance: %s", summary(done))
         except LakeError as error:
             log.error("maintenance failed: %s", error)
             try:
-                self._records.add(MicroBatch(started_at, "failed", error=one_line(error)), None)
+                self._records.add(
+                    MicroBatch(started_at=started_at, status="failed", error=one_line(error)), None
+                )
             except LakeError as another:
                 log.error("the failure could not be written down: %s", another)
 
@@ -143,7 +145,7 @@ class _History:
             self._spark.sql(f"VACUUM {name}").collect()
         except (*SPARK_ERRORS, DeltaError) as error:
             raise LakeError(f"{table.name}: maintenance failed: {one_line(error)}") from error
-        return Maintained(table.name, expired, compacted)
+        return Maintained(table=table.name, expired_days=expired, compacted_files=compacted)
 
     def _expired(self, parts: pl.DataFrame) -> Iterator[tuple[Grain, date, int]]:
         """Yield grains of which there is too much: the first date to keep, dates before it."""

@@ -23,7 +23,7 @@ MOST_AT_ONCE = 10_000_000
 """About so many samples are computed at once; their minutes wait in Spark's cache to be written."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Collections:
     """What collectors say of their polls in a time range: few rows, read on the driver.
 
@@ -44,7 +44,7 @@ class Collections:
         """
         rows = collected(spark, lake, COLLECTIONS, CADENCE, start - LONGEST_REACH, end)
         reach = reach_of(rows.select(pl.col("interval_seconds").max()).item())
-        return cls(rows.filter(pl.col("observed_at") >= start - reach), reach)
+        return cls(rows=rows.filter(pl.col("observed_at") >= start - reach), reach=reach)
 
     def samples(self, table: Table, start: datetime, end: datetime) -> int:
         """Return how many samples of a table collectors counted in a time range."""

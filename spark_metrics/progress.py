@@ -19,7 +19,7 @@ _RECENT = timedelta(hours=36)
 """Rows older than this are looked for only where there is none since."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimeRange:
     """Whole minutes from ``start`` to ``end`` (exclusive)."""
 
@@ -29,7 +29,7 @@ class TimeRange:
     @classmethod
     def around(cls, first: datetime, last: datetime) -> TimeRange:
         """Return the minutes that hold the moments from first to last, both inclusive."""
-        return cls(minute_of(first), minute_of(last) + MINUTE)
+        return cls(start=minute_of(first), end=minute_of(last) + MINUTE)
 
     def before(self, moment: datetime) -> TimeRange | None:
         """Return the part before a moment, None if there is none."""
@@ -41,7 +41,7 @@ class TimeRange:
         return self.start < other.end and other.start < self.end
 
 
-EVER = TimeRange(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+EVER = TimeRange(start=datetime.min.replace(tzinfo=UTC), end=datetime.max.replace(tzinfo=UTC))
 
 
 def minute_of(moment: datetime) -> datetime:
@@ -54,7 +54,7 @@ def merge(ranges: Iterable[TimeRange]) -> tuple[TimeRange, ...]:
     merged: list[TimeRange] = []
     for time_range in sorted(ranges, key=lambda time_range: time_range.start):
         if merged and time_range.start <= merged[-1].end:
-            merged[-1] = TimeRange(merged[-1].start, max(merged[-1].end, time_range.end))
+            merged[-1] = TimeRange(start=merged[-1].start, end=max(merged[-1].end, time_range.end))
         else:
             merged.append(time_range)
     return tuple(merged)
@@ -64,12 +64,12 @@ def without(ranges: Iterable[TimeRange], done: TimeRange) -> tuple[TimeRange, ..
     """Return the minutes of ranges that are not in ``done``."""
     left = []
     for time_range in ranges:
-        left.append(TimeRange(time_range.start, min(time_range.end, done.start)))
-        left.append(TimeRange(max(time_range.start, done.end), time_range.end))
+        left.append(TimeRange(start=time_range.start, end=min(time_range.end, done.start)))
+        left.append(TimeRange(start=max(time_range.start, done.end), end=time_range.end))
     return merge(time_range for time_range in left if time_range.start < time_range.end)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """What has been read, and what of it is not in the history yet.
 
@@ -126,7 +126,9 @@ class Progress:
         return cls(
             stream=found["stream"],
             tables=found["tables"],
-            pending=tuple(TimeRange(moment(start), moment(end)) for start, end in found["pending"]),
+            pending=tuple(
+                TimeRange(start=moment(start), end=moment(end)) for start, end in found["pending"]
+            ),
             hours=frozenset(moment(hour) for hour in found["hours"]),
             newest=None if newest is None else moment(newest),
             late_before=None if late_before is None else moment(late_before),
@@ -135,7 +137,7 @@ class Progress:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MicroBatch:
     """What one micro-batch did, for the page on the collection's health.
 

@@ -100,7 +100,7 @@ def collected(
     return table.distinct(pl.DataFrame(rows.toArrow()))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """Rows of one table in a time range.
 
@@ -145,7 +145,14 @@ class Source:
             polls = pl.DataFrame(
                 rows.where(F.col("row_kind") == HEARTBEAT).select(*NEEDED).toArrow()
             )
-        return cls(table, tuple(columns), tuple(together), since, until, polls)
+        return cls(
+            table=table,
+            columns=tuple(columns),
+            together=tuple(together),
+            since=since,
+            until=until,
+            polls=polls,
+        )
 
     @property
     def names(self) -> list[str]:

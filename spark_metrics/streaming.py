@@ -134,7 +134,9 @@ class HistoryJob:
             self._roll_up_took = self._rolled_up_at - begun
         worked = due is not None or rolled_up
         done = MicroBatch(
-            started_at, "ok" if worked else "waiting", delay_seconds=_delay_seconds(progress)
+            started_at=started_at,
+            status="ok" if worked else "waiting",
+            delay_seconds=_delay_seconds(progress),
         )
         if worked or time.monotonic() > self._kept_at + SIGN_OF_LIFE.total_seconds():
             self._records.add(done, progress)
@@ -149,7 +151,9 @@ class HistoryJob:
         Raises:
             LakeError: The row could not be written either.
         """
-        self._records.add(MicroBatch(started_at, "failed", error=one_line(error)), None)
+        self._records.add(
+            MicroBatch(started_at=started_at, status="failed", error=one_line(error)), None
+        )
 
     def _look(self) -> Progress:
         """Have new samples noted; return what is to be done."""
@@ -222,7 +226,7 @@ class HistoryJob:
             return None
         newest = pending[-1]
         whole_hours = hours(newest.start, newest.end)[-CHUNK_HOURS:]
-        return TimeRange(max(newest.start, whole_hours[0]), newest.end)
+        return TimeRange(start=max(newest.start, whole_hours[0]), end=newest.end)
 
     def _longer_windows_are_due(self, progress: Progress, *, everything: bool, first: bool) -> bool:
         if not progress.hours or first:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from alerting.checks.model import Check, CheckInput, Observation, check
+from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.facts import is_missing, since_when
 from alerting.inputs.frames import unix
 from alerting.status.phrases import duration, plural, short
@@ -20,7 +20,7 @@ from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITI
     labels=("broker",),
     sources=(BROKERS,),
 )
-def broker_missing(given: CheckInput) -> Iterable[Observation]:
+def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
     """Return the brokers that are gone."""
     newest, rows = given.frames.newest(BROKERS), given.frames.rows(BROKERS)
     left = newest.filter(pl.col("is_alive").eq(True)).height
@@ -29,8 +29,7 @@ def broker_missing(given: CheckInput) -> Iterable[Observation]:
         if is_alive:
             continue
         since = since_when(rows.filter(pl.col("broker_id") == number), is_missing)
-        yield Observation(
-            check="broker_missing",
+        yield CheckResult(
             labels=given.labels(broker=str(number)),
             value=None if is_alive is None else 1.0,
             what=f"Broker {number} is missing",
@@ -48,13 +47,12 @@ def broker_missing(given: CheckInput) -> Iterable[Observation]:
     meaning="1 while no controller is active",
     sources=(BROKERS,),
 )
-def no_controller(given: CheckInput) -> Iterable[Observation]:
+def no_controller(given: CheckInput) -> Iterable[CheckResult]:
     """Return whether no controller is active."""
     controller = given.frames.newest(BROKERS)["is_controller"]
     if controller.is_empty() or controller.any():
         return
-    yield Observation(
-        check="no_controller",
+    yield CheckResult(
         labels=given.labels(),
         value=None if controller.null_count() else 1.0,
         what="No active controller",
@@ -77,7 +75,7 @@ def _replication(
         labels=("topic",),
         sources=(PARTITIONS,),
     )
-    def observations(given: CheckInput) -> Iterable[Observation]:
+    def results(given: CheckInput) -> Iterable[CheckResult]:
         newest = given.partitions
         bad = newest.filter(pl.col(column))
         unknown = set(newest.filter(pl.col(column).is_null())["topic"])
@@ -89,8 +87,7 @@ def _replication(
             listed = ", ".join(str(number) for number in sorted(rows["partition"])[:8])
             more = "" if rows.height <= 8 else " …"
             since = since_when(history.filter(pl.col("topic") == topic), pl.col(column))
-            yield Observation(
-                check=name,
+            yield CheckResult(
                 labels=given.labels(topic=str(topic)),
                 value=float(rows.height),
                 may_be_worse=topic in unknown,
@@ -102,9 +99,9 @@ def _replication(
                 page="topic",
             )
         for topic in sorted(unknown.difference(topics)):
-            yield Observation(check=name, labels=given.labels(topic=topic), value=None)
+            yield CheckResult(labels=given.labels(topic=topic), value=None)
 
-    return observations
+    return results
 
 
 partitions_offline = _replication(
@@ -141,7 +138,7 @@ under_replicated = _replication(
     meaning="partitions not led by their first replica, of all",
     sources=(PARTITIONS,),
 )
-def leader_imbalance(given: CheckInput) -> Iterable[Observation]:
+def leader_imbalance(given: CheckInput) -> Iterable[CheckResult]:
     """Return how many partitions are not led by their preferred broker."""
     newest = given.partitions
     led = newest.filter(pl.col("leader").is_not_null() & pl.col("preferred_leader").is_not_null())
@@ -149,8 +146,7 @@ def leader_imbalance(given: CheckInput) -> Iterable[Observation]:
     ratio = away / led.height if led.height else None
     if newest.is_empty():
         return
-    yield Observation(
-        check="leader_imbalance",
+    yield CheckResult(
         labels=given.labels(),
         value=ratio,
         may_be_worse=newest["preferred_leader"].null_count() > 0,
@@ -169,16 +165,15 @@ def leader_imbalance(given: CheckInput) -> Iterable[Observation]:
     bad="below",
     sources=(BROKERS,),
 )
-def disk_free(given: CheckInput) -> Iterable[Observation]:
+def disk_free(given: CheckInput) -> Iterable[CheckResult]:
     """Return how much of each broker's disks is free; unknown of a broker that is missing."""
     for row in given.frames.newest(BROKERS).iter_rows(named=True):
         labels = given.labels(broker=str(row["broker_id"]))
         total, free = row["disk_total_bytes"], row["disk_free_bytes"]
         if row["is_alive"] is False or not total or free is None:
-            yield Observation(check="disk_free", labels=labels, value=None)
+            yield CheckResult(labels=labels, value=None)
             continue
-        yield Observation(
-            check="disk_free",
+        yield CheckResult(
             labels=labels,
             value=free / total,
             what=f"The disks of broker {row['broker_id']} are {1 - free / total:.0%} full",
@@ -196,17 +191,16 @@ def disk_free(given: CheckInput) -> Iterable[Observation]:
     bad="below",
     sources=(BROKERS,),
 )
-def certificate_expiry(given: CheckInput) -> Iterable[Observation]:
+def certificate_expiry(given: CheckInput) -> Iterable[CheckResult]:
     """Return how long each broker's certificate is valid; unknown where none is seen just now."""
     for row in given.frames.newest(BROKERS).iter_rows(named=True):
         labels = given.labels(broker=str(row["broker_id"]))
         expires_at = row["certificate_expires_at"]
         if row["is_alive"] is False or expires_at is None:
-            yield Observation(check="certificate_expiry", labels=labels, value=None)
+            yield CheckResult(labels=labels, value=None)
             continue
         left = expires_at.timestamp() - given.frames.now
-        yield Observation(
-            check="certificate_expiry",
+        yield CheckResult(
             labels=labels,
             value=left,
             what=f"The certificate of broker {row['broker_id']} "
@@ -225,15 +219,14 @@ def certificate_expiry(given: CheckInput) -> Iterable[Observation]:
     labels=("broker", "path"),
     sources=(LOG_DIRECTORIES, BROKERS),
 )
-def log_directory_offline(given: CheckInput) -> Iterable[Observation]:
+def log_directory_offline(given: CheckInput) -> Iterable[CheckResult]:
     """Return the log directories that failed; unknown are those of a broker that does not tell."""
     directories = given.frames.newest(LOG_DIRECTORIES)
     for row in directories.drop_nulls("path").iter_rows(named=True):
         is_unknown = row["is_offline"] is None or (row["unknown_reason"] and not row["is_offline"])
         if not row["is_offline"] and not is_unknown:
             continue
-        yield Observation(
-            check="log_directory_offline",
+        yield CheckResult(
             labels=given.labels(broker=str(row["broker_id"]), path=row["path"]),
             value=None if is_unknown else 1.0,
             what=f"A log directory of broker {row['broker_id']} is offline",
@@ -246,7 +239,7 @@ def log_directory_offline(given: CheckInput) -> Iterable[Observation]:
     known = {*directories["broker_id"], *given.frames.newest(BROKERS)["broker_id"]}
     for broker in sorted(known - described):
         labels = given.labels(broker=str(broker))
-        yield Observation(check="log_directory_offline", labels=labels, value=None)
+        yield CheckResult(labels=labels, value=None)
 
 
 @check(
@@ -255,7 +248,7 @@ def log_directory_offline(given: CheckInput) -> Iterable[Observation]:
     labels=("topic",),
     sources=(GROUP_OFFSETS,),
 )
-def open_transaction(given: CheckInput) -> Iterable[Observation]:
+def open_transaction(given: CheckInput) -> Iterable[CheckResult]:
     """Return the age of each topic's oldest open transaction."""
     held = pl.col("log_end") - pl.col("last_stable")
     topics = (
@@ -269,11 +262,10 @@ def open_transaction(given: CheckInput) -> Iterable[Observation]:
     for topic, open_since, waiting, unread in topics.iter_rows():
         labels = given.labels(topic=topic)
         if open_since is None:
-            yield Observation(check="open_transaction", labels=labels, value=None)
+            yield CheckResult(labels=labels, value=None)
             continue
         age = max(0.0, given.frames.now - open_since.timestamp())
-        yield Observation(
-            check="open_transaction",
+        yield CheckResult(
             labels=labels,
             value=age,
             may_be_worse=unread > 0,

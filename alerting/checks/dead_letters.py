@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from alerting.checks.model import CheckInput, Observation, check
+from alerting.checks.model import CheckInput, CheckResult, check
 from alerting.inputs.facts import dead_letter_rows, short_class
 from alerting.inputs.frames import KAFKA, Frames, unix
 from alerting.inputs.windows import GroupKey
@@ -31,7 +31,7 @@ _NOT_WORKING = frozenset({Status.STOPPED, Status.STALLED})
     labels=("source", "name"),
     sources=(DEAD_LETTERS,),
 )
-def dead_letter_ratio(given: CheckInput) -> Iterable[Observation]:
+def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
     """Return how many messages of each origin fail, of those that arrive."""
     frames = given.frames
     if frames.newest(DEAD_LETTERS).is_empty():
@@ -43,8 +43,7 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[Observation]:
         mostly = f", mostly {row['top_reason']}" if row["top_reason"] else ""
         arriving, ratio = row["arrival_per_second"], ratios.get((row["source"], row["name"]))
         share = f"{ratio:.2%}{origin} fail" if ratio is not None else f"Messages{origin} fail"
-        yield Observation(
-            check="dead_letter_ratio",
+        yield CheckResult(
             labels=_labels(given, row),
             value=ratio,
             what=f"Dead letters arrive in {row['name']}",
@@ -66,7 +65,7 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[Observation]:
     labels=("source", "name"),
     sources=(DEAD_LETTERS,),
 )
-def dead_letter_new_reason(given: CheckInput) -> Iterable[Observation]:
+def dead_letter_new_reason(given: CheckInput) -> Iterable[CheckResult]:
     """Return where exception classes are new; unknown where no headers could be read."""
     new = _new_reasons(given.frames)
     for row in _dead_letters(given):
@@ -74,8 +73,7 @@ def dead_letter_new_reason(given: CheckInput) -> Iterable[Observation]:
         if not found and row["reasons"] is not None:
             continue
         classes = ", ".join(short_class(name) for name in found)
-        yield Observation(
-            check="dead_letter_new_reason",
+        yield CheckResult(
             labels=_labels(given, row),
             value=float(len(found)) if found else None,
             what=f"{row['name']} has a new reason: {classes}",
@@ -95,7 +93,7 @@ def dead_letter_new_reason(given: CheckInput) -> Iterable[Observation]:
     bad="below",
     sources=(DEAD_LETTERS, TOPICS),
 )
-def dead_letter_retention(given: CheckInput) -> Iterable[Observation]:
+def dead_letter_retention(given: CheckInput) -> Iterable[CheckResult]:
     """Return how long each dead-letter topic keeps a message."""
     for row in _dead_letters(given):
         if row["source"] != KAFKA:
@@ -104,8 +102,7 @@ def dead_letter_retention(given: CheckInput) -> Iterable[Observation]:
         kept = None if topic is None else topic["retention_seconds"]
         if topic is not None and kept is None and topic["unknown_reason"] is None:
             continue  # it keeps everything
-        yield Observation(
-            check="dead_letter_retention",
+        yield CheckResult(
             labels=_labels(given, row),
             value=kept,
             what=f"{row['name']} keeps dead letters for {duration(kept or 0.0)} only",
@@ -123,7 +120,7 @@ def dead_letter_retention(given: CheckInput) -> Iterable[Observation]:
     labels=("source", "name"),
     sources=(DEAD_LETTERS,),
 )
-def dead_letter_age(given: CheckInput) -> Iterable[Observation]:
+def dead_letter_age(given: CheckInput) -> Iterable[CheckResult]:
     """Return how old the oldest dead letter is that its redrive group has not read."""
     for row in _dead_letters(given):
         group, waiting = row["redrive_group"], row["unprocessed"]
@@ -131,8 +128,7 @@ def dead_letter_age(given: CheckInput) -> Iterable[Observation]:
             continue
         oldest = unix(row["oldest_unprocessed_at"])
         age = None if oldest is None else max(0.0, given.frames.now - oldest)
-        yield Observation(
-            check="dead_letter_age",
+        yield CheckResult(
             labels=_labels(given, row),
             value=0.0 if waiting == 0 else age,
             what=f"The oldest dead letter in {row['name']} is {duration(age or 0.0)} old",
@@ -151,7 +147,7 @@ def dead_letter_age(given: CheckInput) -> Iterable[Observation]:
     labels=("source", "name"),
     sources=(DEAD_LETTERS, GROUPS, GROUP_OFFSETS),
 )
-def redrive_stopped(given: CheckInput) -> Iterable[Observation]:
+def redrive_stopped(given: CheckInput) -> Iterable[CheckResult]:
     """Return where dead letters wait for a redrive group that does not work."""
     for row in _dead_letters(given):
         group, waiting = row["redrive_group"], row["unprocessed"]
@@ -160,10 +156,9 @@ def redrive_stopped(given: CheckInput) -> Iterable[Observation]:
         labels = _labels(given, row)
         status = given.statuses.get(GroupKey(given.frames.cluster, group))
         if status is None or status.status is Status.UNKNOWN:
-            yield Observation(check="redrive_stopped", labels=labels, value=None)
+            yield CheckResult(labels=labels, value=None)
         elif status.status in _NOT_WORKING or waiting is None:
-            yield Observation(
-                check="redrive_stopped",
+            yield CheckResult(
                 labels=labels,
                 value=None if waiting is None else float(waiting),
                 what=f"Nobody redrives {row['name']}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from alerting.checks.loss_deadline import next_loss, retentions_of
-from alerting.checks.model import Check, CheckInput, Observation, check
+from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.windows import GroupKey
 from alerting.status.descriptions import GroupWords, group_words
 from alerting.status.model import GroupStatus, Status
@@ -17,20 +17,18 @@ _FINE = frozenset({Status.OK, Status.CATCHING_UP})
 
 def _status(status: Status, meaning: str) -> Check:
     """Make the check of the groups that have a status, and those that may have it."""
-    name = status.value.lower()
 
     @check(
-        name=name,
+        name=status.value.lower(),
         unit="1" if status is Status.UNKNOWN else "messages",
         meaning=meaning,
         labels=("group",),
         sources=(GROUPS, GROUP_OFFSETS),
     )
-    def observations(given: CheckInput) -> Iterable[Observation]:
+    def results(given: CheckInput) -> Iterable[CheckResult]:
         for key, found in given.troubled.items():
             if found.status is status and (found.is_lasting or status is not Status.FALLING_BEHIND):
-                yield Observation(
-                    check=name,
+                yield CheckResult(
                     labels=_labels(key),
                     value=_worth(found),
                     what=f"{key.group} {_words(given, key, found).verb}",
@@ -44,9 +42,9 @@ def _status(status: Status, meaning: str) -> Check:
                 )
             # A group that may only pass through a peak: no reason to begin, nor to end an alert.
             elif found.status is status or (status is not Status.UNKNOWN and has_unknown(found)):
-                yield Observation(check=name, labels=_labels(key), value=None)
+                yield CheckResult(labels=_labels(key), value=None)
 
-    return observations
+    return results
 
 
 def has_unknown(found: GroupStatus) -> bool:
@@ -76,7 +74,9 @@ def _labels(key: GroupKey) -> dict[str, str]:
     return {"cluster": key.cluster, "group": key.group}
 
 
-_NO_WORDS = GroupWords("", "", "See the group's page for what arrives and what is read.")
+_NO_WORDS = GroupWords(
+    verb="", cause="", step="See the group's page for what arrives and what is read."
+)
 
 
 def _words(given: CheckInput, key: GroupKey, found: GroupStatus) -> GroupWords:
@@ -99,7 +99,7 @@ def _related(found: GroupStatus) -> dict[str, str]:
     labels=("group",),
     sources=(GROUPS, GROUP_OFFSETS),
 )
-def time_lag(given: CheckInput) -> Iterable[Observation]:
+def time_lag(given: CheckInput) -> Iterable[CheckResult]:
     """Return how far behind each group is."""
     for key, found in given.statuses.items():
         numbers = found.numbers
@@ -107,7 +107,6 @@ def time_lag(given: CheckInput) -> Iterable[Observation]:
             given,
             key,
             found,
-            name="time_lag",
             value=numbers.behind_seconds if numbers.lag else 0.0 if numbers.lag == 0 else None,
             what=f"{key.group} is {duration(numbers.behind_seconds or 0.0)} behind",
         )
@@ -119,7 +118,7 @@ def time_lag(given: CheckInput) -> Iterable[Observation]:
     labels=("group",),
     sources=(GROUPS, GROUP_OFFSETS),
 )
-def lag(given: CheckInput) -> Iterable[Observation]:
+def lag(given: CheckInput) -> Iterable[CheckResult]:
     """Return how many messages each group has not read."""
     for key, found in given.statuses.items():
         waiting = found.numbers.lag
@@ -127,7 +126,6 @@ def lag(given: CheckInput) -> Iterable[Observation]:
             given,
             key,
             found,
-            name="lag",
             value=None if waiting is None else float(waiting),
             what=f"{messages(waiting or 0)} wait for {key.group}",
         )
@@ -138,13 +136,11 @@ def _of_lag(
     key: GroupKey,
     found: GroupStatus,
     *,
-    name: str,
     value: float | None,
     what: str,
-) -> Observation:
+) -> CheckResult:
     words = _words(given, key, found)
-    return Observation(
-        check=name,
+    return CheckResult(
         labels=_labels(key),
         value=value,
         may_be_worse=has_unknown(found),
@@ -164,17 +160,16 @@ def _of_lag(
     labels=("group",),
     sources=(GROUPS, GROUP_OFFSETS),
 )
-def idle_consumers(given: CheckInput) -> Iterable[Observation]:
+def idle_consumers(given: CheckInput) -> Iterable[CheckResult]:
     """Return the groups that have members without a partition."""
     for key, found in given.statuses.items():
         row = given.groups.get(key.group, {})
         members, idle = row.get("members"), row.get("idle_members")
         if members is None or idle is None:
-            yield Observation(check="idle_consumers", labels=_labels(key), value=None)
+            yield CheckResult(labels=_labels(key), value=None)
         elif idle:
             shared = plural(len(found.partitions), "partition")
-            yield Observation(
-                check="idle_consumers",
+            yield CheckResult(
                 labels=_labels(key),
                 value=float(idle),
                 what=f"{key.group} has {plural(idle, 'idle consumer')}",
@@ -192,7 +187,7 @@ def idle_consumers(given: CheckInput) -> Iterable[Observation]:
     bad="below",
     sources=(GROUPS, GROUP_OFFSETS, TOPICS, PARTITIONS),
 )
-def data_loss_deadline(given: CheckInput) -> Iterable[Observation]:
+def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
     """Return when retention will reach the first message that a group has not read."""
     retentions = retentions_of(given.frames)
     for key, found in given.statuses.items():
@@ -201,8 +196,7 @@ def data_loss_deadline(given: CheckInput) -> Iterable[Observation]:
         if loss.partition is not None and loss.seconds is not None:
             part, left = loss.partition, loss.seconds
             words = _words(given, key, found)
-            yield Observation(
-                check="data_loss_deadline",
+            yield CheckResult(
                 labels=labels,
                 value=left,
                 may_be_worse=loss.is_unknown,
@@ -217,7 +211,7 @@ def data_loss_deadline(given: CheckInput) -> Iterable[Observation]:
                 related=_related(found),
             )
         elif loss.is_unknown:
-            yield Observation(check="data_loss_deadline", labels=labels, value=None)
+            yield CheckResult(labels=labels, value=None)
 
 
 _WAITING = "messages that wait (at least 1) while the group's status is"

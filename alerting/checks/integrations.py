@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from alerting.checks.model import CheckInput, Observation, check
+from alerting.checks.model import CheckInput, CheckResult, check
 from alerting.status.phrases import messages, plural, rate
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, QUEUES
 
@@ -18,13 +18,12 @@ from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, QUEUES
     labels=("connect", "connector"),
     sources=(CONNECTORS, CONNECTOR_TASKS),
 )
-def connector_failed(given: CheckInput) -> Iterable[Observation]:
+def connector_failed(given: CheckInput) -> Iterable[CheckResult]:
     """Return the connectors that failed, or of which nothing is known."""
     for row, error in _connectors(given):
         if row["state"] not in (None, "FAILED"):
             continue
-        yield Observation(
-            check="connector_failed",
+        yield CheckResult(
             labels=given.labels(connect=row["connect"], connector=row["connector"]),
             value=None if row["state"] is None else 1.0,
             what=f"Connector {row['connector']} failed",
@@ -42,12 +41,11 @@ def connector_failed(given: CheckInput) -> Iterable[Observation]:
     labels=("connect", "connector"),
     sources=(CONNECTORS, CONNECTOR_TASKS),
 )
-def tasks_failed(given: CheckInput) -> Iterable[Observation]:
+def tasks_failed(given: CheckInput) -> Iterable[CheckResult]:
     """Return how many tasks of each connector failed."""
     for row, error in _connectors(given):
         count = row["tasks_failed"]
-        yield Observation(
-            check="tasks_failed",
+        yield CheckResult(
             labels=given.labels(connect=row["connect"], connector=row["connector"]),
             value=None if count is None else float(count),
             what=f"{plural(count or 0, 'task')} of {row['connector']} failed",
@@ -84,15 +82,14 @@ def _group(row: Mapping[str, Any]) -> dict[str, str]:
     labels=("vhost", "queue"),
     sources=(QUEUES,),
 )
-def queue_target_missing(given: CheckInput) -> Iterable[Observation]:
+def queue_target_missing(given: CheckInput) -> Iterable[CheckResult]:
     """Return the queues whose dead letters go nowhere."""
     for row in given.frames.newest(QUEUES).iter_rows(named=True):
         is_missing, exchange = row["dead_letter_target_missing"], row["dead_letter_exchange"]
         may_be = is_missing is None and bool(exchange is not None or row["unknown_reason"])
         if not is_missing and not may_be:
             continue
-        yield Observation(
-            check="queue_target_missing",
+        yield CheckResult(
             labels=_queue(given, row),
             value=1.0 if is_missing else None,
             what=f"{row['queue']} loses its dead letters",
@@ -110,12 +107,11 @@ def queue_target_missing(given: CheckInput) -> Iterable[Observation]:
     labels=("vhost", "queue"),
     sources=(QUEUES,),
 )
-def queue_backlog(given: CheckInput) -> Iterable[Observation]:
+def queue_backlog(given: CheckInput) -> Iterable[CheckResult]:
     """Return how many messages wait in each queue that is read."""
     for row in _plain_queues(given):
         ready = row["ready"]
-        yield Observation(
-            check="queue_backlog",
+        yield CheckResult(
             labels=_queue(given, row),
             value=None if ready is None else float(ready),
             what=f"{messages(ready or 0)} wait in {row['queue']}",
@@ -133,15 +129,14 @@ def queue_backlog(given: CheckInput) -> Iterable[Observation]:
     labels=("vhost", "queue"),
     sources=(QUEUES,),
 )
-def queue_no_consumers(given: CheckInput) -> Iterable[Observation]:
+def queue_no_consumers(given: CheckInput) -> Iterable[CheckResult]:
     """Return what waits in queues without a consumer."""
     for row in _plain_queues(given):
         consumers, ready, taken = row["consumers"], row["ready"], row["unacknowledged"]
         if consumers or (row["deliver_per_second"] or 0.0) > 0:
             continue
         waiting = None if ready is None or consumers is None else ready + (taken or 0)
-        yield Observation(
-            check="queue_no_consumers",
+        yield CheckResult(
             labels=_queue(given, row),
             value=None if waiting is None else float(waiting),
             may_be_worse=taken is None,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -23,8 +23,8 @@ Page = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
-    """What a check saw of one thing at one moment.
+class CheckResult:
+    """What a check says of one thing at one moment.
 
     Attributes:
         labels: Which thing: always ``cluster``, then what the check names. Where the value is
@@ -39,7 +39,6 @@ class Observation:
         related: Further labels that tell causes from symptoms; no part of its identity.
     """
 
-    check: str
     labels: Mapping[str, str]
     value: float | None
     may_be_worse: bool = False
@@ -51,6 +50,16 @@ class Observation:
     page: Page = "overview"
     status: str | None = None
     related: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation(CheckResult):
+    """What a check saw of one thing at one moment, with the name of the check."""
+
+    check: str
+
+
+_RESULT_FIELDS = tuple(one.name for one in fields(CheckResult))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,10 +126,10 @@ def _newest_of_each(rows: pl.DataFrame, name: str) -> dict[str, Mapping[str, Any
     return {row[name]: row for row in newest.iter_rows(named=True)}
 
 
-Evaluate = Callable[[CheckInput], Iterable[Observation]]
+Evaluate = Callable[[CheckInput], Iterable[CheckResult]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """Something that is observed at each poll; ``check`` makes one of a function.
 
@@ -129,13 +138,18 @@ class Check:
     """
 
     evaluate: Evaluate  # tells what it sees
-    _: KW_ONLY
     name: str  # how rules name it
     unit: str  # of its values
     meaning: str  # what the value is
     labels: tuple[str, ...]  # what names a thing beside ``cluster``; columns of the sources
     bad: Literal["above", "below"]  # whether a value above or below the threshold is an alert
     sources: tuple[Table, ...]  # the tables that it looks at
+
+    def observe(self, given: CheckInput) -> Iterator[Observation]:
+        """Yield what the check says of each thing, under its name."""
+        for one in self.evaluate(given):
+            values = {name: getattr(one, name) for name in _RESULT_FIELDS}
+            yield Observation(check=self.name, **values)
 
 
 def check(
@@ -149,7 +163,7 @@ def check(
 ) -> Callable[[Evaluate], Check]:
     """Make a check of a function, whose name it bears unless another one is given."""
     return lambda evaluate: Check(
-        evaluate,
+        evaluate=evaluate,
         name=name or evaluate.__name__,
         unit=unit,
         meaning=meaning,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from alerting.checks.model import CheckInput, Observation, check
+from alerting.checks.model import CheckInput, CheckResult, check
 from alerting.inputs.frames import KAFKA, STALE_INTERVALS, Frames, unix
 from alerting.status.phrases import duration
 from lake.schemas.tables import COLLECTIONS
@@ -20,13 +20,12 @@ STARTING_SECONDS = 60.0
     labels=("source", "section"),
     sources=(COLLECTIONS,),
 )
-def collection_failed(given: CheckInput) -> Iterable[Observation]:
+def collection_failed(given: CheckInput) -> Iterable[CheckResult]:
     """Return the sections whose newest attempt failed."""
     for row in _attempts(given):
         if row["status"] != "failed":
             continue
-        yield Observation(
-            check="collection_failed",
+        yield CheckResult(
             labels=_labels(given, row),
             value=1.0,
             what=f"Collecting {_name(row)} fails",
@@ -44,12 +43,11 @@ def collection_failed(given: CheckInput) -> Iterable[Observation]:
     labels=("source", "section"),
     sources=(COLLECTIONS,),
 )
-def data_stale(given: CheckInput) -> Iterable[Observation]:
+def data_stale(given: CheckInput) -> Iterable[CheckResult]:
     """Return how old the newest success of each section is."""
     for row in _attempts(given):
         success = unix(row["last_success_at"])
-        yield Observation(
-            check="data_stale",
+        yield CheckResult(
             labels=_labels(given, row),
             value=_intervals_without(success, given.frames, row["interval_seconds"]),
             what=f"{_name(row)} is {duration(given.frames.now - success)} old"
@@ -68,7 +66,7 @@ def data_stale(given: CheckInput) -> Iterable[Observation]:
     meaning="age of the newest success of any section, in polling intervals",
     sources=(COLLECTIONS,),
 )
-def nothing_collected(given: CheckInput) -> Iterable[Observation]:
+def nothing_collected(given: CheckInput) -> Iterable[CheckResult]:
     """Return how old the newest success of any section is."""
     frames = given.frames
     if COLLECTIONS.name in frames.errors:
@@ -83,8 +81,7 @@ def nothing_collected(given: CheckInput) -> Iterable[Observation]:
         if newest
         else "Nothing was collected in the last hour."
     )
-    yield Observation(
-        check="nothing_collected",
+    yield CheckResult(
         labels=given.labels(),
         value=min((age for age in ages if age is not None), default=None),
         what="Nothing is being collected",

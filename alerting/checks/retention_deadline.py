@@ -48,7 +48,7 @@ class PartitionBacklog:
     bytes_per_message: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
     """What a topic keeps."""
 

@@ -203,20 +203,21 @@ class LagWatch:
         """Return the samples of a group's partitions, sorted by topic and partition."""
         index = self._groups[group]
         mine = self._members_of[index]
-        newest = next(
-            (poll for poll in reversed(self._polls) if poll.has_any(mine)), self._polls[-1]
-        )
+        polls = reversed(self._polls)
+        newest = next((poll for poll in polls if poll.has_any(mine)), self._polls[-1])
         windows = []
         for partition in mine:
             if not newest.has_any([partition]):
                 continue
             samples = self._samples_of(partition, index)
-            reason = self._reasons.get(partition)
+            why = self._reasons.get(partition)
             if index in self._unread:
-                unread_at, reason = self._unread[index]
+                unread_at, why = self._unread[index]
                 samples = (*samples, Sample(unread_at))
             _, topic, number = self._keys.row(partition)
-            windows.append(PartitionWindow(topic, number, samples, reason))
+            windows.append(
+                PartitionWindow(topic=topic, partition=number, samples=samples, unknown_reason=why)
+            )
         return tuple(sorted(windows, key=lambda window: (window.topic, window.partition)))
 
     def _samples_of(self, partition: int, group: int) -> tuple[Sample, ...]:

@@ -59,7 +59,7 @@ def group_observations(
 ) -> list[Observation]:
     """Return what checks see of groups by their samples alone."""
     given = CheckInput(frames=Frames(cluster="", now=now, tables={}), classify=lambda _: statuses)
-    return [seen for check in OF_SAMPLES for seen in check.evaluate(given)]
+    return [seen for check in OF_SAMPLES for seen in check.observe(given)]
 
 
 def observe(
@@ -85,7 +85,7 @@ def observe(
     partial: list[PartialData] = []
     for check in checks:
         if not has_no_data or COLLECTIONS in check.sources:
-            found += check.evaluate(given)
+            found += check.observe(given)
         if has_no_data and check.name != "nothing_collected":
             found.append(Observation(check=check.name, labels=given.labels(), value=None))
             continue

@@ -140,7 +140,9 @@ def build_windows(
             unread_at, unknown_reason = unread[key]
             samples = (*samples, Sample(unread_at))
         windows.setdefault(key, []).append(
-            PartitionWindow(topic, partition, samples, unknown_reason)
+            PartitionWindow(
+                topic=topic, partition=partition, samples=samples, unknown_reason=unknown_reason
+            )
         )
     return {key: tuple(found) for key, found in windows.items()}
 

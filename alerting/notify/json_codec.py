@@ -88,7 +88,10 @@ def matchers_from_json(text: str) -> tuple[Matcher, ...]:
     Raises:
         ValueError: It is something else, or a matcher that cannot be used.
     """
-    found = tuple(Matcher(*one) for one in _read(_MATCHERS, text))
+    found = tuple(
+        Matcher(label=label, operator=operator, value=value)
+        for label, operator, value in _read(_MATCHERS, text)
+    )
     if not found:
         raise ValueError("it has no matcher")
     for one in found:

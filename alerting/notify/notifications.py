@@ -24,7 +24,7 @@ class NotificationKind(StrEnum):
     TEST = "test"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NotificationIntervals:
     """How often a group of alerts is notified.
 
@@ -37,7 +37,7 @@ class NotificationIntervals:
     repeat_interval_seconds: float = 4 * 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notified:
     """What was last notified of a group of alerts.
 
@@ -99,7 +99,7 @@ def plan(
     after: dict[str, Notified] = {}
     notifications: list[Notification] = []
     for group in sorted({*groups, *notified}):
-        before = notified.get(group, Notified(float("-inf"), 0, {}))
+        before = notified.get(group, Notified(at=float("-inf"), number=0, firing={}))
         firing = groups.get(group, [])
         ended = [
             by_id[id_]
@@ -122,7 +122,7 @@ def plan(
         notifications.append(
             _notification(group, kind, before.number + 1, firing, ended, alerts, now)
         )
-        after[group] = Notified(now, before.number + 1, open_now)
+        after[group] = Notified(at=now, number=before.number + 1, firing=open_now)
     return notifications, after
 
 

@@ -31,7 +31,7 @@ from alerting.notify.json_codec import (
 from alerting.notify.notifications import Notification, Notified
 from alerting.notify.outbox import Delivery, DeliveryState, TargetHealth
 from alerting.notify.store_schema import connect
-from alerting.notify.stored_rows import RowReader, silence_of
+from alerting.notify.stored_rows import RowReader, acknowledgement_of, silence_of
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement, Silence, parse_matcher
 from alerting.rules.rule_file import LONGEST_SECONDS
@@ -365,7 +365,7 @@ class AlertStore:
     def acknowledgements(self) -> dict[str, Acknowledgement]:
         """Return who looks after which alert, by its id."""
         rows = self._rows("SELECT alert, author, comment, at FROM acknowledgements")
-        return {row[0]: Acknowledgement(*row) for row in rows}
+        return {row[0]: acknowledgement_of(row) for row in rows}
 
     # Facts on the service -----------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from alerting.notify.json_codec import matchers_from_json
 from alerting.rules.lifecycle import LAST_MOMENT, Moment
-from alerting.rules.matchers import Silence
+from alerting.rules.matchers import Acknowledgement, Silence
 
 T = TypeVar("T")
 _MOMENT: TypeAdapter[float] = TypeAdapter(Moment)
@@ -43,6 +43,12 @@ class RowReader:
         """Return which rows were found to be unreadable since a moment, a line each."""
         with self._lock:
             return [line for line, at in self._unreadable.items() if at >= since]
+
+
+def acknowledgement_of(row: Sequence[Any]) -> Acknowledgement:
+    """Return the acknowledgement of a row: alert, author, comment, making."""
+    alert, author, comment, at = row
+    return Acknowledgement(alert=alert, author=author, comment=comment, at=at)
 
 
 def silence_of(row: Sequence[Any]) -> Silence:

@@ -14,7 +14,7 @@ from config.patterns import PatternError, check_pattern, matches_whole
 _MATCHER = re.compile(r"([a-zA-Z_][a-zA-Z0-9_]*)\s*(=~|!~|!=|=)\s*(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Matcher:
     """A condition on one label.
 
@@ -58,7 +58,7 @@ def parse_matcher(text: str) -> Matcher:
             check_pattern(value)
         except PatternError as error:
             raise ValueError(f"{text!r}: {error}") from None
-    return Matcher(label, operator, value)
+    return Matcher(label=label, operator=operator, value=value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ class MaintenanceWindow:
         return self.is_on(now) and matches(self.match, labels_of(alert))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledgement:
     """Somebody looks after an alert."""
 

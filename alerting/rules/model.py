@@ -114,7 +114,7 @@ def matches(patterns: Mapping[str, str], labels: Mapping[str, str]) -> bool:
     return all(matches_whole(pattern, labels.get(label, "")) for label, pattern in patterns.items())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """A rule that is true of something at this moment."""
 
@@ -183,7 +183,13 @@ def evaluate(
             if applied is None:
                 continue
             if applied.is_true_of(seen.value):
-                findings.append(Finding(applied, seen, fingerprint(rule.name, seen.labels)))
+                findings.append(
+                    Finding(
+                        rule=applied,
+                        observation=seen,
+                        fingerprint=fingerprint(rule.name, seen.labels),
+                    )
+                )
             elif seen.may_be_worse:
                 unknown.add((seen.check, frozenset(seen.labels.items())))
     return Evaluation(findings=tuple(findings), unknown=frozenset(unknown), partial=tuple(partial))

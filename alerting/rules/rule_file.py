@@ -161,7 +161,7 @@ class _FileModel(Section):
     maintenance: list[_MaintenanceModel] = Field(default=[])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuleSet:
     """The rules of a file on top of the default ones.
 
@@ -242,9 +242,9 @@ def _usable(content: Any, path: Path) -> RuleSet:
         for rule in DEFAULT_ALERT_RULES
     ]
     return RuleSet(
-        (*changed, *own),
-        tuple(one.window() for one in model.maintenance),
-        tuple(problems),
+        rules=(*changed, *own),
+        maintenance=tuple(one.window() for one in model.maintenance),
+        problems=tuple(problems),
     )
 
 

@@ -40,7 +40,7 @@ def members_of(sample: Sample) -> int | None:
     return 0 if is_empty(sample.state) else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pauses:
     """How long a partition usually waits for its next commit.
 
@@ -165,7 +165,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
     comebacks = [at for at in comebacks if at >= now - _COMEBACKS_SECONDS]
     if len(comebacks) >= _COMEBACKS:
         resumed_at = comebacks[0]
-    pauses = Pauses(usual if seen else None, seen)
+    pauses = Pauses(usual_seconds=usual if seen else None, seen=seen)
     return Waiting(
         since=trail.since,
         seconds=trail.seconds + (trail.away_seconds if _is_crashing(trail.returns) else 0.0),

@@ -19,7 +19,7 @@ _MUCH_LESS = 0.75
 """A group that reads less than this share of what arrives was not made for such a peak."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Peers:
     """What the partitions of one group show together.
 
@@ -86,8 +86,8 @@ def _lost(found: Measurement) -> StatusDecision | None:
         text += f", the most of {overtaken.times} times in the last {duration(found.span_seconds)}"
     before_window = overtaken is None or overtaken.messages < lost
     return StatusDecision(
-        Status.LOSING_DATA,
-        f"{text}.",
+        status=Status.LOSING_DATA,
+        reason=f"{text}.",
         since=found.first_at if overtaken is None or before_window else overtaken.since,
     )
 
@@ -99,10 +99,10 @@ def _at_end(found: Measurement) -> StatusDecision | None:
     arrival = found.recent.arrival_per_second if found.recent else None
     flow = "" if arrival is None else f", {rate(arrival)} arrive" if arrival > 0 else ", idle"
     if lag == 0:
-        return StatusDecision(Status.OK, f"Everything is read{flow}.")
+        return StatusDecision(status=Status.OK, reason=f"Everything is read{flow}.")
     return StatusDecision(
-        Status.OK,
-        f"At the end: a lag of {lag} that never reaches zero is what transaction markers "
+        status=Status.OK,
+        reason=f"At the end: a lag of {lag} that never reaches zero is what transaction markers "
         f"leave{flow}.",
     )
 
@@ -112,9 +112,9 @@ def _rewound(found: Measurement) -> StatusDecision | None:
     if rewind is None or rewind.was_meant:
         return None
     return StatusDecision(
-        Status.REWOUND,
-        f"Rewound by {messages(rewind.before - rewind.after)}, from offset {count(rewind.before)} "
-        f"to {count(rewind.after)}; {messages(found.newest.lag or 0)} wait.",
+        status=Status.REWOUND,
+        reason=f"Rewound by {messages(rewind.before - rewind.after)}, from offset "
+        f"{count(rewind.before)} to {count(rewind.after)}; {messages(found.newest.lag or 0)} wait.",
         since=rewind.at,
     )
 
@@ -139,13 +139,14 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     if absent < max(rules.stop_seconds, found.poll_seconds or 0.0):
         if found.span_seconds < rules.trend_seconds and found.last_advance_at is None:
             return StatusDecision(
-                Status.UNKNOWN,
-                f"Unknown: first seen {duration(absent)} ago, without members; "
+                status=Status.UNKNOWN,
+                reason=f"Unknown: first seen {duration(absent)} ago, without members; "
                 f"{messages(lag)} wait.",
                 since=absence.since,
             )
         return StatusDecision(
-            Status.OK, f"Just away: no members for {duration(absent)}; {messages(lag)} wait."
+            status=Status.OK,
+            reason=f"Just away: no members for {duration(absent)}; {messages(lag)} wait.",
         )
     patience = rules.first_job_seconds
     if absence.runs:
@@ -155,16 +156,16 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         patience = min(patience, often)
     if absence.is_between_runs and absent < patience:
         return StatusDecision(
-            Status.OK,
-            f"Between runs: everything was read when it left {duration(absent)} ago; "
+            status=Status.OK,
+            reason=f"Between runs: everything was read when it left {duration(absent)} ago; "
             f"{messages(lag)} wait for the next.",
             since=absence.since,
         )
     arrival = found.recent.arrival_per_second if found.recent else None
     flow = f" and {rate(arrival)} more arrive" if arrival else ""
     return StatusDecision(
-        Status.STOPPED,
-        f"Stopped: nobody consumes, {messages(lag)} wait{flow}.",
+        status=Status.STOPPED,
+        reason=f"Stopped: nobody consumes, {messages(lag)} wait{flow}.",
         since=absence.since,
     )
 
@@ -195,8 +196,8 @@ def _stalled(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDeci
     else:
         while_ = "nothing arrives"
     return StatusDecision(
-        Status.STALLED,
-        f"Stalled: no commit for {duration(waiting)} with {lag} waiting, while {while_}.",
+        status=Status.STALLED,
+        reason=f"Stalled: no commit for {duration(waiting)} with {lag} waiting, while {while_}.",
         since=since,
     )
 
@@ -210,32 +211,35 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     is_back = not waiting.is_crashing and not waiting.keeps_coming_back
     if waiting.was_away and waiting.since is not None and is_back:
         return StatusDecision(
-            Status.CATCHING_UP,
-            f"Members are back, no commit yet: {messages(lag)} wait.",
+            status=Status.CATCHING_UP,
+            reason=f"Members are back, no commit yet: {messages(lag)} wait.",
             since=waiting.since,
         )
     is_small = lag <= rules.minimum_messages or (behind is not None and behind < material)
     if is_small and (found.last_advance_at is not None or trend is not None):
-        return StatusDecision(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
+        return StatusDecision(
+            status=Status.OK, reason=f"Keeps up: {_flow(trend)}{_waits(lag, behind)}."
+        )
     if trend is None and found.resumed_at is not None:
         return StatusDecision(
-            Status.CATCHING_UP,
-            f"Consuming again for {duration(found.newest.at - found.resumed_at)}: "
+            status=Status.CATCHING_UP,
+            reason=f"Consuming again for {duration(found.newest.at - found.resumed_at)}: "
             f"{messages(lag)} wait.",
             since=found.resumed_at,
         )
     if trend is None:
         return StatusDecision(
-            Status.UNKNOWN,
-            f"Unknown: seen for {duration(found.span_seconds)} only, {messages(lag)} wait; "
+            status=Status.UNKNOWN,
+            reason=f"Unknown: seen for {duration(found.span_seconds)} only, {messages(lag)} wait; "
             f"a direction takes {duration(rules.trend_seconds)}.",
             since=found.first_at,
         )
     direction = trend.direction or (found.full.direction if found.full else 0)
     if found.commit_period_seconds is None and found.resumed_at is None and direction >= 0:
         return StatusDecision(
-            Status.UNKNOWN,
-            f"Unknown: no two commits were seen while messages waited; {messages(lag)} wait.",
+            status=Status.UNKNOWN,
+            reason=f"Unknown: no two commits were seen while messages waited; {messages(lag)} "
+            "wait.",
             since=waiting.since,
         )
     rising_for = found.newest.at - (found.lowest_at or found.newest.at)
@@ -259,8 +263,8 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             and found.newest.at - found.working_since >= rules.steady_seconds
         )
         return StatusDecision(
-            Status.FALLING_BEHIND,
-            f"Falling behind: {_flow(trend)}{_waits(lag, behind)}.",
+            status=Status.FALLING_BEHIND,
+            reason=f"Falling behind: {_flow(trend)}{_waits(lag, behind)}.",
             since=growth.since if growth is not None else found.lowest_at,
             is_lasting=is_late or is_lasting,
         )
@@ -268,21 +272,21 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         drain = _drain_seconds(lag, trend)
         left = "" if drain is None else f", drained in {duration(drain)}"
         return StatusDecision(
-            Status.CATCHING_UP,
-            f"Catching up: {_flow(trend)}{_waits(lag, behind)}{left}.",
+            status=Status.CATCHING_UP,
+            reason=f"Catching up: {_flow(trend)}{_waits(lag, behind)}{left}.",
             since=found.highest_at,
         )
     if found.shrinks_since is not None:
         return StatusDecision(
-            Status.CATCHING_UP,
-            f"Catching up slowly: {_flow(trend)}{_waits(lag, behind)}, less than before for "
+            status=Status.CATCHING_UP,
+            reason=f"Catching up slowly: {_flow(trend)}{_waits(lag, behind)}, less than before for "
             f"{duration(found.newest.at - found.shrinks_since)}.",
             since=found.shrinks_since,
         )
     if growth is not None and is_lasting:
         return StatusDecision(
-            Status.FALLING_BEHIND,
-            f"Falling behind slowly, by {messages(growth.messages)} in "
+            status=Status.FALLING_BEHIND,
+            reason=f"Falling behind slowly, by {messages(growth.messages)} in "
             f"{duration(growth.seconds)}: {_flow(trend)}{_waits(lag, behind)}.",
             since=growth.since,
             is_lasting=True,
@@ -290,13 +294,15 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     steady = max(rules.steady_seconds, 3 * (found.commit_period_seconds or 0.0))
     if behind is not None and behind >= steady and direction == 0:
         return StatusDecision(
-            Status.FALLING_BEHIND,
-            f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
+            status=Status.FALLING_BEHIND,
+            reason=f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
             since=found.first_at,
             is_lasting=found.newest.at - found.working_since >= rules.lasting_seconds
             and (growth is None or not growth.is_swinging or behind >= too_late),
         )
-    return StatusDecision(Status.OK, f"Keeps up: {_flow(trend)}{_waits(lag, behind)}.")
+    return StatusDecision(
+        status=Status.OK, reason=f"Keeps up: {_flow(trend)}{_waits(lag, behind)}."
+    )
 
 
 def _flow(trend: Trend | None) -> str:

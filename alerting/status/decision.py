@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 from alerting.status.model import Status
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatusDecision:
     """What the first check that applies says."""
 
     status: Status
     reason: str
-    _: KW_ONLY
     since: float | None = None  # when it began, in Unix seconds; None where that is not known
     decides: bool = True  # see ``PartitionStatus.decides``
     is_lasting: bool = False  # see ``PartitionStatus.is_lasting``

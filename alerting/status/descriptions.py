@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from alerting.status.model import Status
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupWords:
     """How a status reads."""
 
@@ -18,41 +18,41 @@ class GroupWords:
 
 _WORDS: dict[Status, GroupWords] = {
     Status.LOSING_DATA: GroupWords(
-        "loses data",
-        "It is later than its topic's retention is long.",
-        "Raise the topic's retention at once, then find out why the group is late.",
+        verb="loses data",
+        cause="It is later than its topic's retention is long.",
+        step="Raise the topic's retention at once, then find out why the group is late.",
     ),
     Status.STOPPED: GroupWords(
-        "stopped",
-        "Its consumers were shut down, crashed, or cannot join the group.",
-        "Start its consumers; if they run, look at their log for why they left the group.",
+        verb="stopped",
+        cause="Its consumers were shut down, crashed, or cannot join the group.",
+        step="Start its consumers; if they run, look at their log for why they left the group.",
     ),
     Status.STALLED: GroupWords(
-        "stalled",
-        "A message that the handler cannot get past, or a call in the handler that hangs.",
-        "Look at the handler's log at the committed offset; more consumers will not help.",
+        verb="stalled",
+        cause="A message that the handler cannot get past, or a call in the handler that hangs.",
+        step="Look at the handler's log at the committed offset; more consumers will not help.",
     ),
     Status.FALLING_BEHIND: GroupWords(
-        "falls behind",
-        "More arrives than its consumers can process.",
-        "See what the Scaling page advises and what it cannot tell.",
+        verb="falls behind",
+        cause="More arrives than its consumers can process.",
+        step="See what the Scaling page advises and what it cannot tell.",
     ),
     Status.REWOUND: GroupWords(
-        "was rewound",
-        "Its offsets were reset, or a restored backup committed old ones.",
-        "Ask whether the reset was meant; messages will be handled a second time.",
+        verb="was rewound",
+        cause="Its offsets were reset, or a restored backup committed old ones.",
+        step="Ask whether the reset was meant; messages will be handled a second time.",
     ),
     Status.UNKNOWN: GroupWords(
-        "is unknown",
-        "Its offsets or its topics' log ends could not be read.",
-        "See Monitoring health for what is missing.",
+        verb="is unknown",
+        cause="Its offsets or its topics' log ends could not be read.",
+        step="See Monitoring health for what is missing.",
     ),
 }
 _OF_SINKS: dict[Status, GroupWords] = {
     Status.STOPPED: GroupWords(
-        "stopped",
-        "Its connector was stopped or paused, its tasks failed, or no worker runs them.",
-        "See on the page of Kafka Connect why its connector does not run, and restart it.",
+        verb="stopped",
+        cause="Its connector was stopped or paused, its tasks failed, or no worker runs them.",
+        step="See on the page of Kafka Connect why its connector does not run, and restart it.",
     ),
 }
 

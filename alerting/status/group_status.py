@@ -156,10 +156,12 @@ def _peers(measured: Sequence[Measurement | None], rules: StatusRules) -> Peers:
         for one in found
     )
     return Peers(
-        max(advances) if advances else None,
-        max((one.absence.advances for one in found if one.absence is not None), default=0),
-        median(periods) if periods else None,
-        draining,
+        advanced_at=max(advances) if advances else None,
+        advances_alone=max(
+            (one.absence.advances for one in found if one.absence is not None), default=0
+        ),
+        commit_period_seconds=median(periods) if periods else None,
+        are_draining=draining,
     )
 
 

@@ -63,7 +63,7 @@ class Sample(NamedTuple):
     state: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionWindow:
     """The samples of one partition over about ten minutes, oldest first.
 

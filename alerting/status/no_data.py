@@ -19,8 +19,8 @@ def unreadable(
         age = now - newest.at
         if age > rules.stale_polls * (found.poll_seconds or rules.trend_seconds):
             return StatusDecision(
-                Status.UNKNOWN,
-                f"Unknown: the newest sample is {duration(age)} old.",
+                status=Status.UNKNOWN,
+                reason=f"Unknown: the newest sample is {duration(age)} old.",
                 since=newest.at,
             )
     if newest.lag is None:
@@ -34,10 +34,15 @@ def unreadable(
         else:
             why = "the lag is not known"
         return StatusDecision(
-            Status.UNKNOWN, f"Unknown: {why}.", since=since, decides=not _untouched(window)
+            status=Status.UNKNOWN,
+            reason=f"Unknown: {why}.",
+            since=since,
+            decides=not _untouched(window),
         )
     if newest.committed is None:
-        return StatusDecision(Status.UNKNOWN, "Unknown: no committed offset was found.")
+        return StatusDecision(
+            status=Status.UNKNOWN, reason="Unknown: no committed offset was found."
+        )
     if newest.log_end is not None and newest.committed > newest.log_end:
         return _beyond_end(found, rules)
     return None
@@ -54,11 +59,11 @@ def _beyond_end(found: Measurement, rules: StatusRules) -> StatusDecision:
     waiting = newest.at - begin
     if found.members and found.grew_since(begin) and waiting >= rules.beyond_stall_seconds:
         return StatusDecision(
-            Status.STALLED,
-            f"Stalled: no commit for {duration(waiting)} while messages arrive: {where}.",
+            status=Status.STALLED,
+            reason=f"Stalled: no commit for {duration(waiting)} while messages arrive: {where}.",
             since=begin,
         )
-    return StatusDecision(Status.UNKNOWN, f"Unknown: {where}.", since=since)
+    return StatusDecision(status=Status.UNKNOWN, reason=f"Unknown: {where}.", since=since)
 
 
 def _unknown_since(samples: Sequence[Sample]) -> float | None:

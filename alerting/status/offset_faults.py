@@ -10,7 +10,7 @@ from alerting.status.baseline import members_of
 from alerting.status.model import Sample, StatusRules
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rewind:
     """The committed offset went backwards."""
 
@@ -20,7 +20,7 @@ class Rewind:
     was_meant: bool  # whether the group had no members then: offsets are reset by hand only so
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Overtaken:
     """Retention deleted messages that the group had not committed."""
 
@@ -59,10 +59,12 @@ def rewind(samples: Sequence[Sample], rules: StatusRules) -> Rewind | None:
         if before - after > largest_step and not cut:
             was_meant = members_of(sample) == 0 or members_of(earlier) == 0
             if rewind is None:
-                rewind = Rewind(sample.at, before, after, was_meant)
+                rewind = Rewind(at=sample.at, before=before, after=after, was_meant=was_meant)
             else:
                 meant = was_meant and rewind.was_meant
-                rewind = Rewind(sample.at, max(before, rewind.before), after, meant)
+                rewind = Rewind(
+                    at=sample.at, before=max(before, rewind.before), after=after, was_meant=meant
+                )
         largest_step = max(largest_step, after - before)
     return rewind
 
@@ -133,9 +135,9 @@ def overtaken(samples: Sequence[Sample]) -> Overtaken | None:
         lost = max(0, sample.log_start - sample.committed)
         if before is not None and lost > before:
             found = Overtaken(
-                found.since if found else sample.at,
-                max(found.messages if found else 0, lost - before),
-                (found.times if found else 0) + 1,
+                since=found.since if found else sample.at,
+                messages=max(found.messages if found else 0, lost - before),
+                times=(found.times if found else 0) + 1,
             )
         before = lost
     return found

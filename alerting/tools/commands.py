@@ -69,7 +69,8 @@ def replay_command(
         raise ValueError(f"--cluster: there is no {only}; those configured: {', '.join(clusters)}")
     lake = Lake(settings.lake)
     intervals = NotificationIntervals(
-        settings.alerting.group_interval_seconds, settings.alerting.repeat_interval_seconds
+        group_interval_seconds=settings.alerting.group_interval_seconds,
+        repeat_interval_seconds=settings.alerting.repeat_interval_seconds,
     )
     found: dict[str, Replayed] = {}
     console = Console(stderr=True)

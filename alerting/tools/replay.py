@@ -21,7 +21,7 @@ _BATCH_SECONDS = 3600.0
 """So much history is held in memory at once, beside what the first evaluation looks back to."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
     """What rules would have done.
 
@@ -108,7 +108,9 @@ def replay(
         if end == last:
             break
         start = end
-    return Replayed(recorder.fired, recorder.messages, recorder.evaluations)
+    return Replayed(
+        alerts=recorder.fired, messages=recorder.messages, evaluations=recorder.evaluations
+    )
 
 
 def moments(

@@ -106,7 +106,7 @@ class _File(Section):
     tests: Annotated[list[_Case], Field(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuleTestResult:
     """What became of one test."""
 
@@ -147,7 +147,7 @@ def _run(case: _Case, rules: tuple[Rule, ...]) -> RuleTestResult:
             a for a in _state_at(states, moment) if a.state is State.FIRING and not a.is_inhibited
         ]
         failures += [f"at {moment:g} s: {a.rule} fires ({a.what})" for a in fires if _pages(a)]
-    return RuleTestResult(case.name, tuple(failures))
+    return RuleTestResult(name=case.name, failures=tuple(failures))
 
 
 def _pages(alert: Alert) -> bool:
@@ -202,9 +202,9 @@ def _observations(case: _Case) -> list[list[Observation]]:
             GroupKey(case.cluster, name): group_status(
                 [
                     PartitionWindow(
-                        part.topic,
-                        part.partition,
-                        kept[name, number],
+                        topic=part.topic,
+                        partition=part.partition,
+                        samples=kept[name, number],
                     )
                     for number, (part, _) in enumerate(parts)
                 ],

@@ -14,7 +14,7 @@ from alerting.tools.replay import Recorder, moments
 from lake.storage.store import Lake
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
     """What a rule would have done.
 
@@ -45,7 +45,12 @@ def try_rule(
             for one in seen.observations
             if one.check == rule.check and rule.applied_to(one.labels) is not None
         ]
-    return Tried(recorder.fired, tuple(points), recorder.messages, recorder.evaluations)
+    return Tried(
+        alerts=recorder.fired,
+        points=tuple(points),
+        messages=recorder.messages,
+        evaluations=recorder.evaluations,
+    )
 
 
 def thing(labels: dict[str, str]) -> str:

@@ -18,7 +18,7 @@ from lake.schemas.grain import Grain
 TIME = "time"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """Values over time."""
 
@@ -34,10 +34,14 @@ class History:
 
     def of(self, column: str, value: str) -> History:
         """Return the rows of one series."""
-        return History(self.frame.filter(pl.col(column) == value), self.step_seconds, self.note)
+        return History(
+            frame=self.frame.filter(pl.col(column) == value),
+            step_seconds=self.step_seconds,
+            note=self.note,
+        )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
     """A value of a history: its column in the gold table, and how rows are merged."""
 
@@ -55,37 +59,37 @@ class Measure:
 
 
 GROUP = (
-    Measure("lag", "lag_max"),
-    Measure("time_lag_seconds", "time_lag_seconds_max"),
-    Measure("arrival_per_second", "arrival_per_second", worst=False),
-    Measure("consumption_per_second", "consumption_per_second", worst=False),
-    Measure("members", "members_last", last=True),
+    Measure(name="lag", gold="lag_max"),
+    Measure(name="time_lag_seconds", gold="time_lag_seconds_max"),
+    Measure(name="arrival_per_second", gold="arrival_per_second", worst=False),
+    Measure(name="consumption_per_second", gold="consumption_per_second", worst=False),
+    Measure(name="members", gold="members_last", last=True),
 )
 PARTITION = (
-    Measure("lag", "lag_max"),
-    Measure("time_lag_seconds", "time_lag_seconds_max"),
+    Measure(name="lag", gold="lag_max"),
+    Measure(name="time_lag_seconds", gold="time_lag_seconds_max"),
 )
 TOPIC = (
-    Measure("arrival_per_second", "arrival_per_second", worst=False),
-    Measure("retained", "retained_last", last=True),
+    Measure(name="arrival_per_second", gold="arrival_per_second", worst=False),
+    Measure(name="retained", gold="retained_last", last=True),
 )
 CLUSTER = (
-    Measure("lag", "lag_max"),
-    Measure("time_lag_seconds", "time_lag_seconds_max"),
-    Measure("arrival_per_second", "arrival_per_second", worst=False),
-    Measure("consumption_per_second", "consumption_per_second", worst=False),
-    Measure("under_replicated", "under_replicated_max"),
-    Measure("under_min_isr", "under_min_isr_max"),
-    Measure("offline", "offline_max"),
-    Measure("brokers_alive", "brokers_alive_min", last=True),
-    Measure("brokers_known", "brokers_known_max", last=True),
-    Measure("topics", "topics_last", last=True),
-    Measure("groups", "groups_last", last=True),
+    Measure(name="lag", gold="lag_max"),
+    Measure(name="time_lag_seconds", gold="time_lag_seconds_max"),
+    Measure(name="arrival_per_second", gold="arrival_per_second", worst=False),
+    Measure(name="consumption_per_second", gold="consumption_per_second", worst=False),
+    Measure(name="under_replicated", gold="under_replicated_max"),
+    Measure(name="under_min_isr", gold="under_min_isr_max"),
+    Measure(name="offline", gold="offline_max"),
+    Measure(name="brokers_alive", gold="brokers_alive_min", last=True),
+    Measure(name="brokers_known", gold="brokers_known_max", last=True),
+    Measure(name="topics", gold="topics_last", last=True),
+    Measure(name="groups", gold="groups_last", last=True),
 )
 DEAD_LETTER = (
-    Measure("unprocessed", "unprocessed_last", last=True),
-    Measure("retained", "retained_last", last=True),
-    Measure("arrival_per_second", "arrival_per_second", worst=False),
+    Measure(name="unprocessed", gold="unprocessed_last", last=True),
+    Measure(name="retained", gold="retained_last", last=True),
+    Measure(name="arrival_per_second", gold="arrival_per_second", worst=False),
 )
 
 
@@ -125,7 +129,11 @@ def merge(
         if first is None and first_sample is not None:
             note = "No history has been written yet: these are the samples of the last minutes."
         step = fine_step(poll_seconds)
-        return History(_over(in_steps(samples, keys, measures, step), step, now), step, note)
+        return History(
+            frame=_over(in_steps(samples, keys, measures, step), step, now),
+            step_seconds=step,
+            note=note,
+        )
     past = gold.select(
         pl.col("window_start").alias(TIME),
         *keys,
@@ -138,7 +146,7 @@ def merge(
         past = pl.concat([past, in_steps(tail, keys, measures, 60).cast(past.schema)])
     step = chosen.step_seconds
     frame = _over(in_steps(past, keys, measures, step), step, now)
-    return History(frame, step, _generated_note(gold))
+    return History(frame=frame, step_seconds=step, note=_generated_note(gold))
 
 
 SHORT = timedelta(hours=1)

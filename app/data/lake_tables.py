@@ -12,10 +12,26 @@ from lake.schemas.tables import TABLES
 from lake.storage.store import Lake
 
 TABLE_BADGE_STYLES: dict[str, BadgeStyle] = {
-    "broken": BadgeStyle("unreadable", "✖", ":material/error:", "red", "It cannot be read."),
-    "there": BadgeStyle("readable", "✓", ":material/check:", "gray", "It can be read."),
+    "broken": BadgeStyle(
+        word="unreadable",
+        symbol="✖",
+        icon=":material/error:",
+        colour="red",
+        meaning="It cannot be read.",
+    ),
+    "there": BadgeStyle(
+        word="readable",
+        symbol="✓",
+        icon=":material/check:",
+        colour="gray",
+        meaning="It can be read.",
+    ),
     "missing": BadgeStyle(
-        "not written yet", "?", ":material/help:", "violet", "It does not exist yet."
+        word="not written yet",
+        symbol="?",
+        icon=":material/help:",
+        colour="violet",
+        meaning="It does not exist yet.",
     ),
 }
 """How the states of tables look, in the order in which they are listed."""

@@ -64,7 +64,7 @@ def palette(theme: str | None) -> Palette:
     return DARK if theme == "dark" else LIGHT
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BadgeStyle:
     """How a status is written: never by its colour alone."""
 
@@ -80,13 +80,27 @@ class BadgeStyle:
         return f"{self.symbol} {self.word}"
 
 
-OK = BadgeStyle("OK", "✓", ":material/check:", "gray", "Nothing to do.")
-WATCH = BadgeStyle("watch", "▲", ":material/visibility:", "orange", "It may become a problem.")
-ACT = BadgeStyle("act now", "●", ":material/error:", "red", "It hurts now, or soon will.")
+OK = BadgeStyle(
+    word="OK", symbol="✓", icon=":material/check:", colour="gray", meaning="Nothing to do."
+)
+WATCH = BadgeStyle(
+    word="watch",
+    symbol="▲",
+    icon=":material/visibility:",
+    colour="orange",
+    meaning="It may become a problem.",
+)
+ACT = BadgeStyle(
+    word="act now",
+    symbol="●",
+    icon=":material/error:",
+    colour="red",
+    meaning="It hurts now, or soon will.",
+)
 UNSURE = BadgeStyle(
-    "unknown",
-    "?",
-    ":material/help:",
-    "violet",
-    "It could not be found out; that is no good sign and no bad one.",
+    word="unknown",
+    symbol="?",
+    icon=":material/help:",
+    colour="violet",
+    meaning="It could not be found out; that is no good sign and no bad one.",
 )

@@ -26,7 +26,11 @@ BADGE_STYLES: dict[AdviceSeverity, BadgeStyle] = {
     AdviceSeverity.WATCH: theme.WATCH,
     AdviceSeverity.UNKNOWN: theme.UNSURE,
     AdviceSeverity.INFO: BadgeStyle(
-        "note", "i", ":material/info:", "blue", "Worth knowing; it can wait."
+        word="note",
+        symbol="i",
+        icon=":material/info:",
+        colour="blue",
+        meaning="Worth knowing; it can wait.",
     ),
 }
 """How the severities of recommendations look."""

@@ -18,9 +18,27 @@ from app.style.format import count, duration
 from app.style.theme import BadgeStyle
 from app.ui.tables import NEVER
 
-CRITICAL = BadgeStyle("critical", "●", ":material/error:", "red", "Somebody is needed now.")
-WARNING = BadgeStyle("warning", "▲", ":material/warning:", "orange", "Somebody should look soon.")
-INFO = BadgeStyle("info", "i", ":material/info:", "blue", "Good to know; it pages nobody.")
+CRITICAL = BadgeStyle(
+    word="critical",
+    symbol="●",
+    icon=":material/error:",
+    colour="red",
+    meaning="Somebody is needed now.",
+)
+WARNING = BadgeStyle(
+    word="warning",
+    symbol="▲",
+    icon=":material/warning:",
+    colour="orange",
+    meaning="Somebody should look soon.",
+)
+INFO = BadgeStyle(
+    word="info",
+    symbol="i",
+    icon=":material/info:",
+    colour="blue",
+    meaning="Good to know; it pages nobody.",
+)
 SEVERITY_BADGE_STYLES: Mapping[AlertSeverity, BadgeStyle] = {
     AlertSeverity.CRITICAL: CRITICAL,
     AlertSeverity.WARNING: WARNING,
@@ -28,8 +46,20 @@ SEVERITY_BADGE_STYLES: Mapping[AlertSeverity, BadgeStyle] = {
 }
 DELIVERS, WAITS, FAILS = (
     theme.OK,
-    BadgeStyle("waits", "▲", ":material/schedule_send:", "orange", "Messages wait for it."),
-    BadgeStyle("fails", "✖", ":material/error:", "red", "It does not take messages."),
+    BadgeStyle(
+        word="waits",
+        symbol="▲",
+        icon=":material/schedule_send:",
+        colour="orange",
+        meaning="Messages wait for it.",
+    ),
+    BadgeStyle(
+        word="fails",
+        symbol="✖",
+        icon=":material/error:",
+        colour="red",
+        meaning="It does not take messages.",
+    ),
 )
 HEALTH_BADGE_STYLES = (DELIVERS, WAITS, FAILS)
 

@@ -19,6 +19,8 @@ def broker_events(cluster: pl.DataFrame) -> tuple[ChartEvent, ...]:
         .select(TIME, "before", alive)
     )
     return tuple(
-        ChartEvent(at, "broker lost", "act") if after < before else ChartEvent(at, "broker back")
+        ChartEvent(at=at, text="broker lost", kind="act")
+        if after < before
+        else ChartEvent(at=at, text="broker back")
         for at, before, after in steps.iter_rows()
     )

@@ -40,7 +40,11 @@ def marks(events: pl.DataFrame) -> tuple[ChartEvent, ...]:
     """Return events as marks: one for those of a kind that one poll has seen."""
     rows = events.select("observed_at", "kind").unique().sort("observed_at", "kind")
     return tuple(
-        ChartEvent(at, kind, "act" if kind in ("unclean election", "log truncated") else "quiet")
+        ChartEvent(
+            at=at,
+            text=kind,
+            kind="act" if kind in ("unclean election", "log truncated") else "quiet",
+        )
         for at, kind in rows.iter_rows()
     )
 

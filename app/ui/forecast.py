@@ -20,7 +20,9 @@ def draw(view: View, subject: str, name: str) -> None:
     if numbers is None:
         return
     components.chart(
-        forecast_chart(numbers, axis=Axis(view.now, view.now, view.zone), palette=view.palette),
+        forecast_chart(
+            numbers, axis=Axis(start=view.now, end=view.now, zone=view.zone), palette=view.palette
+        ),
         key=f"{subject}-expected",
         alt=f"Messages a second that are expected to arrive for {name}, with their 90 % band",
         note=quality(numbers.row(0, named=True)),

@@ -14,7 +14,7 @@ from app.style.format import age, clock, escape, listing, utc
 from app.ui import components
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
     """What the newest poll of a cluster brought."""
 
@@ -25,14 +25,14 @@ class Collected:
 def collected(rows: pl.DataFrame) -> Collected:
     """Rate the newest polls by their rows of ``collections``."""
     if rows.is_empty():
-        return Collected(None, {})
+        return Collected(at=None, failing={})
     at = rows.filter(pl.col("source").fill_null(queries.KAFKA) == queries.KAFKA)[
         "observed_at"
     ].max()
     failing = rows.filter(pl.col("status").is_in(["failed", "partial"])).sort("section")
     return Collected(
-        at if isinstance(at, datetime) else None,
-        {
+        at=at if isinstance(at, datetime) else None,
+        failing={
             row["section"]: row["error"] or f"the section is {row['status']}"
             for row in failing.iter_rows(named=True)
         },

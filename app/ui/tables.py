@@ -38,6 +38,7 @@ ROW_LIMIT = 1000
 _ROW_PIXELS = 31
 
 
+# Label and kind stand by position: they are of different types, and each page lists dozens.
 @dataclass(frozen=True, slots=True)
 class Column:
     """How a column of a frame is shown.

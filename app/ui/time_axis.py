@@ -34,7 +34,7 @@ def page_axis(
     start = view.range.start(view.now)
     if first is not None and first > start:
         start = max(start, min(first, end - SHORTEST))
-    return Axis(start, end, view.zone, events)
+    return Axis(start=start, end=end, zone=view.zone, events=events)
 
 
 def broker_marks(view: View) -> tuple[ChartEvent, ...]:

@@ -15,24 +15,41 @@ from lake.replication import with_replication
 
 REPLICATION: dict[str, BadgeStyle] = {
     "offline": BadgeStyle(
-        "offline", "✖", ":material/cloud_off:", "red", "A partition has no leader."
+        word="offline",
+        symbol="✖",
+        icon=":material/cloud_off:",
+        colour="red",
+        meaning="A partition has no leader.",
     ),
     "under min ISR": BadgeStyle(
-        "under min ISR",
-        "●",
-        ":material/error:",
-        "red",
-        "Fewer in-sync replicas than min.insync.replicas: producers with acks=all are refused.",
+        word="under min ISR",
+        symbol="●",
+        icon=":material/error:",
+        colour="red",
+        meaning="Fewer in-sync replicas than min.insync.replicas: producers with acks=all are "
+        "refused.",
     ),
     "under-replicated": BadgeStyle(
-        "under-replicated",
-        "▲",
-        ":material/warning:",
-        "orange",
-        "Fewer in-sync replicas than replicas.",
+        word="under-replicated",
+        symbol="▲",
+        icon=":material/warning:",
+        colour="orange",
+        meaning="Fewer in-sync replicas than replicas.",
     ),
-    "unknown": BadgeStyle("unknown", "?", ":material/help:", "violet", "It could not be read."),
-    "in sync": BadgeStyle("in sync", "✓", ":material/check:", "gray", "All replicas are in sync."),
+    "unknown": BadgeStyle(
+        word="unknown",
+        symbol="?",
+        icon=":material/help:",
+        colour="violet",
+        meaning="It could not be read.",
+    ),
+    "in sync": BadgeStyle(
+        word="in sync",
+        symbol="✓",
+        icon=":material/check:",
+        colour="gray",
+        meaning="All replicas are in sync.",
+    ),
 }
 """What can be wrong with a partition's replicas, worst first."""
 

@@ -57,9 +57,9 @@ def measure(groups: int, on_progress: Callable[[str], None]) -> list[Figure]:
     advised = advice.filter(pl.col("subject_kind") == "group")["subject"].n_unique()
     goal = MOST_SECONDS if groups == GROUPS else None
     return [
-        Figure("groups that have advice", advised, "groups", least=groups),
-        Figure("advice on all of them, the first time", seconds[0], "s", most=goal),
-        Figure("the slowest time after that", max(seconds[1:]), "s", most=goal),
+        Figure(name="groups that have advice", value=advised, unit="groups", least=groups),
+        Figure(name="advice on all of them, the first time", value=seconds[0], unit="s", most=goal),
+        Figure(name="the slowest time after that", value=max(seconds[1:]), unit="s", most=goal),
     ]
 
 
@@ -68,7 +68,8 @@ def fill(lake: Lake, groups: int, *, stopped_every: int = 0) -> datetime:
     now = datetime.now(UTC).replace(microsecond=0)
     start = now - timedelta(seconds=INTERVAL_SECONDS) * (_POLLS - 1)
     collector = Collector(
-        lake, Workload(groups, idle_ratio=_IDLE_RATIO, start=start, stopped_every=stopped_every)
+        lake,
+        Workload(groups=groups, idle_ratio=_IDLE_RATIO, start=start, stopped_every=stopped_every),
     )
     for _ in range(_POLLS):
         polled = collector.poll()

@@ -82,21 +82,25 @@ def _measure(servers: str, groups: int, polls: int) -> list[Figure]:
     calls = statistics.median(timing.seconds for timing in plains)
     tenth = memory[min(9, len(memory) - 1)]
     return [
-        Figure(f"poll, {name}, median", whole, "s", most=_GOAL_SECONDS.get(groups)),
-        Figure(f"poll, {name}, slowest", max(timing.seconds for timing in timings), "s"),
+        Figure(name=f"poll, {name}, median", value=whole, unit="s", most=_GOAL_SECONDS.get(groups)),
         Figure(
-            f"poll, {name}, processor time",
-            statistics.median(timing.processor_seconds for timing in timings),
-            "s",
+            name=f"poll, {name}, slowest", value=max(timing.seconds for timing in timings), unit="s"
         ),
-        Figure(f"plain client calls, {name}, median", calls, "s"),
-        Figure(f"poll against plain calls, {name}", whole / calls, "times", most=2.5),
-        Figure(f"rows of a poll, {name}", float(timings[-1].rows), "rows"),
-        Figure(f"resident memory, {name}, peak", peak / 1e6, "MB", most=400.0),
         Figure(
-            f"resident memory, {name}, growth after the tenth poll",
-            (statistics.median(memory[-5:]) - tenth) / 1e6,
-            "MB",
+            name=f"poll, {name}, processor time",
+            value=statistics.median(timing.processor_seconds for timing in timings),
+            unit="s",
+        ),
+        Figure(name=f"plain client calls, {name}, median", value=calls, unit="s"),
+        Figure(
+            name=f"poll against plain calls, {name}", value=whole / calls, unit="times", most=2.5
+        ),
+        Figure(name=f"rows of a poll, {name}", value=float(timings[-1].rows), unit="rows"),
+        Figure(name=f"resident memory, {name}, peak", value=peak / 1e6, unit="MB", most=400.0),
+        Figure(
+            name=f"resident memory, {name}, growth after the tenth poll",
+            value=(statistics.median(memory[-5:]) - tenth) / 1e6,
+            unit="MB",
         ),
     ]
 

@@ -56,29 +56,33 @@ def measure(on_progress: Callable[[str], None]) -> list[Figure]:
     keys = groups * PARTITIONS_A_TOPIC
     name = f"commits read, {keys:,} group partitions"
     return [
-        Figure("commits written", written, "commits"),
-        Figure("commits written a second", written / writing, "1/s"),
+        Figure(name="commits written", value=written, unit="commits"),
+        Figure(name="commits written a second", value=written / writing, unit="1/s"),
         Figure(
-            f"{name}, median of {runs}",
-            statistics.median(written / seconds for seconds, _, _, _ in readings),
-            "1/s",
+            name=f"{name}, median of {runs}",
+            value=statistics.median(written / seconds for seconds, _, _, _ in readings),
+            unit="1/s",
             least=GOAL_PER_SECOND,
         ),
-        Figure(f"{name}, slowest", min(written / reading[0] for reading in readings), "1/s"),
         Figure(
-            "processor time for a million commits",
-            statistics.median(reading[1] for reading in readings) / written * 1e6,
-            "s",
+            name=f"{name}, slowest",
+            value=min(written / reading[0] for reading in readings),
+            unit="1/s",
         ),
         Figure(
-            f"last commits of {keys:,} group partitions, first time",
-            statistics.median(reading[2] for reading in readings) * 1000,
-            "ms",
+            name="processor time for a million commits",
+            value=statistics.median(reading[1] for reading in readings) / written * 1e6,
+            unit="s",
         ),
         Figure(
-            f"last commits of {keys:,} group partitions",
-            statistics.median(reading[3] for reading in readings) * 1000,
-            "ms",
+            name=f"last commits of {keys:,} group partitions, first time",
+            value=statistics.median(reading[2] for reading in readings) * 1000,
+            unit="ms",
+        ),
+        Figure(
+            name=f"last commits of {keys:,} group partitions",
+            value=statistics.median(reading[3] for reading in readings) * 1000,
+            unit="ms",
             most=50,
         ),
     ]

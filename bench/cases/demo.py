@@ -56,10 +56,19 @@ def measure(
     used = {name: (after[name][1] - before[name][1]) / took * 100 for name in SERVICES}
     return [
         Figure(
-            "all four services on the demo", sum(used.values()), "% of a core", most=MOST_OF_A_CORE
+            name="all four services on the demo",
+            value=sum(used.values()),
+            unit="% of a core",
+            most=MOST_OF_A_CORE,
         ),
-        *(Figure(f"of it {name}", percent, "% of a core") for name, percent in used.items()),
-        *(Figure(f"{name}: resident memory", after[name][2], "bytes") for name in SERVICES),
+        *(
+            Figure(name=f"of it {name}", value=percent, unit="% of a core")
+            for name, percent in used.items()
+        ),
+        *(
+            Figure(name=f"{name}: resident memory", value=after[name][2], unit="bytes")
+            for name in SERVICES
+        ),
     ]
 
 

@@ -38,35 +38,37 @@ def measure(groups: int, polls: int, on_progress: Callable[[str], None]) -> list
     is classified in full.
     """
     small = _evaluated(
-        Workload(_SMALL, partitions=6, idle_ratio=0.3, delay_seconds=5.0, late_every=5),
+        Workload(groups=_SMALL, partitions=6, idle_ratio=0.3, delay_seconds=5.0, late_every=5),
         polls,
         on_progress,
     )
     large = _evaluated(
-        Workload(groups, partitions=15, idle_ratio=_IDLE_RATIO, delay_seconds=5.0, late_every=50),
+        Workload(
+            groups=groups, partitions=15, idle_ratio=_IDLE_RATIO, delay_seconds=5.0, late_every=50
+        ),
         polls,
         on_progress,
     )
     name, goal = f"{groups:,} groups of 15 partitions", _LARGE_SHARE * INTERVAL_SECONDS
     return [
         Figure(
-            f"{_SMALL} groups of 6 partitions: an evaluation, median",
-            median(small[1:]),
-            "CPU s",
+            name=f"{_SMALL} groups of 6 partitions: an evaluation, median",
+            value=median(small[1:]),
+            unit="CPU s",
             most=_SMALL_SHARE * _SMALL_POLL_SECONDS,
         ),
-        Figure(f"{name}: the first evaluation", large[0], "CPU s"),
+        Figure(name=f"{name}: the first evaluation", value=large[0], unit="CPU s"),
         Figure(
-            f"{name}: an evaluation, median",
-            median(large[1:]),
-            "CPU s",
+            name=f"{name}: an evaluation, median",
+            value=median(large[1:]),
+            unit="CPU s",
             most=goal if groups == LARGE else None,
         ),
-        Figure(f"{name}: the slowest", max(large[1:]), "CPU s"),
+        Figure(name=f"{name}: the slowest", value=max(large[1:]), unit="CPU s"),
         Figure(
-            "peak memory, with what collects",
-            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-            "MiB",
+            name="peak memory, with what collects",
+            value=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            unit="MiB",
         ),
     ]
 

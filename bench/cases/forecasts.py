@@ -156,10 +156,19 @@ def score(
 def figures_of(name: str, found: ForecastScore) -> Iterator[Figure]:
     """Return one series' figures."""
     season = "" if found.season == WEEK else " (season: a day)"
-    yield Figure(f"{name}{season}: MAE ÷ seasonal-naive's", found.mae_ratio, "", most=1.0)
-    yield Figure(f"{name}: pinball loss ÷ seasonal-naive's", found.pinball_ratio, "", most=1.0)
+    yield Figure(
+        name=f"{name}{season}: MAE ÷ seasonal-naive's", value=found.mae_ratio, unit="", most=1.0
+    )
+    yield Figure(
+        name=f"{name}: pinball loss ÷ seasonal-naive's",
+        value=found.pinball_ratio,
+        unit="",
+        most=1.0,
+    )
     for level, share, least in zip(LEVELS, found.coverage, _LEAST_COVERAGE, strict=True):
-        yield Figure(f"{name}: inside the {level:.0%} interval", share, "", least=least)
+        yield Figure(
+            name=f"{name}: inside the {level:.0%} interval", value=share, unit="", least=least
+        )
 
 
 def measure(traces: Path | None, on_progress: Callable[[str], None]) -> list[Figure]:
@@ -179,7 +188,12 @@ def measure(traces: Path | None, on_progress: Callable[[str], None]) -> list[Fig
             continue
         slowest = max(slowest, scored.seconds)
         found += figures_of(name, scored)
-    return [*found, Figure("one forecast, the slowest series' median", 1000 * slowest, "ms CPU")]
+    return [
+        *found,
+        Figure(
+            name="one forecast, the slowest series' median", value=1000 * slowest, unit="ms CPU"
+        ),
+    ]
 
 
 def _seasonal_naive(past: Floats, season: int) -> Floats:

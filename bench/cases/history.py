@@ -72,7 +72,7 @@ COPY (
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
     """What something took."""
 
@@ -100,7 +100,7 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
     """Compare raw → minute of group partitions: Spark into a Delta table, DuckDB into a file."""
     settings = _settings(folder)
     lake = Lake(settings.lake)
-    workload = Workload(groups)
+    workload = Workload(groups=groups)
     for _ in range(polls):
         for name, rows in workload.poll().items():
             lake.append(TABLES[name], rows)
@@ -129,17 +129,21 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
         one.seconds / other.seconds for one, other in zip(ours, theirs, strict=True)
     )
     return [
-        Figure(f"raw to minutes, {count / 1e6:.1f} million rows", count / seconds, "rows/s"),
-        Figure("the same against DuckDB, by the clock", ratio, "times", most=1.5),
         Figure(
-            "the same, processor time",
-            statistics.median(cost.processor_seconds for cost in ours),
-            "s",
+            name=f"raw to minutes, {count / 1e6:.1f} million rows",
+            value=count / seconds,
+            unit="rows/s",
+        ),
+        Figure(name="the same against DuckDB, by the clock", value=ratio, unit="times", most=1.5),
+        Figure(
+            name="the same, processor time",
+            value=statistics.median(cost.processor_seconds for cost in ours),
+            unit="s",
         ),
         Figure(
-            "DuckDB, processor time",
-            statistics.median(cost.processor_seconds for cost in theirs),
-            "s",
+            name="DuckDB, processor time",
+            value=statistics.median(cost.processor_seconds for cost in theirs),
+            unit="s",
         ),
     ]
 
@@ -148,7 +152,7 @@ def follow(spark: SparkSession, folder: Path, groups: int, minutes: int) -> list
     """Let the job follow a cluster minute by minute; 80 % of its partitions are idle."""
     settings = _settings(folder)
     lake = Lake(settings.lake)
-    collector = Collector(lake, Workload(groups, idle_ratio=0.8))
+    collector = Collector(lake, Workload(groups=groups, idle_ratio=0.8))
     job = HistoryJob(spark, lake, settings)
     costs: list[Cost] = []
     for minute in range(minutes + 2):
@@ -161,11 +165,11 @@ def follow(spark: SparkSession, folder: Path, groups: int, minutes: int) -> list
             costs.append(cost)
     share = sum(cost.processor_seconds for cost in costs) / (60.0 * CORES * len(costs))
     return [
-        Figure("keeping up, share of two cores", share, "of 1", most=0.2),
+        Figure(name="keeping up, share of two cores", value=share, unit="of 1", most=0.2),
         Figure(
-            "keeping up, slowest micro-batch: delay after a minute's end",
-            max(cost.seconds for cost in costs),
-            "s",
+            name="keeping up, slowest micro-batch: delay after a minute's end",
+            value=max(cost.seconds for cost in costs),
+            unit="s",
             most=60.0,
         ),
     ]
@@ -177,7 +181,7 @@ def idle_bytes(folder: Path, groups: int) -> list[Figure]:
     Beside it the hour of a cluster in which none is idle.
     """
     lakes = {name: Lake(LakeSettings(uri=str(folder / name))) for name in ("whole", "thin", "busy")}
-    idle, busy = Workload(groups, idle_ratio=0.8), Workload(groups)
+    idle, busy = Workload(groups=groups, idle_ratio=0.8), Workload(groups=groups)
     of_idle, of_busy = ChangeEncoder(GROUP_OFFSETS), ChangeEncoder(GROUP_OFFSETS)
     memory = []
     for _ in range(240):
@@ -195,28 +199,36 @@ def idle_bytes(folder: Path, groups: int) -> list[Figure]:
     samples = 240.0 * idle.rows
     hour = "an hour with 80 % idle partitions"
     return [
-        Figure(f"{hour}, bytes appended", sizes["thin"] / sizes["busy"], "of one with none"),
         Figure(
-            "the same, compacted",
-            _bytes(lakes["thin"]) / _bytes(lakes["busy"]),
-            "of one with none",
+            name=f"{hour}, bytes appended",
+            value=sizes["thin"] / sizes["busy"],
+            unit="of one with none",
+        ),
+        Figure(
+            name="the same, compacted",
+            value=_bytes(lakes["thin"]) / _bytes(lakes["busy"]),
+            unit="of one with none",
             most=0.25,
         ),
         Figure(
-            "the same, against a row of each partition at each poll",
-            sizes["thin"] / sizes["whole"],
-            "of whole",
+            name="the same, against a row of each partition at each poll",
+            value=sizes["thin"] / sizes["whole"],
+            unit="of whole",
         ),
         Figure(
-            "the same, memory growth after the tenth poll", (memory[-1] - memory[9]) / 2**20, "MiB"
+            name="the same, memory growth after the tenth poll",
+            value=(memory[-1] - memory[9]) / 2**20,
+            unit="MiB",
         ),
         Figure(
-            "bytes a raw sample after compaction",
-            _bytes(lakes["thin"]) / samples,
-            "bytes",
+            name="bytes a raw sample after compaction",
+            value=_bytes(lakes["thin"]) / samples,
+            unit="bytes",
             most=6.0,
         ),
-        Figure("the same where none is idle", _bytes(lakes["busy"]) / samples, "bytes"),
+        Figure(
+            name="the same where none is idle", value=_bytes(lakes["busy"]) / samples, unit="bytes"
+        ),
     ]
 
 
@@ -263,9 +275,9 @@ def page_query(spark: SparkSession, folder: Path, groups: int) -> list[Figure]:
             raise RuntimeError(f"{found.height} hours instead of {_HOURS}")
     return [
         Figure(
-            f"30 days of one group of {groups:,}, median",
-            statistics.median(times) * 1000,
-            "ms",
+            name=f"30 days of one group of {groups:,}, median",
+            value=statistics.median(times) * 1000,
+            unit="ms",
             most=300.0,
         )
     ]
@@ -287,7 +299,7 @@ def _settings(folder: Path) -> Settings:
 def _cost(work: Callable[[], object], processor_seconds: Callable[[], float]) -> Cost:
     before, begun = processor_seconds(), time.perf_counter()
     work()
-    return Cost(time.perf_counter() - begun, processor_seconds() - before)
+    return Cost(seconds=time.perf_counter() - begun, processor_seconds=processor_seconds() - before)
 
 
 def _with_java() -> float:

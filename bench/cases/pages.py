@@ -108,19 +108,24 @@ def measure(
     if not alerting:
         name += ", without alerting"
     return [
-        Figure(f"{name}: alerts", alerts, "alerts"),
+        Figure(name=f"{name}: alerts", value=alerts, unit="alerts"),
         *(
-            Figure(f"{name}: {page}, refreshed, median", median(seconds[1:]), "s", most=goal)
+            Figure(
+                name=f"{name}: {page}, refreshed, median",
+                value=median(seconds[1:]),
+                unit="s",
+                most=goal,
+            )
             for page, seconds in found["pages"].items()
         ),
         *(
-            Figure(f"{name}: {page}, the first time", seconds[0], "s")
+            Figure(name=f"{name}: {page}, the first time", value=seconds[0], unit="s")
             for page, seconds in found["pages"].items()
         ),
         Figure(
-            f"{name}: memory of the process after all pages",
-            found["resident_bytes"],
-            "bytes",
+            name=f"{name}: memory of the process after all pages",
+            value=found["resident_bytes"],
+            unit="bytes",
             most=MOST_BYTES if groups == GROUPS else None,
         ),
     ]

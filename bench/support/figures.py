@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, asdict, dataclass
+from dataclasses import asdict, dataclass
 
 from rich.console import Console
 from rich.table import Table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """One measured value."""
 
     name: str
     value: float
     unit: str
-    _: KW_ONLY
     most: float | None = None  # the goal, where it must not be exceeded; None without one
     least: float | None = None  # the goal, where it must be reached; None without one
 

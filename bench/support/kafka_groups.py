@@ -37,7 +37,7 @@ CLIENT = "bench"
 _NOT_YET = (14, 15, 16)  # loading, not available, not the coordinator
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Group:
     name: str
     topic: str
@@ -75,7 +75,7 @@ def _fill(servers: str, groups: int) -> None:
     make_groups(
         servers,
         [
-            _Group(f"group-{number:05}", topics[number // GROUPS_A_TOPIC])
+            _Group(name=f"group-{number:05}", topic=topics[number // GROUPS_A_TOPIC])
             for number in range(groups)
         ],
     )

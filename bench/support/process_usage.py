@@ -11,7 +11,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """What a process uses."""
 
@@ -43,4 +43,9 @@ def _process_table() -> Iterable[tuple[int, Usage]]:
             continue
         # proc(5): after the name come state, ppid, ...; utime to cstime are the fields 14 to 17.
         cpu = sum(int(one) for one in fields[11:15]) / _TICKS
-        yield int(folder.name), Usage(int(fields[1]), cpu, int(fields[21]) * _PAGE_BYTES)
+        yield (
+            int(folder.name),
+            Usage(
+                parent=int(fields[1]), cpu_seconds=cpu, resident_bytes=int(fields[21]) * _PAGE_BYTES
+            ),
+        )

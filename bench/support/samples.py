@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -19,7 +19,7 @@ INTERVAL_SECONDS = 15.0
 _STOPPED_AFTER_POLLS = 10
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Workload:
     """Consumer groups that each read a topic of their own.
 
@@ -28,7 +28,6 @@ class Workload:
     """
 
     groups: int
-    _: KW_ONLY
     partitions: int = 15
     idle_ratio: float = 0.0  # share of the partitions that are idle, in [0, 1]
     seed: int = 1

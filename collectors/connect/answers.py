@@ -98,7 +98,7 @@ class Connector:
         return sum(task.state == state for task in self.tasks)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
     """How far MirrorMaker 2 has copied a partition."""
 
@@ -151,7 +151,10 @@ def read_positions(answer: Any, alias: str | None, odd: Odd) -> list[Position]:
             continue
         last = entry.fields("offset").whole("offset", largest=LARGEST_LONG - 1)
         found[topic, partition] = Position(
-            cluster, topic, partition, None if last is None else last + 1
+            alias=cluster,
+            topic=topic,
+            partition=partition,
+            replicated=None if last is None else last + 1,
         )
     return list(found.values())
 

@@ -17,13 +17,20 @@ def run_checks(client: ConnectClient, settings: ConnectSettings) -> Sequence[Che
     try:
         root = client.get("/")
     except CollectorError as error:
-        return [Check("connection", False, True, str(error))]
+        return [Check(feature="connection", works=False, required=True, detail=str(error))]
     version: Any = root.get("version") if isinstance(root, Mapping) else None
-    checks = [Check("connection", True, True, f"Kafka Connect {version or 'of unknown version'}")]
+    checks = [
+        Check(
+            feature="connection",
+            works=True,
+            required=True,
+            detail=f"Kafka Connect {version or 'of unknown version'}",
+        )
+    ]
     try:
         connectors = client.connectors()
     except CollectorError as error:
-        return [*checks, Check("connectors", False, True, str(error))]
+        return [*checks, Check(feature="connectors", works=False, required=True, detail=str(error))]
     unknown = [each for each in connectors if each.unknown_reason is not None]
     noun = "connector is" if len(connectors) == 1 else "connectors are"
     detail = f"{len(connectors)} {noun} watched"
@@ -31,7 +38,7 @@ def run_checks(client: ConnectClient, settings: ConnectSettings) -> Sequence[Che
         detail += "; " + "; ".join(f"{each.name}: {each.unknown_reason}" for each in unknown)
     return [
         *checks,
-        Check("connectors", not unknown, True, detail),
+        Check(feature="connectors", works=not unknown, required=True, detail=detail),
         _mirrors(client, connectors),
     ]
 
@@ -40,7 +47,12 @@ def _mirrors(client: ConnectClient, connectors: Sequence[Connector]) -> Check:
     feature = "MirrorMaker 2 offsets"
     mirrors = [each for each in connectors if each.class_name == MIRROR_SOURCE]
     if not mirrors:
-        return Check(feature, None, False, "no MirrorSourceConnector is watched")
+        return Check(
+            feature=feature,
+            works=None,
+            required=False,
+            detail="no MirrorSourceConnector is watched",
+        )
     wrong = []
     positions = 0
     for each in mirrors:
@@ -55,4 +67,9 @@ def _mirrors(client: ConnectClient, connectors: Sequence[Connector]) -> Check:
                 client.source_cluster(alias)
             except CollectorError as error:
                 wrong.append(f"{each.name}: {error}")
-    return Check(feature, not wrong, False, "; ".join([f"{positions} partitions", *wrong]))
+    return Check(
+        feature=feature,
+        works=not wrong,
+        required=False,
+        detail="; ".join([f"{positions} partitions", *wrong]),
+    )

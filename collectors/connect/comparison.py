@@ -18,7 +18,7 @@ Place = tuple[str, int]
 """Topic and partition."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
     """How far a connector has copied, beside where the logs end.
 
@@ -73,4 +73,4 @@ def compare(positions: Sequence[Position], ends: pl.DataFrame, before: Compared 
             for place, offset in before.replicated.items()
             if (end := known.get(place)) is not None and offset > end
         )
-    return Compared(ends, known, replicated, beyond)
+    return Compared(ends=ends, known=known, replicated=replicated, beyond=beyond)

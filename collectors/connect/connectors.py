@@ -25,7 +25,7 @@ def collect(
         client.cluster,
         settings.name,
         [
-            Sink(each.name, each.group, each.dead_letter_topic)
+            Sink(connector=each.name, group=each.group, dead_letter_topic=each.dead_letter_topic)
             for each in connectors
             if each.group is not None
         ],

@@ -96,8 +96,8 @@ def check(client: DittoClient, settings: DittoSettings) -> Sequence[Check]:
     try:
         found = client.connections()
     except CollectorError as error:
-        return [Check(feature, False, True, str(error))]
-    checks = [Check(feature, True, True, f"{len(found)} connections")]
+        return [Check(feature=feature, works=False, required=True, detail=str(error))]
+    checks = [Check(feature=feature, works=True, required=True, detail=f"{len(found)} connections")]
     for what, ask in (("status", client.status), ("metrics", client.metrics)):
         works: bool | None = None
         detail = "there is no connection to ask for it"
@@ -107,7 +107,14 @@ def check(client: DittoClient, settings: DittoSettings) -> Sequence[Check]:
                 works, detail = True, f"of {found[0].name or found[0].connection}"
             except CollectorError as error:
                 works, detail = False, str(error)
-        checks.append(Check(f"{feature}: {what} of connections", works, False, detail))
+        checks.append(
+            Check(
+                feature=f"{feature}: {what} of connections",
+                works=works,
+                required=False,
+                detail=detail,
+            )
+        )
     return checks
 
 

@@ -35,7 +35,7 @@ def make_exporter(
 
     def metrics(gzip: bool) -> Answer:
         parts = page.packed() if gzip else page.plain()
-        return Answer(parts, CONTENT_TYPE, packed=gzip)
+        return Answer(parts=parts, content_type=CONTENT_TYPE, packed=gzip)
 
     def healthz(_: bool) -> Answer:
         dead = service.dead_threads()

@@ -31,7 +31,7 @@ _Key = tuple[object, ...]
 _Lines = Sequence[tuple[Metric, Sequence[bytes]]]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Text:
     """The part of the page that only a poll changes.
 
@@ -61,7 +61,7 @@ class Page:
         self._live = live
         self._lock = threading.Lock()
         self._written: dict[tuple[str, str, int], tuple[_Key, _Lines]] = {}
-        self._text = _Text((), ())
+        self._text = _Text(key=(), parts=())
 
     def plain(self) -> list[bytes]:
         """Return the page, in parts."""
@@ -103,7 +103,7 @@ class Page:
         parts = [
             part for metric, lines in families.items() if lines for part in (metric.head, *lines)
         ]
-        self._text = _Text(key, parts)
+        self._text = _Text(key=key, parts=parts)
         return self._text
 
     def _lines(
@@ -124,9 +124,9 @@ class Page:
                 labelled = names == "headroom" or several
                 constant = {"cluster": state.cluster} if labelled else {}
                 view = MetricView(
-                    {name: table.rows for name, table in used.items()},
-                    state.cluster_id,
-                    per_partition,
+                    tables={name: table.rows for name, table in used.items()},
+                    cluster_id=state.cluster_id,
+                    per_partition=per_partition,
                 )
                 written = [
                     (samples.metric, list(sample_lines(samples, constant)))

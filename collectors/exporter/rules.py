@@ -11,7 +11,7 @@ from collectors.exporter.text import VALUE, Metric, Samples
 from collectors.kafka.sections.group_offsets import FACTS, NEVER_COMMITTED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetricView:
     """What a rule makes series of.
 
@@ -24,7 +24,7 @@ class MetricView:
     per_partition: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """Makes series of the rows of a source.
 
@@ -38,7 +38,7 @@ class Rule:
     metrics: tuple[Metric, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetricColumn:
     """A metric that is a column, or an expression, of a frame."""
 
@@ -53,7 +53,10 @@ Meaning = str | tuple[str, str | pl.Expr]
 def of_columns(frame: pl.DataFrame, columns: Iterable[MetricColumn]) -> list[Samples]:
     """Return the samples of several metrics of one frame: one a row."""
     return [
-        Samples(column.metric, frame.select(*column.metric.labels, column.value.alias(VALUE)))
+        Samples(
+            metric=column.metric,
+            rows=frame.select(*column.metric.labels, column.value.alias(VALUE)),
+        )
         for column in columns
     ]
 
@@ -66,7 +69,11 @@ def columns(
     for name, meaning in meanings.items():
         text, value = (meaning, name) if isinstance(meaning, str) else meaning
         expression = pl.col(value) if isinstance(value, str) else value
-        found.append(MetricColumn(Metric(prefix + name, text, labels), expression))
+        found.append(
+            MetricColumn(
+                metric=Metric(name=prefix + name, help=text, labels=labels), value=expression
+            )
+        )
     return tuple(found)
 
 
@@ -77,7 +84,7 @@ def rule(
 ) -> Rule:
     """Return the rule that makes these metrics."""
     metrics = tuple(column.metric for each in columns for column in each)
-    return Rule((tables,) if isinstance(tables, str) else tables, make, metrics)
+    return Rule(tables=(tables,) if isinstance(tables, str) else tables, make=make, metrics=metrics)
 
 
 def whole_sum(column: str, unknown: pl.Expr | None = None) -> pl.Expr:

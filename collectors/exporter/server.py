@@ -29,7 +29,7 @@ CONNECTION_SECONDS = 30.0
 """How long a connection may last altogether, however slow its client."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What is sent back."""
 
@@ -41,7 +41,11 @@ class Answer:
     @staticmethod
     def of_object(value: object, status: HTTPStatus = HTTPStatus.OK) -> Answer:
         """Return a JSON answer."""
-        return Answer([json.dumps(value).encode() + b"\n"], "application/json", status)
+        return Answer(
+            parts=[json.dumps(value).encode() + b"\n"],
+            content_type="application/json",
+            status=status,
+        )
 
 
 Respond = Callable[[bool], Answer]
@@ -183,7 +187,11 @@ class _Handler(BaseHTTPRequestHandler):
         respond = self.server.paths.get(self.path.partition("?")[0])
         if respond is None:
             there = ", ".join(self.server.paths)
-            answer = Answer([f"there are {there}\n".encode()], "text/plain", HTTPStatus.NOT_FOUND)
+            answer = Answer(
+                parts=[f"there are {there}\n".encode()],
+                content_type="text/plain",
+                status=HTTPStatus.NOT_FOUND,
+            )
         else:
             answer = self._made(respond)
         parts = list(answer.parts)
@@ -205,7 +213,9 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception:  # a fault of ours in one page must not take the others away
             log.exception("path=%s", self.path)
             failed = [b"this page could not be made; the service's log says why\n"]
-            return Answer(failed, "text/plain", HTTPStatus.INTERNAL_SERVER_ERROR)
+            return Answer(
+                parts=failed, content_type="text/plain", status=HTTPStatus.INTERNAL_SERVER_ERROR
+            )
 
 
 def _place(address: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...]]:

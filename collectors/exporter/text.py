@@ -22,7 +22,7 @@ VALUE = "value"
 _SLICE_ROWS = 50_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
     """A family of series.
 
@@ -42,7 +42,7 @@ class Metric:
         return f"# HELP {self.name} {text}\n# TYPE {self.name} {self.type}\n".encode()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
     """The present values of one metric.
 

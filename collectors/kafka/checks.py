@@ -32,23 +32,23 @@ def run_checks(view: PollView) -> Sequence[Check]:
     try:
         metadata = view.metadata
     except CollectorError as error:
-        return [Check("connection", False, True, str(error))]
+        return [Check(feature="connection", works=False, required=True, detail=str(error))]
     checks = [
         Check(
-            "connection",
-            True,
-            True,
-            f"cluster {metadata.cluster_id}, {len(metadata.brokers)} brokers",
+            feature="connection",
+            works=True,
+            required=True,
+            detail=f"cluster {metadata.cluster_id}, {len(metadata.brokers)} brokers",
         )
     ]
     silent = [*view.wire.failures.values()]
     topics = len(view.watched_topics)
     checks.append(
         Check(
-            "topics",
-            topics > 0,
-            True,
-            f"{topics} of {len(view.all_topics)} visible topics are watched"
+            feature="topics",
+            works=topics > 0,
+            required=True,
+            detail=f"{topics} of {len(view.all_topics)} visible topics are watched"
             if topics
             else "none is visible: needs DESCRIBE on the topics, or the selection fits none",
         )
@@ -61,9 +61,17 @@ def run_checks(view: PollView) -> Sequence[Check]:
             works, detail = None, str(error)
         except CollectorError as error:
             works, detail = False, str(error)
-        checks.append(Check(feature, works, required, detail))
+        checks.append(Check(feature=feature, works=works, required=required, detail=detail))
     if silent:
-        checks.insert(1, Check("every broker answers", False, False, "; ".join(silent)))
+        checks.insert(
+            1,
+            Check(
+                feature="every broker answers",
+                works=False,
+                required=False,
+                detail="; ".join(silent),
+            ),
+        )
     return checks
 
 
@@ -203,7 +211,12 @@ def _dead_letters(view: PollView) -> _Found:
     wrong, records = [], 0
     for topic in filled["topic"].unique(maintain_order=True):
         rows = filled.filter(pl.col("topic") == topic)
-        spans = [Span(*row) for row in rows.select("partition", "log_start", "log_end").iter_rows()]
+        spans = [
+            Span(partition=partition, first=first, end=end)
+            for partition, first, end in rows.select(
+                "partition", "log_start", "log_end"
+            ).iter_rows()
+        ]
         try:
             records += sample(
                 view.wire, topic, spans, view.leaders(topic), 1, view.deadline

@@ -36,11 +36,15 @@ class KafkaSource:
 
     name = "kafka"
     recalls = (
-        Recall("brokers"),
-        Recall("groups"),
-        Recall("group_offsets"),
-        Recall("cluster_settings"),
-        Recall("partitions", CAPACITY, ("topic", "partition", "topic_id", "log_end")),
+        Recall(table="brokers"),
+        Recall(table="groups"),
+        Recall(table="group_offsets"),
+        Recall(table="cluster_settings"),
+        Recall(
+            table="partitions",
+            polls=CAPACITY,
+            columns=("topic", "partition", "topic_id", "log_end"),
+        ),
     )
 
     def __init__(
@@ -80,8 +84,8 @@ class KafkaSource:
         memory = self._memory
         if "brokers" in tables:
             places = tables["brokers"].drop_nulls(["host", "port"])
-            for row in places.select("broker_id", "host", "port", "rack").iter_rows():
-                memory.brokers.setdefault(row[0], Broker(*row))
+            for row in places.select("broker_id", "host", "port", "rack").iter_rows(named=True):
+                memory.brokers.setdefault(row["broker_id"], Broker(**row))
             memory.seen = _seen(tables["brokers"])
         if "cluster_settings" in tables:
             memory.settings.found = memory.settings.seen = _settings(tables["cluster_settings"])
@@ -93,7 +97,7 @@ class KafkaSource:
                 .iter_rows()
             }
             memory.groups = {
-                group: GroupRef(group, type_ or "classic", "")
+                group: GroupRef(group=group, type=type_ or "classic", protocol_type="")
                 for group, type_ in tables["groups"].select("group", "type").iter_rows()
             }
         if "group_offsets" in tables:
@@ -154,12 +158,12 @@ def _seen(brokers: pl.DataFrame) -> Seen:
     """Return what the last poll before a restart saw of brokers and controller."""
     controller = brokers.filter("is_controller")["broker_id"]
     return Seen(
-        int(controller[0]) if controller.len() else None,
-        {
+        controller=int(controller[0]) if controller.len() else None,
+        brokers={
             broker: f"{host}:{port}"
             for broker, host, port in brokers.select("broker_id", "host", "port").iter_rows()
         },
-        frozenset(brokers.filter("is_alive")["broker_id"]),
+        alive=frozenset(brokers.filter("is_alive")["broker_id"]),
     )
 
 

@@ -46,7 +46,7 @@ class BackfillError(CollectorError):
     """What was asked for cannot be done."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """A time range on the grid."""
 
@@ -63,12 +63,12 @@ class Window:
         """Return its two halves."""
         middle = self.first + self.step * (self.moments // 2)
         return (
-            Window(self.first, middle - self.step, self.step),
-            Window(middle, self.last, self.step),
+            Window(first=self.first, last=middle - self.step, step=self.step),
+            Window(first=middle, last=self.last, step=self.step),
         )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Report:
     """What a backfill did.
 
@@ -122,9 +122,9 @@ def windows(start: datetime, end: datetime, step: timedelta) -> Iterator[Window]
         raise BackfillError("--from must be before --to, by a step at least")
     for at in range(first, last + 1, _MOMENTS):
         yield Window(
-            datetime.fromtimestamp(at * seconds, UTC),
-            datetime.fromtimestamp(min(at + _MOMENTS - 1, last) * seconds, UTC),
-            step,
+            first=datetime.fromtimestamp(at * seconds, UTC),
+            last=datetime.fromtimestamp(min(at + _MOMENTS - 1, last) * seconds, UTC),
+            step=step,
         )
 
 

@@ -32,7 +32,7 @@ class TooMuchError(CollectorError):
     """The server cannot answer so much at once: ask for less time, or with a longer step."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
     """One series of an answer.
 
@@ -45,7 +45,7 @@ class Series:
     points: tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
     """What the library sees of an answer."""
 
@@ -56,7 +56,7 @@ class _Answer:
         return self.parsed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Session:
     """What the library asks over in place of a session of requests."""
 
@@ -69,7 +69,7 @@ class _Session:
         """Take no adapter: its retries would know nothing of the poll's time."""
 
     def request(self, url: str, params: Mapping[str, Any], **_: object) -> _Answer:
-        return _Answer(self.ask(url, params))
+        return _Answer(parsed=self.ask(url, params))
 
 
 class PrometheusClient(HttpClient):
@@ -80,7 +80,9 @@ class PrometheusClient(HttpClient):
 
     def __init__(self, settings: PrometheusSettings) -> None:
         super().__init__(settings)
-        self._api = PrometheusConnect(url=settings.url, session=_Session(self._ask, self.close))
+        self._api = PrometheusConnect(
+            url=settings.url, session=_Session(ask=self._ask, close=self.close)
+        )
 
     def begin_poll(self, seconds: float) -> None:
         """Let the requests that follow take so many seconds together."""
@@ -187,7 +189,9 @@ class PrometheusClient(HttpClient):
             if not all(isinstance(text, str) for text in labels.values()):
                 item.note("metric")
                 continue
-            yield Series(labels, tuple(point for point in known if math.isfinite(point[1])))
+            yield Series(
+                labels=labels, points=tuple(point for point in known if math.isfinite(point[1]))
+            )
 
     def _not_understood(self) -> ProtocolError:
         return ProtocolError(

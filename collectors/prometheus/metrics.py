@@ -16,14 +16,14 @@ are totals.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import Literal
 
 Scope = Literal["brokers", "exporter", "disks"]
 """Whose labels (in the settings) an alias's series carry."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Alias:
     """One name of a metric.
 
@@ -42,7 +42,6 @@ class Alias:
     """
 
     name: str
-    _: KW_ONLY
     matchers: tuple[tuple[str, str], ...] = ()
     is_counter: bool = False
     scale: float = 1.0
@@ -54,7 +53,7 @@ class Alias:
     each: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
     """A canonical metric.
 
@@ -83,13 +82,13 @@ def _attribute(
     """Return what an agent without rules calls an attribute of an MBean."""
     camel = f"kafka_{domain}_{type_}_{attribute}"
     matchers = (("name", name),)
-    return [Alias(each, matchers=matchers, **options) for each in (camel, camel.lower())]  # type: ignore[arg-type]
+    return [Alias(name=each, matchers=matchers, **options) for each in (camel, camel.lower())]  # type: ignore[arg-type]
 
 
 def _gauge(domain: str, type_: str, name: str) -> tuple[Alias, ...]:
     camel = _camel(domain, type_, name)
     names = (camel.lower(), camel, f"{camel.lower()}_value", f"{camel}_Value")
-    return (*(Alias(each) for each in names), *_attribute(domain, type_, name, "Value"))
+    return (*(Alias(name=each) for each in names), *_attribute(domain, type_, name, "Value"))
 
 
 def _meter(domain: str, type_: str, name: str) -> tuple[Alias, ...]:
@@ -110,9 +109,9 @@ def _meter(domain: str, type_: str, name: str) -> tuple[Alias, ...]:
         f"{whole.lower()}_oneminuterate_alltopics",
     )
     return (
-        *(Alias(each, is_counter=True) for each in counts),
+        *(Alias(name=each, is_counter=True) for each in counts),
         *_attribute(domain, type_, f"{name}PerSec", "Count", is_counter=True),
-        *(Alias(each) for each in rates),
+        *(Alias(name=each) for each in rates),
         *_attribute(domain, type_, f"{name}PerSec", "OneMinuteRate"),
     )
 
@@ -130,7 +129,7 @@ def _idle(domain: str, type_: str, name: str) -> tuple[Alias, ...]:
         whole,
     )
     return (
-        *(Alias(each, at_most=2.0) for each in names),
+        *(Alias(name=each, at_most=2.0) for each in names),
         *_attribute(domain, type_, f"{name}Percent", "OneMinuteRate", at_most=2.0),
         *_attribute(domain, type_, f"{name}Percent", "Value", at_most=2.0),
     )
@@ -143,7 +142,7 @@ def _milliseconds(domain: str, type_: str, name: str) -> tuple[Alias, ...]:
     """Return the names of a histogram's quantiles, in seconds."""
     camel = _camel(domain, type_, name)
     return (
-        *(Alias(each, scale=0.001) for each in (camel.lower(), camel)),
+        *(Alias(name=each, scale=0.001) for each in (camel.lower(), camel)),
         *(
             alias
             for percentile, quantile in _PERCENTILES.items()
@@ -161,7 +160,7 @@ def _milliseconds(domain: str, type_: str, name: str) -> tuple[Alias, ...]:
 
 def _exporter(name: str, **options: object) -> Alias:
     """Return a name that is about a whole cluster."""
-    return Alias(name, **{"scope": "exporter", "broker": None, **options})  # type: ignore[arg-type]
+    return Alias(name=name, **{"scope": "exporter", "broker": None, **options})  # type: ignore[arg-type]
 
 
 def _confluent_cloud(name: str, *, is_delta: bool = False) -> Alias:
@@ -191,24 +190,27 @@ _CONTROLLER = {  # what a controller knows; take the largest
 
 METRICS: tuple[Metric, ...] = (
     *(
-        Metric(name, _gauge("server", "ReplicaManager", bean))
+        Metric(name=name, aliases=_gauge("server", "ReplicaManager", bean))
         for name, bean in _REPLICA_MANAGER.items()
     ),
     *(
-        Metric(name, _gauge("controller", "KafkaController", bean), how="max")
+        Metric(name=name, aliases=_gauge("controller", "KafkaController", bean), how="max")
         for name, bean in _CONTROLLER.items()
     ),
     Metric(
-        "under_replicated_partitions",  # of those that the broker leads: add brokers up
-        (
+        name="under_replicated_partitions",  # of those that the broker leads: add brokers up
+        aliases=(
             *_gauge("server", "ReplicaManager", "UnderReplicatedPartitions"),
             _exporter("kafka_topic_partition_under_replicated_partition", each=_PARTITION),
         ),
     ),
-    Metric("offline_log_directories", _gauge("log", "LogManager", "OfflineLogDirectoryCount")),
+    Metric(
+        name="offline_log_directories",
+        aliases=_gauge("log", "LogManager", "OfflineLogDirectoryCount"),
+    ),
     Metric(  # 1 over all brokers together
-        "active_controllers",
-        (
+        name="active_controllers",
+        aliases=(
             *_gauge("controller", "KafkaController", "ActiveControllerCount"),
             _exporter(
                 "kminion_kafka_broker_info",
@@ -218,30 +220,30 @@ METRICS: tuple[Metric, ...] = (
         ),
     ),
     Metric(
-        "brokers",
-        (
+        name="brokers",
+        aliases=(
             *_gauge("controller", "KafkaController", "ActiveBrokerCount"),
             _exporter("kafka_brokers", each=("job",)),
             _exporter("kminion_kafka_broker_info", each=("broker_id",)),
         ),
     ),
-    Metric("isr_shrinks_per_second", _meter("server", "ReplicaManager", "IsrShrinks")),
-    Metric("isr_expands_per_second", _meter("server", "ReplicaManager", "IsrExpands")),
+    Metric(name="isr_shrinks_per_second", aliases=_meter("server", "ReplicaManager", "IsrShrinks")),
+    Metric(name="isr_expands_per_second", aliases=_meter("server", "ReplicaManager", "IsrExpands")),
     Metric(
-        "unclean_elections_per_second",
-        _meter("controller", "ControllerStats", "UncleanLeaderElections"),
+        name="unclean_elections_per_second",
+        aliases=_meter("controller", "ControllerStats", "UncleanLeaderElections"),
     ),
     Metric(
-        "bytes_in_per_second",
-        _topic_meter("BytesIn", _confluent_cloud("received_bytes", is_delta=True)),
+        name="bytes_in_per_second",
+        aliases=_topic_meter("BytesIn", _confluent_cloud("received_bytes", is_delta=True)),
     ),
     Metric(
-        "bytes_out_per_second",
-        _topic_meter("BytesOut", _confluent_cloud("sent_bytes", is_delta=True)),
+        name="bytes_out_per_second",
+        aliases=_topic_meter("BytesOut", _confluent_cloud("sent_bytes", is_delta=True)),
     ),
     Metric(
-        "messages_in_per_second",
-        _topic_meter(
+        name="messages_in_per_second",
+        aliases=_topic_meter(
             "MessagesIn",
             _confluent_cloud("received_records", is_delta=True),
             _exporter("kafka_topic_partition_current_offset", is_counter=True, each=_PARTITION),
@@ -250,33 +252,41 @@ METRICS: tuple[Metric, ...] = (
             ),
         ),
     ),
-    Metric("replication_bytes_in_per_second", _topic_meter("ReplicationBytesIn")),
-    Metric("replication_bytes_out_per_second", _topic_meter("ReplicationBytesOut")),
-    Metric("failed_produce_requests_per_second", _topic_meter("FailedProduceRequests")),
-    Metric("failed_fetch_requests_per_second", _topic_meter("FailedFetchRequests")),
+    Metric(name="replication_bytes_in_per_second", aliases=_topic_meter("ReplicationBytesIn")),
+    Metric(name="replication_bytes_out_per_second", aliases=_topic_meter("ReplicationBytesOut")),
     Metric(
-        "requests_per_second", _meter("network", "RequestMetrics", "Requests"), labels=("request",)
+        name="failed_produce_requests_per_second", aliases=_topic_meter("FailedProduceRequests")
+    ),
+    Metric(name="failed_fetch_requests_per_second", aliases=_topic_meter("FailedFetchRequests")),
+    Metric(
+        name="requests_per_second",
+        aliases=_meter("network", "RequestMetrics", "Requests"),
+        labels=("request",),
     ),
     Metric(
-        "request_time_seconds",
-        _milliseconds("network", "RequestMetrics", "TotalTimeMs"),
+        name="request_time_seconds",
+        aliases=_milliseconds("network", "RequestMetrics", "TotalTimeMs"),
         how="max",
         labels=("request", "quantile"),
     ),
-    Metric("request_queue_length", _gauge("network", "RequestChannel", "RequestQueueSize")),
     Metric(
-        "request_handler_idle_ratio",
-        _idle("server", "KafkaRequestHandlerPool", "RequestHandlerAvgIdle"),
+        name="request_queue_length", aliases=_gauge("network", "RequestChannel", "RequestQueueSize")
+    ),
+    Metric(
+        name="request_handler_idle_ratio",
+        aliases=_idle("server", "KafkaRequestHandlerPool", "RequestHandlerAvgIdle"),
         how="avg",
     ),
     Metric(
-        "network_idle_ratio", _idle("network", "SocketServer", "NetworkProcessorAvgIdle"), how="avg"
+        name="network_idle_ratio",
+        aliases=_idle("network", "SocketServer", "NetworkProcessorAvgIdle"),
+        how="avg",
     ),
     Metric(
-        "log_bytes",
-        (
-            Alias("kafka_log_log_size", by_topic=True),
-            Alias("kafka_log_Log_Size", by_topic=True),
+        name="log_bytes",
+        aliases=(
+            Alias(name="kafka_log_log_size", by_topic=True),
+            Alias(name="kafka_log_Log_Size", by_topic=True),
             *_attribute("log", "Log", "Size", "Value", by_topic=True),
             _exporter(
                 "kminion_kafka_broker_log_dir_size_total_bytes",
@@ -287,19 +297,19 @@ METRICS: tuple[Metric, ...] = (
         ),
     ),
     Metric(
-        "disk_total_bytes",
-        (
-            Alias("node_filesystem_size_bytes", scope="disks"),
-            Alias("kubelet_volume_stats_capacity_bytes", scope="disks"),
+        name="disk_total_bytes",
+        aliases=(
+            Alias(name="node_filesystem_size_bytes", scope="disks"),
+            Alias(name="kubelet_volume_stats_capacity_bytes", scope="disks"),
         ),
         how="max",
         labels=("mountpoint", "persistentvolumeclaim"),
     ),
     Metric(
-        "disk_free_bytes",
-        (
-            Alias("node_filesystem_avail_bytes", scope="disks"),
-            Alias("kubelet_volume_stats_available_bytes", scope="disks"),
+        name="disk_free_bytes",
+        aliases=(
+            Alias(name="node_filesystem_avail_bytes", scope="disks"),
+            Alias(name="kubelet_volume_stats_available_bytes", scope="disks"),
         ),
         how="max",
         labels=("mountpoint", "persistentvolumeclaim"),

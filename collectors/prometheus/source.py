@@ -80,7 +80,11 @@ def check(client: PrometheusClient, settings: PrometheusSettings) -> Sequence[Ch
         names = client.names(name_matchers(settings), now - _NAMES_WITHIN, now + _NAMES_WITHIN)
         tables = collect(client, settings, now)
     except CollectorError as error:
-        return [Check(f"Prometheus {settings.name}", False, True, str(error))]
+        return [
+            Check(
+                feature=f"Prometheus {settings.name}", works=False, required=True, detail=str(error)
+            )
+        ]
     rows = tables["broker_metrics"]
     absent = rows.filter(pl.col("value").is_null())["metric"].to_list()
     known = rows.filter(pl.col("value").is_not_null())
@@ -92,13 +96,23 @@ def check(client: PrometheusClient, settings: PrometheusSettings) -> Sequence[Ch
         detail = "; ".join(client.problems)
     exporters = [exporter for exporter, name in LAG_NAMES.items() if name in names]
     return [
-        Check(f"Prometheus {settings.name}", True, True, f"{settings.url} answers queries"),
-        Check(f"Prometheus {settings.name}: broker metrics", not known.is_empty(), False, detail),
         Check(
-            f"Prometheus {settings.name}: history of consumer lag (backfill)",
-            bool(exporters),
-            False,
-            ", ".join(exporters) or "there are no series of kafka_exporter or KMinion",
+            feature=f"Prometheus {settings.name}",
+            works=True,
+            required=True,
+            detail=f"{settings.url} answers queries",
+        ),
+        Check(
+            feature=f"Prometheus {settings.name}: broker metrics",
+            works=not known.is_empty(),
+            required=False,
+            detail=detail,
+        ),
+        Check(
+            feature=f"Prometheus {settings.name}: history of consumer lag (backfill)",
+            works=bool(exporters),
+            required=False,
+            detail=", ".join(exporters) or "there are no series of kafka_exporter or KMinion",
         ),
     ]
 

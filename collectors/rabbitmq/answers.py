@@ -39,7 +39,7 @@ NO_RATES = "message rates are switched off (rates_mode, disable_metrics_collecto
 A_STREAM = "a stream keeps what was read: it has no backlog"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     """What the server says of itself.
 
@@ -72,14 +72,14 @@ def read_overview(answer: Any, odd: Odd) -> Overview:
     if version is None:
         raise ProtocolError("this is not RabbitMQ's management API: check url")
     return Overview(
-        version,
-        found.text("cluster_name") or "",
-        found.text("rates_mode") or "basic",
-        dict(found.items()).get("disable_stats") is not True,
+        version=version,
+        cluster=found.text("cluster_name") or "",
+        rates_mode=found.text("rates_mode") or "basic",
+        has_statistics=dict(found.items()).get("disable_stats") is not True,
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueAnswer:
     """One queue as it was answered, with the rules' view of it."""
 
@@ -179,9 +179,12 @@ def read_queue(fields: Fields, overview: Overview) -> QueueAnswer | None:
         arguments.name(f"x-{key}")
         policy.name(key)
     queue = Queue(
-        name, dict(arguments.items()), dict(policy.items()), _is_consumed(fields, overview)
+        name=name,
+        arguments=dict(arguments.items()),
+        policy=dict(policy.items()),
+        is_consumed=_is_consumed(fields, overview),
     )
-    return QueueAnswer(fields, queue)
+    return QueueAnswer(fields=fields, queue=queue)
 
 
 def _is_consumed(fields: Fields, overview: Overview) -> bool | None:
@@ -197,7 +200,7 @@ def read_exchange(fields: Fields) -> Exchange | None:
     if name is None or type_ is None:
         return None
     arguments = dict(fields.fields("arguments").items())
-    return Exchange(name, type_, arguments, fields.text("policy"))
+    return Exchange(name=name, type=type_, arguments=arguments, policy=fields.text("policy"))
 
 
 def read_binding(fields: Fields) -> Binding | None:
@@ -206,6 +209,11 @@ def read_binding(fields: Fields) -> Binding | None:
     parts = [values.get(key) for key in ("source", "destination", "routing_key")]
     source, destination, key = parts
     if isinstance(source, str) and isinstance(destination, str) and isinstance(key, str):
-        return Binding(source, destination, values.get("destination_type") == "exchange", key)
+        return Binding(
+            source=source,
+            destination=destination,
+            to_exchange=values.get("destination_type") == "exchange",
+            routing_key=key,
+        )
     fields.note("source, destination or routing_key")
     return None

@@ -19,21 +19,41 @@ def check(client: RabbitClient, settings: RabbitMQSettings) -> Sequence[Check]:
     try:
         overview = client.overview()
     except CollectorError as error:
-        return [Check("reachable", False, True, str(error))]
+        return [Check(feature="reachable", works=False, required=True, detail=str(error))]
     checks = [
-        Check("reachable", True, True, f"RabbitMQ {overview.version} ({overview.cluster})"),
+        Check(
+            feature="reachable",
+            works=True,
+            required=True,
+            detail=f"RabbitMQ {overview.version} ({overview.cluster})",
+        ),
         _rights(client, settings),
     ]
     try:
         names = client.virtual_hosts()
     except CollectorError as error:
-        return [*checks, Check("virtual hosts", False, True, str(error))]
+        return [
+            *checks,
+            Check(feature="virtual hosts", works=False, required=True, detail=str(error)),
+        ]
     readable, problems = _readable(client, names)
     checks.append(
-        Check("queues", bool(readable), True, f"virtual hosts: {', '.join(readable) or 'none'}")
+        Check(
+            feature="queues",
+            works=bool(readable),
+            required=True,
+            detail=f"virtual hosts: {', '.join(readable) or 'none'}",
+        )
     )
     if problems:
-        checks.append(Check("every virtual host", False, False, "; ".join(problems)))
+        checks.append(
+            Check(
+                feature="every virtual host",
+                works=False,
+                required=False,
+                detail="; ".join(problems),
+            )
+        )
     return [*checks, _rates(overview), _dead_letters(client, readable)]
 
 
@@ -42,16 +62,16 @@ def _rights(client: RabbitClient, settings: RabbitMQSettings) -> Check:
     try:
         tags = client.tags()
     except CollectorError as error:
-        return Check(feature, None, False, str(error))
+        return Check(feature=feature, works=None, required=False, detail=str(error))
     said = ", ".join(tags) or "none"
     if _SEES_ALL & set(tags):
-        return Check(feature, True, False, said)
+        return Check(feature=feature, works=True, required=False, detail=said)
     user = settings.username or "USER"
     return Check(
-        feature,
-        False,
-        False,
-        f"{said}: virtual hosts without a permission are not even named; "
+        feature=feature,
+        works=False,
+        required=False,
+        detail=f"{said}: virtual hosts without a permission are not even named; "
         f"rabbitmqctl set_user_tags {user} monitoring",
     )
 
@@ -73,16 +93,25 @@ def _readable(client: RabbitClient, names: Sequence[str]) -> tuple[list[str], li
 
 def _rates(overview: Overview) -> Check:
     if not overview.has_rates:
-        return Check("message rates", False, False, NO_RATES)
-    return Check("message rates", True, False, f"rates_mode {overview.rates_mode}")
+        return Check(feature="message rates", works=False, required=False, detail=NO_RATES)
+    return Check(
+        feature="message rates",
+        works=True,
+        required=False,
+        detail=f"rates_mode {overview.rates_mode}",
+    )
 
 
 def _dead_letters(client: RabbitClient, names: Sequence[str]) -> Check:
     feature = "dead-letter routes"
     if not names:
-        return Check(feature, None, False, "no virtual host can be read")
+        return Check(
+            feature=feature, works=None, required=False, detail="no virtual host can be read"
+        )
     try:
         client.routing(names[0])
     except CollectorError as error:
-        return Check(feature, False, False, str(error))
-    return Check(feature, True, False, "exchanges and bindings can be read")
+        return Check(feature=feature, works=False, required=False, detail=str(error))
+    return Check(
+        feature=feature, works=True, required=False, detail="exchanges and bindings can be read"
+    )

@@ -43,7 +43,7 @@ _PAGE = 500
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualHost:
     """A virtual host as it was read in one poll."""
 
@@ -53,7 +53,7 @@ class VirtualHost:
     kinds: Mapping[str, Kind]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """What one poll read."""
 
@@ -63,7 +63,7 @@ class Snapshot:
     odd: Odd
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Believed:
     """Exchanges and bindings of a virtual host, and for which queues they were read, and when."""
 
@@ -174,7 +174,9 @@ class RabbitClient(HttpClient):
             raise failure
         if problems and not found:
             raise NotPermittedError("; ".join(problems))
-        return Snapshot(overview, tuple(found), tuple(problems), self._odd)
+        return Snapshot(
+            overview=overview, virtual_hosts=tuple(found), problems=tuple(problems), odd=self._odd
+        )
 
     def _virtual_host(self, name: str, overview: Overview, problems: list[str]) -> VirtualHost:
         params: dict[str, str | int] = {"columns": QUEUE_COLUMNS}
@@ -191,7 +193,9 @@ class RabbitClient(HttpClient):
         queues = {each.queue.name: each.queue for each in answers.values()}
         routing = self._routing_for(name, queues, problems)
         targets = find_targets(queues, routing)
-        return VirtualHost(name, answers, targets, classify(queues, targets))
+        return VirtualHost(
+            name=name, queues=answers, targets=targets, kinds=classify(queues, targets)
+        )
 
     def _routing_for(
         self, name: str, queues: Mapping[str, Queue], problems: list[str]
@@ -214,7 +218,7 @@ class RabbitClient(HttpClient):
         except CollectorError as error:
             problems.append(f"virtual host {name}: where its dead letters go is unknown: {error}")
             return f"exchanges and bindings could not be read: {error}"
-        self._believed[name] = _Believed(routing, asked_for, now)
+        self._believed[name] = _Believed(routing=routing, asked_for=asked_for, at=now)
         return routing
 
     def _pages(self, path: str, params: Mapping[str, str | int]) -> Iterator[Fields]:

@@ -19,7 +19,7 @@ _EVERY_BINDING = frozenset(
 """Exchange types that any binding may take a message from, whatever its routing key."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
     """What of a queue matters here.
 
@@ -66,7 +66,7 @@ class Queue:
         return any(self.setting(key) is not None for key in keys)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
     """An exchange.
 
@@ -88,7 +88,7 @@ class Exchange:
         return str(delayed) if is_delayed else self.type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
     """A binding of an exchange to a queue, or to another exchange."""
 
@@ -98,7 +98,7 @@ class Binding:
     routing_key: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
     """Where a queue's dead letters go.
 
@@ -113,7 +113,7 @@ class Targets:
     reason: str | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Reached:
     """Queues that a message may come to, and why others may be among them."""
 
@@ -170,7 +170,7 @@ class Routing:
         return found
 
     def _walk(self, start: str, key: str | None) -> _Reached:
-        reached = _Reached(set(), set(), set())
+        reached = _Reached(surely=set(), perhaps=set(), doubts=set())
         seen: set[tuple[str, bool]] = set()
         todo = [(start, True)]
         while todo:
@@ -266,32 +266,36 @@ def _targets(queue: Queue, queues: Mapping[str, Queue], routing: Routing | str |
     elif isinstance(routing, Routing):
         keys = routing.own_keys(queue.name)
     else:
-        return Targets((), None, routing)
+        return Targets(queues=(), is_missing=None, reason=routing)
     if exchange == "":
         return _by_name(keys, queues)
     if not isinstance(routing, Routing):
-        return Targets((), None, routing)
+        return Targets(queues=(), is_missing=None, reason=routing)
     if not routing.has(exchange):
-        return Targets((), True)
-    reached = _Reached(set(), set(), set())
+        return Targets(queues=(), is_missing=True)
+    reached = _Reached(surely=set(), perhaps=set(), doubts=set())
     for each in [None] if keys is None else sorted(keys):
         reached.take(routing.reached(exchange, each))
     # A binding read a moment ago may be of a queue that has gone since.
     surely, all_of_them = reached.surely & queues.keys(), reached.surely | reached.perhaps
     found = tuple(sorted(all_of_them & queues.keys()))
     if surely:
-        return Targets(found, False)
+        return Targets(queues=found, is_missing=False)
     if reached.doubts:
-        return Targets(found, None, "; ".join(sorted(reached.doubts)))
-    return Targets(found, True)
+        return Targets(queues=found, is_missing=None, reason="; ".join(sorted(reached.doubts)))
+    return Targets(queues=found, is_missing=True)
 
 
 def _by_name(keys: frozenset[str] | None, queues: Mapping[str, Queue]) -> Targets:
     """Return what the default exchange does: the routing key is the queue's name."""
     if keys is None:
-        return Targets((), None, "its messages carry keys of their own to the default exchange")
+        return Targets(
+            queues=(),
+            is_missing=None,
+            reason="its messages carry keys of their own to the default exchange",
+        )
     found = tuple(sorted(keys & queues.keys()))
-    return Targets(found, not found)
+    return Targets(queues=found, is_missing=not found)
 
 
 Kind = Literal["plain", "dead letter", "retry"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import polars as pl
@@ -37,12 +37,11 @@ _STATUS_COLUMNS = ("group", "status", "since", "reason", "evaluated_at")
 _GROUP_COLUMNS = ("state", "type", "kind", "coordinator", "members", "unknown_reason")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class PollReport:
     """What one poll of one source yielded."""
 
     cluster: str
-    _: KW_ONLY
     cluster_id: str | None = None
     controller: int | None = None
     results: list[SectionResult] = field(default_factory=list)
@@ -138,7 +137,7 @@ class PollReport:
         ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCheck:
     """A check and whose it is."""
 

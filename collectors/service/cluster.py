@@ -50,7 +50,7 @@ def lease_of(lake: Lake, cluster: str, interval_seconds: float) -> Lease:
     return Lease(address, lake.options, "collectors", rhythm(interval_seconds))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterState:
     """Whether this process polls a cluster.
 

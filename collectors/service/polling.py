@@ -28,7 +28,7 @@ LOOK_SECONDS = 2.0
 """Between two looks whether something else is to be polled."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What is to be polled.
 

@@ -14,7 +14,7 @@ from lake.schemas.model import Table
 from lake.schemas.tables import COLLECTIONS, TABLES
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
     """What the rows of a poll carry.
 
@@ -31,7 +31,7 @@ class Stamp:
     @staticmethod
     def new(source: str, cluster: str, now: datetime) -> Stamp:
         """Return the stamp of a poll that begins now."""
-        return Stamp(source, cluster, now, uuid.uuid4().hex)
+        return Stamp(source=source, cluster=cluster, observed_at=now, poll_id=uuid.uuid4().hex)
 
     def on(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the frame with the columns that every sample has."""

@@ -31,7 +31,7 @@ _TOPICS_KEPT = timedelta(hours=2)
 _TAKEN_AT = "_taken_at"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableState:
     """The newest rows of a table.
 
@@ -46,7 +46,7 @@ class TableState:
     version: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SectionState:
     """How the reads of a section go.
 
@@ -65,7 +65,7 @@ class SectionState:
     counts: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceState:
     """A source as its last sections left it.
 
@@ -108,7 +108,9 @@ class Snapshots:
 
     def follow(self, source: Source) -> None:
         """Begin anew with a source: what was known of it is not shown any more."""
-        fresh = SourceState(source.cluster, source.name, source.interval_seconds)
+        fresh = SourceState(
+            cluster=source.cluster, source=source.name, interval_seconds=source.interval_seconds
+        )
         with self._lock:
             self._states[source.cluster, source.name] = fresh
 
@@ -116,7 +118,11 @@ class Snapshots:
         """Show nothing of a cluster until its sources are polled again."""
         with self._lock:
             self._states = {
-                key: SourceState(*key, state.interval_seconds) if key[0] == cluster else state
+                key: SourceState(
+                    cluster=key[0], source=key[1], interval_seconds=state.interval_seconds
+                )
+                if key[0] == cluster
+                else state
                 for key, state in self._states.items()
             }
 
@@ -144,7 +150,7 @@ class Snapshots:
             if name == TOPICS.name:
                 before = tables.get(name)
                 rows = _merged(before.rows if before else None, rows, result.started_at)
-            tables[name] = TableState(rows, clock, next(self._versions))
+            tables[name] = TableState(rows=rows, taken_at=clock, version=next(self._versions))
         following = replace(
             state,
             cluster_id=source.cluster_id,

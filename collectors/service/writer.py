@@ -49,7 +49,7 @@ _LINGER_SECONDS = 0.2
 """How long the first rows of a poll wait for more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriterState:
     """How the lake is written.
 
@@ -64,7 +64,7 @@ class WriterState:
     losing_because: str | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Loss:
     """What of a source's rows was lost and is not reported yet."""
 
@@ -72,7 +72,7 @@ class _Loss:
     because: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Item:
     """Rows that wait."""
 
@@ -88,7 +88,7 @@ class _Item:
         return f"{self.stamp.cluster}/{self.stamp.source}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _EndOfTerm:
     """No more rows of a cluster follow under a lease."""
 
@@ -135,10 +135,10 @@ class LakeWriter:
         with self._lock:
             reasons = list(dict.fromkeys(loss.because for loss in self._untold.values()))
             return WriterState(
-                self._written_rows,
-                self._lost_rows,
-                self._waiting_bytes,
-                "; ".join(reasons) or None,
+                written_rows=self._written_rows,
+                lost_rows=self._lost_rows,
+                waiting_bytes=self._waiting_bytes,
+                losing_because="; ".join(reasons) or None,
             )
 
     def put(
@@ -155,7 +155,13 @@ class LakeWriter:
         for table, rows in rows_of(result, stamp, interval_seconds):
             if rows.is_empty():
                 continue
-            item = _Item(table, rows, stamp, int(rows.estimated_size()), lease)
+            item = _Item(
+                table=table,
+                rows=rows,
+                stamp=stamp,
+                size_bytes=int(rows.estimated_size()),
+                lease=lease,
+            )
             if not self._queued(item):
                 self._lost([item], "the lake is too slow: too many rows wait for it")
 
@@ -167,7 +173,7 @@ class LakeWriter:
     def end_of_term(self, cluster: str, lease: Lease) -> None:
         """Give a lease back behind the last row that was polled under it."""
         try:
-            self._waiting.put(_EndOfTerm(cluster, lease), timeout=_END_SECONDS)
+            self._waiting.put(_EndOfTerm(cluster=cluster, lease=lease), timeout=_END_SECONDS)
         except queue.Full:
             log.warning("cluster=%s the lease is not given back, it will run out", cluster)
 
@@ -308,10 +314,13 @@ class LakeWriter:
         with self._lock:
             for item in items:
                 self._lost_rows += item.rows.height
-                self._add((item.stamp.cluster, item.stamp.source), _Loss(item.rows.height, why))
+                self._add(
+                    (item.stamp.cluster, item.stamp.source),
+                    _Loss(rows=item.rows.height, because=why),
+                )
 
     def _add(self, key: tuple[str, str], loss: _Loss) -> None:
-        known = self._untold.setdefault(key, _Loss(0, loss.because))
+        known = self._untold.setdefault(key, _Loss(rows=0, because=loss.because))
         known.rows += loss.rows
         known.because = loss.because
 

@@ -49,7 +49,7 @@ def parse(body: bytes) -> Any:
         return json.loads(_shallow(text), parse_int=_integer)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Odd:
     """Where values could not be understood; a place counts once, however often it is read."""
 

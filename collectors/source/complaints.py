@@ -13,7 +13,7 @@ AGAIN_SECONDS = 3600.0
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Said:
     """What was logged last of something, without its numbers, and when."""
 
@@ -42,5 +42,5 @@ class Complaints:
         now = self._clock()
         if before is not None and before.shape == shape and now - before.at < AGAIN_SECONDS:
             return False
-        self._said[about] = _Said(shape, now)
+        self._said[about] = _Said(shape=shape, at=now)
         return True

@@ -49,7 +49,7 @@ class SectionResult:
         return sum(frame.height for frame in self.frames.values())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """Whether one feature of a source can work."""
 
@@ -59,7 +59,7 @@ class Check:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
     """What of a table a source takes over after a restart.
 

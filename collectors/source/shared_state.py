@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sink:
     """A sink connector of Kafka Connect.
 

@@ -82,7 +82,7 @@ class ConnectWorker:
         self._properties.parent.mkdir(parents=True, exist_ok=True)
         self._properties.write_text(properties_text(self._content), encoding="utf-8")
         command = java_command(java, classpath, self._heap_mb, _MAIN_CLASS, str(self._properties))
-        return Service("connect", tuple(command))
+        return Service(name="connect", command=tuple(command))
 
     def ready(self) -> bool:
         """Tell whether it has joined its group and takes requests."""

@@ -115,8 +115,12 @@ def _workload(group: Group, catalogue: Catalogue, until: datetime, days: float) 
         peak = float(rate(np.arange(end - _SLOWER_FROM, end - _SLOWER_TO, 600.0)).max())
         slower = _TOO_LITTLE * peak * busiest / capacity
         events = (
-            SimulatedEvent(end - _SLOWER_FROM, lambda simulation: simulation.set_capacity(slower)),
-            SimulatedEvent(end - _SLOWER_TO, lambda simulation: simulation.set_capacity(1.0)),
+            SimulatedEvent(
+                at=end - _SLOWER_FROM, action=lambda simulation: simulation.set_capacity(slower)
+            ),
+            SimulatedEvent(
+                at=end - _SLOWER_TO, action=lambda simulation: simulation.set_capacity(1.0)
+            ),
         )
     return Workload(
         name=group.name,

@@ -17,7 +17,7 @@ HOST = "127.0.0.1"
 Flags = Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """Ports of one broker."""
 

@@ -27,7 +27,7 @@ _DEBIAN = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 _ANSWER_SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RabbitPrograms:
     """What is installed."""
 
@@ -41,7 +41,7 @@ def find_rabbitmq() -> RabbitPrograms | None:
     epmd = shutil.which("epmd")
     if server is None or epmd is None:
         return None
-    return RabbitPrograms(Path(server), Path(epmd))
+    return RabbitPrograms(server=Path(server), epmd=Path(epmd))
 
 
 class RabbitApi:
@@ -127,8 +127,12 @@ class RabbitServer(RabbitApi):
             "+sbwtdio none -kernel inet_dist_use_interface {127,0,0,1}",
         }
         return (
-            Service("epmd", (str(self._programs.epmd), "-port", str(self._epmd_port)), epmd),
-            Service("rabbitmq", (str(self._programs.server),), node),
+            Service(
+                name="epmd",
+                command=(str(self._programs.epmd), "-port", str(self._epmd_port)),
+                environment=epmd,
+            ),
+            Service(name="rabbitmq", command=(str(self._programs.server),), environment=node),
         )
 
     def _write(self, name: str, content: str) -> None:

@@ -64,7 +64,7 @@ class RabbitPart(Part):
         self._server.user(USER, self._password, "monitoring", [VIRTUAL_HOST])
         command = (sys.executable, "-m", "demo.rabbitmq.shop", "--url", self.url)
         environment = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-        self.launch_more(Service("rabbitmq-shop", command, environment))
+        self.launch_more(Service(name="rabbitmq-shop", command=command, environment=environment))
         return True
 
     def close(self) -> None:

@@ -48,13 +48,13 @@ def main(
 
 def _follow(workload: Workload, control: Path, ended: threading.Event) -> None:
     """Bring the workload to the wanted state, again and again."""
-    reached = Reached(-1)
+    reached = Reached(number=-1)
     rounds = 0
     while not ended.is_set():
         wanted = Wanted.read(control) or Wanted()
         if wanted.number != reached.number or rounds % _TELL_EVERY == 0:
             error = _apply(workload, wanted) if wanted.number != reached.number else reached.error
-            reached = Reached(wanted.number, workload.members(), error)
+            reached = Reached(number=wanted.number, members=workload.members(), error=error)
             reached.write(control)
         rounds += 1
         ended.wait(_LOOK_SECONDS)

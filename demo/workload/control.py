@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 from runtime.cache import write_atomically
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Message:
     file: ClassVar[str]
 
@@ -31,7 +31,7 @@ class _Message:
             return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted(_Message):
     """What the workload should be doing."""
 
@@ -40,7 +40,7 @@ class Wanted(_Message):
     stopped_groups: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reached(_Message):
     """What the workload is doing."""
 

@@ -15,7 +15,7 @@ ERRORS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """Where a record that failed came from."""
 

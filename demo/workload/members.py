@@ -212,7 +212,9 @@ class Member(GroupMember):
             return
         self._failed += 1
         timestamp_ms = message.timestamp()[1]
-        origin = Origin(self.group.topic, partition, offset, timestamp_ms)
+        origin = Origin(
+            topic=self.group.topic, partition=partition, offset=offset, timestamp_ms=timestamp_ms
+        )
         if dead.style == "spring":
             self._producer.produce(
                 dead.topic,

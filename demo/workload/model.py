@@ -6,10 +6,10 @@ Rates are messages per second, times are seconds since the start of the workload
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
     """A topic that the demo creates."""
 
@@ -23,7 +23,7 @@ class Topic:
         return {"retention.ms": str(self.retention_seconds * 1000), **self.config}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
     """Messages per second over time: a level, with or without a "day" as a sine wave.
 
@@ -51,7 +51,7 @@ class Rate:
         return self.mean + self.swing
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
     """What is produced into one topic.
 
@@ -65,7 +65,6 @@ class Stream:
     topic: str
     rate: Rate
     key_prefix: str
-    _: KW_ONLY
     keys: int = 500
     hot_key_share: float = 0.0
     payload_bytes: int = 110
@@ -75,7 +74,7 @@ class Stream:
     broken_one_in: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetters:
     """How a group gets rid of records that it cannot process."""
 
@@ -84,13 +83,12 @@ class DeadLetters:
     style: str  # whose headers they carry: ``spring`` or ``connect``
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """A consumer group and what it does."""
 
     name: str
     topic: str
-    _: KW_ONLY
     members: int
     capacity_per_second: float
     protocol: str = "classic"  # ``classic``, or ``consumer`` for KIP-848
@@ -104,7 +102,7 @@ class Group:
     transactional: bool = False  # records and offsets go through one transaction
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
     """All topics, streams and groups of a workload, and who works through dead letters."""
 

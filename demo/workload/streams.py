@@ -20,7 +20,7 @@ _LONGEST_CATCH_UP_SECONDS = 2.0
 _SEED_BATCH_BYTES = 8192
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Source:
     """Makes the records of one stream: keys, values, and how many are due."""
 
@@ -64,7 +64,7 @@ class Streams:
     def __init__(self, bootstrap_servers: str, catalogue: Catalogue) -> None:
         self._settings = producer_settings(bootstrap_servers, "web-shop")
         self.producer = Producer(self._settings)
-        self._sources = [Source(stream) for stream in catalogue.streams]
+        self._sources = [Source(stream=stream) for stream in catalogue.streams]
         self._ended = threading.Event()
         self._running = threading.Event()
         self._idle = threading.Event()

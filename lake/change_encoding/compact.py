@@ -14,7 +14,7 @@ from lake.schemas.model import Table
 _SAMPLE = ("cluster", "observed_at", "poll_id", "date", "stream", "row_kind")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Stream:
     """What the polls of one source have written.
 
@@ -70,7 +70,7 @@ class ChangeEncoder:
         named = pl.concat([rows.select(self._table.series), ids.to_frame()], how="horizontal")
         stream = self._streams.get(source)
         if stream is None or stream.at.date() != at.date() or at <= stream.at:
-            stream = _Stream(uuid.uuid4().hex, at, found.head(0), named)
+            stream = _Stream(id=uuid.uuid4().hex, at=at, last=found.head(0), names=named)
             written, gone, names = rows, named.head(0), named.unique("_series")
             # As if written before: not all are due at once again, but those of a group or a topic,
             # whose names and members a file then holds once.
@@ -90,7 +90,7 @@ class ChangeEncoder:
             written_at = pl.when(is_due).then(_stamp(at)).otherwise("_written_at")
             found = found.drop("_before").with_columns(written_at.alias("_written_at"))
         last = found.unique("_series", keep="last")
-        self._streams[source] = _Stream(stream.id, at, last, names)
+        self._streams[source] = _Stream(id=stream.id, at=at, last=last, names=names)
         poll = rows.head(1).select("cluster", "observed_at", "poll_id")
         parts = [
             poll.with_columns(pl.lit(HEARTBEAT).alias("row_kind")),

@@ -79,7 +79,7 @@ def _is_dead(mark: str | None) -> bool:
     return _process_mark(int(mark.split()[2])) != mark
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rhythm:
     """How a lease is kept."""
 
@@ -87,7 +87,7 @@ class Rhythm:
     expiry_seconds: float = 45.0  # after so long without a renewal another one may take it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
     """The right to do a job, while it is held.
 
@@ -129,7 +129,7 @@ def only_one(
     place = f"{settings.uri.rstrip('/')}/_checkpoints/{job}"
     if settings.is_local:
         with _locked(Path(f"{place}.lock"), f"another {job} job works on {settings.uri}"):
-            yield Hold(_nothing, _nothing)
+            yield Hold(confirm=_nothing, release=_nothing)
         return
     lease = Lease(f"{place}.lease", settings.plain_storage_options(), job, rhythm)
     try:
@@ -138,7 +138,7 @@ def only_one(
         raise LakeError(f"{settings.uri} cannot be used: {one_line(error)}") from error
     lease.keep(lost)
     try:
-        yield Hold(lease.renew, lease.release)
+        yield Hold(confirm=lease.renew, release=lease.release)
     finally:
         lease.release()
 

@@ -34,9 +34,9 @@ _FLOW = columns(
 
 def _current(name: str, key: tuple[Column, ...], *shared: Column, **types: Type) -> Table:
     return Table(
-        name,
-        "current",
-        (
+        name=name,
+        layer="current",
+        columns=(
             *required(cluster="string"),
             *key,
             *shared,

@@ -17,9 +17,9 @@ _SERIES = required(cluster="string", subject="string", name="string", metric="st
 
 def _derived(name: str, named: tuple[Column, ...], *, key: tuple[str, ...], **types: Type) -> Table:
     return Table(
-        name,
-        "gold",
-        (*named, *columns(**types), *required(as_of="timestamp"), DATE),
+        name=name,
+        layer="gold",
+        columns=(*named, *columns(**types), *required(as_of="timestamp"), DATE),
         time="as_of",
         key=key,
     )
@@ -148,9 +148,9 @@ CAPACITY = _derived(
 _HOUR = Column("hour", "int")
 
 CAPACITY_INTERVALS = Table(
-    "capacity_intervals",
-    "gold",
-    (
+    name="capacity_intervals",
+    layer="gold",
+    columns=(
         *required(cluster="string", group="string", member="string", started_at="timestamp"),
         *columns(
             members="int",
@@ -170,9 +170,9 @@ CAPACITY_INTERVALS = Table(
 )
 
 HOST_HISTORY = Table(
-    "host_history",
-    "gold",
-    (
+    name="host_history",
+    layer="gold",
+    columns=(
         *required(cluster="string", grain_seconds="int", window_start="timestamp", host="string"),
         *columns(
             groups_max="int",

@@ -53,9 +53,9 @@ _FLOW = (
 
 def _gold(name: str, key: tuple[str, ...], *values: Column) -> Table:
     return Table(
-        name,
-        "gold",
-        (
+        name=name,
+        layer="gold",
+        columns=(
             *_WINDOW,
             *(Column(part, _KEY_TYPES[part], required=True) for part in key),
             *values,
@@ -161,9 +161,9 @@ DEAD_LETTER_HISTORY = _gold(
 
 
 JOBS = Table(
-    "jobs",
-    "gold",
-    (
+    name="jobs",
+    layer="gold",
+    columns=(
         *required(job="string", started_at="timestamp"),
         *columns(
             finished_at="timestamp",
@@ -182,9 +182,9 @@ JOBS = Table(
 """A row for each round of a background job; small enough to be written without Spark."""
 
 RECOMMENDATIONS = Table(
-    "recommendations",
-    "gold",
-    (
+    name="recommendations",
+    layer="gold",
+    columns=(
         *required(
             cluster="string",
             subject_kind="string",  # group, topic, connector, queue, ...
@@ -218,9 +218,9 @@ RECOMMENDATIONS = Table(
 """Advice with the time in which it stood; the newest confirmed_at of a cluster is what stands."""
 
 ADVICE_STATE = Table(
-    "advice_state",
-    "gold",
-    (
+    name="advice_state",
+    layer="gold",
+    columns=(
         Column("cluster", "string", required=True),
         Column("group", "string", required=True),
         Column("state", "string", required=True),  # JSON; see scaling.sizing.decision_history

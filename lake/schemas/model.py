@@ -59,6 +59,7 @@ Merge = Literal["last", "sum", "min", "max", "mean", "histogram"]
 """
 
 
+# Name and type stand by position: a table reads like its definition in SQL.
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of a table.
@@ -83,7 +84,7 @@ class Column:
         return _SPARK.get(self.type, self.type)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Table:
     """One Delta table of the lake.
 
@@ -102,7 +103,6 @@ class Table:
     name: str
     layer: Literal["bronze", "gold", "current"]
     columns: tuple[Column, ...]
-    _: KW_ONLY
     time: str
     key: tuple[str, ...]
     collected_by: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ _PATIENT = {"max_retries": "200", "retry_timeout": "600s"}
 """Rows that wait in memory can wait for an object store that is away for some minutes."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Appending:
     """A handle that rows are appended through; it holds on to 0.1 MiB of each commit it made."""
 
@@ -136,7 +136,7 @@ class Appender:
         kept = self._appending.pop(table.name, None)
         if kept is None or not kept.appends_left or not kept.table.is_up_to_date():
             try:
-                kept = _Appending(OpenTable.of(address, DeltaTable(address), is_local=True))
+                kept = _Appending(table=OpenTable.of(address, DeltaTable(address), is_local=True))
             except TableNotFoundError:
                 return address
         kept.appends_left -= 1

@@ -14,7 +14,7 @@ from lake.errors import UnreadableTableError, one_line
 from lake.schemas.model import Table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTable:
     """A table that was opened.
 
@@ -33,7 +33,9 @@ class OpenTable:
     def of(cls, uri: str, handle: DeltaTable, *, is_local: bool) -> OpenTable:
         """Remember a data file of the version that a handle knows."""
         files = handle.file_uris() if is_local else []
-        return cls(uri, handle, is_local, Path(files[0]) if files else None)
+        return cls(
+            uri=uri, handle=handle, is_local=is_local, file=Path(files[0]) if files else None
+        )
 
     def is_up_to_date(self) -> bool:
         """Bring the handle up to date; False where the table must be opened anew."""

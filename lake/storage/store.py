@@ -28,7 +28,7 @@ _CLOCKS_DIFFER = timedelta(minutes=1)
 """Between who polls and who reads."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableStatistics:
     """What the newest version of a table consists of."""
 

@@ -39,7 +39,7 @@ _CONFLICTS = 5  # with other writers, after which a table is left for the next t
 _FENCE = "headroom.compaction"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
     """For how long what the newest version does not need is kept.
 
@@ -59,7 +59,7 @@ class Kept:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Maintained:
     """What maintenance did to a table."""
 
@@ -125,7 +125,7 @@ def maintain_table(
         handle = DeltaTable(uri, storage_options=None if options is None else dict(options))
         if not written_by_delta_rs(handle):
             return None
-        commits = _Commits(handle, confirm)
+        commits = _Commits(handle=handle, confirm=confirm)
         _set_properties(commits, kept.properties())
         expired = _delete_before(commits, oldest_kept(days_kept(table, retention), now))
         compacted = sum(_compact(commits, day) for day in _fragmented_days(handle))
@@ -142,10 +142,15 @@ def maintain_table(
         return None
     except (DeltaError, OSError, ValueError) as error:
         raise LakeError(f"{table.name}: maintenance failed: {one_line(error)}") from error
-    return Maintained(table.name, expired, compacted, len(deleted))
+    return Maintained(
+        table=table.name,
+        expired_days=expired,
+        compacted_files=compacted,
+        deleted_files=len(deleted),
+    )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Commits:
     """A handle that commits are made through, and what must hold before each of them."""
 

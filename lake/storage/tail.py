@@ -32,7 +32,7 @@ class Added:
     is_anew: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
     """A data file; what its statistics do not tell is None."""
 
@@ -132,7 +132,7 @@ def _files(actions: pl.DataFrame, table: Table) -> Iterator[_File]:
     """Yield data files as the log of their table describes them."""
     wanted = ("path", "min.cluster", "max.cluster", f"max.{table.time}")
     there = set(actions.columns)
-    for values in actions.select(
+    for path, first, last, newest in actions.select(
         pl.col(name) if name in there else pl.lit(None).alias(name) for name in wanted
     ).iter_rows():
-        yield _File(*values)
+        yield _File(path=path, first=first, last=last, newest=newest)

@@ -51,32 +51,32 @@ def of_topic_partitions(facts: TopicFacts, proposed: int) -> tuple[Caveat, ...]:
 
 def _of_growing(moved: str, *, is_compacted: bool, streams: tuple[str, ...]) -> Iterator[Caveat]:
     yield Caveat(
-        CaveatLevel.BLOCKER,
-        f"More partitions change where keys go ({moved}): messages of one key that are written "
-        "before and after the change lie in different partitions, and their order is lost.",
+        level=CaveatLevel.BLOCKER,
+        text=f"More partitions change where keys go ({moved}): messages of one key that are "
+        "written before and after the change lie in different partitions, and their order is lost.",
     )
-    yield Caveat(CaveatLevel.BLOCKER, "Partitions can never be taken away again.")
+    yield Caveat(level=CaveatLevel.BLOCKER, text="Partitions can never be taken away again.")
     if streams:
         yield Caveat(
-            CaveatLevel.BLOCKER,
-            f"The input of a Streams application ({', '.join(streams)}): its internal topics keep "
-            "their number of partitions, so that it fails to start, and topics that it joins must "
-            "change together.",
+            level=CaveatLevel.BLOCKER,
+            text=f"The input of a Streams application ({', '.join(streams)}): its internal topics "
+            "keep their number of partitions, so that it fails to start, and topics that it joins "
+            "must change together.",
         )
     if is_compacted:
         yield Caveat(
-            CaveatLevel.HIGH,
-            "A compacted topic with keys: the old value of a key stays in its old partition, where "
-            "nothing ever replaces it.",
+            level=CaveatLevel.HIGH,
+            text="A compacted topic with keys: the old value of a key stays in its old partition, "
+            "where nothing ever replaces it.",
         )
     yield Caveat(
-        CaveatLevel.HIGH,
-        "Consumers that start at the latest offset may miss the first messages of a new "
+        level=CaveatLevel.HIGH,
+        text="Consumers that start at the latest offset may miss the first messages of a new "
         "partition: what arrives before they learn of it.",
     )
     yield Caveat(
-        CaveatLevel.LOW,
-        "New partitions take new messages only: they never drain a backlog that is there.",
+        level=CaveatLevel.LOW,
+        text="New partitions take new messages only: they never drain a backlog that is there.",
     )
 
 
@@ -84,55 +84,56 @@ def of_other_members(facts: GroupFacts) -> tuple[Caveat, ...]:
     """Return what must be known before the number of this group's members changes."""
     caveats = [
         Caveat(
-            CaveatLevel.LOW,
-            "One processing thread a member is assumed; a member with several can do more.",
+            level=CaveatLevel.LOW,
+            text="One processing thread a member is assumed; a member with several can do more.",
         )
     ]
     if Assignor.of(facts.assignor) is Assignor.RANGE:
         caveats.append(
             Caveat(
-                CaveatLevel.MEDIUM,
-                "The range assignor stops every member during a rebalance; a cooperative one "
+                level=CaveatLevel.MEDIUM,
+                text="The range assignor stops every member during a rebalance; a cooperative one "
                 "stops only partitions that move.",
             )
         )
         if len(facts.subscribed) > 1:
             caveats.append(
                 Caveat(
-                    CaveatLevel.HIGH,
-                    "The range assignor over several topics gives the extra partitions of each "
-                    "topic to the same first members.",
+                    level=CaveatLevel.HIGH,
+                    text="The range assignor over several topics gives the extra partitions of "
+                    "each topic to the same first members.",
                 )
             )
     if facts.static_members:
         caveats.append(
             Caveat(
-                CaveatLevel.MEDIUM,
-                "Members have a group.instance.id: a new member needs its own, and the partitions "
-                "of one that is removed stay with it until session.timeout.ms has passed.",
+                level=CaveatLevel.MEDIUM,
+                text="Members have a group.instance.id: a new member needs its own, and the "
+                "partitions of one that is removed stay with it until session.timeout.ms has "
+                "passed.",
             )
         )
     if facts.kind == "connect":
         caveats.append(
             Caveat(
-                CaveatLevel.MEDIUM,
-                "A member is a connector's task: change tasks.max, not the number of workers.",
+                level=CaveatLevel.MEDIUM,
+                text="A member is a connector's task: change tasks.max, not the number of workers.",
             )
         )
     if facts.kind == "ditto":
         caveats.append(
             Caveat(
-                CaveatLevel.MEDIUM,
-                "Consumers are clientCount x the highest consumerCount, and clientCount is at "
+                level=CaveatLevel.MEDIUM,
+                text="Consumers are clientCount x the highest consumerCount, and clientCount is at "
                 "most the number of connectivity instances.",
             )
         )
     if facts.kind in ("streams", "ksqldb") or facts.type == "streams":
         caveats.append(
             Caveat(
-                CaveatLevel.MEDIUM,
-                "A member is a stream thread: its tasks, one a partition of the inputs, bound what "
-                "threads can do, and state moves with them.",
+                level=CaveatLevel.MEDIUM,
+                text="A member is a stream thread: its tasks, one a partition of the inputs, bound "
+                "what threads can do, and state moves with them.",
             )
         )
     if any(part.is_transactional for part in facts.partitions):
@@ -142,33 +143,34 @@ def of_other_members(facts: GroupFacts) -> tuple[Caveat, ...]:
     if facts.type == "share":
         caveats.append(
             Caveat(
-                CaveatLevel.LOW,
-                "A share group may have more consumers than partitions.",
+                level=CaveatLevel.LOW,
+                text="A share group may have more consumers than partitions.",
             )
         )
     return worst_first(caveats)
 
 
 TRANSACTIONS = Caveat(
-    CaveatLevel.MEDIUM,
-    "Transactions end with markers, which take an offset and are never delivered: a lag of one a "
-    "partition may never go away, and open transactions hold messages back.",
+    level=CaveatLevel.MEDIUM,
+    text="Transactions end with markers, which take an offset and are never delivered: a lag of "
+    "one a partition may never go away, and open transactions hold messages back.",
 )
 AT_MOST_ONCE = Caveat(
-    CaveatLevel.HIGH,
-    "Offsets are committed before messages are handled (at most once): what a consumer holds when "
-    "it is stopped or loses a partition is lost, so that each rebalance may lose messages.",
+    level=CaveatLevel.HIGH,
+    text="Offsets are committed before messages are handled (at most once): what a consumer holds "
+    "when it is stopped or loses a partition is lost, so that each rebalance may lose messages.",
 )
 QUOTAS = Caveat(
-    CaveatLevel.MEDIUM,
-    "Broker quotas on fetching or producing look like slow handlers and are not seen from here.",
+    level=CaveatLevel.MEDIUM,
+    text="Broker quotas on fetching or producing look like slow handlers and are not seen from "
+    "here.",
 )
 SPARES = Caveat(
-    CaveatLevel.LOW,
-    "An idle consumer takes over at once when another fails; keep one if that matters more.",
+    level=CaveatLevel.LOW,
+    text="An idle consumer takes over at once when another fails; keep one if that matters more.",
 )
 SEGMENTS = Caveat(
-    CaveatLevel.LOW,
-    "Whole closed segments are deleted: the loss comes at this time or later, not before.",
+    level=CaveatLevel.LOW,
+    text="Whole closed segments are deleted: the loss comes at this time or later, not before.",
 )
-DISK = Caveat(CaveatLevel.MEDIUM, "Longer retention takes disk on every replica.")
+DISK = Caveat(level=CaveatLevel.MEDIUM, text="Longer retention takes disk on every replica.")

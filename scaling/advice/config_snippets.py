@@ -33,9 +33,9 @@ _STABILISATION_SECONDS = 1200
 def add_partitions(topic: str, partitions: int) -> Artefact:
     """Return the line that gives a topic more partitions."""
     return Artefact(
-        "kafka-topics",
-        "bash",
-        f"kafka-topics.sh --bootstrap-server {_BROKERS} --alter --topic {shlex.quote(topic)} "
+        name="kafka-topics",
+        language="bash",
+        text=f"kafka-topics.sh --bootstrap-server {_BROKERS} --alter --topic {shlex.quote(topic)} "
         f"--partitions {partitions}",
     )
 
@@ -43,9 +43,9 @@ def add_partitions(topic: str, partitions: int) -> Artefact:
 def topic_setting(topic: str, key: str, value: int) -> Artefact:
     """Return the line that changes one setting of a topic."""
     return Artefact(
-        "kafka-configs",
-        "bash",
-        f"kafka-configs.sh --bootstrap-server {_BROKERS} --alter --entity-type topics "
+        name="kafka-configs",
+        language="bash",
+        text=f"kafka-configs.sh --bootstrap-server {_BROKERS} --alter --entity-type topics "
         f"--entity-name {shlex.quote(topic)} --add-config {key}={value}",
     )
 
@@ -138,9 +138,9 @@ def connect_tasks(connector: str, tasks: int) -> Artefact:
     body = json.dumps({"tasks.max": str(tasks)})
     path = shlex.quote(f"/connectors/{quote(connector, safe='')}/config")
     return Artefact(
-        "Connect PATCH",
-        "bash",
-        "curl --fail --request PATCH --header 'Content-Type: application/json' "
+        name="Connect PATCH",
+        language="bash",
+        text="curl --fail --request PATCH --header 'Content-Type: application/json' "
         f"--data {shlex.quote(body)} "
         f'"$CONNECT_URL"{path}',
     )
@@ -207,7 +207,7 @@ def terraform_topic(
         lines.append("  config = {")
         lines += [f"    {_hcl(key)} = {_hcl(value)}" for key, value in settings.items()]
         lines.append("  }")
-    return Artefact("Terraform kafka_topic", "hcl", "\n".join([*lines, "}"]))
+    return Artefact(name="Terraform kafka_topic", language="hcl", text="\n".join([*lines, "}"]))
 
 
 def kubernetes_name(name: str) -> str:
@@ -242,11 +242,11 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 def _yaml(name: str, content: Mapping[str, Any], comment: str) -> Artefact:
     body = yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
-    return Artefact(name, "yaml", f"# {comment}\n{body}".rstrip())
+    return Artefact(name=name, language="yaml", text=f"# {comment}\n{body}".rstrip())
 
 
 def _json(name: str, content: Mapping[str, Any]) -> Artefact:
-    return Artefact(name, "json", json.dumps(content, indent=2))
+    return Artefact(name=name, language="json", text=json.dumps(content, indent=2))
 
 
 def _hcl(text: str) -> str:

@@ -23,7 +23,7 @@ class Followed(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """What was counted in a window of history; None is unknown."""
 

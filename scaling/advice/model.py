@@ -73,7 +73,7 @@ class Subject(StrEnum):
     QUERY = "query"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """One figure behind a recommendation."""
 
@@ -82,7 +82,7 @@ class Evidence:
     unit: str = ""  # its unit; empty for a count
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Caveat:
     """What may go wrong when the advice is followed."""
 
@@ -90,7 +90,7 @@ class Caveat:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Artefact:
     """A change to apply, for a person or a pipeline; never applied by this program."""
 
@@ -99,7 +99,7 @@ class Artefact:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KedaAnswer:
     """What KEDA would do about the same group."""
 

@@ -20,8 +20,8 @@ from scaling.sizing.decide import DecisionHistory
 from scaling.sizing.decision_history import AdviceStateError, from_text, to_text
 
 STATE_LOST = Caveat(
-    CaveatLevel.LOW,
-    "What was remembered of earlier advice on this group could not be read: votes begin anew.",
+    level=CaveatLevel.LOW,
+    text="What was remembered of earlier advice on this group could not be read: votes begin anew.",
 )
 _ON_CONSUMERS = frozenset({AdviceKind.ADD_CONSUMERS, AdviceKind.REMOVE_CONSUMERS})
 

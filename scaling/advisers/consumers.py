@@ -76,9 +76,9 @@ def idle_advice(facts: GroupFacts) -> Recommendation | None:
         f"partition goes to one consumer, so that {spare} can never get any.",
         proposed=most,
         evidence=(
-            Evidence("consumers", facts.members),
-            Evidence("partitions", sum(partitions.values())),
-            Evidence("idle now", facts.idle_members),
+            Evidence(name="consumers", value=facts.members),
+            Evidence(name="partitions", value=sum(partitions.values())),
+            Evidence(name="idle now", value=facts.idle_members),
         ),
         caveats=(*of_other_members(facts), SPARES),
     )
@@ -144,10 +144,10 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
     where = partition_names([part.status for part in stalled])
     lag = sum(part.status.numbers.lag or 0 for part in stalled)
     evidence = (
-        Evidence("blocked partitions", where),
-        Evidence("partitions that advance", len(advancing)),
-        Evidence("no commit for", round(waited), "s"),
-        Evidence("waiting there", lag, "messages"),
+        Evidence(name="blocked partitions", value=where),
+        Evidence(name="partitions that advance", value=len(advancing)),
+        Evidence(name="no commit for", value=round(waited), unit="s"),
+        Evidence(name="waiting there", value=lag, unit="messages"),
     )
     if not advancing:
         return _advice(
@@ -237,7 +237,7 @@ def _bound(facts: GroupFacts) -> Recommendation | None:
         quantity="partitions",
         current=sum(partitions.values()),
         unknown_reason=NO_CAPACITY,
-        evidence=(Evidence("most useful consumers", most), *flow(facts)),
+        evidence=(Evidence(name="most useful consumers", value=most), *flow(facts)),
         caveats=(*of_more_partitions(facts), QUOTAS),
     )
 
@@ -259,7 +259,7 @@ def _more(facts: GroupFacts) -> Recommendation | None:
         current=facts.members or None,
         unknown_reason=NO_CAPACITY if facts.members else UNCOUNTED,
         evidence=(
-            Evidence("next useful number of consumers", larger[0] if larger else None),
+            Evidence(name="next useful number of consumers", value=larger[0] if larger else None),
             *flow(facts),
         ),
         caveats=(*of_other_members(facts), QUOTAS),

@@ -31,18 +31,19 @@ QUIET_PER_SECOND = 1.0
 """Over-partitioned: so many times what consumers and the rule of thumb use, each so quiet."""
 
 _PRODUCERS = Caveat(
-    CaveatLevel.LOW,
-    "Counts for producers with acks=all; what a producer uses cannot be read from the brokers.",
+    level=CaveatLevel.LOW,
+    text="Counts for producers with acks=all; what a producer uses cannot be read from the "
+    "brokers.",
 )
 _REASSIGN = Caveat(
-    CaveatLevel.MEDIUM,
-    "More replicas come with kafka-reassign-partitions.sh, which copies every byte of the topic: "
-    "throttle it.",
+    level=CaveatLevel.MEDIUM,
+    text="More replicas come with kafka-reassign-partitions.sh, which copies every byte of the "
+    "topic: throttle it.",
 )
 _LEGACY = Caveat(
-    CaveatLevel.MEDIUM,
-    "With fewer in-sync replicas than this, producers with acks=all are refused until a broker "
-    "returns.",
+    level=CaveatLevel.MEDIUM,
+    text="With fewer in-sync replicas than this, producers with acks=all are refused until a "
+    "broker returns.",
 )
 
 
@@ -243,18 +244,18 @@ def _advice(
 ) -> Recommendation:
     rule = None if facts.brokers is None else PARTITIONS_PER_BROKER * facts.brokers
     details["evidence"] = (
-        Evidence("replication factor", facts.replication_factor),
-        Evidence("min.insync.replicas", facts.min_in_sync_replicas),
+        Evidence(name="replication factor", value=facts.replication_factor),
+        Evidence(name="min.insync.replicas", value=facts.min_in_sync_replicas),
         Evidence(
-            "brokers that may fail",
-            brokers_that_may_fail(facts.replication_factor, facts.min_in_sync_replicas),
+            name="brokers that may fail",
+            value=brokers_that_may_fail(facts.replication_factor, facts.min_in_sync_replicas),
         ),
-        Evidence("brokers", facts.brokers),
-        Evidence("partitions", facts.partitions),
-        Evidence("partitions by the rule of thumb (3 a broker)", rule),
-        Evidence("retention", facts.retention.seconds, "s"),
-        Evidence("slowest group", facts.slowest_group),
-        Evidence("its oldest unread message", facts.slowest_age_seconds, "s"),
+        Evidence(name="brokers", value=facts.brokers),
+        Evidence(name="partitions", value=facts.partitions),
+        Evidence(name="partitions by the rule of thumb (3 a broker)", value=rule),
+        Evidence(name="retention", value=facts.retention.seconds, unit="s"),
+        Evidence(name="slowest group", value=facts.slowest_group),
+        Evidence(name="its oldest unread message", value=facts.slowest_age_seconds, unit="s"),
     )
     return Recommendation(
         kind=kind,

@@ -29,9 +29,13 @@ def hot_partitions(facts: GroupFacts) -> dict[str, Skew]:
 def skew_evidence(one: Skew, where: str) -> tuple[Evidence, ...]:
     """Return the figures behind advice on hot partitions."""
     return (
-        Evidence("share of the busiest partition", round(one.busiest_ratio or 0.0, 3), "ratio"),
-        Evidence("even share", round(one.even_ratio or 0.0, 3), "ratio"),
-        Evidence("hot partitions", where),
+        Evidence(
+            name="share of the busiest partition",
+            value=round(one.busiest_ratio or 0.0, 3),
+            unit="ratio",
+        ),
+        Evidence(name="even share", value=round(one.even_ratio or 0.0, 3), unit="ratio"),
+        Evidence(name="hot partitions", value=where),
     )
 
 
@@ -82,13 +86,15 @@ def flow(facts: GroupFacts) -> tuple[Evidence, ...]:
     numbers = facts.status.numbers
     useful = useful_counts(facts)
     return (
-        Evidence("consumers", facts.members),
-        Evidence("idle consumers", facts.idle_members),
-        Evidence("partitions", sum(facts.subscribed.values())),
-        Evidence("useful numbers of consumers", ", ".join(str(n) for n in useful) or None),
-        Evidence("lag", numbers.lag, "messages"),
-        Evidence("oldest unread message", numbers.behind_seconds, "s"),
-        Evidence("arrival", numbers.arrival_per_second, "messages/s"),
-        Evidence("consumption", numbers.consumption_per_second, "messages/s"),
-        Evidence("time looked at", round(numbers.span_seconds), "s"),
+        Evidence(name="consumers", value=facts.members),
+        Evidence(name="idle consumers", value=facts.idle_members),
+        Evidence(name="partitions", value=sum(facts.subscribed.values())),
+        Evidence(
+            name="useful numbers of consumers", value=", ".join(str(n) for n in useful) or None
+        ),
+        Evidence(name="lag", value=numbers.lag, unit="messages"),
+        Evidence(name="oldest unread message", value=numbers.behind_seconds, unit="s"),
+        Evidence(name="arrival", value=numbers.arrival_per_second, unit="messages/s"),
+        Evidence(name="consumption", value=numbers.consumption_per_second, unit="messages/s"),
+        Evidence(name="time looked at", value=round(numbers.span_seconds), unit="s"),
     )

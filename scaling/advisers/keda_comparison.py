@@ -48,20 +48,24 @@ def keda_answer(facts: GroupFacts, advice: Recommendation) -> KedaAnswer | None:
             lag = part.status.numbers.lag
             # Only the difference counts; what is unknown here KEDA takes for never committed.
             offsets[part.status.topic][part.status.partition] = (
-                KedaOffsets(NEVER_COMMITTED, 0) if lag is None else KedaOffsets(0, lag)
+                KedaOffsets(committed=NEVER_COMMITTED, log_end=0)
+                if lag is None
+                else KedaOffsets(committed=0, log_end=lag)
             )
     answers = []
     for topic, partitions in offsets.items():
-        trigger = KedaTrigger("kafka", facts.group, (topic,), lag_threshold=threshold)
+        trigger = KedaTrigger(
+            scaler="kafka", consumer_group=facts.group, topics=(topic,), lag_threshold=threshold
+        )
         metric = KedaPreview(trigger).poll({topic: partitions}).metric_lag
         wanted = hpa_replicas(metric, threshold, facts.members, 0, MAXIMUM)
         answers.append((wanted, metric, len(partitions)))
     replicas, metric, partitions_of_it = max(answers)
     return KedaAnswer(
-        replicas,
-        metric,
-        threshold,
-        _why(facts, advice, replicas, metric, threshold, partitions_of_it),
+        replicas=replicas,
+        metric_lag=metric,
+        lag_threshold=threshold,
+        why=_why(facts, advice, replicas, metric, threshold, partitions_of_it),
     )
 
 

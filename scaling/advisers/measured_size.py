@@ -34,8 +34,8 @@ _SETTLED = (Status.OK, Status.CATCHING_UP, Status.FALLING_BEHIND, Status.LOSING_
 _FEW = 3
 
 NO_HISTORY = Caveat(
-    CaveatLevel.MEDIUM,
-    "There is too little history to know the next peak: one step down at a time, and watch.",
+    level=CaveatLevel.MEDIUM,
+    text="There is too little history to know the next peak: one step down at a time, and watch.",
 )
 
 
@@ -273,29 +273,34 @@ def _advice(
 def _evidence(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> tuple[Evidence, ...]:
     capacity, forecast = asked.capacity, facts.forecast
     needs = (
-        Evidence(f"{need.limiting_factor.value} need", need.consumers) for need in group_size.needs
+        Evidence(name=f"{need.limiting_factor.value} need", value=need.consumers)
+        for need in group_size.needs
     )
     return (
-        Evidence("consumers", asked.consumers),
-        Evidence("useful numbers of consumers", ", ".join(map(str, asked.assignment.counts))),
-        *needs,
-        Evidence("arrival", float(asked.arrival.sum()), "messages/s"),
-        Evidence("expected peak", forecast.per_second, "messages/s"),
-        Evidence("busiest partition", float(asked.arrival.max()), "messages/s"),
-        Evidence("capacity of one consumer", capacity.per_second, "messages/s"),
-        Evidence("capacity, lower end", capacity.low, "messages/s"),
-        Evidence("capacity, upper end", capacity.high, "messages/s"),
-        Evidence("how capacity is known", capacity.status.value),
-        Evidence("saturated intervals", capacity.samples),
-        Evidence("utilisation allowed", round(group_size.allowed_utilisation, 3), "ratio"),
+        Evidence(name="consumers", value=asked.consumers),
         Evidence(
-            "utilisation of the busiest consumer",
-            None if group_size.utilisation is None else round(group_size.utilisation, 3),
-            "ratio",
+            name="useful numbers of consumers", value=", ".join(map(str, asked.assignment.counts))
         ),
-        Evidence("lag", int(asked.lag.sum()), "messages"),
-        Evidence("oldest unread message", asked.time_lag_seconds, "s"),
-        Evidence("objective", asked.objective_seconds, "s"),
+        *needs,
+        Evidence(name="arrival", value=float(asked.arrival.sum()), unit="messages/s"),
+        Evidence(name="expected peak", value=forecast.per_second, unit="messages/s"),
+        Evidence(name="busiest partition", value=float(asked.arrival.max()), unit="messages/s"),
+        Evidence(name="capacity of one consumer", value=capacity.per_second, unit="messages/s"),
+        Evidence(name="capacity, lower end", value=capacity.low, unit="messages/s"),
+        Evidence(name="capacity, upper end", value=capacity.high, unit="messages/s"),
+        Evidence(name="how capacity is known", value=capacity.status.value),
+        Evidence(name="saturated intervals", value=capacity.samples),
+        Evidence(
+            name="utilisation allowed", value=round(group_size.allowed_utilisation, 3), unit="ratio"
+        ),
+        Evidence(
+            name="utilisation of the busiest consumer",
+            value=None if group_size.utilisation is None else round(group_size.utilisation, 3),
+            unit="ratio",
+        ),
+        Evidence(name="lag", value=int(asked.lag.sum()), unit="messages"),
+        Evidence(name="oldest unread message", value=asked.time_lag_seconds, unit="s"),
+        Evidence(name="objective", value=asked.objective_seconds, unit="s"),
     )
 
 

@@ -184,19 +184,21 @@ def _advice(
     details["quantity"] = "partitions"
     details["current"] = facts.partitions
     details["evidence"] = (
-        Evidence("partitions", facts.partitions),
-        Evidence("arrival", arrival, "messages/s"),
-        Evidence("slowest group by capacity", None if reader is None else reader.group),
+        Evidence(name="partitions", value=facts.partitions),
+        Evidence(name="arrival", value=arrival, unit="messages/s"),
+        Evidence(name="slowest group by capacity", value=None if reader is None else reader.group),
         Evidence(
-            "capacity of one consumer, lower end",
-            None if reader is None else reader.capacity_per_second,
-            "messages/s",
+            name="capacity of one consumer, lower end",
+            value=None if reader is None else reader.capacity_per_second,
+            unit="messages/s",
         ),
-        Evidence("growth allowed for", None if reader is None else round(_growth(reader), 2)),
-        Evidence("share of the busiest partition", uneven.busiest_ratio, "ratio"),
-        Evidence("written", facts.bytes_per_second, "bytes/s"),
-        Evidence("brokers", facts.brokers),
-        Evidence("replicas on the fullest broker", facts.broker_replicas),
+        Evidence(
+            name="growth allowed for", value=None if reader is None else round(_growth(reader), 2)
+        ),
+        Evidence(name="share of the busiest partition", value=uneven.busiest_ratio, unit="ratio"),
+        Evidence(name="written", value=facts.bytes_per_second, unit="bytes/s"),
+        Evidence(name="brokers", value=facts.brokers),
+        Evidence(name="replicas on the fullest broker", value=facts.broker_replicas),
     )
     return Recommendation(
         kind=kind,

@@ -54,7 +54,11 @@ def recommend_group(facts: GroupFacts, history: DecisionHistory) -> GroupAdvice:
     if deadline is not None:
         left = deadline[1].seconds or 0.0
         main = replace(
-            main, evidence=(*main.evidence, Evidence("time until retention", round(left), "s"))
+            main,
+            evidence=(
+                *main.evidence,
+                Evidence(name="time until retention", value=round(left), unit="s"),
+            ),
         )
         if main.kind in _MAY_BE_URGENT and left <= ACT_WITHIN_SECONDS:
             main = replace(main, severity=AdviceSeverity.ACT_NOW)

@@ -118,9 +118,9 @@ def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
         f"not committed, on {plural(len(lost), 'partition')}. What it had not fetched either is "
         "gone, and what waits now is next.",
         evidence=(
-            Evidence("lost", total, "messages"),
-            Evidence("partitions", len(lost)),
-            Evidence("still waiting", facts.status.numbers.lag, "messages"),
+            Evidence(name="lost", value=total, unit="messages"),
+            Evidence(name="partitions", value=len(lost)),
+            Evidence(name="still waiting", value=facts.status.numbers.lag, unit="messages"),
         ),
         caveats=(DISK,),
         artefacts=tuple(one for topic in topics for one in _raise_retention(facts, topic)),
@@ -146,11 +146,13 @@ def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Reco
         else f"The oldest unread message of {where} is past the retention and goes with the next "
         f"closed segment: {deadline.reason}. Raise the retention now.",
         evidence=(
-            Evidence("time left", round(left), "s"),
-            Evidence("limit", deadline.limit or ""),
-            Evidence("partition", where),
-            Evidence("oldest unread message", part.status.numbers.behind_seconds, "s"),
-            Evidence("waiting in the topic", waiting, "messages"),
+            Evidence(name="time left", value=round(left), unit="s"),
+            Evidence(name="limit", value=deadline.limit or ""),
+            Evidence(name="partition", value=where),
+            Evidence(
+                name="oldest unread message", value=part.status.numbers.behind_seconds, unit="s"
+            ),
+            Evidence(name="waiting in the topic", value=waiting, unit="messages"),
         ),
         caveats=(DISK, SEGMENTS),
         artefacts=_raise_retention(facts, part.status.topic) if deadline.limit == "time" else (),
@@ -193,9 +195,9 @@ def _used(facts: GroupFacts, part: PartitionFacts, ratio: float) -> Recommendati
         "behind now, but a pause of the difference loses data.",
         unknown_reason="no deadline: consumption keeps up with arrival at present",
         evidence=(
-            Evidence("oldest unread message", round(age), "s"),
-            Evidence("retention", round(kept), "s"),
-            Evidence("retention used", round(ratio, 3), "ratio"),
+            Evidence(name="oldest unread message", value=round(age), unit="s"),
+            Evidence(name="retention", value=round(kept), unit="s"),
+            Evidence(name="retention used", value=round(ratio, 3), unit="ratio"),
         ),
         caveats=(DISK, SEGMENTS),
         artefacts=_raise_retention(facts, part.status.topic),

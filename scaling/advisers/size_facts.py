@@ -44,7 +44,8 @@ def size_facts(facts: GroupFacts) -> SizeFacts | None:
     if polls is None:
         return None
     assignment = Assignment(
-        tuple(sorted(subscribed.items())), Assignor.of(facts.assignor) or Assignor.ROUNDROBIN
+        partitions=tuple(sorted(subscribed.items())),
+        assignor=Assignor.of(facts.assignor) or Assignor.ROUNDROBIN,
     )
     deadline, peak = group_deadline(facts), facts.forecast.per_second
     newest = samples[0].samples[-1]

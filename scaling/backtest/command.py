@@ -81,14 +81,14 @@ def _read(folder: Path | None) -> list[Trace]:
 
 
 def _subjects(wanted: str | None, traces: list[Trace]) -> list[BacktestWorkload]:
-    recorded = [BacktestWorkload(trace.name, trace) for trace in traces]
+    recorded = [BacktestWorkload(name=trace.name, trace=trace) for trace in traces]
     if wanted is None:
-        return [*(BacktestWorkload(name) for name in NAMES), *recorded]
+        return [*(BacktestWorkload(name=name) for name in NAMES), *recorded]
     for subject in recorded:
         if subject.name.lower() == wanted.lower():
             return [subject]
     try:
-        return [BacktestWorkload(find_name(wanted))]
+        return [BacktestWorkload(name=find_name(wanted))]
     except UnknownWorkloadError as error:
         _fail(str(error), _BAD_USE)
 

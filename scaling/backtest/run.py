@@ -45,7 +45,7 @@ _MINUTE = 60.0
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BacktestWorkload:
     """A workload to compare policies on."""
 
@@ -83,7 +83,7 @@ class PolicyResult:
     chosen: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadResult:
     """All policies on one workload."""
 
@@ -104,7 +104,7 @@ class WorkloadResult:
         raise KeyError(policy)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Task:
     subject: BacktestWorkload
     seed: int
@@ -162,7 +162,12 @@ def backtest(
         for subject in subjects:
             divisor = _best_divisor(subject, tuning, scores)
             tasks = [
-                _Task(subject, seed, policy, divisor if policy == KEDA_BEST else None)
+                _Task(
+                    subject=subject,
+                    seed=seed,
+                    policy=policy,
+                    threshold=divisor if policy == KEDA_BEST else None,
+                )
                 for policy in policies
                 for seed in scored
             ]
@@ -180,7 +185,11 @@ def _best_divisor(
     scores: Callable[[Sequence[_Task]], list[TrialScore]],
 ) -> float:
     """Return what violates least on the tuning seeds and, of that, costs least."""
-    tasks = [_Task(subject, seed, KEDA_BEST, by) for by in KEDA_DIVISORS for seed in tuning]
+    tasks = [
+        _Task(subject=subject, seed=seed, policy=KEDA_BEST, threshold=by)
+        for by in KEDA_DIVISORS
+        for seed in tuning
+    ]
     found = scores(tasks)
 
     def cost(divisor: float) -> tuple[float, float]:
@@ -257,10 +266,10 @@ def _result(
             )
         )
     return WorkloadResult(
-        subject.name,
-        seeds,
-        sum(one.days for one in scores[OURS]) / len(scores[OURS]),
-        tuple(results),
+        workload=subject.name,
+        seeds=seeds,
+        days=sum(one.days for one in scores[OURS]) / len(scores[OURS]),
+        policies=tuple(results),
     )
 
 

@@ -106,7 +106,9 @@ def remember(workload: Workload, seed: int, policy: Headroom) -> None:
     minutes and then drained the backlog. Every group that is ever deployed anew has such times, and
     only they show the capacity of a consumer.
     """
-    assignment = Assignment(tuple(sorted(workload.topics.items())), workload.consumers.assignor)
+    assignment = Assignment(
+        partitions=tuple(sorted(workload.topics.items())), assignor=workload.consumers.assignor
+    )
     count = workload.consumers.count
     larger = next((n for n in assignment.counts if n > count), count)
     smaller = next((n for n in reversed(assignment.counts) if n < count), count)
@@ -147,4 +149,6 @@ def _outage(
     else:
         weights = np.ones(partitions) if workload.weights is None else np.asarray(workload.weights)
         rates = usual[0] * weights / weights.sum()
-    return Backlog(np.floor(rates * _OUTAGE_SECONDS), np.full(partitions, _OUTAGE_SECONDS))
+    return Backlog(
+        messages=np.floor(rates * _OUTAGE_SECONDS), age_seconds=np.full(partitions, _OUTAGE_SECONDS)
+    )

@@ -35,7 +35,7 @@ _OF_TEN_MINUTES = replace(
 would be that remembers when it last did."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionFacts:
     """One partition of a group.
 
@@ -63,7 +63,7 @@ class PartitionFacts:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicLimits:
     """What a group must know of a topic that it reads.
 
@@ -77,7 +77,7 @@ class TopicLimits:
     is_compacted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """The highest arrival that is expected within ``HORIZON_SECONDS``.
 
@@ -217,10 +217,10 @@ def group_facts(
             status=status,
             partitions=tuple(
                 PartitionFacts(
-                    part,
-                    holders.get((*key, part.topic, part.partition)),
-                    sizes.get((key.cluster, part.topic, part.partition)),
-                    (key.cluster, part.topic) in transactional,
+                    status=part,
+                    member_id=holders.get((*key, part.topic, part.partition)),
+                    bytes_per_message=sizes.get((key.cluster, part.topic, part.partition)),
+                    is_transactional=(key.cluster, part.topic) in transactional,
                 )
                 for part in status.partitions
             ),
@@ -374,6 +374,6 @@ def _forecasts(rows: pl.DataFrame, now: float | None) -> dict[GroupKey, Forecast
         numbers = numbers.filter(within)
     for row in numbers.sort("high_90").iter_rows(named=True):
         found[GroupKey(row["cluster"], row["name"])] = Forecast(
-            row["high_90"], row["at"], "", bool(row["generated"])
+            per_second=row["high_90"], at=row["at"], reason="", generated=bool(row["generated"])
         )
     return found

@@ -34,7 +34,7 @@ class KedaError(ValueError):
     """KEDA would report an error instead of a metric; HPA then keeps what it has."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KedaOffsets:
     """A partition as KEDA reads it."""
 
@@ -42,7 +42,7 @@ class KedaOffsets:
     log_end: int | None  # the next offset of the partition; None: the brokers did not tell it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KedaDecision:
     """What KEDA hands to HPA after one poll."""
 
@@ -51,7 +51,7 @@ class KedaDecision:
     is_active: bool  # whether it exceeds activationLagThreshold
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KedaTrigger:
     """The settings of one trigger, checked as KEDA checks them.
 
@@ -209,7 +209,11 @@ class KedaPreview:
         metric = sum(lag for lag, _ in lags)
         activity = sum(lag for _, lag in lags)
         capped = self._capped(metric, len(known), sum(lag > 0 for lag, _ in lags))
-        return KedaDecision(capped, activity, activity > trigger.activation_lag_threshold)
+        return KedaDecision(
+            metric_lag=capped,
+            activity_lag=activity,
+            is_active=activity > trigger.activation_lag_threshold,
+        )
 
     def _refuse(
         self, offsets: Mapping[str, Mapping[int, KedaOffsets]], members: int | None

@@ -11,7 +11,7 @@ from scaling.facts.intervals import Integers
 from simulation.assignors import Assignor, assign, useful_group_counts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
     """How a group's partitions can be shared out.
 

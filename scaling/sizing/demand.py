@@ -24,7 +24,7 @@ _FILLED = 0.8
 TOO_LITTLE = "too little history: two seasons are needed, two days at the least"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
     """What arrives, messages per second."""
 
@@ -34,7 +34,7 @@ class Demand:
     growth_per_second: float  # by how much the total grows a second, messages/s²
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Season:
     """What is usual at each hour of a season, as a multiple of the season's mean."""
 
@@ -68,7 +68,12 @@ def demand(at: Floats, log_end: Floats, *, lead_seconds: float) -> Demand:
     partitions = log_end.shape[1]
     shares = arrived / total if total > 0 else np.full(partitions, 1.0 / max(1, partitions))
     level, soon, slope = _trend(at, log_end.sum(axis=1), lead_seconds)
-    return Demand(shares * level, shares * soon, arrived / float(at[-1] - at[0]), slope)
+    return Demand(
+        now=shares * level,
+        soon=shares * soon,
+        lasting=arrived / float(at[-1] - at[0]),
+        growth_per_second=slope,
+    )
 
 
 def _trend(at: Floats, ends: Floats, lead: float) -> tuple[float, float, float]:
@@ -119,7 +124,7 @@ def season(hour_starts: Floats, rates: Floats, *, now: float) -> Season:
     if not _is_covered(hours, now, length):
         length = _DAY_HOURS
         if not _is_covered(hours, now, length):
-            return Season(0, np.empty(0), np.empty(0), TOO_LITTLE)
+            return Season(hours=0, usual=np.empty(0), high=np.empty(0), reason=TOO_LITTLE)
     sums = np.concatenate([[0.0], np.cumsum(rates)])
     half = length // 2
     low = np.searchsorted(hours, hours - half)
@@ -133,7 +138,12 @@ def season(hour_starts: Floats, rates: Floats, *, now: float) -> Season:
         if len(same):
             usual[hour], top[hour] = np.median(same), np.quantile(same, 0.95)
     name = "weeks" if length == _WEEK_HOURS else "days"
-    return Season(length, usual, top, f"from {len(hours) / length:.1f} {name} of history")
+    return Season(
+        hours=length,
+        usual=usual,
+        high=top,
+        reason=f"from {len(hours) / length:.1f} {name} of history",
+    )
 
 
 def _is_covered(hours: Integers, now: float, length: int) -> bool:

@@ -94,7 +94,7 @@ class SizeInputs:
     deadline_seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
     """One need."""
 
@@ -191,18 +191,24 @@ class _SizeCalculation:
             return self._without_capacity(late)
         needs = [
             Need(
-                LimitingFactor.STEADY,
-                self._smallest(lambda n: self.utilisations[n] <= self.allowed),
+                limiting_factor=LimitingFactor.STEADY,
+                consumers=self._smallest(lambda n: self.utilisations[n] <= self.allowed),
             ),
-            Need(LimitingFactor.CATCH_UP, self._catch_up(contradicted) if late else self.counts[0]),
-            Need(LimitingFactor.FORECAST, self._forecast()),
+            Need(
+                limiting_factor=LimitingFactor.CATCH_UP,
+                consumers=self._catch_up(contradicted) if late else self.counts[0],
+            ),
+            Need(limiting_factor=LimitingFactor.FORECAST, consumers=self._forecast()),
         ]
         is_too_late = False
         if self.now.deadline_seconds is not None:
             in_time = self._drained_in(self.now.deadline_seconds / 2)
             is_too_late = in_time is None
             needs.append(
-                Need(LimitingFactor.RETENTION, in_time or self._nearly_fastest(self.counts))
+                Need(
+                    limiting_factor=LimitingFactor.RETENTION,
+                    consumers=in_time or self._nearly_fastest(self.counts),
+                )
             )
         most = self.counts[-1]
         largest = max(needs, key=lambda need: need.consumers or most + 1)
@@ -326,7 +332,7 @@ class _SizeCalculation:
             steady = self._smallest(
                 lambda n: _busiest(self.now.assignment.holders(n), self.arrival) <= most
             )
-        needs = (Need(LimitingFactor.STEADY, steady),)
+        needs = (Need(limiting_factor=LimitingFactor.STEADY, consumers=steady),)
         return self._group_size(
             SizeDecision.UNKNOWN_CAPACITY,
             consumers,

@@ -27,7 +27,7 @@ _LEAST_BUSY = 0.1
 _UNKNOWN_VARIABILITY = 3.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Slowdown:
     """Members that are slower than they were.
 
@@ -59,13 +59,15 @@ def slowdown(
     busy: dict[int, float] = {}
     everybody: float | None = None
     if capacity.per_second is None or not len(at):
-        return Slowdown(slow, None, busy)
+        return Slowdown(members=slow, everybody=None, busy=busy)
     known = capacity.per_second
     variability = capacity.variability_seconds
     variability = _UNKNOWN_VARIABILITY if variability is None else variability
     held = member >= 0
     if np.nansum((log_end[-1] - committed[-1])[held]) < _BACKLOG_SECONDS * _LEAST_BUSY * known:
-        return Slowdown(slow, None, busy)  # Too little waits for anybody to be busy.
+        return Slowdown(
+            members=slow, everybody=None, busy=busy
+        )  # Too little waits for anybody to be busy.
     members = np.unique(member[held])
     for window in WINDOWS_SECONDS:
         first = int(np.searchsorted(at, at[-1] - window + 1e-6, side="right")) - 1
@@ -90,7 +92,7 @@ def slowdown(
             busy[int(number)] = float(rate)
             if rate < _least(known, variability, seconds):
                 slow[int(number)] = float(rate)
-    return Slowdown(slow, everybody, busy)
+    return Slowdown(members=slow, everybody=everybody, busy=busy)
 
 
 def _least(known: float, variability: float, seconds: float) -> float:

@@ -59,7 +59,7 @@ class WhatIfInputs:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Campaign:
     """More arrives for a while."""
 
@@ -68,7 +68,7 @@ class Campaign:
     seconds: float = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LostConsumer:
     """One consumer vanishes, and another takes its place later."""
 
@@ -268,7 +268,9 @@ def _workload(inputs: WhatIfInputs, change: WhatIfChange, consumers: int) -> Wor
     if lost is not None:
         away = lost.seconds
         events = (
-            SimulatedEvent(lost.start_seconds, lambda simulation: _lose_one(simulation, away)),
+            SimulatedEvent(
+                at=lost.start_seconds, action=lambda simulation: _lose_one(simulation, away)
+            ),
         )
     return Workload(
         name="what-if",
@@ -285,6 +287,6 @@ def _workload(inputs: WhatIfInputs, change: WhatIfChange, consumers: int) -> Wor
         burstiness=0.1,
         objective_seconds=inputs.objective_seconds,
         retention_seconds=inputs.retention_seconds,
-        backlog=Backlog(inputs.lag, inputs.time_lag_seconds),
+        backlog=Backlog(messages=inputs.lag, age_seconds=inputs.time_lag_seconds),
         events=events,
     )

@@ -46,7 +46,7 @@ class ScenarioSample:
     state: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioPartition:
     """One partition and its samples, in order of time."""
 
@@ -55,7 +55,7 @@ class ScenarioPartition:
     samples: tuple[ScenarioSample, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
     """What was really going on for a time.
 
@@ -72,7 +72,7 @@ class Truth:
     should_alert: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """What collectors would have seen of a group, with what was really going on.
 
@@ -107,14 +107,14 @@ def parse_scenario(document: object) -> Scenario:
     if poll_seconds <= 0:
         raise ScenarioError("poll_seconds must be positive")
     return Scenario(
-        str(_value(found, "name", "the document")),
-        poll_seconds,
-        str(_value(found, "group", "the document")),
-        tuple(
+        name=str(_value(found, "name", "the document")),
+        poll_seconds=poll_seconds,
+        group=str(_value(found, "group", "the document")),
+        partitions=tuple(
             _partition(one, f"partitions[{index}]")
             for index, one in enumerate(_list(found, "partitions", "the document"))
         ),
-        tuple(
+        truth=tuple(
             _truth(one, f"truth[{index}]")
             for index, one in enumerate(_list(found, "truth", "the document", []))
         ),
@@ -147,9 +147,9 @@ def _partition(document: object, where: str) -> ScenarioPartition:
         sample = _sample(one, f"{where}.samples[{index}]")
         samples[sample.t] = sample
     return ScenarioPartition(
-        str(_value(found, "topic", where)),
-        int(_number(found, "partition", where)),
-        tuple(samples[t] for t in sorted(samples)),
+        topic=str(_value(found, "topic", where)),
+        partition=int(_number(found, "partition", where)),
+        samples=tuple(samples[t] for t in sorted(samples)),
     )
 
 
@@ -170,10 +170,10 @@ def _sample(document: object, where: str) -> ScenarioSample:
 def _truth(document: object, where: str) -> Truth:
     found = _mapping(document, where)
     return Truth(
-        _number(found, "from", where),
-        _number(found, "to", where),
-        str(_value(found, "status", where)),
-        bool(_value(found, "should_alert", where)),
+        begin=_number(found, "from", where),
+        end=_number(found, "to", where),
+        status=str(_value(found, "status", where)),
+        should_alert=bool(_value(found, "should_alert", where)),
     )
 
 

@@ -78,10 +78,10 @@ class Setting:
             **changes: Fields of ``Consumers``.
         """
         return Workload(
-            self.name,
-            {"orders": self.partitions},
-            rate or flat(self.arrival),
-            replace(self.consumers, **changes) if changes else self.consumers,  # type: ignore[arg-type]
+            name=self.name,
+            topics={"orders": self.partitions},
+            rate=rate or flat(self.arrival),
+            consumers=replace(self.consumers, **changes) if changes else self.consumers,  # type: ignore[arg-type]
             burstiness=self.burstiness,
             events=tuple(events),
         )
@@ -107,13 +107,13 @@ class Setting:
             changes: What becomes of each sample, in this order.
         """
         seen = observe(workload, self.draw.seed, self.poll_seconds, seconds)
-        known = tuple(truth) or (Truth(0.0, seconds, "OK", False),)
+        known = tuple(truth) or (Truth(begin=0.0, end=seconds, status="OK", should_alert=False),)
         return Scenario(
-            self.name,
-            self.poll_seconds,
-            "billing",
-            samples_of(seen, changes),
-            known,
+            name=self.name,
+            poll_seconds=self.poll_seconds,
+            group="billing",
+            partitions=samples_of(seen, changes),
+            truth=known,
         )
 
 
@@ -133,8 +133,8 @@ def setting(name: str, variant: int, *, slowest: float = 8.0, poll: float | None
     spare = draw.between(1.8, 1.4, 4.0)
     poll_seconds = poll or draw.one_of(15.0, 15.0, 5.0, 30.0, 60.0)
     consumers = Consumers(
-        members,
-        spare * arrival / members,
+        count=members,
+        rate_per_second=spare * arrival / members,
         noise=draw.one_of(0.15, 0.05, 0.25),
         commit_seconds=draw.one_of(5.0, 1.0, 10.0, 20.0),
     )
@@ -159,9 +159,9 @@ def stalled(at: float, back: float, end: float) -> list[Truth]:
         end: The scenario's end.
     """
     return [
-        Truth(0.0, at, "OK", False),
-        Truth(at, back, "STALLED", True),
-        Truth(back, end, "CATCHING_UP", False),
+        Truth(begin=0.0, end=at, status="OK", should_alert=False),
+        Truth(begin=at, end=back, status="STALLED", should_alert=True),
+        Truth(begin=back, end=end, status="CATCHING_UP", should_alert=False),
     ]
 
 
@@ -206,6 +206,6 @@ def samples_of(
             if sample is not None:
                 found.setdefault((topic, partition), []).append(sample)
     return tuple(
-        ScenarioPartition(topic, partition, tuple(samples))
+        ScenarioPartition(topic=topic, partition=partition, samples=tuple(samples))
         for (topic, partition), samples in found.items()
     )

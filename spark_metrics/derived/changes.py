@@ -30,7 +30,7 @@ _THURSDAY = 3
 _WIDTH_90 = 1.645
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """One change of a series.
 
@@ -144,7 +144,7 @@ def _without_weekdays(day: Integers, y: Floats) -> Floats:
     return cleaned
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Fit:
     kind: str
     at: int
@@ -175,7 +175,7 @@ def _best(day: Floats, y: Floats) -> _Fit | None:
     confidence = 1 / (1 + exp(-min(50.0, gain / 2)))
     if confidence < LEAST_CONFIDENCE:
         return None
-    return _Fit(kind, at, slope, error, confidence, bound)
+    return _Fit(kind=kind, at=at, slope=slope, error=error, confidence=confidence, bound=bound)
 
 
 def _fitted(

@@ -47,7 +47,7 @@ _OUTLIER = 8.0
 """Hours further from the profile, in standard deviations, count as that far."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """How the taken method did over the last quarter of the hours that methods are compared over.
 
@@ -67,7 +67,7 @@ class Measured:
     coverage: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """The next hours of a series.
 
@@ -128,7 +128,9 @@ def forecast(values: Floats, *, season: int = WEEK) -> Forecast:
 
 def _nothing(reason: str) -> Forecast:
     none = np.empty((len(LEVELS), 0))
-    return Forecast(reason, None, np.empty(0), none, none, None)
+    return Forecast(
+        reason=reason, method=None, median=np.empty(0), low=none, high=none, measured=None
+    )
 
 
 def _refusal(values: Floats, season: int) -> str | None:

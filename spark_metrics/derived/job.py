@@ -124,13 +124,15 @@ class DerivedJob:
             last = self._records.last()
             self._done_until = None if last is None else last.newest
         if until is None or (self._done_until is not None and until <= self._done_until):
-            return MicroBatch(started_at, "waiting")
+            return MicroBatch(started_at=started_at, status="waiting")
         if not anew and started_at < self._try_again:
-            return MicroBatch(started_at, "waiting")
+            return MicroBatch(started_at=started_at, status="waiting")
         failures = self._derive(until, self._done_until)
         status, error = ("failed", "; ".join(failures)[:1000]) if failures else ("ok", None)
         delay = (datetime.now(UTC) - until).total_seconds()
-        done = MicroBatch(started_at, status, delay_seconds=max(0.0, delay), error=error)
+        done = MicroBatch(
+            started_at=started_at, status=status, delay_seconds=max(0.0, delay), error=error
+        )
         if failures:
             self._try_again = _after(started_at, RETRY_AFTER)
             self._records.add(done, None)
@@ -297,7 +299,7 @@ def closed_until(end: datetime, history: Progress | None, now: datetime) -> date
     if (history.newest is None or history.newest < until) and now < until + LONGEST_SILENCE:
         until -= HOUR
     while until - HOUR in history.hours or any(
-        one.overlaps(TimeRange(until - HOUR, until)) for one in history.pending
+        one.overlaps(TimeRange(start=until - HOUR, end=until)) for one in history.pending
     ):
         until -= HOUR
     return until

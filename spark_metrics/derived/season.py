@@ -17,7 +17,7 @@ with two weeks of history, one outage would otherwise be half of what is known o
 _WEEKEND_FROM = 5 * DAY
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Season:
     """What is usual at each hour of the week.
 
@@ -47,7 +47,7 @@ def season(first_hour: int, values: Floats) -> Season:
     if span < DAYS_NEEDED * DAY:
         nothing = np.full((WEEK, len(QUANTILES)), np.nan)
         reason = f"{span} hours of history, {DAYS_NEEDED * DAY} are needed to tell a week's season"
-        return Season(nothing, np.zeros(WEEK, dtype=np.int64), reason)
+        return Season(quantiles=nothing, samples=np.zeros(WEEK, dtype=np.int64), reason=reason)
     by_hour = _weeks(start, recent)
     samples = np.count_nonzero(np.isfinite(by_hour), axis=1)
     found = np.empty((WEEK, len(QUANTILES)))
@@ -55,7 +55,7 @@ def season(first_hour: int, values: Floats) -> Season:
         for days in (range(0, _WEEKEND_FROM, DAY), range(_WEEKEND_FROM, WEEK, DAY)):
             rows = np.array([day + hour for day in days])
             found[rows] = _shared(by_hour[rows])
-    return Season(found, samples)
+    return Season(quantiles=found, samples=samples)
 
 
 def _weeks(start: int, values: Floats) -> Floats:

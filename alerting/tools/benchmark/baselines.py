@@ -100,7 +100,9 @@ class _BurrowMemory:
             return
         order = self._commits[-1].order + 1 if self._commits else 0
         lag = max(0, self._ends[-1] - committed) if self._ends else None
-        self._commits.append(Commit(committed, order, _milliseconds(sample.t), lag))
+        self._commits.append(
+            Commit(offset=committed, order=order, timestamp_ms=_milliseconds(sample.t), lag=lag)
+        )
 
     def status(self, at: float) -> BurrowStatus:
         known = self._ends and self._commits

@@ -34,7 +34,7 @@ class BurrowStatus(StrEnum):
         return list(BurrowStatus).index(self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
     """One commit of a group for a partition."""
 

@@ -64,7 +64,9 @@ class _Series:
             self._samples = downsampled((*self._samples, _sample(self._coming.popleft())))
         if not self._samples or at - self._samples[-1].at > _GONE_POLLS * poll_seconds:
             return None
-        return PartitionWindow(self._part.topic, self._part.partition, self._samples)
+        return PartitionWindow(
+            topic=self._part.topic, partition=self._part.partition, samples=self._samples
+        )
 
 
 def _sample(seen: ScenarioSample) -> Sample:

@@ -17,7 +17,7 @@ EVALUATORS: Mapping[str, Callable[[Scenario], list[Fired]]] = {OURS: ours, **BAS
 """Every evaluator by name, ours first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatedScenario:
     """One scenario, evaluated by every evaluator."""
 
@@ -46,7 +46,9 @@ def evaluate_scenario(scenario: Scenario) -> EvaluatedScenario:
     """Let every evaluator evaluate a scenario."""
     fired = {name: evaluate(scenario) for name, evaluate in EVALUATORS.items()}
     return EvaluatedScenario(
-        scenario.name, fired, {name: score(scenario, found) for name, found in fired.items()}
+        name=scenario.name,
+        fired=fired,
+        scores={name: score(scenario, found) for name, found in fired.items()},
     )
 
 

@@ -104,6 +104,8 @@ def _merged(incidents: Sequence[Truth]) -> list[Truth]:
     for one in sorted(incidents, key=lambda found: found.begin):
         if merged and one.begin <= merged[-1].end:
             last = merged.pop()
-            one = Truth(last.begin, max(last.end, one.end), last.status, True)
+            one = Truth(
+                begin=last.begin, end=max(last.end, one.end), status=last.status, should_alert=True
+            )
         merged.append(one)
     return merged

@@ -14,7 +14,7 @@ from app.style.theme import Palette
 _HEIGHT = 220
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
     """What the busiest consumer gets with a number of consumers."""
 
@@ -22,7 +22,7 @@ class Load:
     per_second: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
     """What one consumer can process, messages per second; None is unknown."""
 

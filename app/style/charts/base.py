@@ -20,7 +20,7 @@ GAP_STEPS = 1.5
 """Points that lie further apart than this many steps are not joined by a line."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChartEvent:
     """Something that happened, drawn as a thin vertical mark."""
 
@@ -29,7 +29,7 @@ class ChartEvent:
     kind: Literal["act", "quiet"] = "quiet"  # ``act`` in red, ``quiet`` in grey
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
     """The time axis that all figures of a page share."""
 

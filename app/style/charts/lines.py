@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 
 import plotly.graph_objects as go
@@ -14,13 +14,12 @@ from app.style.format import duration
 from app.style.theme import Palette
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """One column drawn as a line."""
 
     column: str
     name: str
-    _: KW_ONLY
     colour: str | None = None  # its colour; None takes the next of the palette
     steps: bool = False
     dash: str = "solid"

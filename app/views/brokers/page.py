@@ -71,9 +71,25 @@ with components.section(
         columns_chart(
             history.frame,
             [
-                Line("under_replicated", "under-replicated", colour=view.palette.watch, steps=True),
-                Line("under_min_isr", "under min ISR", colour=view.palette.act, steps=True),
-                Line("offline", "offline", colour=view.palette.text, steps=True, dash="dot"),
+                Line(
+                    column="under_replicated",
+                    name="under-replicated",
+                    colour=view.palette.watch,
+                    steps=True,
+                ),
+                Line(
+                    column="under_min_isr",
+                    name="under min ISR",
+                    colour=view.palette.act,
+                    steps=True,
+                ),
+                Line(
+                    column="offline",
+                    name="offline",
+                    colour=view.palette.text,
+                    steps=True,
+                    dash="dot",
+                ),
             ],
             axis=axis,
             palette=view.palette,

@@ -16,8 +16,16 @@ from app.style.theme import BadgeStyle
 from app.ui.topic_list import REPLICATION
 from lake.schemas.current import CLUSTER_STATUS
 
-UP = BadgeStyle("up", "✓", ":material/check:", "gray", "The broker answers.")
-MISSING = BadgeStyle("missing", "✖", ":material/cloud_off:", "red", "The broker does not answer.")
+UP = BadgeStyle(
+    word="up", symbol="✓", icon=":material/check:", colour="gray", meaning="The broker answers."
+)
+MISSING = BadgeStyle(
+    word="missing",
+    symbol="✖",
+    icon=":material/cloud_off:",
+    colour="red",
+    meaning="The broker does not answer.",
+)
 UNSURE = theme.UNSURE
 
 KINDS = {

@@ -13,22 +13,40 @@ from app.style.format import UNKNOWN, count, exact, listing
 from app.style.theme import BadgeStyle
 
 FAILED = BadgeStyle(
-    "failed", "✖", ":material/error:", "red", "It has failed, or all its tasks have."
+    word="failed",
+    symbol="✖",
+    icon=":material/error:",
+    colour="red",
+    meaning="It has failed, or all its tasks have.",
 )
 NO_TASKS = BadgeStyle(
-    "no tasks", "●", ":material/error:", "red", "It runs and has no task: nothing is moved."
+    word="no tasks",
+    symbol="●",
+    icon=":material/error:",
+    colour="red",
+    meaning="It runs and has no task: nothing is moved.",
 )
 PARTLY = BadgeStyle(
-    "partly failed", "▲", ":material/error:", "orange", "Some of its tasks have failed."
+    word="partly failed",
+    symbol="▲",
+    icon=":material/error:",
+    colour="orange",
+    meaning="Some of its tasks have failed.",
 )
 WAITING = BadgeStyle(
-    "not running",
-    "▲",
-    ":material/hourglass_empty:",
-    "orange",
-    "It or one of its tasks waits for a worker or starts again.",
+    word="not running",
+    symbol="▲",
+    icon=":material/hourglass_empty:",
+    colour="orange",
+    meaning="It or one of its tasks waits for a worker or starts again.",
 )
-HALTED = BadgeStyle("halted", "■", ":material/pause:", "gray", "Somebody paused or stopped it.")
+HALTED = BadgeStyle(
+    word="halted",
+    symbol="■",
+    icon=":material/pause:",
+    colour="gray",
+    meaning="Somebody paused or stopped it.",
+)
 UNSURE, OK = theme.UNSURE, theme.OK
 BADGE_STYLES = (FAILED, NO_TASKS, PARTLY, WAITING, UNSURE, HALTED, OK)
 """Every status of a connector, the worst first."""

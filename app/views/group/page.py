@@ -114,8 +114,8 @@ with components.guarded():
     axis = page_axis(view, first, events, step_seconds=history.step_seconds)
     with left_side:
         for title, key, line, y_title, alt in (
-            ("Time lag", "time-lag", Line("time_lag_seconds", "time lag"), "", "Age"),
-            ("Lag", "lag", Line("lag", "lag"), "messages waiting", "Number"),
+            ("Time lag", "time-lag", Line(column="time_lag_seconds", name="time lag"), "", "Age"),
+            ("Lag", "lag", Line(column="lag", name="lag"), "messages waiting", "Number"),
         ):
             with components.section(title, log_key=f"group-{key}-log") as log:
                 components.chart(
@@ -141,8 +141,8 @@ with components.guarded():
                 columns_chart(
                     history.frame,
                     [
-                        Line("arrival_per_second", "arriving"),
-                        Line("consumption_per_second", "consumed"),
+                        Line(column="arrival_per_second", name="arriving"),
+                        Line(column="consumption_per_second", name="consumed"),
                     ],
                     axis=axis,
                     palette=view.palette,

@@ -80,7 +80,7 @@ elif collections is not None:
         components.chart(
             columns_chart(
                 polls,
-                [Line("gap_seconds", "between polls")],
+                [Line(column="gap_seconds", name="between polls")],
                 axis=axis,
                 palette=view.palette,
                 step_seconds=1e9,

@@ -12,18 +12,48 @@ from app.style.format import UNKNOWN, age, count, listing
 from app.style.theme import BadgeStyle
 
 BADGE_STYLES: dict[str, BadgeStyle] = {
-    "failed": BadgeStyle("failed", "✖", ":material/error:", "red", "Nothing of it was collected."),
-    "late": BadgeStyle("late", "●", ":material/history:", "red", "Older than four polls."),
-    "partial": BadgeStyle("partial", "▲", ":material/warning:", "orange", "A part is missing."),
+    "failed": BadgeStyle(
+        word="failed",
+        symbol="✖",
+        icon=":material/error:",
+        colour="red",
+        meaning="Nothing of it was collected.",
+    ),
+    "late": BadgeStyle(
+        word="late",
+        symbol="●",
+        icon=":material/history:",
+        colour="red",
+        meaning="Older than four polls.",
+    ),
+    "partial": BadgeStyle(
+        word="partial",
+        symbol="▲",
+        icon=":material/warning:",
+        colour="orange",
+        meaning="A part is missing.",
+    ),
     "skipped": BadgeStyle(
-        "skipped", "▲", ":material/skip_next:", "orange", "The poll came too late."
+        word="skipped",
+        symbol="▲",
+        icon=":material/skip_next:",
+        colour="orange",
+        meaning="The poll came too late.",
     ),
     "unknown": theme.UNSURE,
-    "ok": BadgeStyle("ok", "✓", ":material/check:", "gray", "Collected in full."),
+    "ok": BadgeStyle(
+        word="ok", symbol="✓", icon=":material/check:", colour="gray", meaning="Collected in full."
+    ),
 }
 """How the states of sections look, worst first."""
 
-WAITING = BadgeStyle("waiting", "·", ":material/hourglass:", "gray", "There was nothing to do.")
+WAITING = BadgeStyle(
+    word="waiting",
+    symbol="·",
+    icon=":material/hourglass:",
+    colour="gray",
+    meaning="There was nothing to do.",
+)
 """A job that found no new samples."""
 
 

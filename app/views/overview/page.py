@@ -225,8 +225,8 @@ with components.guarded():
             columns_chart(
                 course,
                 [
-                    Line("arrival_per_second", "arriving"),
-                    Line("consumption_per_second", "consumed"),
+                    Line(column="arrival_per_second", name="arriving"),
+                    Line(column="consumption_per_second", name="consumed"),
                 ],
                 axis=axis,
                 palette=view.palette,

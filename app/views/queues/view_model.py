@@ -12,25 +12,25 @@ from app.style.theme import BadgeStyle
 from app.ui.tables import NONE
 
 DROPPED = BadgeStyle(
-    "dead letters dropped",
-    "●",
-    ":material/error:",
-    "red",
-    "Its dead-letter exchange leads to no queue: what dies is lost without a trace.",
+    word="dead letters dropped",
+    symbol="●",
+    icon=":material/error:",
+    colour="red",
+    meaning="Its dead-letter exchange leads to no queue: what dies is lost without a trace.",
 )
 WAITING = BadgeStyle(
-    "dead letters wait",
-    "▲",
-    ":material/mark_email_unread:",
-    "orange",
-    "It holds messages that failed elsewhere.",
+    word="dead letters wait",
+    symbol="▲",
+    icon=":material/mark_email_unread:",
+    colour="orange",
+    meaning="It holds messages that failed elsewhere.",
 )
 IDLE = BadgeStyle(
-    "nobody consumes",
-    "▲",
-    ":material/visibility:",
-    "orange",
-    "Messages wait, there is no consumer, and nothing is taken.",
+    word="nobody consumes",
+    symbol="▲",
+    icon=":material/visibility:",
+    colour="orange",
+    meaning="Messages wait, there is no consumer, and nothing is taken.",
 )
 UNSURE, OK = theme.UNSURE, theme.OK
 BADGE_STYLES = (DROPPED, WAITING, IDLE, UNSURE, OK)

@@ -109,7 +109,7 @@ with components.section(
     start, end = alert_list.moment(first), alert_list.moment(last)
     if start is None or end is None:
         st.stop()
-    axis = Axis(start, end, view.zone)
+    axis = Axis(start=start, end=end, zone=view.zone)
     if found.alerts:
         components.chart(
             timeline_chart(

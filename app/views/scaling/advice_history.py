@@ -78,7 +78,9 @@ def _points(
     )
     lag = pl.col("time_lag_seconds_max") if "time_lag_seconds_max" in rows.columns else pl.lit(None)
     points = rows.sort("window_start").select("window_start", column, lag.alias("late"))
-    return [Point(at, count, late) for at, count, late in points.iter_rows()]
+    return [
+        Point(at=at, count=count, time_lag_seconds=late) for at, count, late in points.iter_rows()
+    ]
 
 
 def change(row: Mapping[str, Any]) -> str:

@@ -75,7 +75,7 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
         components.chart(
             columns_chart(
                 history.frame,
-                [Line("members", "consumers", steps=True)],
+                [Line(column="members", name="consumers", steps=True)],
                 axis=axis,
                 palette=view.palette,
                 step_seconds=history.step_seconds,
@@ -88,7 +88,7 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
         components.chart(
             columns_chart(
                 history.frame,
-                [Line("lag", "lag")],
+                [Line(column="lag", name="lag")],
                 axis=axis,
                 palette=view.palette,
                 step_seconds=history.step_seconds,
@@ -107,7 +107,10 @@ def loads(asked: SizeInputs) -> list[Load]:
     """
     counts = sorted({*asked.assignment.counts, asked.consumers})
     return [
-        Load(number, float(np.bincount(asked.assignment.holders(number), asked.arrival).max()))
+        Load(
+            consumers=number,
+            per_second=float(np.bincount(asked.assignment.holders(number), asked.arrival).max()),
+        )
         for number in counts
     ]
 
@@ -116,8 +119,8 @@ def limit(facts: GroupFacts) -> Limit:
     """Return what one consumer of a group can process."""
     capacity = facts.capacity
     if capacity is None:
-        return Limit(None, None, None)
-    return Limit(capacity.low, capacity.high, capacity.per_second)
+        return Limit(low=None, high=None, per_second=None)
+    return Limit(low=capacity.low, high=capacity.high, per_second=capacity.per_second)
 
 
 def history(view: View) -> None:
@@ -178,7 +181,7 @@ def _forecast(
     numbers = forecast.forecast(view, "group", facts.group)
     if numbers is None:
         return
-    axis = Axis(view.now, view.now, view.zone)
+    axis = Axis(start=view.now, end=view.now, zone=view.zone)
     capacities = []
     if asked is not None and asked.capacity.low:
         numbers_of = {"now": asked.consumers, "advised": proposed}

@@ -89,7 +89,7 @@ def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
             consumers=consumers,
             partitions=partitions if partitions != partitions_now else None,
             arrival_factor=factor,
-            campaign=Campaign(2.0) if event == _CAMPAIGN else None,
+            campaign=Campaign(factor=2.0) if event == _CAMPAIGN else None,
             lost=LostConsumer() if event == _LOST else None,
         )
         at = view.now.timestamp() // 60

@@ -111,7 +111,7 @@ with components.guarded():
         components.chart(
             columns_chart(
                 history.frame,
-                [Line("arrival_per_second", "arriving")],
+                [Line(column="arrival_per_second", name="arriving")],
                 axis=axis,
                 palette=view.palette,
                 step_seconds=history.step_seconds,

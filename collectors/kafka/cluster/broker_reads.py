@@ -71,7 +71,7 @@ class LogDirectory:
         return self.unknown_reason == OFFLINE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirectories:
     """What a broker says about its disks."""
 
@@ -123,7 +123,7 @@ class QuorumNode:
     last_caught_up_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Quorum:
     """The KRaft quorum.
 
@@ -159,7 +159,7 @@ def read_quorum(wire: Wire, deadline: Deadline) -> Quorum:
         for voter in voters
     ]
     nodes += [_quorum_node(observer, "observer", end) for observer in partition.observers or ()]
-    return Quorum(leader, nodes)
+    return Quorum(leader=leader, nodes=nodes)
 
 
 def read_registrations(wire: Wire, deadline: Deadline) -> dict[int, bool]:
@@ -223,7 +223,9 @@ def read_log_directories(
             directories[broker] = str(_refusal(answer.error_code or _CLUSTER_DENIED))
             continue
         directories[broker] = LogDirectories(
-            [_log_directory(broker, result, answer.version, columns) for result in answer.results]
+            directories=[
+                _log_directory(broker, result, answer.version, columns) for result in answer.results
+            ]
         )
     return directories, pl.DataFrame(columns, schema=SIZES_SCHEMA)
 

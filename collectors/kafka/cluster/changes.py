@@ -31,7 +31,7 @@ UNCLEAN_ELECTION = "unclean election"
 LOG_TRUNCATED = "log truncated"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterEvent:
     """Something that changed.
 
@@ -46,7 +46,7 @@ class ClusterEvent:
     detail: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSeen:
     """A topic: its id (None before Kafka 2.8) and how many partitions it has."""
 
@@ -54,7 +54,7 @@ class TopicSeen:
     partitions: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """What a poll saw of a cluster; None: nothing was seen yet.
 
@@ -87,7 +87,9 @@ def compare(before: Seen, now: Seen) -> tuple[list[ClusterEvent], Seen]:
         if topic in topics:
             continue
         if topic in before.vanished:
-            events.append(ClusterEvent(TOPIC_DELETED, topic, _partitions(known)))
+            events.append(
+                ClusterEvent(kind=TOPIC_DELETED, subject=topic, before=_partitions(known))
+            )
         else:
             vanished.add(topic)
             topics[topic] = known
@@ -96,13 +98,23 @@ def compare(before: Seen, now: Seen) -> tuple[list[ClusterEvent], Seen]:
     controller = now.controller if now.controller is not None else before.controller
     brokers = {**(before.brokers or {}), **(now.brokers or {})}
     registered = now.registered if now.registered is not None else before.registered
-    return events, Seen(controller, brokers, now.alive, topics, frozenset(vanished), registered)
+    return events, Seen(
+        controller=controller,
+        brokers=brokers,
+        alive=now.alive,
+        topics=topics,
+        vanished=frozenset(vanished),
+        registered=registered,
+    )
 
 
 def _controller(before: Seen, now: Seen) -> Iterator[ClusterEvent]:
     if None not in (before.controller, now.controller) and before.controller != now.controller:
         yield ClusterEvent(
-            CONTROLLER_CHANGED, "controller", str(before.controller), str(now.controller)
+            kind=CONTROLLER_CHANGED,
+            subject="controller",
+            before=str(before.controller),
+            after=str(now.controller),
         )
 
 
@@ -112,12 +124,14 @@ def _brokers(before: Seen, now: Seen) -> Iterator[ClusterEvent]:
     known, places = before.brokers or {}, now.brokers or {}
     if now.registered is not None:
         for broker in sorted((before.registered or frozenset()) - now.registered):
-            yield ClusterEvent(BROKER_UNREGISTERED, str(broker), known.get(broker))
+            yield ClusterEvent(
+                kind=BROKER_UNREGISTERED, subject=str(broker), before=known.get(broker)
+            )
     for broker in sorted(before.alive - now.alive):
-        yield ClusterEvent(BROKER_MISSING, str(broker), known.get(broker))
+        yield ClusterEvent(kind=BROKER_MISSING, subject=str(broker), before=known.get(broker))
     for broker in sorted(now.alive - before.alive):
         kind = BROKER_BACK if broker in known else BROKER_ADDED
-        yield ClusterEvent(kind, str(broker), None, places.get(broker))
+        yield ClusterEvent(kind=kind, subject=str(broker), before=None, after=places.get(broker))
 
 
 def _topics(
@@ -126,17 +140,24 @@ def _topics(
     for topic, seen in now.items():
         known = before.get(topic)
         if known is None:
-            yield ClusterEvent(TOPIC_CREATED, topic, None, _partitions(seen))
+            yield ClusterEvent(
+                kind=TOPIC_CREATED, subject=topic, before=None, after=_partitions(seen)
+            )
         elif known.topic_id != seen.topic_id and None not in (known.topic_id, seen.topic_id):
             yield ClusterEvent(
-                TOPIC_RECREATED,
-                topic,
-                known.topic_id,
-                seen.topic_id,
-                "its records and the offsets that groups had committed on it are gone",
+                kind=TOPIC_RECREATED,
+                subject=topic,
+                before=known.topic_id,
+                after=seen.topic_id,
+                detail="its records and the offsets that groups had committed on it are gone",
             )
         elif seen.partitions > known.partitions:
-            yield ClusterEvent(PARTITIONS_ADDED, topic, _partitions(known), _partitions(seen))
+            yield ClusterEvent(
+                kind=PARTITIONS_ADDED,
+                subject=topic,
+                before=_partitions(known),
+                after=_partitions(seen),
+            )
 
 
 def _partitions(topic: TopicSeen) -> str:
@@ -206,11 +227,11 @@ def backward_ends(ends: pl.DataFrame) -> list[ClusterEvent]:
         )
         events.append(
             ClusterEvent(
-                UNCLEAN_ELECTION if moved else LOG_TRUNCATED,
-                f"{row['topic']}-{row['partition']}",
-                str(row["known_end"]),
-                str(row["log_end"]),
-                detail,
+                kind=UNCLEAN_ELECTION if moved else LOG_TRUNCATED,
+                subject=f"{row['topic']}-{row['partition']}",
+                before=str(row["known_end"]),
+                after=str(row["log_end"]),
+                detail=detail,
             )
         )
     return events

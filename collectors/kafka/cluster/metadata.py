@@ -40,7 +40,7 @@ PARTITIONS_SCHEMA = pl.Schema(
 _LISTS = ("replicas", "in_sync_replicas")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
     """What one broker knows about the cluster.
 
@@ -65,7 +65,7 @@ def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
         lambda: MetadataRequest(topics=None, allow_auto_topic_creation=False), deadline
     )
     brokers = tuple(
-        Broker(broker.node_id, broker.host, broker.port, broker.rack)
+        Broker(broker_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)
         for broker in answer.brokers or ()
     )
     columns: dict[str, list[Any]] = {name: [] for name in PARTITIONS_SCHEMA}
@@ -89,10 +89,10 @@ def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
             columns["in_sync_replicas"].append(partition.isr_nodes or [])
     wire.meet(brokers)
     return Metadata(
-        answer.cluster_id,
-        answer.controller_id if answer.controller_id >= 0 else None,
-        brokers,
-        distinct(
+        cluster_id=answer.cluster_id,
+        controller=answer.controller_id if answer.controller_id >= 0 else None,
+        brokers=brokers,
+        partitions=distinct(
             columns_frame(
                 {
                     name: _brokers(values) if name in _LISTS else values
@@ -102,7 +102,7 @@ def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
             ),
             _PARTITION,
         ).sort(_PARTITION),
-        [_left_out(topics, code) for code, topics in sorted(failed.items())],
+        problems=[_left_out(topics, code) for code, topics in sorted(failed.items())],
     )
 
 

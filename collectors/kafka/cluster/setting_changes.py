@@ -57,7 +57,12 @@ def changed(kind: str, subject: str, before: Settings, after: Settings) -> Itera
         and not (_is_default(before.get(name)) and _is_default(after.get(name)))
     )
     if names:
-        yield ClusterEvent(f"{kind} changed", subject, _text(before, names), _text(after, names))
+        yield ClusterEvent(
+            kind=f"{kind} changed",
+            subject=subject,
+            before=_text(before, names),
+            after=_text(after, names),
+        )
 
 
 def topic_config_changes(

@@ -48,7 +48,7 @@ _PREFIXED = 4
 _MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerVersion:
     """What a broker says of its own software, and of the cluster's features.
 
@@ -240,11 +240,11 @@ def _version(answer: Any) -> BrokerVersion | CollectorError:
     supported = {cut(each.name): each.max_version for each in answer.supported_features or ()}
     finalized = {cut(each.name): each.max_version_level for each in answer.finalized_features or ()}
     return BrokerVersion(
-        ".".join(map(str, infer_broker_version_from_api_versions(keys))),
-        supported,
+        release=".".join(map(str, infer_broker_version_from_api_versions(keys))),
+        supported=supported,
         # A feature that was never raised is not listed.
-        None if epoch is None or epoch < 0 else dict.fromkeys(supported, 0) | finalized,
-        -1 if epoch is None else epoch,
+        finalized=None if epoch is None or epoch < 0 else dict.fromkeys(supported, 0) | finalized,
+        epoch=-1 if epoch is None else epoch,
     )
 
 

@@ -38,7 +38,7 @@ _SEEN_SCHEMA = pl.Schema(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommitsSeen:
     """What earlier polls saw.
 
@@ -55,13 +55,13 @@ class CommitsSeen:
     def shifted(self, by: timedelta) -> CommitsSeen:
         """Return the same with all times moved: this machine's clock was set."""
         return CommitsSeen(
-            self.rows.with_columns(pl.col("seen_at", "since") + by),
-            self.window_at and self.window_at + by,
-            self.before_at and self.before_at + by,
+            rows=self.rows.with_columns(pl.col("seen_at", "since") + by),
+            window_at=self.window_at and self.window_at + by,
+            before_at=self.before_at and self.before_at + by,
         )
 
 
-NOTHING_SEEN = CommitsSeen(pl.DataFrame(schema=_SEEN_SCHEMA))
+NOTHING_SEEN = CommitsSeen(rows=pl.DataFrame(schema=_SEEN_SCHEMA))
 
 
 def estimate(
@@ -110,7 +110,9 @@ def estimate(
         .alias("commit_source"),
         pl.coalesce("committed_at", "seen_at").alias("seen_at"),
     )
-    after = CommitsSeen(joined.select(_SEEN_SCHEMA.names()), window_at, seen.before_at)
+    after = CommitsSeen(
+        rows=joined.select(_SEEN_SCHEMA.names()), window_at=window_at, before_at=seen.before_at
+    )
     return joined.select(rows.columns), _turned(after, window_at, now)
 
 
@@ -121,4 +123,4 @@ def _turned(seen: CommitsSeen, window_at: datetime, now: datetime) -> CommitsSee
     rows = seen.rows.with_columns(
         pl.col("changes").alias("changes_before"), pl.lit(0, pl.Int32()).alias("changes")
     )
-    return CommitsSeen(rows, now, window_at)
+    return CommitsSeen(rows=rows, window_at=now, before_at=window_at)

@@ -48,7 +48,7 @@ _OFFSET_OUT_OF_RANGE = 1
 _TOPIC_AUTHORIZATION_FAILED = 29
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogState:
     """How far the follower is.
 
@@ -73,7 +73,7 @@ class LogState:
         return 0 < self.partitions == self.reported
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Followed:
     """One partition and how its reading goes."""
 
@@ -92,7 +92,7 @@ class _Followed:
         return max(0, self.high_watermark - self.commits.position)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Layout:
     """Where the topic's partitions are: partition to its leader, None where there is none."""
 
@@ -137,7 +137,9 @@ class CommitLog:
         if rows.is_empty():  # not created yet, or not visible just now
             return
         leaders = dict(rows.select("partition", "leader").iter_rows())
-        self._reported.append(_Layout(metadata.brokers, rows["topic_id"][0], leaders))
+        self._reported.append(
+            _Layout(brokers=metadata.brokers, topic_id=rows["topic_id"][0], leaders=leaders)
+        )
         if self._thread is None and not self._stop.is_set():
             self._thread = threading.Thread(
                 target=self._follow, name=f"commits-{self._cluster}", daemon=True
@@ -228,7 +230,7 @@ class CommitLog:
         known = self._followed if layout.topic_id == self._layout.topic_id else {}
         followed = {}
         for index, leader in sorted(layout.leaders.items()):
-            each = known.get(index) or _Followed(index, PartitionCommits(index))
+            each = known.get(index) or _Followed(index=index, commits=PartitionCommits(index))
             if self._layout.leaders.get(index) != leader:
                 each.retry_at = 0.0
             followed[index] = each

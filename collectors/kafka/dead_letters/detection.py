@@ -72,7 +72,7 @@ _NAMED_KINDS = ("application", "mirror")
 HeaderValue = bytes | str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Letter:
     """What a dead letter's headers say.
 
@@ -150,11 +150,11 @@ def read_headers(headers: Iterable[tuple[str, HeaderValue]]) -> Letter:
         if any(name.startswith(prefix) for name in by_name)
     }
     return Letter(
-        _first(by_name, _EXCEPTION_HEADERS, _text) or _share_reason(by_name),
-        origin if origin and _TOPIC.fullmatch(origin) else None,
+        reason=_first(by_name, _EXCEPTION_HEADERS, _text) or _share_reason(by_name),
+        origin=origin if origin and _TOPIC.fullmatch(origin) else None,
         # Where it went through several hands, nobody knows whose timestamp it is.
-        copies.pop() if len(copies) == 1 else None,
-        None if milliseconds is None else milliseconds / 1000,
+        copies_timestamp=copies.pop() if len(copies) == 1 else None,
+        event_at=None if milliseconds is None else milliseconds / 1000,
     )
 
 

@@ -20,7 +20,7 @@ _NOT_PERMITTED = 29
 _NOTHING_THERE = frozenset({1, 3})  # retention was quicker, or the topic was deleted
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """What to read of one partition.
 
@@ -33,7 +33,7 @@ class Span:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
     """When a dead letter came about.
 
@@ -47,7 +47,7 @@ class Times:
     arrived_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """What the records of a topic's sample say.
 
@@ -105,11 +105,11 @@ def sample(
     reasons = Counter(letter.reason for letter in reported if letter.reason)
     origins = Counter(letter.origin for letter in reported if letter.origin)
     return Sample(
-        len(oldest.found) + len(newest.found),
-        dict(reasons.most_common()),
-        dict(origins.most_common()),
-        min(filter(None, first.values()), key=lambda times: times.timestamp, default=None),
-        oldest.complete and newest.complete,
+        records=len(oldest.found) + len(newest.found),
+        reasons=dict(reasons.most_common()),
+        origins=dict(origins.most_common()),
+        oldest=min(filter(None, first.values()), key=lambda times: times.timestamp, default=None),
+        complete=oldest.complete and newest.complete,
     )
 
 
@@ -126,7 +126,11 @@ def times_of(record: Record, letter: Letter) -> Times | None:
     is_arrival = record.is_append_time or letter.copies_timestamp is False
     is_event = not is_arrival and letter.copies_timestamp is True
     reported = None if letter.event_at is None else _moment(letter.event_at)
-    return Times(timestamp, timestamp if is_event else reported, timestamp if is_arrival else None)
+    return Times(
+        timestamp=timestamp,
+        event_at=timestamp if is_event else reported,
+        arrived_at=timestamp if is_arrival else None,
+    )
 
 
 def _moment(seconds: float) -> datetime | None:

@@ -22,7 +22,7 @@ NOT_INITIALISED = "the share partition has not been read from yet"
 Chunks = Callable[[Sequence[str]], Iterable[list[str]]]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Commits:
     """What coordinators said.
 
@@ -80,7 +80,7 @@ class _Columns:
 
     def commits(self) -> Commits:
         rows = columns_frame(self._columns, COMMITTED_SCHEMA)
-        return Commits([rows], self.unknown, self.moved)
+        return Commits(parts=[rows], unknown=self.unknown, moved=self.moved)
 
 
 def read_commits(

@@ -46,7 +46,7 @@ _REQUESTS: Mapping[str, Callable[[Sequence[str]], Any]] = {
 Assignment = Sequence[tuple[str, Sequence[int]]]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Described:
     """Columns that grow while descriptions are read.
 

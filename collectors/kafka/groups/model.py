@@ -57,7 +57,7 @@ SUBSCRIPTIONS_SCHEMA = pl.Schema(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRef:
     """A group as it is listed, or as it was known before.
 

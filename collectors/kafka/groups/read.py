@@ -161,7 +161,9 @@ def _list(
                 continue
             # A group may be listed twice while its coordinator moves; the describing tells.
             type_ = (getattr(listed, "group_type", None) or "classic").lower()
-            refs[listed.group_id] = GroupRef(listed.group_id, type_, listed.protocol_type or "")
+            refs[listed.group_id] = GroupRef(
+                group=listed.group_id, type=type_, protocol_type=listed.protocol_type or ""
+            )
             coordinators[listed.group_id] = broker
     return refs, coordinators, problems
 

@@ -37,7 +37,7 @@ _REFUSED_BACK_OFF_SECONDS = 30.0  # between two logins once one was refused
 _JITTER = 0.2
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, kw_only=True)
 class _Batch:
     """Requests that are asked together.
 
@@ -137,7 +137,7 @@ class BrokerClient:
             A future that is done at once where the broker is not worth waiting for. Whoever waits
             no longer calls ``give_up`` or, where others answered earlier, cancels it.
         """
-        batch = _Batch(requests, read)
+        batch = _Batch(requests=requests, read=read)
         with self._changed:
             failure = self._unusable()
             if failure is None or (insist and failure is self._failure):

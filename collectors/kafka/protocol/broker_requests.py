@@ -30,7 +30,7 @@ _SHORTEST_SILENCE_SECONDS, _LONGEST_SILENCE_SECONDS = 0.5, 2.0
 _GLANCE_SECONDS = 0.05
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Broker:
     """A broker as the cluster's metadata name it."""
 

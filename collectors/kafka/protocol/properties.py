@@ -42,7 +42,7 @@ _UNUSABLE = ("ssl.engine.location", "ssl.providers")
 _ADVICE = "set ssl.certificate.location and ssl.key.location, or ssl.keystore.location, instead"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tls:
     """How to encrypt; the names follow librdkafka's properties."""
 
@@ -97,7 +97,7 @@ class Tls:
         return context
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OAuth:
     """How a token is obtained (OpenID Connect, client credentials)."""
 
@@ -109,7 +109,7 @@ class OAuth:
     ca_file: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sasl:
     """How to authenticate."""
 
@@ -119,7 +119,7 @@ class Sasl:
     oauth: OAuth | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionSettings:
     """What librdkafka's properties say about sockets, encryption and authentication."""
 
@@ -204,14 +204,19 @@ def _identity(properties: Mapping[str, str]) -> Identity | None:
     password = properties.get("ssl.key.password")
     if properties.get("ssl.keystore.location"):
         return KeyStore(
-            properties["ssl.keystore.location"], properties.get("ssl.keystore.password")
+            location=properties["ssl.keystore.location"],
+            password=properties.get("ssl.keystore.password"),
         )
     if properties.get("ssl.certificate.pem"):
         key = properties.get("ssl.key.pem", "")
-        return CertificateText(properties["ssl.certificate.pem"], key, password)
+        return CertificateText(
+            certificate=properties["ssl.certificate.pem"], key=key, key_password=password
+        )
     if properties.get("ssl.certificate.location"):
         key_file = properties.get("ssl.key.location") or None
-        return CertificateFiles(properties["ssl.certificate.location"], key_file, password)
+        return CertificateFiles(
+            certificate=properties["ssl.certificate.location"], key=key_file, key_password=password
+        )
     return None
 
 
@@ -224,9 +229,9 @@ def _sasl(properties: Mapping[str, str]) -> Sasl:
             f"sasl.mechanism: {mechanism} is not supported; use one of {', '.join(MECHANISMS)}"
         )
     if mechanism == "OAUTHBEARER":
-        return Sasl(mechanism, oauth=_oauth(properties))
+        return Sasl(mechanism=mechanism, oauth=_oauth(properties))
     return Sasl(
-        mechanism,
+        mechanism=mechanism,
         username=_needed(properties, "sasl.username", mechanism),
         password=_needed(properties, "sasl.password", mechanism),
     )

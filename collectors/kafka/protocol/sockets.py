@@ -34,7 +34,7 @@ class SocketOptions:
     last_back_off_seconds: float = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
     """Where a name leads.
 
@@ -54,9 +54,9 @@ def addresses(host: str, port: int, options: SocketOptions, *, is_bootstrap: boo
     canonical = is_bootstrap and options.canonical_bootstrap
     return [
         Address(
-            family,
-            place,
-            socket.getnameinfo(place, socket.NI_NAMEREQD)[0] if canonical else host,
+            family=family,
+            place=place,
+            name=socket.getnameinfo(place, socket.NI_NAMEREQD)[0] if canonical else host,
         )
         for family, _, _, _, place in found
     ]

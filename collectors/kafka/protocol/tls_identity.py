@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 from collectors.errors import SettingsError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateFiles:
     """A certificate chain and its key in PEM files.
 
@@ -45,7 +45,7 @@ class CertificateFiles:
             raise SettingsError(f"ssl.certificate.location: cannot be used: {error}") from None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateText:
     """A certificate chain and its key as PEM text."""
 
@@ -66,7 +66,7 @@ class CertificateText:
             raise SettingsError(f"ssl.certificate.pem: cannot be used: {error}") from None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeyStore:
     """A certificate chain and its key in a PKCS#12 file."""
 

@@ -31,10 +31,13 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
     metadata = client.metadata
     counts = client.partitions.group_by("topic").agg(pl.col("topic_id").first(), pl.len())
     seen = Seen(
-        client.controller,
-        {broker.broker_id: f"{broker.host}:{broker.port}" for broker in metadata.brokers},
-        frozenset(client.broker_ids),
-        {topic: TopicSeen(id_, count) for topic, id_, count in counts.sort("topic").iter_rows()},
+        controller=client.controller,
+        brokers={broker.broker_id: f"{broker.host}:{broker.port}" for broker in metadata.brokers},
+        alive=frozenset(client.broker_ids),
+        topics={
+            topic: TopicSeen(topic_id=id_, partitions=count)
+            for topic, id_, count in counts.sort("topic").iter_rows()
+        },
         registered=_registered(client),
     )
     events, seen = compare(client.memory.seen, seen)

@@ -76,7 +76,7 @@ def _depths(client: PollView, topic: str, ends: pl.DataFrame) -> tuple[dict[str,
                     for partition, end in known.select("partition", "log_end").iter_rows()
                 )
     spans = [
-        Span(partition, first[partition], end)
+        Span(partition=partition, first=first[partition], end=end)
         for partition, end in known.select("partition", "log_end").iter_rows()
     ]
     return {

@@ -89,7 +89,9 @@ def _reported(client: PollView, late: pl.DataFrame, now: float) -> pl.DataFrame:
     for record, known in found.items():
         reported = known or _time_at(times, record, now)  # what was looked up just now
         if reported is None:
-            why = refusals.get(Wanted(*record)) or _reason(times.get(record[:2]), now)
+            why = refusals.get(
+                Wanted(topic=record[0], partition=record[1], offset=record[2])
+            ) or _reason(times.get(record[:2]), now)
             rows.append((*record, None, None, why))
         else:
             rows.append((*record, max(0.0, now - reported[0]), reported[1], None))
@@ -113,7 +115,7 @@ def _record(client: PollView, rows: pl.DataFrame, now: float) -> None:
     for topic, partition, end, stable in ends.iter_rows():
         place = (topic, partition)
         topic_id = topic_ids.get(topic)
-        times = kept[place] = memory.get(place) or PartitionTimes(topic_id)
+        times = kept[place] = memory.get(place) or PartitionTimes(topic_id=topic_id)
         times.record(end, now, topic_id)
         if stable is None or stable >= end:
             times.stable = None
@@ -186,7 +188,7 @@ def _wanted(
         topic, partition, committed = record
         if (topic, partition) not in times or found[topic, partition, committed] is not None:
             continue
-        item = Wanted(topic, partition, committed)
+        item = Wanted(topic=topic, partition=partition, offset=committed)
         if start is not None and committed < start:
             truncated.append(item)
         else:

@@ -11,7 +11,7 @@ TIMELINE, RECORD = "timeline", "record"
 """What a time was taken from: watched end offsets, or the broker's timestamps of records."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class PartitionTimes:
     """What is known of one partition over time.
 

@@ -62,7 +62,7 @@ def recalled_times(
         strict=True,
     ):
         timeline = OffsetTimeline.of(ends[start:stop], seconds[start:stop])
-        found[topic, partition] = PartitionTimes(topic_id, timeline)
+        found[topic, partition] = PartitionTimes(topic_id=topic_id, timeline=timeline)
     return found
 
 

@@ -35,7 +35,7 @@ _ANSWER_BYTES = 2**24
 _LOG_APPEND_TIME, _DELETE_HORIZON = 1 << 3, 1 << 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """A record whose timestamp is wanted."""
 

@@ -30,11 +30,12 @@ SINGLE_TASK = ("debezium", "jdbc.JdbcSourceConnector")
 """Parts of class names of sources that read one log or one table: one task each."""
 
 _RESTART = Caveat(
-    CaveatLevel.MEDIUM,
-    "A new tasks.max restarts the connector's tasks, and its group rebalances.",
+    level=CaveatLevel.MEDIUM,
+    text="A new tasks.max restarts the connector's tasks, and its group rebalances.",
 )
 _SINGLE = Caveat(
-    CaveatLevel.MEDIUM, "Many sources can run one task only; tasks.max does not change that."
+    level=CaveatLevel.MEDIUM,
+    text="Many sources can run one task only; tasks.max does not change that.",
 )
 
 _WORKERS_PROTOCOLS = ("default", "compatible", "sessioned")
@@ -150,10 +151,10 @@ def _advice(
         proposed=proposed,
         unknown_reason=unknown_reason,
         evidence=(
-            Evidence("tasks.max", facts.tasks_expected),
-            Evidence("tasks", facts.tasks),
-            Evidence("partitions", facts.partitions),
-            Evidence("class", facts.class_name),
+            Evidence(name="tasks.max", value=facts.tasks_expected),
+            Evidence(name="tasks", value=facts.tasks),
+            Evidence(name="partitions", value=facts.partitions),
+            Evidence(name="class", value=facts.class_name),
         ),
         caveats=caveats,
         artefacts=() if proposed is None else (connect_tasks(facts.connector, proposed),),
@@ -185,5 +186,5 @@ def workers_advice(facts: GroupFacts) -> Recommendation | None:
         quantity="workers",
         current=facts.members,
         proposed=facts.members,
-        evidence=(Evidence("workers", facts.members),),
+        evidence=(Evidence(name="workers", value=facts.members),),
     )

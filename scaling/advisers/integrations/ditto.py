@@ -24,13 +24,13 @@ from scaling.advice.model import (
 from scaling.facts.group_facts import GroupFacts
 
 _INSTANCES = Caveat(
-    CaveatLevel.MEDIUM,
-    "A client needs a connectivity instance of its own: how many there are cannot be read.",
+    level=CaveatLevel.MEDIUM,
+    text="A client needs a connectivity instance of its own: how many there are cannot be read.",
 )
 _REOPENS = Caveat(
-    CaveatLevel.MEDIUM,
-    "A changed connection is opened anew: with qos 1 it goes on from its last commit, so that some "
-    "messages come twice.",
+    level=CaveatLevel.MEDIUM,
+    text="A changed connection is opened anew: with qos 1 it goes on from its last commit, so that "
+    "some messages come twice.",
 )
 
 
@@ -101,11 +101,11 @@ def connection_advice(
         current=consumers,
         proposed=new_clients * new_each,
         evidence=(
-            Evidence("clientCount", clients),
-            Evidence("consumerCount", each),
-            Evidence("partitions", partitions),
-            Evidence("proposed clientCount", new_clients),
-            Evidence("proposed consumerCount", new_each),
+            Evidence(name="clientCount", value=clients),
+            Evidence(name="consumerCount", value=each),
+            Evidence(name="partitions", value=partitions),
+            Evidence(name="proposed clientCount", value=new_clients),
+            Evidence(name="proposed consumerCount", value=new_each),
         ),
         caveats=(_INSTANCES, _REOPENS),
         artefacts=(ditto_counts(connection, new_clients, new_each),),

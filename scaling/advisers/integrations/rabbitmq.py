@@ -37,15 +37,16 @@ _LOOP_RATIO = 0.1
 _DELIVERY_LIMIT = 20
 
 _ORDER = Caveat(
-    CaveatLevel.MEDIUM,
-    "Several consumers of one queue handle its messages side by side: their order is lost.",
+    level=CaveatLevel.MEDIUM,
+    text="Several consumers of one queue handle its messages side by side: their order is lost.",
 )
 _EXCLUSIVE = Caveat(
-    CaveatLevel.LOW,
-    "With x-single-active-consumer one consumer works at a time, however many there are.",
+    level=CaveatLevel.LOW,
+    text="With x-single-active-consumer one consumer works at a time, however many there are.",
 )
 _CLIENT = Caveat(
-    CaveatLevel.LOW, "Prefetch is a setting of the consumer, not of the broker: basic.qos."
+    level=CaveatLevel.LOW,
+    text="Prefetch is a setting of the consumer, not of the broker: basic.qos.",
 )
 
 
@@ -199,9 +200,9 @@ def _loop(facts: QueueFacts) -> Recommendation | None:
         artefacts=(queue_policy(facts.vhost, facts.queue, definition),),
         caveats=(
             Caveat(
-                CaveatLevel.HIGH,
-                f"The queue {facts.queue}.dead must exist first, else what fails is dropped; one "
-                "policy applies to a queue at a time.",
+                level=CaveatLevel.HIGH,
+                text=f"The queue {facts.queue}.dead must exist first, else what fails is dropped; "
+                "one policy applies to a queue at a time.",
             ),
         ),
         consequence="The same messages fail again and again, ahead of those that would not.",
@@ -223,13 +224,13 @@ def _advice(
     **details: Unpack[Details],
 ) -> Recommendation:
     details["evidence"] = (
-        Evidence("ready", facts.ready, "messages"),
-        Evidence("unacknowledged", facts.unacknowledged, "messages"),
-        Evidence("consumers", facts.consumers),
-        Evidence("consumer capacity", facts.consumer_capacity, "ratio"),
-        Evidence("published", facts.publish_per_second, "messages/s"),
-        Evidence("acknowledged", facts.ack_per_second, "messages/s"),
-        Evidence("redelivered", facts.redeliver_per_second, "messages/s"),
+        Evidence(name="ready", value=facts.ready, unit="messages"),
+        Evidence(name="unacknowledged", value=facts.unacknowledged, unit="messages"),
+        Evidence(name="consumers", value=facts.consumers),
+        Evidence(name="consumer capacity", value=facts.consumer_capacity, unit="ratio"),
+        Evidence(name="published", value=facts.publish_per_second, unit="messages/s"),
+        Evidence(name="acknowledged", value=facts.ack_per_second, unit="messages/s"),
+        Evidence(name="redelivered", value=facts.redeliver_per_second, unit="messages/s"),
     )
     return Recommendation(
         kind=kind,

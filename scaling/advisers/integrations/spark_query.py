@@ -34,12 +34,13 @@ from scaling.facts.topic_facts import arrival_rates
 UTILISATION = 0.7
 
 _ORDER = Caveat(
-    CaveatLevel.HIGH,
-    "The parts of a split partition are processed side by side: do it only where order within a "
-    "batch does not matter.",
+    level=CaveatLevel.HIGH,
+    text="The parts of a split partition are processed side by side: do it only where order within "
+    "a batch does not matter.",
 )
 _CORES = Caveat(
-    CaveatLevel.MEDIUM, "More parts than cores wait for each other: the cores are the limit then."
+    level=CaveatLevel.MEDIUM,
+    text="More parts than cores wait for each other: the cores are the limit then.",
 )
 
 
@@ -111,12 +112,18 @@ def min_partitions_advice(facts: QueryFacts) -> Recommendation | None:
         current=facts.min_partitions,
         proposed=proposed,
         evidence=(
-            Evidence("partitions", facts.partitions),
-            Evidence("arrival", facts.arrival_per_second, "messages/s"),
-            Evidence("capacity of one task", facts.task_per_second, "messages/s"),
-            Evidence("cores", facts.cores),
+            Evidence(name="partitions", value=facts.partitions),
+            Evidence(name="arrival", value=facts.arrival_per_second, unit="messages/s"),
+            Evidence(name="capacity of one task", value=facts.task_per_second, unit="messages/s"),
+            Evidence(name="cores", value=facts.cores),
         ),
         caveats=(_ORDER, _CORES),
-        artefacts=(Artefact("Spark option", "python", f'.option("minPartitions", "{proposed}")'),),
+        artefacts=(
+            Artefact(
+                name="Spark option",
+                language="python",
+                text=f'.option("minPartitions", "{proposed}")',
+            ),
+        ),
         subject_kind=Subject.QUERY,
     )

@@ -156,7 +156,9 @@ class Headroom:
     def __init__(self, limits: Limits, rules: StabilityRules = DEFAULT_STABILITY_RULES) -> None:
         self._limits = limits
         self._rules = rules
-        self._assignment = Assignment(tuple(sorted(limits.topics.items())), limits.assignor)
+        self._assignment = Assignment(
+            partitions=tuple(sorted(limits.topics.items())), assignor=limits.assignor
+        )
         self._polls = _Polls(limits.partitions)
         self._evidence = _Evidence(CapacityRules(commit_seconds=limits.commit_seconds))
         self._hours: dict[float, list[float]] = {}
@@ -202,7 +204,9 @@ class Headroom:
         for topic, _ in seen.keys:
             topics[topic] = topics.get(topic, 0) + 1
         self._limits = replace(self._limits, topics=topics)
-        self._assignment = Assignment(tuple(sorted(topics.items())), self._limits.assignor)
+        self._assignment = Assignment(
+            partitions=tuple(sorted(topics.items())), assignor=self._limits.assignor
+        )
         self._polls = _Polls(self._limits.partitions)
 
     def _facts(self, seen: GroupObservation, polls: Polls) -> SizeFacts:

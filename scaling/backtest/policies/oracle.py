@@ -56,7 +56,9 @@ class Oracle:
 
 def plan(workload: Workload, utilisation: float) -> Floats:
     """Return the consumers of each slot of ten minutes."""
-    assignment = Assignment(tuple(sorted(workload.topics.items())), workload.consumers.assignor)
+    assignment = Assignment(
+        partitions=tuple(sorted(workload.topics.items())), assignor=workload.consumers.assignor
+    )
     counts = np.array([n for n in assignment.counts if n <= workload.consumers.maximum])
     slots = max(1, int(np.ceil(workload.duration_seconds / SLOT_SECONDS)))
     rate = workload.consumers.rate_per_second

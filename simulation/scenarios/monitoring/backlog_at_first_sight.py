@@ -14,11 +14,13 @@ def scenario(variant: int) -> Scenario:
     group = setting("catching up at first sight", variant)
     hours = group.draw.between(2.0, 0.5, 4.0)
     backlog = Backlog(
-        np.full(group.partitions, hours * HOUR * group.arrival / group.partitions),
-        np.full(group.partitions, hours * HOUR),
+        messages=np.full(group.partitions, hours * HOUR * group.arrival / group.partitions),
+        age_seconds=np.full(group.partitions, hours * HOUR),
     )
     spare = group.draw.between(2.0, 1.5, 4.0)
     workload = group.workload(rate_per_second=spare * group.arrival / group.members)
     return group.scenario(
-        replace(workload, backlog=backlog), HOUR, [Truth(0.0, HOUR, "CATCHING_UP", False)]
+        replace(workload, backlog=backlog),
+        HOUR,
+        [Truth(begin=0.0, end=HOUR, status="CATCHING_UP", should_alert=False)],
     )

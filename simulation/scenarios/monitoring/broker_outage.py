@@ -26,16 +26,16 @@ def scenario(variant: int) -> Scenario:
         return seen
 
     events = [
-        SimulatedEvent(at, lambda run: run.freeze(*away)),
-        SimulatedEvent(back, lambda run: run.thaw(*away)),
+        SimulatedEvent(at=at, action=lambda run: run.freeze(*away)),
+        SimulatedEvent(at=back, action=lambda run: run.thaw(*away)),
     ]
     return group.scenario(
         group.workload(None, events),
         HOUR,
         [
-            Truth(0.0, at, "OK", False),
-            Truth(at, back, "UNKNOWN", False),
-            Truth(back, HOUR, "CATCHING_UP", False),
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=back, status="UNKNOWN", should_alert=False),
+            Truth(begin=back, end=HOUR, status="CATCHING_UP", should_alert=False),
         ],
         changes=[unread],
     )

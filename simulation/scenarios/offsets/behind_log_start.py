@@ -14,7 +14,7 @@ def scenario(variant: int) -> Scenario:
     keeps = group.draw.between(1200.0, 600.0, 1800.0)
     factor = group.draw.between(0.3, 0.1, 0.5) * group.arrival / group.members
     factor /= group.consumers.rate_per_second
-    slower = SimulatedEvent(at, lambda run: run.set_capacity(factor))
+    slower = SimulatedEvent(at=at, action=lambda run: run.set_capacity(factor))
     workload = replace(
         group.workload(None, [slower]), retention_seconds=keeps, retention_check_seconds=60.0
     )
@@ -25,8 +25,8 @@ def scenario(variant: int) -> Scenario:
         workload,
         end,
         [
-            Truth(0.0, at, "OK", False),
-            Truth(at, lost, "FALLING_BEHIND", True),
-            Truth(lost, end, "LOSING_DATA", True),
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=lost, status="FALLING_BEHIND", should_alert=True),
+            Truth(begin=lost, end=end, status="LOSING_DATA", should_alert=True),
         ],
     )

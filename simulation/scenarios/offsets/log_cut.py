@@ -10,5 +10,5 @@ def scenario(variant: int) -> Scenario:
     group = setting("end offsets going backwards", variant)
     seconds = group.draw.between(20.0, 5.0, 120.0)
     lost = group.arrival * seconds / group.partitions
-    event = SimulatedEvent(group.begins(), lambda run: run.cut_log(lost))
+    event = SimulatedEvent(at=group.begins(), action=lambda run: run.cut_log(lost))
     return group.scenario(group.workload(None, [event]), HOUR)

@@ -8,5 +8,5 @@ from simulation.scenarios.record import HOUR, setting
 def scenario(variant: int) -> Scenario:
     """Return the scenario; nothing is wrong."""
     group = setting("recreated topic", variant)
-    event = SimulatedEvent(group.begins(), lambda run: run.recreate_topics())
+    event = SimulatedEvent(at=group.begins(), action=lambda run: run.recreate_topics())
     return group.scenario(group.workload(None, [event]), HOUR)

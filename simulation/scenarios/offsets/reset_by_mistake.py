@@ -10,14 +10,14 @@ def scenario(variant: int) -> Scenario:
     group = setting("reset by mistake", variant)
     at = group.begins()
     spare = group.draw.between(2.0, 1.5, 4.0)
-    event = SimulatedEvent(at, lambda run: run.reset_offsets("earliest"))
+    event = SimulatedEvent(at=at, action=lambda run: run.reset_offsets("earliest"))
     end = at + HOUR
     return group.scenario(
         group.workload(None, [event], rate_per_second=spare * group.arrival / group.members),
         end,
         [
-            Truth(0.0, at, "OK", False),
-            Truth(at, at + at / (spare - 1), "REWOUND", True),
-            Truth(at + at / (spare - 1), end, "OK", False),
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=at + at / (spare - 1), status="REWOUND", should_alert=True),
+            Truth(begin=at + at / (spare - 1), end=end, status="OK", should_alert=False),
         ],
     )

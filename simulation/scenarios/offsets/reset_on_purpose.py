@@ -12,9 +12,9 @@ def scenario(variant: int) -> Scenario:
     paused = max(group.draw.between(60.0, 45.0, 80.0), group.poll_seconds)
     spare = group.draw.between(4.0, 2.0, 8.0)
     events = [
-        SimulatedEvent(at, lambda run: run.scale(0)),
-        SimulatedEvent(at + paused / 2, lambda run: run.reset_offsets("earliest")),
-        SimulatedEvent(at + paused, lambda run: run.scale(group.members)),
+        SimulatedEvent(at=at, action=lambda run: run.scale(0)),
+        SimulatedEvent(at=at + paused / 2, action=lambda run: run.reset_offsets("earliest")),
+        SimulatedEvent(at=at + paused, action=lambda run: run.scale(group.members)),
     ]
     end = at + HOUR
     return group.scenario(
@@ -25,5 +25,8 @@ def scenario(variant: int) -> Scenario:
             rate_per_second=spare * group.arrival / group.members,
         ),
         end,
-        [Truth(0.0, at, "OK", False), Truth(at, end, "CATCHING_UP", False)],
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=end, status="CATCHING_UP", should_alert=False),
+        ],
     )

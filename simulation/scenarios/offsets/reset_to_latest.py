@@ -10,8 +10,8 @@ def scenario(variant: int) -> Scenario:
     group = setting("reset to latest", variant)
     at = group.begins()
     events = [
-        SimulatedEvent(at, lambda run: run.scale(0)),
-        SimulatedEvent(at + 30, lambda run: run.reset_offsets("latest")),
-        SimulatedEvent(at + 50, lambda run: run.scale(group.members)),
+        SimulatedEvent(at=at, action=lambda run: run.scale(0)),
+        SimulatedEvent(at=at + 30, action=lambda run: run.reset_offsets("latest")),
+        SimulatedEvent(at=at + 50, action=lambda run: run.scale(group.members)),
     ]
     return group.scenario(group.workload(None, events, start_seconds=5.0), HOUR)

@@ -13,14 +13,17 @@ def scenario(variant: int) -> Scenario:
     spare = group.draw.between(4.0, 2.5, 6.0)
     target = (at - HOUR) * group.arrival / group.partitions
     events = [
-        SimulatedEvent(at, lambda run: run.scale(0)),
-        SimulatedEvent(at + paused / 2, lambda run: run.reset_offsets(target)),
-        SimulatedEvent(at + paused, lambda run: run.scale(group.members)),
+        SimulatedEvent(at=at, action=lambda run: run.scale(0)),
+        SimulatedEvent(at=at + paused / 2, action=lambda run: run.reset_offsets(target)),
+        SimulatedEvent(at=at + paused, action=lambda run: run.scale(group.members)),
     ]
     end = at + 1.5 * HOUR
     per_second = spare * group.arrival / group.members
     return group.scenario(
         group.workload(None, events, start_seconds=5.0, rate_per_second=per_second),
         end,
-        [Truth(0.0, at, "OK", False), Truth(at, end, "CATCHING_UP", False)],
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=end, status="CATCHING_UP", should_alert=False),
+        ],
     )

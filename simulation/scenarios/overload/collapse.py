@@ -13,7 +13,10 @@ def scenario(variant: int) -> Scenario:
     factor = left * group.arrival / group.members / group.consumers.rate_per_second
     end = at + 1.5 * HOUR
     return group.scenario(
-        group.workload(None, [SimulatedEvent(at, lambda run: run.set_capacity(factor))]),
+        group.workload(None, [SimulatedEvent(at=at, action=lambda run: run.set_capacity(factor))]),
         end,
-        [Truth(0.0, at, "OK", False), Truth(at, end, "FALLING_BEHIND", True)],
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=end, status="FALLING_BEHIND", should_alert=True),
+        ],
     )

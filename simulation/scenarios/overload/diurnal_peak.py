@@ -24,5 +24,5 @@ def scenario(variant: int) -> Scenario:
     return group.scenario(
         group.workload(rate, rate_per_second=capacity / group.members, noise=0.05),
         end,
-        [Truth(0.0, end, "OK", False)],
+        [Truth(begin=0.0, end=end, status="OK", should_alert=False)],
     )

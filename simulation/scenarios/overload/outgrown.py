@@ -22,5 +22,8 @@ def scenario(variant: int) -> Scenario:
     return group.scenario(
         group.workload(rate),
         end,
-        [Truth(0.0, at, "OK", False), Truth(at, end, "FALLING_BEHIND", True)],
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=end, status="FALLING_BEHIND", should_alert=True),
+        ],
     )

@@ -19,4 +19,6 @@ def scenario(variant: int) -> Scenario:
         return group.arrival * np.where((times >= at) & (times < at + lasts), factor, 1.0)
 
     end = 1.5 * HOUR
-    return group.scenario(group.workload(rate), end, [Truth(0.0, end, "OK", False)])
+    return group.scenario(
+        group.workload(rate), end, [Truth(begin=0.0, end=end, status="OK", should_alert=False)]
+    )

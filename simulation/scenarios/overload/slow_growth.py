@@ -11,10 +11,13 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     short = group.draw.between(0.1, 0.05, 0.3)
     factor = (1 - short) * group.arrival / group.members / group.consumers.rate_per_second
-    slower = SimulatedEvent(at, lambda run: run.set_capacity(factor))
+    slower = SimulatedEvent(at=at, action=lambda run: run.set_capacity(factor))
     end = 2 * HOUR
     return group.scenario(
         group.workload(None, [slower], noise=0.05),
         end,
-        [Truth(0.0, at, "OK", False), Truth(at, end, "FALLING_BEHIND", True)],
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=end, status="FALLING_BEHIND", should_alert=True),
+        ],
     )

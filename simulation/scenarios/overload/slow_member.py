@@ -12,10 +12,13 @@ def scenario(variant: int) -> Scenario:
     spare = group.consumers.rate_per_second * group.members / group.arrival
     most = group.members * -(-group.partitions // group.members) / group.partitions
     factor = most / spare * group.draw.between(0.6, 0.3, 0.8)
-    slower = SimulatedEvent(at, lambda run: run.set_member_capacity(0, factor))
+    slower = SimulatedEvent(at=at, action=lambda run: run.set_member_capacity(0, factor))
     end = 2 * HOUR
     return group.scenario(
         group.workload(None, [slower]),
         end,
-        [Truth(0.0, at, "OK", False), Truth(at, end, "FALLING_BEHIND", True)],
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=end, status="FALLING_BEHIND", should_alert=True),
+        ],
     )

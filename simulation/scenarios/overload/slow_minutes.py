@@ -13,7 +13,7 @@ def scenario(variant: int) -> Scenario:
     left = group.draw.between(0.5, 0.2, 0.9)
     factor = left * group.arrival / group.members / group.consumers.rate_per_second
     events = [
-        SimulatedEvent(at, lambda run: run.set_capacity(factor)),
-        SimulatedEvent(at + lasts, lambda run: run.set_capacity(1.0)),
+        SimulatedEvent(at=at, action=lambda run: run.set_capacity(factor)),
+        SimulatedEvent(at=at + lasts, action=lambda run: run.set_capacity(1.0)),
     ]
     return group.scenario(group.workload(None, events), HOUR)

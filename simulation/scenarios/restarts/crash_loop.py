@@ -20,8 +20,11 @@ def scenario(variant: int) -> Scenario:
         return replace(seen, members=group.members, assigned=True, state="Stable")
 
     return group.scenario(
-        group.workload(None, [SimulatedEvent(at, lambda run: run.scale(0))]),
+        group.workload(None, [SimulatedEvent(at=at, action=lambda run: run.scale(0))]),
         end,
-        [Truth(0.0, at, "OK", False), Truth(at, end, "STALLED", True)],
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=end, status="STALLED", should_alert=True),
+        ],
         changes=[crashing],
     )

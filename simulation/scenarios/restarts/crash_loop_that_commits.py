@@ -16,12 +16,15 @@ def scenario(variant: int) -> Scenario:
     begin = at
     while begin < end:
         events += [
-            SimulatedEvent(begin, lambda run: run.scale(0)),
-            SimulatedEvent(begin + away, lambda run: run.scale(group.members)),
+            SimulatedEvent(at=begin, action=lambda run: run.scale(0)),
+            SimulatedEvent(at=begin + away, action=lambda run: run.scale(group.members)),
         ]
         begin += away + there
     workload = group.workload(
         None, events, rate_per_second=1.4 * group.arrival / group.members, commit_seconds=5.0
     )
-    truth = [Truth(0.0, at, "OK", False), Truth(at, end, "FALLING_BEHIND", True)]
+    truth = [
+        Truth(begin=0.0, end=at, status="OK", should_alert=False),
+        Truth(begin=at, end=end, status="FALLING_BEHIND", should_alert=True),
+    ]
     return group.scenario(workload, end, truth)

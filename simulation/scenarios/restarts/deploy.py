@@ -11,11 +11,14 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     away = group.draw.between(60.0, 20.0, 80.0)
     events = [
-        SimulatedEvent(at, lambda run: run.scale(0)),
-        SimulatedEvent(at + away, lambda run: run.scale(group.members)),
+        SimulatedEvent(at=at, action=lambda run: run.scale(0)),
+        SimulatedEvent(at=at + away, action=lambda run: run.scale(group.members)),
     ]
     return group.scenario(
         group.workload(None, events, start_seconds=5.0),
         HOUR,
-        [Truth(0.0, at, "OK", False), Truth(at, HOUR, "CATCHING_UP", False)],
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=HOUR, status="CATCHING_UP", should_alert=False),
+        ],
     )

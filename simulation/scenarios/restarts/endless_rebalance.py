@@ -12,7 +12,7 @@ def scenario(variant: int) -> Scenario:
     group = setting("endless rebalance", variant)
     at = group.begins()
     every = range(group.partitions)
-    event = SimulatedEvent(at, lambda run: run.freeze(*every))
+    event = SimulatedEvent(at=at, action=lambda run: run.freeze(*every))
 
     def rebalancing(_topic: str, _partition: int, seen: ScenarioSample) -> ScenarioSample:
         if seen.t < at:
@@ -22,6 +22,9 @@ def scenario(variant: int) -> Scenario:
     return group.scenario(
         group.workload(None, [event]),
         HOUR,
-        [Truth(0.0, at, "OK", False), Truth(at, HOUR, "STALLED", True)],
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=HOUR, status="STALLED", should_alert=True),
+        ],
         changes=[rebalancing],
     )

@@ -12,7 +12,7 @@ def scenario(variant: int) -> Scenario:
     group = setting("lost member", variant)
     group = replace(group, members=3, partitions=max(3, group.partitions))
     at = group.begins()
-    event = SimulatedEvent(at, lambda run: run.lose_member(0, back_after_seconds=60.0))
+    event = SimulatedEvent(at=at, action=lambda run: run.lose_member(0, back_after_seconds=60.0))
     spare = group.draw.between(2.5, 2.0, 4.0)
     return group.scenario(
         group.workload(

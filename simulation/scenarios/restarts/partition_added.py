@@ -13,7 +13,7 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     more = group.draw.one_of(2, 1, 6)
     unknown_for = group.draw.between(60.0, 15.0, 300.0)
-    event = SimulatedEvent(at, lambda run: run.add_partitions(group.partitions + more))
+    event = SimulatedEvent(at=at, action=lambda run: run.add_partitions(group.partitions + more))
 
     def not_committed(_topic: str, partition: int, seen: ScenarioSample) -> ScenarioSample:
         is_new = partition >= group.partitions and seen.t < at + unknown_for

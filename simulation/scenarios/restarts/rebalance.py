@@ -12,7 +12,7 @@ def scenario(variant: int) -> Scenario:
     pause = group.draw.between(30.0, 10.0, 45.0)
     again = group.draw.between(900.0, 300.0, 1200.0)
     events = [
-        SimulatedEvent(group.begins() + again * count, lambda run: run.rebalance())
+        SimulatedEvent(at=group.begins() + again * count, action=lambda run: run.rebalance())
         for count in range(3)
     ]
     return group.scenario(

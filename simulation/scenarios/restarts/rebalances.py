@@ -11,7 +11,8 @@ def scenario(variant: int) -> Scenario:
     group = setting("rebalances again and again", variant)
     every = round(group.draw.between(600.0, 400.0, 1200.0))
     events = [
-        SimulatedEvent(float(at), lambda run: run.rebalance()) for at in range(600, 7000, every)
+        SimulatedEvent(at=float(at), action=lambda run: run.rebalance())
+        for at in range(600, 7000, every)
     ]
     pause = group.draw.between(30.0, 10.0, 35.0)
     return group.scenario(

@@ -21,7 +21,8 @@ def scenario(variant: int) -> Scenario:
         run.restart_member(slot, back_after_seconds=back)
 
     events = [
-        SimulatedEvent(at + slot * each, partial(restart, slot)) for slot in range(group.members)
+        SimulatedEvent(at=at + slot * each, action=partial(restart, slot))
+        for slot in range(group.members)
     ]
     return group.scenario(
         group.workload(None, events, assignor=assignor),  # type: ignore[arg-type]

@@ -11,8 +11,8 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     back = at + group.draw.between(1200.0, 600.0, 2400.0)
     events = [
-        SimulatedEvent(at, lambda run: run.freeze(*range(group.partitions))),
-        SimulatedEvent(back, lambda run: run.thaw(*range(group.partitions))),
+        SimulatedEvent(at=at, action=lambda run: run.freeze(*range(group.partitions))),
+        SimulatedEvent(at=back, action=lambda run: run.thaw(*range(group.partitions))),
     ]
     end = back + HOUR
     return group.scenario(

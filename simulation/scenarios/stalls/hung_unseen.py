@@ -18,9 +18,12 @@ def scenario(variant: int) -> Scenario:
 
     return group.scenario(
         group.workload(
-            None, [SimulatedEvent(at, lambda run: run.freeze(*range(group.partitions)))]
+            None, [SimulatedEvent(at=at, action=lambda run: run.freeze(*range(group.partitions)))]
         ),
         end,
-        [Truth(0.0, at, "OK", False), Truth(at, end, "STALLED", True)],
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=end, status="STALLED", should_alert=True),
+        ],
         changes=[untold],
     )

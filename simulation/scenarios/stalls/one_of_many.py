@@ -15,8 +15,8 @@ def scenario(variant: int) -> Scenario:
     back = at + group.draw.between(1200.0, 900.0, 1800.0)
     which = group.draw.one_of(31, 0, 49)
     events = [
-        SimulatedEvent(at, lambda run: run.freeze(which)),
-        SimulatedEvent(back, lambda run: run.thaw(which)),
+        SimulatedEvent(at=at, action=lambda run: run.freeze(which)),
+        SimulatedEvent(at=back, action=lambda run: run.thaw(which)),
     ]
     end = back + HOUR / 2
     return group.scenario(

@@ -15,10 +15,15 @@ def scenario(variant: int) -> Scenario:
     count = group.partitions
     workload = replace(
         group.workload(
-            None, [SimulatedEvent(at, lambda run: run.freeze(*range(count, 2 * count)))]
+            None, [SimulatedEvent(at=at, action=lambda run: run.freeze(*range(count, 2 * count)))]
         ),
         topics={"orders": count, "payments": count},
     )
     return group.scenario(
-        workload, end, [Truth(0.0, at, "OK", False), Truth(at, end, "STALLED", True)]
+        workload,
+        end,
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=end, status="STALLED", should_alert=True),
+        ],
     )

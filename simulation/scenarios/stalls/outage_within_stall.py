@@ -17,8 +17,8 @@ def scenario(variant: int) -> Scenario:
 
     every = range(group.partitions)
     events = [
-        SimulatedEvent(at, lambda run: run.freeze(*every)),
-        SimulatedEvent(back, lambda run: run.thaw(*every)),
+        SimulatedEvent(at=at, action=lambda run: run.freeze(*every)),
+        SimulatedEvent(at=back, action=lambda run: run.thaw(*every)),
     ]
     end = back + HOUR
     return group.scenario(

@@ -12,8 +12,8 @@ def scenario(variant: int) -> Scenario:
     back = at + group.draw.between(1200.0, 600.0, 2400.0)
     which = group.draw.one_of(0, group.partitions - 1)
     events = [
-        SimulatedEvent(at, lambda run: run.freeze(which)),
-        SimulatedEvent(back, lambda run: run.thaw(which)),
+        SimulatedEvent(at=at, action=lambda run: run.freeze(which)),
+        SimulatedEvent(at=back, action=lambda run: run.thaw(which)),
     ]
     end = back + HOUR
     return group.scenario(

@@ -13,9 +13,9 @@ def scenario(variant: int) -> Scenario:
     at = group.begins(3600.0)
     back = at + group.draw.between(2400.0, 1800.0, 3600.0)
     events = [
-        SimulatedEvent(at, lambda run: run.freeze(*range(group.partitions))),
-        SimulatedEvent(at, lambda run: run.recreate_topics()),
-        SimulatedEvent(back, lambda run: run.thaw(*range(group.partitions))),
+        SimulatedEvent(at=at, action=lambda run: run.freeze(*range(group.partitions))),
+        SimulatedEvent(at=at, action=lambda run: run.recreate_topics()),
+        SimulatedEvent(at=back, action=lambda run: run.thaw(*range(group.partitions))),
     ]
     last: dict[int, int | None] = {}
 

@@ -10,10 +10,13 @@ def scenario(variant: int) -> Scenario:
     group = setting("stall of a group with slow commits", variant)
     every = group.draw.between(120.0, 60.0, 240.0)
     at = group.begins(1800.0)
-    event = SimulatedEvent(at, lambda run: run.freeze(*range(group.partitions)))
+    event = SimulatedEvent(at=at, action=lambda run: run.freeze(*range(group.partitions)))
     end = at + 1.5 * HOUR
     return group.scenario(
         group.workload(None, [event], commit_seconds=every),
         end,
-        [Truth(0.0, at, "OK", False), Truth(at, end, "STALLED", True)],
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=end, status="STALLED", should_alert=True),
+        ],
     )

@@ -17,8 +17,8 @@ def scenario(variant: int) -> Scenario:
         event
         for at in (first, second)
         for event in (
-            SimulatedEvent(at, lambda run: run.freeze(*every)),
-            SimulatedEvent(at + lasts, lambda run: run.thaw(*every)),
+            SimulatedEvent(at=at, action=lambda run: run.freeze(*every)),
+            SimulatedEvent(at=at + lasts, action=lambda run: run.thaw(*every)),
         )
     ]
     end = second + lasts + HOUR / 2
@@ -27,10 +27,10 @@ def scenario(variant: int) -> Scenario:
         group.workload(None, events, rate_per_second=per_second),
         end,
         [
-            Truth(0.0, first, "OK", False),
-            Truth(first, first + lasts, "STALLED", True),
-            Truth(first + lasts, second, "CATCHING_UP", False),
-            Truth(second, second + lasts, "STALLED", True),
-            Truth(second + lasts, end, "CATCHING_UP", False),
+            Truth(begin=0.0, end=first, status="OK", should_alert=False),
+            Truth(begin=first, end=first + lasts, status="STALLED", should_alert=True),
+            Truth(begin=first + lasts, end=second, status="CATCHING_UP", should_alert=False),
+            Truth(begin=second, end=second + lasts, status="STALLED", should_alert=True),
+            Truth(begin=second + lasts, end=end, status="CATCHING_UP", should_alert=False),
         ],
     )

@@ -15,8 +15,8 @@ def scenario(variant: int) -> Scenario:
     keys = group.draw.between(100_000.0, 20_000.0, 400_000.0)
     gone = group.draw.between(20.0, 5.0, 100.0)
     backlog = Backlog(
-        np.full(group.partitions, keys * gone / group.partitions),
-        np.full(group.partitions, 6 * HOUR),
+        messages=np.full(group.partitions, keys * gone / group.partitions),
+        age_seconds=np.full(group.partitions, 6 * HOUR),
     )
     workload = group.workload(
         rate_per_second=group.consumers.rate_per_second + keys * gone / group.members / 400

@@ -13,12 +13,12 @@ def scenario(variant: int) -> Scenario:
     lasts = group.draw.between(1800.0, 1200.0, 3600.0)
     arrival = min(group.arrival, 50.0)
     nights = 2
-    events = [SimulatedEvent(0.0, lambda run: run.scale(0))]
+    events = [SimulatedEvent(at=0.0, action=lambda run: run.scale(0))]
     for night in range(nights):
         at = first + night * every
         events += [
-            SimulatedEvent(at, lambda run: run.scale(group.members)),
-            SimulatedEvent(at + lasts, lambda run: run.scale(0)),
+            SimulatedEvent(at=at, action=lambda run: run.scale(group.members)),
+            SimulatedEvent(at=at + lasts, action=lambda run: run.scale(0)),
         ]
     per_second = 4 * arrival * every / lasts / group.members
     return group.scenario(

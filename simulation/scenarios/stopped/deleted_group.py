@@ -13,8 +13,8 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     is_missing = group.draw.one_of(False, True)
     events = [
-        SimulatedEvent(at, lambda run: run.scale(0)),
-        SimulatedEvent(at + 20, lambda run: run.forget_offsets()),
+        SimulatedEvent(at=at, action=lambda run: run.scale(0)),
+        SimulatedEvent(at=at + 20, action=lambda run: run.forget_offsets()),
     ]
 
     def gone(_topic: str, _partition: int, seen: ScenarioSample) -> ScenarioSample | None:

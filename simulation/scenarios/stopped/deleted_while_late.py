@@ -14,5 +14,5 @@ def scenario(variant: int) -> Scenario:
     def deleted(_topic: str, _partition: int, seen: ScenarioSample) -> ScenarioSample | None:
         return None if seen.t >= at else seen
 
-    event = SimulatedEvent(late_from, lambda run: run.freeze(*range(group.partitions)))
+    event = SimulatedEvent(at=late_from, action=lambda run: run.freeze(*range(group.partitions)))
     return group.scenario(group.workload(None, [event]), 1.5 * HOUR, changes=[deleted])

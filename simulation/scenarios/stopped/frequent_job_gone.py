@@ -11,14 +11,17 @@ def scenario(variant: int) -> Scenario:
     every = group.draw.between(900.0, 600.0, 1800.0)
     lasts = group.draw.between(240.0, 200.0, 300.0)
     runs = group.draw.one_of(6, 4, 10)
-    events = [SimulatedEvent(0.0, lambda run: run.scale(0))]
+    events = [SimulatedEvent(at=0.0, action=lambda run: run.scale(0))]
     for number in range(1, runs + 1):
         events += [
-            SimulatedEvent(number * every, lambda run: run.scale(group.members)),
-            SimulatedEvent(number * every + lasts, lambda run: run.scale(0)),
+            SimulatedEvent(at=number * every, action=lambda run: run.scale(group.members)),
+            SimulatedEvent(at=number * every + lasts, action=lambda run: run.scale(0)),
         ]
     missed = (runs + 1) * every
     end = missed + 4 * HOUR
     per_second = 4 * group.arrival * every / lasts / group.members
-    truth = [Truth(0.0, missed, "OK", False), Truth(missed, end, "STOPPED", True)]
+    truth = [
+        Truth(begin=0.0, end=missed, status="OK", should_alert=False),
+        Truth(begin=missed, end=end, status="STOPPED", should_alert=True),
+    ]
     return group.scenario(group.workload(None, events, rate_per_second=per_second), end, truth)

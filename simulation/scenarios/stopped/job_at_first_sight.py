@@ -15,13 +15,13 @@ def scenario(variant: int) -> Scenario:
     lasts = group.draw.between(1800.0, 1200.0, 3600.0)
     arrival = min(group.arrival, 50.0)
     backlog = Backlog(
-        np.full(group.partitions, arrival * 20 * HOUR / group.partitions),
-        np.full(group.partitions, 20 * HOUR),
+        messages=np.full(group.partitions, arrival * 20 * HOUR / group.partitions),
+        age_seconds=np.full(group.partitions, 20 * HOUR),
     )
     per_second = 4 * arrival * 24 * HOUR / lasts / group.members
     workload = group.workload(
         lambda times: 0.0 * times + arrival,
-        [SimulatedEvent(lasts, lambda run: run.scale(0))],
+        [SimulatedEvent(at=lasts, action=lambda run: run.scale(0))],
         rate_per_second=per_second,
     )
     return group.scenario(replace(workload, backlog=backlog), 20 * HOUR)

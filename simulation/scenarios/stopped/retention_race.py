@@ -25,5 +25,8 @@ def scenario(variant: int) -> Scenario:
         )
 
     return group.scenario(
-        group.workload(), HOUR, [Truth(0.0, HOUR, "LOSING_DATA", True)], changes=[overtaken]
+        group.workload(),
+        HOUR,
+        [Truth(begin=0.0, end=HOUR, status="LOSING_DATA", should_alert=True)],
+        changes=[overtaken],
     )

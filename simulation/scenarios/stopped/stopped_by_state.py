@@ -17,8 +17,11 @@ def scenario(variant: int) -> Scenario:
         return replace(seen, members=None, assigned=None)
 
     return group.scenario(
-        group.workload(None, [SimulatedEvent(at, lambda run: run.scale(0))]),
+        group.workload(None, [SimulatedEvent(at=at, action=lambda run: run.scale(0))]),
         end,
-        [Truth(0.0, at, "OK", False), Truth(at, end, "STOPPED", True)],
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=end, status="STOPPED", should_alert=True),
+        ],
         changes=[untold],
     )

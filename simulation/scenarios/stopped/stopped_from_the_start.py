@@ -14,12 +14,12 @@ def scenario(variant: int) -> Scenario:
     group = setting("stopped at first sight", variant)
     hours = group.draw.between(1.0, 0.1, 8.0)
     backlog = Backlog(
-        np.full(group.partitions, hours * HOUR * group.arrival / group.partitions),
-        np.full(group.partitions, hours * HOUR),
+        messages=np.full(group.partitions, hours * HOUR * group.arrival / group.partitions),
+        age_seconds=np.full(group.partitions, hours * HOUR),
     )
-    stop = SimulatedEvent(0.0, lambda run: run.scale(0))
+    stop = SimulatedEvent(at=0.0, action=lambda run: run.scale(0))
     return group.scenario(
         replace(group.workload(None, [stop]), backlog=backlog),
         HOUR,
-        [Truth(0.0, HOUR, "STOPPED", True)],
+        [Truth(begin=0.0, end=HOUR, status="STOPPED", should_alert=True)],
     )

@@ -13,7 +13,7 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     keeps = group.draw.between(1800.0, 1200.0, 2400.0)
     workload = replace(
-        group.workload(None, [SimulatedEvent(at, lambda run: run.scale(0))]),
+        group.workload(None, [SimulatedEvent(at=at, action=lambda run: run.scale(0))]),
         retention_seconds=keeps,
         retention_check_seconds=60.0,
     )
@@ -22,8 +22,8 @@ def scenario(variant: int) -> Scenario:
         workload,
         end,
         [
-            Truth(0.0, at, "OK", False),
-            Truth(at, at + keeps, "STOPPED", True),
-            Truth(at + keeps, end, "LOSING_DATA", True),
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=at + keeps, status="STOPPED", should_alert=True),
+            Truth(begin=at + keeps, end=end, status="LOSING_DATA", should_alert=True),
         ],
     )

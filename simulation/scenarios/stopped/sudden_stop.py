@@ -11,16 +11,16 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     back = at + group.draw.between(1200.0, 600.0, 2400.0)
     events = [
-        SimulatedEvent(at, lambda run: run.scale(0)),
-        SimulatedEvent(back, lambda run: run.scale(group.members)),
+        SimulatedEvent(at=at, action=lambda run: run.scale(0)),
+        SimulatedEvent(at=back, action=lambda run: run.scale(group.members)),
     ]
     end = back + HOUR
     return group.scenario(
         group.workload(None, events),
         end,
         [
-            Truth(0.0, at, "OK", False),
-            Truth(at, back, "STOPPED", True),
-            Truth(back, end, "CATCHING_UP", False),
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=back, status="STOPPED", should_alert=True),
+            Truth(begin=back, end=end, status="CATCHING_UP", should_alert=False),
         ],
     )

@@ -27,7 +27,10 @@ def trickle(name: str, variant: int, status: str) -> Scenario:
             run.freeze(0)
 
     return group.scenario(
-        group.workload(None, [SimulatedEvent(at, breaks)], count=1, rate_per_second=1.0),
+        group.workload(None, [SimulatedEvent(at=at, action=breaks)], count=1, rate_per_second=1.0),
         end,
-        [Truth(0.0, at, "OK", False), Truth(at, end, status, True)],
+        [
+            Truth(begin=0.0, end=at, status="OK", should_alert=False),
+            Truth(begin=at, end=end, status=status, should_alert=True),
+        ],
     )

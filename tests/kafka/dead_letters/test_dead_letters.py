@@ -51,7 +51,7 @@ def test_three_depths_with_and_without_a_redrive_group(
     main = names.topic("orders", partitions=1)
     dead = names.topic("orders.dlq", partitions=2)
     group = names.group("redrive")
-    origin = Origin(main, 0, 5, 1_700_000_000_000)
+    origin = Origin(topic=main, partition=0, offset=5, timestamp_ms=1_700_000_000_000)
     put(kafka_cluster, dead, [spring_headers(origin, "billing", n) for n in range(10)], 0)
     time.sleep(0.05)  # so that the two partitions' oldest records differ in time
     put(kafka_cluster, dead, [spring_headers(origin, "billing", n) for n in range(10)], 1)
@@ -88,7 +88,7 @@ def test_headers_of_connect_in_every_compression(
     kafka_cluster: KafkaCluster, names: Names, codec: str
 ) -> None:
     dead = names.topic("sink.dlq", partitions=1)
-    origin = Origin("somewhere.else", 0, 5, 1_700_000_000_000)
+    origin = Origin(topic="somewhere.else", partition=0, offset=5, timestamp_ms=1_700_000_000_000)
     put(kafka_cluster, dead, [connect_headers(origin, "sink", n) for n in range(5)], 0, codec)
     names.commit(names.group("any"), dead, {0: 0})
     with polling(kafka_cluster) as poller:
@@ -102,7 +102,7 @@ def test_the_sample_is_bounded_and_taken_anew_only_when_the_topic_moves(
     kafka_cluster: KafkaCluster, names: Names
 ) -> None:
     dead = names.topic("orders.dlq", partitions=1)
-    origin = Origin("orders", 0, 5, 1_700_000_000_000)
+    origin = Origin(topic="orders", partition=0, offset=5, timestamp_ms=1_700_000_000_000)
     put(kafka_cluster, dead, [spring_headers(origin, "billing", n) for n in range(300)], 0)
     names.commit(names.group("any"), dead, {0: 0})
     only = {"topics": {"include": [dead, "__consumer_offsets"]}}
@@ -145,7 +145,7 @@ def test_what_the_timestamp_of_connect_means(
 ) -> None:
     dead = names.topic("sink.dlq", partitions=1, config=config)
     event_ms = int((time.time() - 3600) * 1000)
-    origin = Origin("orders", 0, 5, event_ms)
+    origin = Origin(topic="orders", partition=0, offset=5, timestamp_ms=event_ms)
     put(kafka_cluster, dead, [connect_headers(origin, "sink", 0)], 0, timestamp_ms=event_ms)
     names.commit(names.group("any"), dead, {0: 0})
     with polling(kafka_cluster) as poller:
@@ -166,7 +166,10 @@ def test_dead_letters_of_a_sink_are_found_by_its_configuration(
     names.produce(main, 3)
     names.commit(group, main, {0: 1})
     only = {"topics": {"include": [main, dead, "__consumer_offsets"]}}
-    sinks = [Sink("sink", group, dead), Sink("other", "connect-other", None)]
+    sinks = [
+        Sink(connector="sink", group=group, dead_letter_topic=dead),
+        Sink(connector="other", group="connect-other", dead_letter_topic=None),
+    ]
     with polling(kafka_cluster, **only) as poller:
         assert poller.poll().table("dead_letters").is_empty()
         poller.exchange.tell_sinks("test", "main", sinks)
@@ -183,7 +186,9 @@ def test_dead_letters_of_a_sink_are_found_by_its_configuration(
 
 def test_arrivals_against_those_of_the_origin(kafka_cluster: KafkaCluster, names: Names) -> None:
     main, dead = names.topic("orders", partitions=2), names.topic("orders.dlq", partitions=1)
-    headers = spring_headers(Origin(main, 0, 5, 1_700_000_000_000), "billing", 0)
+    headers = spring_headers(
+        Origin(topic=main, partition=0, offset=5, timestamp_ms=1_700_000_000_000), "billing", 0
+    )
     put(kafka_cluster, dead, [headers], 0)
     names.commit(names.group("any"), dead, {0: 0})
     with polling(kafka_cluster, topics={"include": [main, dead, "__consumer_offsets"]}) as poller:
@@ -204,7 +209,7 @@ def test_a_header_whose_name_is_no_text_costs_only_its_record(
     kafka_cluster: KafkaCluster, names: Names
 ) -> None:
     dead = names.topic("orders.dlq", partitions=1)
-    origin = Origin("orders", 0, 5, 1_700_000_000_000)
+    origin = Origin(topic="orders", partition=0, offset=5, timestamp_ms=1_700_000_000_000)
     put(kafka_cluster, dead, [spring_headers(origin, "billing", 0)] * 2, 0)
     produce_with_header_name(kafka_cluster, dead, b"\xff\xfe\x00")
     names.commit(names.group("any"), dead, {0: 0})

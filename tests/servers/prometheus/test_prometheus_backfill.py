@@ -247,7 +247,7 @@ def test_a_run_that_was_cut_short_is_completed_by_the_next(
     settings = settings_of(prometheus, tmp_path)
     parts = list(windows(SINCE, UNTIL, STEP))
     fill(settings, parts[:1])
-    fill(settings, [Window(parts[1].first, parts[1].first + 7 * STEP, STEP)])
+    fill(settings, [Window(first=parts[1].first, last=parts[1].first + 7 * STEP, step=STEP)])
     fill(settings, parts)
     for table in (BROKER_METRICS, GROUP_OFFSETS, PARTITIONS):
         assert_frame_equal(rows_of(settings, table), rows_of(filled, table), check_row_order=False)
@@ -289,7 +289,7 @@ def test_what_was_seen_live_is_left_alone(prometheus: Prometheus, tmp_path: Path
     other = {**live, "cluster": "another", "observed_at": SINCE + 20 * STEP}
     schema = {name: GROUP_OFFSETS.polars_schema[name] for name in live}
     Lake(settings.lake).append(GROUP_OFFSETS, pl.DataFrame([live, other], schema=schema))
-    report = fill(settings, [Window(SINCE, SINCE + 29 * STEP, STEP)])
+    report = fill(settings, [Window(first=SINCE, last=SINCE + 29 * STEP, step=STEP)])
     rows = rows_of(settings, GROUP_OFFSETS).filter(pl.col("cluster") == "production")
     near = rows.filter((pl.col("observed_at") - seen).abs() < 2 * STEP)
     assert near["poll_id"].to_list() == ["live"], "what an exporter reported may be older"
@@ -309,7 +309,7 @@ def test_metrics_that_were_unknown_live_are_filled(prometheus: Prometheus, tmp_p
     }
     schema = {name: BROKER_METRICS.polars_schema[name] for name in unknown}
     Lake(settings.lake).append(BROKER_METRICS, pl.DataFrame([unknown], schema=schema))
-    fill(settings, [Window(SINCE, SINCE + 5 * STEP, STEP)])
+    fill(settings, [Window(first=SINCE, last=SINCE + 5 * STEP, step=STEP)])
     found = rows_of(settings, BROKER_METRICS).drop_nulls("value")
     assert found["observed_at"].n_unique() == 6
 
@@ -325,7 +325,7 @@ def test_labels_keep_other_clusters_out(prometheus: Prometheus, tmp_path: Path) 
     settings = settings_of(
         prometheus, tmp_path, labels={"job": "kraft"}, exporter_labels={"job": "minion"}
     )
-    fill(settings, [Window(SINCE, SINCE + 2 * STEP, STEP)])
+    fill(settings, [Window(first=SINCE, last=SINCE + 2 * STEP, step=STEP)])
     assert set(rows_of(settings, GROUP_OFFSETS)["group"]) == {"night", "billing"}
     assert rows_of(settings, GROUP_OFFSETS)["committed"].null_count() == 6
     assert rows_of(settings, PARTITIONS).is_empty(), "KMinion tells no leaders"
@@ -359,7 +359,7 @@ def test_what_is_too_much_at_once_is_asked_for_in_parts(
             processes, tmp_path / "small", jobs="  []\n", flags=["--query.max-samples=1000"]
         )
         settings = settings_of(small, tmp_path)
-        fill(settings, [Window(SINCE, SINCE + 239 * STEP, STEP)])
+        fill(settings, [Window(first=SINCE, last=SINCE + 239 * STEP, step=STEP)])
     rows = rows_of(settings, GROUP_OFFSETS)
     assert rows["observed_at"].n_unique() == 240
     assert rows.height == 240 * 4

@@ -136,7 +136,7 @@ def test_wrong_credentials_are_one_line_without_them(s3: S3Server) -> None:
 def test_checkpoints_that_nothing_reads_any_more_are_deleted(s3: S3Server) -> None:
     lake = Lake(s3.bucket("checkpoints"))
     used, old = Progress(), "0" * 32
-    JobRecords(lake).add(MicroBatch(datetime.now(UTC), "ok"), used)
+    JobRecords(lake).add(MicroBatch(started_at=datetime.now(UTC), status="ok"), used)
     assert delete_checkpoints(lake) == []
     folder = PyFileSystem(DeltaStorageHandler(lake.checkpoints_uri, lake.options))
     names = [f"history/{stream}/{name}" for stream in (used.stream, old) for name in ("a", "b/0")]

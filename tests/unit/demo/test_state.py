@@ -68,14 +68,18 @@ def test_a_request_is_answered(folder: DataFolder) -> None:
         while not seen:
             for name, request in folder.requests():
                 seen.append(request)
-                folder.reply(name, Answer(True, "done", {"broker": request.broker}))
+                folder.reply(
+                    name, Answer(done=True, message="done", details={"broker": request.broker})
+                )
 
     server = threading.Thread(target=serve)
     server.start()
-    answer = DataFolder(folder.path).ask(Request("kill-broker", broker=2), timeout_seconds=10)
+    answer = DataFolder(folder.path).ask(
+        Request(action="kill-broker", broker=2), timeout_seconds=10
+    )
     server.join()
-    assert answer == Answer(True, "done", {"broker": 2})
-    assert seen == [Request("kill-broker", broker=2)]
+    assert answer == Answer(done=True, message="done", details={"broker": 2})
+    assert seen == [Request(action="kill-broker", broker=2)]
     assert list(folder.control.iterdir()) == []
 
 
@@ -86,18 +90,18 @@ def test_without_a_running_demo_there_is_one_clear_line(tmp_path: Path, exists: 
         folder.take()
         folder.release()
     with pytest.raises(NotRunningError, match=r"no demo runs in .*: start one with make demo"):
-        folder.ask(Request("restore"))
+        folder.ask(Request(action="restore"))
 
 
 def test_no_answer_ends_at_the_deadline(folder: DataFolder) -> None:
     with pytest.raises(DemoError, match="did not answer in 0 s"):
-        DataFolder(folder.path).ask(Request("status"), timeout_seconds=0.3)
+        DataFolder(folder.path).ask(Request(action="status"), timeout_seconds=0.3)
 
 
 def test_the_workload_is_told_through_files(tmp_path: Path) -> None:
     assert Wanted.read(tmp_path) is None
     assert Reached.read(tmp_path) is None
-    Wanted(3, ["a", "b"]).write(tmp_path)
-    Reached(3, {"a": 0}, "why").write(tmp_path)
-    assert Wanted.read(tmp_path) == Wanted(3, ["a", "b"])
-    assert Reached.read(tmp_path) == Reached(3, {"a": 0}, "why")
+    Wanted(number=3, stopped_groups=["a", "b"]).write(tmp_path)
+    Reached(number=3, members={"a": 0}, error="why").write(tmp_path)
+    assert Wanted.read(tmp_path) == Wanted(number=3, stopped_groups=["a", "b"])
+    assert Reached.read(tmp_path) == Reached(number=3, members={"a": 0}, error="why")

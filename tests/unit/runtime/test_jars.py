@@ -23,7 +23,7 @@ from runtime.jars import (
 )
 from runtime.jarsets import DELTA, KAFKA, S3, JarSet
 
-JARS = JarSet("toys-1.0", ("org.example:toy:1.0",))
+JARS = JarSet(name="toys-1.0", modules=("org.example:toy:1.0",))
 
 
 class FakeResolver:
@@ -135,7 +135,7 @@ def test_sets_are_resolved_side_by_side(tmp_path: Path, monkeypatch: pytest.Monk
             _, artifact, version = module.split(":")
             (folder / f"{artifact}-{version}.jar").write_bytes(b"x")
 
-    other = JarSet("tools-2", ("org.example:tool:2",))
+    other = JarSet(name="tools-2", modules=("org.example:tool:2",))
     folders = ensure_all((JARS, other), resolve, lambda _: None)
     assert [folder.name for folder in folders] == [JARS.folder_name, other.folder_name]
 
@@ -174,7 +174,7 @@ def test_the_description_for_ivy_names_every_module(jars: JarSet) -> None:
 
 
 def test_a_changed_set_gets_another_folder() -> None:
-    assert JARS.folder_name != JarSet("toys-1.0", ("org.example:toy:1.1",)).folder_name
+    assert JARS.folder_name != JarSet(name="toys-1.0", modules=("org.example:toy:1.1",)).folder_name
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from runtime.java import Java
 from runtime.processes import ProcessGroup, free_ports
 from runtime.services import Service, Supervisor, pause_seconds, services, wait_for_dashboard
 
-JAVA = Java(Path("/opt/java"), Path("/opt/java/bin/java"), 17, "PATH")
+JAVA = Java(home=Path("/opt/java"), executable=Path("/opt/java/bin/java"), major=17, source="PATH")
 
 
 class Clock:
@@ -37,7 +37,9 @@ def test_a_service_that_ends_is_started_again_after_growing_pauses(
 ) -> None:
     clock, said = Clock(), list[str]()
     supervisor = Supervisor(processes, tmp_path, said.append, clock)
-    child = supervisor.start(Service("worker", ("/bin/sh", "-c", "echo no database; exit 2")))
+    child = supervisor.start(
+        Service(name="worker", command=("/bin/sh", "-c", "echo no database; exit 2"))
+    )
     pauses = []
     for pause in (1.0, 2.0, 4.0, 8.0):
         assert child.wait(10)
@@ -60,8 +62,8 @@ def test_a_service_that_keeps_failing_is_tried_again_and_leaves_the_others_alone
 ) -> None:
     clock, said = Clock(), list[str]()
     supervisor = Supervisor(processes, tmp_path, said.append, clock)
-    good = supervisor.start(Service("good", ("sleep", "60")))
-    bad = supervisor.start(Service("bad", ("/bin/sh", "-c", "echo no store; exit 1")))
+    good = supervisor.start(Service(name="good", command=("sleep", "60")))
+    bad = supervisor.start(Service(name="bad", command=("/bin/sh", "-c", "echo no store; exit 1")))
     for number in range(1, 9):
         assert bad.wait(10)
         supervisor.check()
@@ -80,8 +82,8 @@ def test_what_cannot_be_started_again_now_is_tried_later(
 ) -> None:
     clock, said = Clock(), list[str]()
     supervisor = Supervisor(processes, tmp_path / "logs", said.append, clock)
-    good = supervisor.start(Service("good", ("sleep", "60")))
-    bad = supervisor.start(Service("bad", ("/bin/sh", "-c", "exit 1")))
+    good = supervisor.start(Service(name="good", command=("sleep", "60")))
+    bad = supervisor.start(Service(name="bad", command=("/bin/sh", "-c", "exit 1")))
     assert bad.wait(10)
     supervisor.check()
     (tmp_path / "logs" / "bad.log").unlink()
@@ -105,7 +107,7 @@ def test_pauses_grow_up_to_half_a_minute(deaths: int, pause: float) -> None:
 def test_healthy_minutes_forgive_earlier_deaths(processes: ProcessGroup, tmp_path: Path) -> None:
     clock, said = Clock(), list[str]()
     supervisor = Supervisor(processes, tmp_path, said.append, clock)
-    child = supervisor.start(Service("worker", ("/bin/sh", "-c", "exit 1")))
+    child = supervisor.start(Service(name="worker", command=("/bin/sh", "-c", "exit 1")))
     for _ in range(8):
         assert child.wait(10)
         clock.now += 200
@@ -119,7 +121,7 @@ def test_healthy_minutes_forgive_earlier_deaths(processes: ProcessGroup, tmp_pat
 def test_a_running_service_is_left_alone(processes: ProcessGroup, tmp_path: Path) -> None:
     said: list[str] = []
     supervisor = Supervisor(processes, tmp_path, said.append)
-    child = supervisor.start(Service("worker", ("sleep", "60")))
+    child = supervisor.start(Service(name="worker", command=("sleep", "60")))
     supervisor.check()
     assert child.alive
     assert said == []

@@ -28,8 +28,14 @@ def _work(
     events: tuple[SimulatedEvent, ...] = (),
     assignor: Assignor = Assignor.COOPERATIVE_STICKY,
 ) -> Workload:
-    consumers = Consumers(count, capacity, noise=noise, assignor=assignor)
-    return Workload("test", {"t": partitions}, constant(per_second), consumers, events=events)
+    consumers = Consumers(count=count, rate_per_second=capacity, noise=noise, assignor=assignor)
+    return Workload(
+        name="test",
+        topics={"t": partitions},
+        rate=constant(per_second),
+        consumers=consumers,
+        events=events,
+    )
 
 
 def _run(work: Workload, seed: int = 1, seconds: float = 600.0, every: float = 15.0) -> Simulation:
@@ -81,7 +87,9 @@ def test_nothing_is_made_or_forgotten_whatever_happens(
         lambda s: s.cut_log(40.0, [2]),
         lambda s: s.rebalance(),
     ]
-    events = tuple(SimulatedEvent(float(at), actions[number]) for at, number in happenings)
+    events = tuple(
+        SimulatedEvent(at=float(at), action=actions[number]) for at, number in happenings
+    )
     work = replace(
         _work(events=events, noise=0.3, assignor=assignor),
         retention_seconds=60.0,
@@ -280,7 +288,10 @@ def test_a_shared_limit_makes_each_consumer_slower() -> None:
 
 
 def test_a_backlog_has_its_age() -> None:
-    backlog = Backlog(np.array([600.0, 0, 0, 0, 0, 60.0]), np.array([300.0, 0, 0, 0, 0, 30.0]))
+    backlog = Backlog(
+        messages=np.array([600.0, 0, 0, 0, 0, 60.0]),
+        age_seconds=np.array([300.0, 0, 0, 0, 0, 30.0]),
+    )
     simulation = Simulation(replace(_work(0.0, count=0), backlog=backlog), 1)
     seen = simulation.observe()
     assert seen.total_lag == 660

@@ -48,7 +48,7 @@ def test_a_sample_touches_its_minute_and_as_far_as_a_difference_reaches() -> Non
     before = Progress(newest=NOON + 30 * MINUTE)
     late = NOON + 3 * MINUTE + timedelta(seconds=50)
     noted = touched(before, found(GROUPS, late))
-    assert noted.pending == (TimeRange(NOON + 3 * MINUTE, NOON + 5 * MINUTE),)
+    assert noted.pending == (TimeRange(start=NOON + 3 * MINUTE, end=NOON + 5 * MINUTE),)
     assert noted.newest == before.newest
 
 
@@ -61,20 +61,20 @@ def test_nothing_is_late_where_nothing_is_known() -> None:
 def test_a_slow_cadence_reaches_further() -> None:
     before = Progress(newest=NOON + 90 * MINUTE)
     noted = touched(before, found(GROUPS, NOON, interval=300.0))
-    assert noted.pending == (TimeRange(NOON, NOON + 21 * MINUTE),)
+    assert noted.pending == (TimeRange(start=NOON, end=NOON + 21 * MINUTE),)
     again = touched(noted, found(GROUPS, NOON + 50 * MINUTE, interval=15.0))
-    assert again.pending[1] == TimeRange(NOON + 50 * MINUTE, NOON + 71 * MINUTE)
+    assert again.pending[1] == TimeRange(start=NOON + 50 * MINUTE, end=NOON + 71 * MINUTE)
 
 
 def test_what_is_not_written_again_touches_as_long_as_it_stands() -> None:
     noted = touched(Progress(newest=NOON + 30 * MINUTE), found(GROUP_OFFSETS, NOON))
-    assert noted.pending == (TimeRange(NOON, NOON + REWRITTEN_AFTER + 2 * MINUTE),)
+    assert noted.pending == (TimeRange(start=NOON, end=NOON + REWRITTEN_AFTER + 2 * MINUTE),)
 
 
 def test_nothing_is_touched_after_the_newest_sample() -> None:
     newest = NOON + timedelta(seconds=59)
     noted = touched(Progress(), found(GROUP_OFFSETS, NOON - MINUTE, newest))
-    assert noted.pending == (TimeRange(NOON - MINUTE, NOON + MINUTE),)
+    assert noted.pending == (TimeRange(start=NOON - MINUTE, end=NOON + MINUTE),)
     assert noted.newest == newest
     assert touched(noted, found(GROUPS, NOON)) == noted
 
@@ -128,7 +128,7 @@ def test_which_minutes_a_broken_file_has_samples_of(tmp_path: Path) -> None:
         paths.add(new)
         added.append(UnreadableFileError(f"file://{new}"))
     for at, broken in zip((NOON, NOON + timedelta(hours=9)), added, strict=True):
-        assert minutes_of_file(lake, broken) == TimeRange(at, at + 4 * MINUTE)
+        assert minutes_of_file(lake, broken) == TimeRange(start=at, end=at + 4 * MINUTE)
     gone = UnreadableFileError(f"file://{tmp_path}/groups/date=2026-01-05/gone.parquet")
     assert minutes_of_file(lake, gone) is None
     assert minutes_of_file(lake, UnreadableFileError("x.parquet")) == EVER

@@ -49,7 +49,14 @@ def source_of(lake: Lake, table: Table, together: str, since: datetime) -> Sourc
     columns = tuple(name for name in table.polars_schema if name != "date")
     if polls is not None:
         polls = polls.select(NEEDED)
-    return Source(table, columns, ("cluster", together), since, END, polls)
+    return Source(
+        table=table,
+        columns=columns,
+        together=("cluster", together),
+        since=since,
+        until=END,
+        polls=polls,
+    )
 
 
 def written(lake: Lake, table: Table) -> pl.DataFrame:

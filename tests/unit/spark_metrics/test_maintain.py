@@ -24,7 +24,7 @@ def test_only_streams_that_were_given_up_are_deleted(tmp_path: Path) -> None:
         (folder / name / "offsets" / ".0.crc").touch()
     (folder / ("1" * 32)).touch()
     assert delete_checkpoints(lake) == []  # nobody knows which one is in use
-    JobRecords(lake).add(MicroBatch(NOW, "ok"), used)
+    JobRecords(lake).add(MicroBatch(started_at=NOW, status="ok"), used)
     assert delete_checkpoints(lake) == [OLD]
     assert {one.name for one in folder.iterdir()} == {used.stream, FOREIGN, "1" * 32}
     assert (folder / used.stream / "offsets" / "0").exists()
@@ -33,5 +33,5 @@ def test_only_streams_that_were_given_up_are_deleted(tmp_path: Path) -> None:
 
 def test_a_lake_without_checkpoints_has_none_to_delete(tmp_path: Path) -> None:
     lake = Lake(LakeSettings(uri=str(tmp_path)))
-    JobRecords(lake).add(MicroBatch(NOW, "ok"), Progress())
+    JobRecords(lake).add(MicroBatch(started_at=NOW, status="ok"), Progress())
     assert delete_checkpoints(lake) == []

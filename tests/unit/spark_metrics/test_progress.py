@@ -26,7 +26,7 @@ ZERO = datetime(2026, 1, 5, tzinfo=UTC)
 
 
 def span(start: int, end: int) -> TimeRange:
-    return TimeRange(ZERO + start * MINUTE, ZERO + end * MINUTE)
+    return TimeRange(start=ZERO + start * MINUTE, end=ZERO + end * MINUTE)
 
 
 def minutes(spans: tuple[TimeRange, ...]) -> set[int]:
@@ -114,13 +114,13 @@ def test_the_last_row_is_that_which_was_written_last_whatever_the_clock_said(
     records = JobRecords(Lake(LakeSettings(uri=str(tmp_path))))
     monkeypatch.setattr("spark_metrics.progress.datetime", Clock)
     monkeypatch.setattr(Clock, "told", ZERO + timedelta(hours=2), raising=False)
-    records.add(MicroBatch(ZERO, "read"), Progress(pending=(span(0, 1),)))
+    records.add(MicroBatch(started_at=ZERO, status="read"), Progress(pending=(span(0, 1),)))
     first = records.last()
     assert first is not None
     assert first.pending == (span(0, 1),)
     monkeypatch.setattr(Clock, "told", ZERO, raising=False)
-    records.add(MicroBatch(ZERO, "read"), replace(first, pending=(span(0, 5),)))
-    records.add(MicroBatch(ZERO, "failed"), None)
+    records.add(MicroBatch(started_at=ZERO, status="read"), replace(first, pending=(span(0, 5),)))
+    records.add(MicroBatch(started_at=ZERO, status="failed"), None)
     last = records.last()
     assert last is not None
     assert last.pending == (span(0, 5),)

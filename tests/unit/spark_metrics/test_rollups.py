@@ -61,7 +61,14 @@ def of_task(
         )
         mine = series.filter(pl.col(one.together[-1]).hash(seed=1) % of == share)
         names = one.columns[table.name]
-        source = Source(table, names, one.together, start - REACH, end, polls)
+        source = Source(
+            table=table,
+            columns=names,
+            together=one.together,
+            since=start - REACH,
+            until=end,
+            polls=polls,
+        )
         samples[table.name] = source.whole(mine)
     return dict(one.work({**samples, COLLECTIONS.name: lake[COLLECTIONS.name]}, start, end))
 

@@ -28,7 +28,7 @@ class Job:
             self._stop.set()
         if isinstance(outcome, Exception):
             raise outcome
-        return MicroBatch(datetime.now(UTC), outcome)
+        return MicroBatch(started_at=datetime.now(UTC), status=outcome)
 
     def failed(self, error: Exception, started_at: datetime) -> None:
         self.reported.append(str(error))

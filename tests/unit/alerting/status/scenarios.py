@@ -62,7 +62,7 @@ def window(
                 )
             )
         second += 1.0
-    return PartitionWindow(topic, partition, tuple(samples))
+    return PartitionWindow(topic=topic, partition=partition, samples=tuple(samples))
 
 
 def changed(found: PartitionWindow, change: Callable[[float, Sample], Sample]) -> PartitionWindow:

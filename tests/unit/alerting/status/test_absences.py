@@ -30,7 +30,7 @@ def test_a_group_never_seen_to_run_is_waited_for_some_hours_not_for_a_day() -> N
 
     def status_after(hours: float) -> Status:
         seen = tuple(sample for sample in samples if sample.at - START <= hours * 3600)
-        return partition_status(PartitionWindow("orders", 0, seen)).status
+        return partition_status(PartitionWindow(topic="orders", partition=0, samples=seen)).status
 
     assert status_after(5.5) is Status.OK
     assert status_after(6.5) is Status.STOPPED
@@ -42,7 +42,9 @@ def test_a_group_that_stopped_moments_before_it_was_first_seen_is_no_job() -> No
         Sample(START + at, 240, 0, 269 + 10 * at, 29 + 10 * at, None, False, 0, "empty")
         for at in range(0, 125, 5)
     )
-    windows = [PartitionWindow("shipments", number, samples) for number in range(3)]
+    windows = [
+        PartitionWindow(topic="shipments", partition=number, samples=samples) for number in range(3)
+    ]
 
     assert partition_status(windows[0]).status is Status.STOPPED
     assert group_status(windows).status is Status.STOPPED
@@ -53,7 +55,9 @@ def test_a_job_between_runs_is_not_said_to_keep_up() -> None:
         Sample(START + at, 240, 0, 240 + at, at, None, False, 0, "empty")
         for at in range(0, 600, 15)
     )
-    found = group_status([PartitionWindow("orders", number, samples) for number in range(3)])
+    found = group_status(
+        [PartitionWindow(topic="orders", partition=number, samples=samples) for number in range(3)]
+    )
     assert found.status is Status.OK
     assert found.reason.startswith("Nobody consumes at the moment: ")
 
@@ -74,7 +78,9 @@ def test_members_that_come_and_go_without_a_commit_are_no_restart() -> None:
             for at in range(0, seconds + 1, 15)
             for is_there in [at <= 300 or at // 30 % 2 == 0]
         )
-        return partition_status(PartitionWindow("orders", 0, samples)).status
+        return partition_status(
+            PartitionWindow(topic="orders", partition=0, samples=samples)
+        ).status
 
     assert status_after(345) in (Status.OK, Status.CATCHING_UP)
     assert status_after(600) is Status.STALLED
@@ -200,7 +206,7 @@ def comes_and_goes(seconds: int, *, reads: float) -> PartitionWindow:
         elif is_there:
             committed += min(int(4_500 * reads), log_end - committed)
         samples.append(polled(t, log_end, committed, 3 if is_there else 0))
-    return PartitionWindow("orders", 0, tuple(samples))
+    return PartitionWindow(topic="orders", partition=0, samples=tuple(samples))
 
 
 def test_a_crash_loop_that_commits_a_little_is_falling_behind_in_each_of_its_rounds() -> None:
@@ -241,7 +247,7 @@ def test_a_job_of_many_runs_is_waited_for_three_of_its_absences() -> None:
 
     def after(seconds: int) -> Status:
         seen = tuple(s for s in samples if s.at <= START + 2 * 3600 + seconds)
-        return partition_status(PartitionWindow("orders", 0, seen)).status
+        return partition_status(PartitionWindow(topic="orders", partition=0, samples=seen)).status
 
     assert after(1800) is Status.OK
     assert after(3000) is Status.OK

@@ -27,7 +27,7 @@ def test_a_partition_that_stands_still_is_measured_like_any_other(
     for step, (members, state) in [(0, (3, "stable")), *steps]:
         at += step
         samples.append(Sample(at, end, start, end, 0, 0.0, assigned, members, state))
-    window = PartitionWindow("t", 0, tuple(samples))
+    window = PartitionWindow(topic="t", partition=0, samples=tuple(samples))
     assert _stands_still(window.samples)
     assert _standing_still(window, StatusRules()) == _measured(window, StatusRules())
 

@@ -291,7 +291,7 @@ def test_pauses_of_long_ago_are_known_though_their_samples_are_downsampled() -> 
     for sample in window(capacity=capacity, seconds=18_600.0).samples:
         samples = downsampled((*samples, sample))
         if sample.at >= START + 17_100:
-            of_now = partition_status(PartitionWindow("orders", 0, samples))
+            of_now = partition_status(PartitionWindow(topic="orders", partition=0, samples=samples))
             statuses[sample.at - START] = of_now.status
 
     assert Status.STALLED not in {one for at, one in statuses.items() if at <= 18_240}
@@ -331,7 +331,7 @@ def windows(draw: st.DrawFn) -> PartitionWindow:
     for sample in drawn:
         at += draw(st.floats(0.001, 300))
         placed.append(sample._replace(at=at))
-    return PartitionWindow("orders", draw(st.integers(0, 3)), tuple(placed))
+    return PartitionWindow(topic="orders", partition=draw(st.integers(0, 3)), samples=tuple(placed))
 
 
 @given(windows())

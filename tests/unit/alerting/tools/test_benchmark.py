@@ -52,10 +52,18 @@ def of_lags(lags: list[int | None], poll: float = 15.0) -> Scenario:
         )
         for index, lag in enumerate(lags)
     )
-    return Scenario("lags", poll, "billing", (ScenarioPartition("orders", 0, samples),), ())
+    return Scenario(
+        name="lags",
+        poll_seconds=poll,
+        group="billing",
+        partitions=(ScenarioPartition(topic="orders", partition=0, samples=samples),),
+        truth=(),
+    )
 
 
-INCIDENT = replace(of_lags([0] * 41), truth=(Truth(100.0, 300.0, "STALLED", True),))
+INCIDENT = replace(
+    of_lags([0] * 41), truth=(Truth(begin=100.0, end=300.0, status="STALLED", should_alert=True),)
+)
 
 
 def fired(begin: float, end: float, severity: str = "critical", status: str = "STALLED") -> Fired:

@@ -16,7 +16,7 @@ AHEAD = [10_000]
 
 def commits(offsets: Sequence[int], lags: Sequence[int | None]) -> list[Commit]:
     return [
-        Commit(offset, order, order * STEP, lag)
+        Commit(offset=offset, order=order, timestamp_ms=order * STEP, lag=lag)
         for order, (offset, lag) in enumerate(zip(offsets, lags, strict=True))
     ]
 

@@ -12,7 +12,7 @@ from app.style.charts.lines import Line, columns_chart, series_chart, time_unit
 from app.style.theme import DARK, LIGHT
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
-AXIS = Axis(START, START + timedelta(hours=1), UTC)
+AXIS = Axis(start=START, end=START + timedelta(hours=1), zone=UTC)
 
 
 def frame(**series: list[float | None]) -> pl.DataFrame:
@@ -81,22 +81,23 @@ def test_an_empty_frame_is_an_empty_figure_with_the_axis_of_the_page() -> None:
 
 
 def test_times_are_drawn_in_the_viewers_zone_and_name_their_offset() -> None:
-    axis = Axis(START, START + timedelta(hours=1), ZoneInfo("Europe/Berlin"))
+    axis = Axis(start=START, end=START + timedelta(hours=1), zone=ZoneInfo("Europe/Berlin"))
     assert axis.local(START) == datetime(2026, 11, 20, 9)
     assert axis.offset == "UTC+1"
-    assert Axis(START, START, ZoneInfo("Asia/Kolkata")).offset == "UTC+5:30"
-    assert Axis(START, START, UTC).offset == "UTC"
+    assert Axis(start=START, end=START, zone=ZoneInfo("Asia/Kolkata")).offset == "UTC+5:30"
+    assert Axis(start=START, end=START, zone=UTC).offset == "UTC"
 
 
 def test_events_are_thin_marks_and_crowded_labels_are_left_out() -> None:
     events = tuple(
-        ChartEvent(START + timedelta(minutes=minute), f"e{minute}") for minute in (10, 11, 90)
+        ChartEvent(at=START + timedelta(minutes=minute), text=f"e{minute}")
+        for minute in (10, 11, 90)
     )
     made = series_chart(
         frame(a=[1.0]),
         by="group",
         value="lag",
-        axis=Axis(AXIS.start, AXIS.end, UTC, events),
+        axis=Axis(start=AXIS.start, end=AXIS.end, zone=UTC, events=events),
         palette=DARK,
         step_seconds=60,
         y_title="messages",
@@ -122,7 +123,7 @@ def test_durations_are_drawn_in_a_unit_that_suits(seconds: float | None, unit: s
 def test_durations_are_scaled_and_written_in_words_on_hover() -> None:
     made = columns_chart(
         frame(a=[0.0, 300.0]).drop("group"),
-        [Line("lag", "time lag")],
+        [Line(column="lag", name="time lag")],
         axis=AXIS,
         palette=LIGHT,
         step_seconds=60,

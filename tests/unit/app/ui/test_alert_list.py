@@ -32,7 +32,7 @@ def test_an_alert_that_went_blind_says_so(since: float | None, note: str) -> Non
 def test_what_never_had_a_value_is_not_drawn() -> None:
     points = ((0.0, "late", 5.0), (15.0, "late", None), (0.0, "fine", None), (15.0, "fine", None))
 
-    found = value_rows(Tried((), points, 0, 2))
+    found = value_rows(Tried(alerts=(), points=points, messages=0, evaluations=2))
 
     # A gap within a line stays.
     assert found["thing"].to_list() == ["late", "late"]

@@ -232,9 +232,9 @@ def test_a_mirrors_position_is_the_record_after_the_last_copied() -> None:
         ]
     }
     assert read_positions(answer, "west", Odd()) == [
-        Position("east", "orders", 1, 52),
-        Position("west", "orders", 0, 48),
-        Position("east", "orders", 2, None),
+        Position(alias="east", topic="orders", partition=1, replicated=52),
+        Position(alias="west", topic="orders", partition=0, replicated=48),
+        Position(alias="east", topic="orders", partition=2, replicated=None),
     ]
 
 

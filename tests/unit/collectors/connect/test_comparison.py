@@ -24,7 +24,7 @@ def ends(**logs: int | None) -> pl.DataFrame:
 
 
 def at(replicated: int | None, topic: str = "orders") -> Position:
-    return Position("east", topic, 0, replicated)
+    return Position(alias="east", topic=topic, partition=0, replicated=replicated)
 
 
 def outcome(position: Position, logs: pl.DataFrame, before: Compared | None = None) -> object:

@@ -75,7 +75,9 @@ def test_connectors_and_tasks_become_rows(
         "a.Bad",
         "a.Worse",
     )
-    assert exchange.sinks("prod") == [Sink("orders-sink", "connect-orders-sink", "orders.dlq")]
+    assert exchange.sinks("prod") == [
+        Sink(connector="orders-sink", group="connect-orders-sink", dead_letter_topic="orders.dlq")
+    ]
     assert fake.asked == [EXPANDED, "/connectors"], "one listing serves both sections"
 
 
@@ -258,7 +260,7 @@ def test_a_broken_connect_cluster_costs_the_others_nothing(
             make(broken.url, name="broken", cluster="prod"),
             make(fake.url, name="good", cluster="east"),
         ]
-        service = Service(Plan(lambda: sources), lake)
+        service = Service(Plan(make=lambda: sources), lake)
         thread = threading.Thread(target=service.run)
         thread.start()
         try:

@@ -111,7 +111,9 @@ def test_not_ready_while_rows_are_lost() -> None:
     clock = Clock()
     known = snapshots(clock)
     known.poll_ended(MAIN)  # type: ignore[arg-type]
-    losing = WriterState(0, 9, 0, "no space left on device")
+    losing = WriterState(
+        written_rows=0, lost_rows=9, waiting_bytes=0, losing_because="no space left on device"
+    )
     (reason,) = unready(known.states(), clock.now, losing, CLUSTERS)
     assert reason == "rows are being lost: no space left on device"
 

@@ -17,7 +17,9 @@ BODY = b"headroom_topics 7\n"
 
 
 def metrics(packed: bool) -> Answer:
-    return Answer([gzip.compress(BODY) if packed else BODY], "text/plain", packed=packed)
+    return Answer(
+        parts=[gzip.compress(BODY) if packed else BODY], content_type="text/plain", packed=packed
+    )
 
 
 def broken(_: bool) -> Answer:

@@ -10,12 +10,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from collectors.exporter.text import Metric, Samples, sample_lines
 
-LAG = Metric("headroom_lag", "What is waiting.", ("group", "partition"))
+LAG = Metric(name="headroom_lag", help="What is waiting.", labels=("group", "partition"))
 
 
 def lines(values: pl.Series, **constant: str) -> list[str]:
     rows = pl.DataFrame({"group": ["g"] * len(values), "partition": range(len(values))})
-    text = b"".join(sample_lines(Samples(LAG, rows.with_columns(value=values)), constant))
+    text = b"".join(
+        sample_lines(Samples(metric=LAG, rows=rows.with_columns(value=values)), constant)
+    )
     return text.decode().splitlines()
 
 
@@ -26,10 +28,10 @@ def test_labels_stand_in_order_and_a_sources_own_first() -> None:
 
 
 def test_a_metric_without_labels() -> None:
-    metric = Metric("headroom_topics", "Topics.")
+    metric = Metric(name="headroom_topics", help="Topics.")
     rows = pl.DataFrame({"value": [7]})
-    assert list(sample_lines(Samples(metric, rows), {})) == [b"headroom_topics 7\n"]
-    assert list(sample_lines(Samples(metric, rows), {"cluster": "a"})) == [
+    assert list(sample_lines(Samples(metric=metric, rows=rows), {})) == [b"headroom_topics 7\n"]
+    assert list(sample_lines(Samples(metric=metric, rows=rows), {"cluster": "a"})) == [
         b'headroom_topics{cluster="a"} 7\n'
     ]
 
@@ -64,14 +66,14 @@ def test_an_unknown_value_has_no_sample() -> None:
 
 def test_an_unknown_label_is_empty() -> None:
     rows = pl.DataFrame({"group": [None], "partition": [0], "value": [1]})
-    (line,) = sample_lines(Samples(LAG, rows.cast({"group": pl.String})), {})
+    (line,) = sample_lines(Samples(metric=LAG, rows=rows.cast({"group": pl.String})), {})
     assert line == b'headroom_lag{group="",partition="0"} 1\n'
 
 
 def test_more_rows_than_are_written_at_once() -> None:
     count = 120_001
     rows = pl.DataFrame({"group": ["g"] * count, "partition": range(count), "value": range(count)})
-    text = b"".join(sample_lines(Samples(LAG, rows), {})).decode().splitlines()
+    text = b"".join(sample_lines(Samples(metric=LAG, rows=rows), {})).decode().splitlines()
     assert len(text) == count
     assert text[-1] == 'headroom_lag{group="g",partition="120000"} 120000'
 
@@ -86,12 +88,12 @@ def test_labels_come_back_as_they_were(groups: list[str], cluster: str) -> None:
     rows = pl.DataFrame(
         {"group": groups, "partition": range(len(groups)), "value": range(len(groups))}
     )
-    text = LAG.head + b"".join(sample_lines(Samples(LAG, rows), {"cluster": cluster}))
+    text = LAG.head + b"".join(sample_lines(Samples(metric=LAG, rows=rows), {"cluster": cluster}))
     (family,) = text_string_to_metric_families(text.decode())
     found = [(s.labels["cluster"], s.labels["group"], s.value) for s in family.samples]
     assert found == [(cluster, group, number) for number, group in enumerate(groups)]
 
 
 def test_the_head_is_one_line_each() -> None:
-    metric = Metric("headroom_x_total", "a\\b\nc", type="counter")
+    metric = Metric(name="headroom_x_total", help="a\\b\nc", type="counter")
     assert metric.head == b"# HELP headroom_x_total a\\\\b\\nc\n# TYPE headroom_x_total counter\n"

@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
 def test_a_clock_that_is_set_back_stops_no_timeline() -> None:
     memory = Memory()
-    times = memory.times["orders", 0] = PartitionTimes("id")
+    times = memory.times["orders", 0] = PartitionTimes(topic_id="id")
     memory.follow_clock(NOW)
     times.record(10, NOW.timestamp(), "id")
     times.stable = (5, NOW.timestamp())
@@ -32,7 +32,7 @@ def test_a_clock_that_is_set_back_stops_no_timeline() -> None:
 
 def test_a_clock_that_runs_on_moves_nothing() -> None:
     memory = Memory()
-    times = memory.times["orders", 0] = PartitionTimes("id")
+    times = memory.times["orders", 0] = PartitionTimes(topic_id="id")
     memory.follow_clock(NOW)
     times.record(10, NOW.timestamp(), "id")
     memory.follow_clock(NOW + timedelta(milliseconds=100))

@@ -81,7 +81,7 @@ def test_no_moment_in_between_is_refused(start: datetime, end: datetime) -> None
 
 @pytest.mark.parametrize("moments", [2, 3, 240])
 def test_halves_make_the_whole(moments: int) -> None:
-    whole = Window(NOW, NOW + (moments - 1) * MINUTE, MINUTE)
+    whole = Window(first=NOW, last=NOW + (moments - 1) * MINUTE, step=MINUTE)
     one, two = whole.halves()
     assert (one.first, two.last) == (whole.first, whole.last)
     assert two.first - one.last == MINUTE

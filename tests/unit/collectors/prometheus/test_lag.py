@@ -33,7 +33,10 @@ class History:
         """Add a series: a value at each moment."""
         points = tuple((float(at), value) for at, value in values.items())
         self.series.setdefault(name, []).append(
-            Series({"instance": instance, "topic": "t", "partition": "0", **labels}, points)
+            Series(
+                labels={"instance": instance, "topic": "t", "partition": "0", **labels},
+                points=points,
+            )
         )
 
     def ask(self, query: str) -> list[Series]:

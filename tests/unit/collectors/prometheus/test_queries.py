@@ -17,7 +17,8 @@ def series(metric: str, name: str, value: float, **labels: str) -> Series:
     (aliases,) = [each.aliases for each in METRICS if each.name == metric]
     number = [alias.name for alias in aliases].index(name)
     return Series(
-        {"headroom_alias": f"{metric}/{number}", **labels}, ((10.0, value), (20.0, value + 1))
+        labels={"headroom_alias": f"{metric}/{number}", **labels},
+        points=((10.0, value), (20.0, value + 1)),
     )
 
 
@@ -93,7 +94,7 @@ def test_the_clusters_own_counts_only_where_no_broker_tells() -> None:
     of_broker = series(
         "brokers", "kafka_controller_kafkacontroller_activebrokercount", 2, instance="k1"
     )
-    only_late = Series(of_broker.labels, of_broker.points[1:])
+    only_late = Series(labels=of_broker.labels, points=of_broker.points[1:])
     assert found(of_cluster) == [(None, 10.0, 3.0), (None, 20.0, 4.0)]
     assert found(of_cluster, of_broker) == [("k1", 10.0, 2.0), ("k1", 20.0, 3.0)]
     assert found(of_cluster, only_late) == [("k1", 20.0, 3.0), (None, 10.0, 3.0)]
@@ -126,7 +127,13 @@ def test_a_quantile_is_written_in_one_way() -> None:
 
 
 def test_foreign_series_are_ignored() -> None:
-    assert found(Series({"headroom_alias": "no/1"}, ((1.0, 2.0),)), Series({}, ())) == []
+    assert (
+        found(
+            Series(labels={"headroom_alias": "no/1"}, points=((1.0, 2.0),)),
+            Series(labels={}, points=()),
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(

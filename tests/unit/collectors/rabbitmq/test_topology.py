@@ -60,35 +60,35 @@ DEAD = queue("dead")
             queue("work", "", "dead"),
             [],
             [],
-            Targets(("dead",), False),
+            Targets(queues=("dead",), is_missing=False),
             id="default exchange: the key is the queue",
         ),
         pytest.param(
             queue("work", "", "nobody"),
             [],
             [],
-            Targets((), True),
+            Targets(queues=(), is_missing=True),
             id="default exchange: no such queue",
         ),
         pytest.param(
             queue("work", "dlx", "gone"),
             [exchange("dlx")],
             [to_queue("dlx", "dead", "gone")],
-            Targets(("dead",), False),
+            Targets(queues=("dead",), is_missing=False),
             id="direct: key of the binding",
         ),
         pytest.param(
             queue("work", "dlx", "other"),
             [exchange("dlx")],
             [to_queue("dlx", "dead", "gone")],
-            Targets((), True),
+            Targets(queues=(), is_missing=True),
             id="direct: no binding with the key",
         ),
         pytest.param(
             queue("work", "dlx"),
             [exchange("dlx")],
             [to_queue("dlx", "dead", "work")],
-            Targets(("dead",), False),
+            Targets(queues=("dead",), is_missing=False),
             id="own key: the queue's name, by the default exchange",
         ),
         pytest.param(
@@ -99,7 +99,7 @@ DEAD = queue("dead")
                 to_queue("dlx", "dead", "order"),
                 to_queue("dlx", "other", "payment"),
             ],
-            Targets(("dead",), False),
+            Targets(queues=("dead",), is_missing=False),
             id="own key: that of the binding into the queue",
         ),
         pytest.param(
@@ -110,21 +110,21 @@ DEAD = queue("dead")
                 to_queue("dlx", "dead", "order.new"),
                 to_queue("dlx", "other", "payment"),
             ],
-            Targets(("dead", "other"), False),
+            Targets(queues=("dead", "other"), is_missing=False),
             id="own key: any, behind a pattern",
         ),
         pytest.param(
             queue("work", "dlx", "any"),
             [exchange("dlx", "fanout")],
             [to_queue("dlx", "dead"), to_queue("dlx", "other", "x")],
-            Targets(("dead", "other"), False),
+            Targets(queues=("dead", "other"), is_missing=False),
             id="fanout: every binding",
         ),
         pytest.param(
             queue("work", "dlx", "orders.eu"),
             [exchange("dlx", "topic")],
             [to_queue("dlx", "dead", "orders.*"), to_queue("dlx", "other", "payments.#")],
-            Targets(("dead",), False),
+            Targets(queues=("dead",), is_missing=False),
             id="topic: patterns",
         ),
         pytest.param(
@@ -136,90 +136,106 @@ DEAD = queue("dead")
                 to_queue("third", "dead", "#"),
                 to_queue("second", "other", "another key"),
             ],
-            Targets(("dead",), False),
+            Targets(queues=("dead",), is_missing=False),
             id="through exchanges that are bound to exchanges",
         ),
         pytest.param(
             queue("work", "dlx", "k"),
             [exchange("dlx", "fanout"), exchange("second", "fanout")],
             [to_exchange("dlx", "second"), to_exchange("second", "dlx")],
-            Targets((), True),
+            Targets(queues=(), is_missing=True),
             id="exchanges in a circle, no queue",
         ),
         pytest.param(
             queue("work", "dlx", "k"),
             [exchange("dlx", alternate_exchange="lost"), exchange("lost", "fanout")],
             [to_queue("dlx", "other", "another"), to_queue("lost", "dead")],
-            Targets(("dead",), False),
+            Targets(queues=("dead",), is_missing=False),
             id="what nothing takes goes to the alternate exchange",
         ),
         pytest.param(
             queue("work", "dlx", "k"),
             [exchange("dlx", alternate_exchange="lost"), exchange("lost", "fanout")],
             [to_queue("dlx", "other", "k"), to_queue("lost", "dead")],
-            Targets(("other",), False),
+            Targets(queues=("other",), is_missing=False),
             id="what something takes does not go to the alternate exchange",
         ),
         pytest.param(
-            queue("work", "missing", "k"), [], [], Targets((), True), id="no such exchange"
+            queue("work", "missing", "k"),
+            [],
+            [],
+            Targets(queues=(), is_missing=True),
+            id="no such exchange",
         ),
         pytest.param(
-            queue("work", "dlx"), [exchange("dlx")], [], Targets((), True), id="no binding at all"
+            queue("work", "dlx"),
+            [exchange("dlx")],
+            [],
+            Targets(queues=(), is_missing=True),
+            id="no binding at all",
         ),
         pytest.param(
             queue("work", "dlx", "k"),
             [exchange("dlx")],
             [to_queue("dlx", "deleted", "k")],
-            Targets((), True),
+            Targets(queues=(), is_missing=True),
             id="the bound queue has gone",
         ),
         pytest.param(
             queue("work", "dlx"),
             [exchange("dlx", "headers")],
             [to_queue("dlx", "dead")],
-            Targets(("dead",), None, "the exchange dlx of type headers does not route by the key"),
+            Targets(
+                queues=("dead",),
+                is_missing=None,
+                reason="the exchange dlx of type headers does not route by the key",
+            ),
             id="headers: perhaps",
         ),
         pytest.param(
             queue("work", "dlx"),
             [exchange("dlx", "headers")],
             [],
-            Targets((), True),
+            Targets(queues=(), is_missing=True),
             id="headers: no binding is none",
         ),
         pytest.param(
             queue("work", "dlx", "k"),
             [exchange("dlx", "fanout"), exchange("match", "headers")],
             [to_exchange("dlx", "match"), to_queue("match", "other"), to_queue("dlx", "dead")],
-            Targets(("dead", "other"), False),
+            Targets(queues=("dead", "other"), is_missing=False),
             id="headers beside a sure way",
         ),
         pytest.param(
             queue("work", "dlx", "k"),
             [exchange("dlx", "x-delayed-message", x_delayed_type="topic")],
             [to_queue("dlx", "dead", "*")],
-            Targets(("dead",), False),
+            Targets(queues=("dead",), is_missing=False),
             id="a delayed exchange routes as the type it names",
         ),
         pytest.param(
             queue("work", "dlx", "k"),
             [exchange("dlx", "x-consistent-hash")],
             [to_queue("dlx", "dead", "1")],
-            Targets(("dead",), False),
+            Targets(queues=("dead",), is_missing=False),
             id="a hash exchange takes every key",
         ),
         pytest.param(
             queue("work", "dlx", "k"),
             [exchange("dlx", policy="alternates")],
             [],
-            Targets((), None, "the policy alternates may give the exchange dlx an alternate"),
+            Targets(
+                queues=(),
+                is_missing=None,
+                reason="the policy alternates may give the exchange dlx an alternate",
+            ),
             id="a policy of the exchange may name an alternate",
         ),
         pytest.param(
             queue("work", policy={"dead-letter-exchange": "dlx", "dead-letter-routing-key": "k"}),
             [exchange("dlx")],
             [to_queue("dlx", "dead", "k")],
-            Targets(("dead",), False),
+            Targets(queues=("dead",), is_missing=False),
             id="exchange and key from the policy",
         ),
         pytest.param(
@@ -228,7 +244,7 @@ DEAD = queue("dead")
             ),
             [exchange("dlx")],
             [to_queue("dlx", "dead", "k")],
-            Targets(("dead",), False),
+            Targets(queues=("dead",), is_missing=False),
             id="the argument wins, the policy gives the key",
         ),
     ],
@@ -247,9 +263,9 @@ def test_without_a_dead_letter_exchange_there_are_no_targets() -> None:
 def test_what_could_not_be_read_leaves_the_targets_unknown() -> None:
     queues = [queue("work", "dlx", "k"), queue("named", "", "dead"), queue("own", ""), DEAD]
     reason = "exchanges could not be read"
-    assert targets_of("work", queues, reason) == Targets((), None, reason)
-    assert targets_of("own", queues, reason) == Targets((), None, reason)
-    assert targets_of("named", queues, reason) == Targets(("dead",), False)
+    assert targets_of("work", queues, reason) == Targets(queues=(), is_missing=None, reason=reason)
+    assert targets_of("own", queues, reason) == Targets(queues=(), is_missing=None, reason=reason)
+    assert targets_of("named", queues, reason) == Targets(queues=("dead",), is_missing=False)
 
 
 @pytest.mark.parametrize(

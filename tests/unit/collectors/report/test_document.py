@@ -59,7 +59,9 @@ def test_the_object_of_once_json() -> None:
 
 
 def test_what_failed_is_null_and_not_zero() -> None:
-    failed = PollReport("shop", results=[section(name, "failed") for name in ("partitions",)])
+    failed = PollReport(
+        cluster="shop", results=[section(name, "failed") for name in ("partitions",)]
+    )
     found = failed.as_object()
     for name in ("topics", "partitions", "under_replicated", "under_min_isr", "offline"):
         assert found[name] is None
@@ -67,7 +69,9 @@ def test_what_failed_is_null_and_not_zero() -> None:
 
 def test_under_min_isr_is_unknown_where_the_configuration_is() -> None:
     unknown = frame("partitions", partition(0, 1, [1, 2, 3], least=None))
-    report = PollReport("shop", results=[section("partitions", "partial", partitions=unknown)])
+    report = PollReport(
+        cluster="shop", results=[section("partitions", "partial", partitions=unknown)]
+    )
     assert report.as_object()["under_min_isr"] is None
 
 
@@ -84,7 +88,7 @@ def test_under_min_isr_is_unknown_where_the_configuration_is() -> None:
 )
 def test_exit_code(statuses: list[list[Status]], code: int) -> None:
     reports = [
-        PollReport("shop", results=[section("groups", status) for status in each])
+        PollReport(cluster="shop", results=[section("groups", status) for status in each])
         for each in statuses
     ]
     assert exit_code(reports) == code
@@ -144,14 +148,14 @@ def test_once_json_has_the_status_that_the_alerting_service_wrote() -> None:
 
 def test_a_row_has_every_column_whatever_its_section_fills() -> None:
     few = pl.DataFrame({"group": ["billing"], "state": ["stable"]})
-    report = PollReport("shop", results=[section("groups", groups=few)])
+    report = PollReport(cluster="shop", results=[section("groups", groups=few)])
     (group,) = report.as_object()["groups"]
     assert group["members"] is None
     assert "cluster" not in report.table("groups").columns
 
 
 def test_sources_come_by_cluster_and_kafka_first() -> None:
-    other = PollReport("other")
+    other = PollReport(cluster="other")
     reports = [RABBIT, METRICS, CONNECT, FULL, other]
     assert [(report.cluster, report.source) for report in in_order(reports)] == [
         ("shop", "kafka"),

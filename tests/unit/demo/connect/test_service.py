@@ -75,7 +75,9 @@ def part_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
         program = tmp_path / "java"
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
-        return ConnectPart(tmp_path / "connect", Java(tmp_path, program, 17, "PATH"))
+        return ConnectPart(
+            tmp_path / "connect", Java(home=tmp_path, executable=program, major=17, source="PATH")
+        )
 
     return make
 
@@ -136,7 +138,10 @@ def test_the_configuration_names_the_worker(tmp_path: Path) -> None:
     folder.take()
     try:
         running = RunningDemo(
-            folder, Options(), Java(Path("/java"), Path("/bin/java"), 17, "PATH"), print
+            folder,
+            Options(),
+            Java(home=Path("/java"), executable=Path("/bin/java"), major=17, source="PATH"),
+            print,
         )
         entry = running.connect.configuration()
         assert entry["url"] == running.connect.url

@@ -31,7 +31,8 @@ def program(path: Path, script: str) -> Path:
 def part_with(folder: Path, server: str) -> RabbitPart:
     """A part whose node is a shell script."""
     programs = RabbitPrograms(
-        program(folder / "rabbitmq-server", server), program(folder / "epmd", "exec sleep 600")
+        server=program(folder / "rabbitmq-server", server),
+        epmd=program(folder / "epmd", "exec sleep 600"),
     )
     return RabbitPart(folder / "rabbitmq", programs)
 
@@ -45,7 +46,7 @@ def processes() -> Iterator[ProcessGroup]:
 def test_a_node_may_start_no_daemon_and_keeps_to_its_folder(tmp_path: Path) -> None:
     server = RabbitServer(
         tmp_path / "node",
-        RabbitPrograms(Path("/bin/rabbitmq-server"), Path("/bin/epmd")),
+        RabbitPrograms(server=Path("/bin/rabbitmq-server"), epmd=Path("/bin/epmd")),
         settings={"collect_statistics_interval": "1000"},
         plugins=("rabbitmq_management", "rabbitmq_stream"),
     )
@@ -115,7 +116,10 @@ def test_without_rabbitmq_the_demo_says_so(tmp_path: Path, monkeypatch: pytest.M
     folder = DataFolder(tmp_path / "data")
     folder.take()
     running = RunningDemo(
-        folder, Options(brokers=1), Java(tmp_path, tmp_path / "java", 17, "PATH"), lambda _: None
+        folder,
+        Options(brokers=1),
+        Java(home=tmp_path, executable=tmp_path / "java", major=17, source="PATH"),
+        lambda _: None,
     )
     try:
         line = running.start_rabbitmq()

@@ -89,7 +89,7 @@ def test_healthy_groups_have_room() -> None:
 
 
 def test_a_day_goes_up_and_down() -> None:
-    rate = Rate(110, 90, 600, 0.0)
+    rate = Rate(mean=110, swing=90, day_seconds=600, start_of_day=0.0)
     assert [round(rate.at(seconds)) for seconds in (0, 150, 300, 450, 600)] == [
         110,
         200,
@@ -97,23 +97,23 @@ def test_a_day_goes_up_and_down() -> None:
         20,
         110,
     ]
-    assert Rate(50).at(12345) == 50
-    assert Rate(10, 90).at(450) == 0, "a rate is never negative"
+    assert Rate(mean=50).at(12345) == 50
+    assert Rate(mean=10, swing=90).at(450) == 0, "a rate is never negative"
 
 
 def test_due_records_add_up_to_the_rate() -> None:
-    source = Source(Stream("t", Rate(7.3), "k-"))
+    source = Source(stream=Stream(topic="t", rate=Rate(mean=7.3), key_prefix="k-"))
     total = sum(source.records_due(seconds * 0.25, 0.25) for seconds in range(400))
     assert total in {729, 730}
 
 
 def test_a_long_pause_is_not_made_up_for() -> None:
-    source = Source(Stream("t", Rate(100), "k-"))
+    source = Source(stream=Stream(topic="t", rate=Rate(mean=100), key_prefix="k-"))
     assert source.records_due(60.0, 60.0) == 200
 
 
 def test_one_key_dominates_where_declared() -> None:
-    source = Source(CATALOGUE.stream("web.page_views"))
+    source = Source(stream=CATALOGUE.stream("web.page_views"))
     keys = [source.record()[0] for _ in range(5000)]
     assert 0.77 < keys.count(b"visitor-0") / len(keys) < 0.83
 
@@ -130,7 +130,7 @@ def test_a_batch_holds_three_seconds_of_the_busiest_partition(stream: Stream) ->
 
 def test_a_seed_spreads_over_its_age() -> None:
     stream = CATALOGUE.stream("telemetry.readings")
-    stamps = [at for _, _, at in Source(stream).seed(now_ms=1_000_000)]
+    stamps = [at for _, _, at in Source(stream=stream).seed(now_ms=1_000_000)]
     assert len(stamps) == stream.seed_messages
     assert stamps == sorted(stamps)
     assert stamps[0] == 1_000_000 - stream.seed_age_seconds * 1000
@@ -138,7 +138,7 @@ def test_a_seed_spreads_over_its_age() -> None:
 
 
 def test_every_so_manieth_record_is_broken_where_declared() -> None:
-    source = Source(Stream("t", Rate(1), "k-", broken_one_in=50))
+    source = Source(stream=Stream(topic="t", rate=Rate(mean=1), key_prefix="k-", broken_one_in=50))
     values = [source.record()[1] for _ in range(500)]
     assert [number for number, value in enumerate(values, 1) if value == BROKEN] == list(
         range(50, 501, 50)
@@ -147,7 +147,13 @@ def test_every_so_manieth_record_is_broken_where_declared() -> None:
 
 
 def test_spring_headers_are_binary_where_spring_writes_binary() -> None:
-    headers = dict(spring_headers(Origin("orders", 3, 2**40, 1_700_000_000_123), "group", 0))
+    headers = dict(
+        spring_headers(
+            Origin(topic="orders", partition=3, offset=2**40, timestamp_ms=1_700_000_000_123),
+            "group",
+            0,
+        )
+    )
     assert headers["kafka_dlt-original-partition"] == b"\x00\x00\x00\x03"
     assert struct.unpack(">q", headers["kafka_dlt-original-offset"]) == (2**40,)  # type: ignore[arg-type]
     assert len(headers["kafka_dlt-original-timestamp"] or b"") == 8
@@ -156,7 +162,9 @@ def test_spring_headers_are_binary_where_spring_writes_binary() -> None:
 
 
 def test_connect_headers_are_text() -> None:
-    headers = dict(connect_headers(Origin("orders", 3, 42, 0), "sink", 9))
+    headers = dict(
+        connect_headers(Origin(topic="orders", partition=3, offset=42, timestamp_ms=0), "sink", 9)
+    )
     assert headers["__connect.errors.partition"] == b"3"
     assert headers["__connect.errors.offset"] == b"42"
     assert headers["__connect.errors.connector.name"] == b"sink"

@@ -89,7 +89,7 @@ def test_who_has_lost_the_lease_commits_nothing(lake: Lake, tmp_path: Path) -> N
         maintain_table(BROKERS, lake.uri(BROKERS), None, FOR_EVER, confirm=first.renew)
     assert DeltaTable(lake.uri(BROKERS)).version() == version
     done = maintain_table(BROKERS, lake.uri(BROKERS), None, FOR_EVER, confirm=second.renew)
-    assert done == Maintained("brokers", compacted_files=4)
+    assert done == Maintained(table="brokers", compacted_files=4)
 
 
 def test_while_one_maintains_a_second_one_does_not(lake: Lake, settings: LakeSettings) -> None:

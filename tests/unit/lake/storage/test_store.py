@@ -142,9 +142,9 @@ def test_a_reader_sees_what_another_writer_appended(lake: Lake, tmp_path: Path) 
 
 def test_an_older_table_is_read_after_a_column_was_added(lake: Lake) -> None:
     before = Table(
-        "groups",
-        "bronze",
-        tuple(c for c in tables.GROUPS.columns if c.name not in {"kind", "members"}),
+        name="groups",
+        layer="bronze",
+        columns=tuple(c for c in tables.GROUPS.columns if c.name not in {"kind", "members"}),
         time="observed_at",
         key=tables.GROUPS.key,
     )

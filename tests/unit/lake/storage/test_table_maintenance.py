@@ -58,13 +58,13 @@ def test_small_files_become_one_a_day_and_no_row_changes(lake: Lake) -> None:
         append(lake, NOW - timedelta(hours=3 * number), number)
     before = lake.read(BROKERS).sort("broker_id")
     done = maintenance(lake)
-    assert done == Maintained("brokers", compacted_files=12, deleted_files=12)
+    assert done == Maintained(table="brokers", compacted_files=12, deleted_files=12)
     assert lake.read(BROKERS).sort("broker_id").equals(before)
     days = before["date"].n_unique()
     assert files(lake, "date=*/*.parquet") == days
     # Nothing is left to be done: no further commit.
     version = DeltaTable(lake.uri(BROKERS)).version()
-    assert maintenance(lake) == Maintained("brokers")
+    assert maintenance(lake) == Maintained(table="brokers")
     assert DeltaTable(lake.uri(BROKERS)).version() == version
 
 

@@ -13,7 +13,7 @@ HOUR = timedelta(hours=1)
 def points(counts: list[int | None], late: list[float | None]) -> list[Point]:
     """Return a point each ten minutes from an hour before the advice on."""
     return [
-        Point(START - HOUR + timedelta(minutes=10 * n), count, seconds)
+        Point(at=START - HOUR + timedelta(minutes=10 * n), count=count, time_lag_seconds=seconds)
         for n, (count, seconds) in enumerate(zip(counts, late, strict=True))
     ]
 

@@ -47,7 +47,11 @@ def of(
         six(members=members, arrival=constant(arrival), capacity=constant(consumed)),
         holders=lambda p: f"m{p % members}",
     )
-    peak = Forecast() if forecast is None else Forecast(forecast, NOW.timestamp(), "")
+    peak = (
+        Forecast()
+        if forecast is None
+        else Forecast(per_second=forecast, at=NOW.timestamp(), reason="")
+    )
     return replace(group, capacity=measured(low), forecast=peak)
 
 

@@ -147,10 +147,10 @@ def result(policy: str, violation: float, hours: float, **more: Any) -> PolicyRe
 
 def test_losses_are_named() -> None:
     found = WorkloadResult(
-        "steady",
-        1,
-        1.0,
-        (
+        workload="steady",
+        seeds=1,
+        days=1.0,
+        policies=(
             result(OURS, 5.0, 300.0, rescales_per_day=14.0, advice_errors_per_day=1.0),
             result("a", 6.0, 100.0),
             result("b", 5.0, 200.0),
@@ -169,10 +169,10 @@ def test_losses_are_named() -> None:
 
 def test_nothing_is_missed_where_ours_is_best() -> None:
     found = WorkloadResult(
-        "steady",
-        1,
-        1.0,
-        (result(OURS, 0.0, 200.0), result("a", 0.0, 195.0), result(ORACLE, 0, 180)),
+        workload="steady",
+        seeds=1,
+        days=1.0,
+        policies=(result(OURS, 0.0, 200.0), result("a", 0.0, 195.0), result(ORACLE, 0, 180)),
     )
 
     assert missed_goals(found) == ()
@@ -187,7 +187,7 @@ class _Short(BacktestWorkload):
 
 
 def test_backtest_gives_every_policy_in_the_published_form() -> None:
-    [found] = backtest([_Short("step")], 1, processes=1)
+    [found] = backtest([_Short(name="step")], 1, processes=1)
     document = as_document([found])
     [one] = document["workloads"]
 

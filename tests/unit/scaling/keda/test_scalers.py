@@ -29,7 +29,9 @@ def without(key: str, **metadata: Any) -> dict[str, Any]:
 
 
 def lags(*waiting: int, topic: str = "orders") -> dict[str, dict[int, KedaOffsets]]:
-    return {topic: {n: KedaOffsets(100, 100 + lag) for n, lag in enumerate(waiting)}}
+    return {
+        topic: {n: KedaOffsets(committed=100, log_end=100 + lag) for n, lag in enumerate(waiting)}
+    }
 
 
 def metric(offsets: dict[str, dict[int, KedaOffsets]], **metadata: Any) -> int:
@@ -154,7 +156,9 @@ def test_partition_limitation_bounds_the_replicas_too() -> None:
 
 
 def test_lag_is_the_sum_over_partitions() -> None:
-    assert KedaPreview(trigger()).poll(lags(3, 0, 4)) == KedaDecision(7, 7, True)
+    assert KedaPreview(trigger()).poll(lags(3, 0, 4)) == KedaDecision(
+        metric_lag=7, activity_lag=7, is_active=True
+    )
 
 
 def test_lag_is_not_clamped_at_0() -> None:
@@ -166,7 +170,7 @@ def test_lag_is_not_clamped_at_0() -> None:
     [("latest", False, 1), ("latest", True, 0), ("earliest", False, 40), ("earliest", True, 0)],
 )
 def test_a_partition_never_committed(policy: str, to_zero: bool, lag: int) -> None:
-    offsets = {"orders": {0: KedaOffsets(-1, 40)}}
+    offsets = {"orders": {0: KedaOffsets(committed=-1, log_end=40)}}
     found = metric(
         offsets, offsetResetPolicy=policy, scaleToZeroOnInvalidOffset=to_zero, lagThreshold=100
     )
@@ -174,9 +178,14 @@ def test_a_partition_never_committed(policy: str, to_zero: bool, lag: int) -> No
 
 
 def test_a_partition_without_log_end_is_left_out_of_lag_and_bound() -> None:
-    offsets = {"orders": {0: KedaOffsets(5, None), 1: KedaOffsets(0, 100)}}
+    offsets = {
+        "orders": {
+            0: KedaOffsets(committed=5, log_end=None),
+            1: KedaOffsets(committed=0, log_end=100),
+        }
+    }
     assert metric(offsets) == 10
-    assert metric({"orders": {0: KedaOffsets(5, None)}}) == 0
+    assert metric({"orders": {0: KedaOffsets(committed=5, log_end=None)}}) == 0
 
 
 def test_active_means_above_the_activation_threshold() -> None:
@@ -187,16 +196,26 @@ def test_active_means_above_the_activation_threshold() -> None:
 
 def test_persistent_lag_leaves_the_metric_but_stays_in_the_activity() -> None:
     preview = KedaPreview(trigger(excludePersistentLag=True, lagThreshold=100))
-    first = {"orders": {0: KedaOffsets(10, 30), 1: KedaOffsets(10, 30)}}
-    second = {"orders": {0: KedaOffsets(10, 50), 1: KedaOffsets(20, 50)}}
-    assert preview.poll(first) == KedaDecision(40, 40, True)
-    assert preview.poll(second) == KedaDecision(30, 70, True)
-    assert preview.poll(second) == KedaDecision(0, 70, True)
+    first = {
+        "orders": {
+            0: KedaOffsets(committed=10, log_end=30),
+            1: KedaOffsets(committed=10, log_end=30),
+        }
+    }
+    second = {
+        "orders": {
+            0: KedaOffsets(committed=10, log_end=50),
+            1: KedaOffsets(committed=20, log_end=50),
+        }
+    }
+    assert preview.poll(first) == KedaDecision(metric_lag=40, activity_lag=40, is_active=True)
+    assert preview.poll(second) == KedaDecision(metric_lag=30, activity_lag=70, is_active=True)
+    assert preview.poll(second) == KedaDecision(metric_lag=0, activity_lag=70, is_active=True)
 
 
 def test_an_offset_never_committed_is_never_persistent() -> None:
     preview = KedaPreview(trigger(excludePersistentLag=True, offsetResetPolicy="earliest"))
-    offsets = {"orders": {0: KedaOffsets(-1, 4)}}
+    offsets = {"orders": {0: KedaOffsets(committed=-1, log_end=4)}}
     assert [preview.poll(offsets).metric_lag for _ in range(3)] == [4, 4, 4]
 
 

@@ -54,7 +54,9 @@ def facts(
     recent = [one for one in seen if one.at >= seen[-1].at - WINDOW_SECONDS]
     rate = work.consumers.rate_per_second
     return SizeFacts(
-        assignment=Assignment(tuple(sorted(work.topics.items())), work.consumers.assignor),
+        assignment=Assignment(
+            partitions=tuple(sorted(work.topics.items())), assignor=work.consumers.assignor
+        ),
         polls=Polls(
             at=np.array([one.at for one in recent]),
             log_end=np.array([one.log_end for one in recent]),

@@ -46,7 +46,7 @@ def inputs(
     arrival = np.full(partitions, each)
     return replace(
         SizeInputs(
-            assignment=Assignment((("orders", partitions),), assignor),
+            assignment=Assignment(partitions=(("orders", partitions),), assignor=assignor),
             consumers=consumers,
             arrival=arrival,
             soon=arrival,

@@ -21,7 +21,7 @@ def _part(
     topic: str, number: int, numbers: LagNumbers, *, subscribed: bool = True
 ) -> PartitionFacts:
     return PartitionFacts(
-        PartitionStatus(
+        status=PartitionStatus(
             topic=topic,
             partition=number,
             status=Status.OK,
@@ -49,7 +49,7 @@ def _facts(*parts: PartitionFacts, capacity: Capacity | None = MEASURED) -> Grou
         group="g",
         status=status,
         partitions=parts,
-        topics={"b": TopicLimits(2, Retention(seconds=7200.0))},
+        topics={"b": TopicLimits(partitions=2, retention=Retention(seconds=7200.0))},
         assignor="range",
         members=3,
         capacity=capacity,

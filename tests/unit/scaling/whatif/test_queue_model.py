@@ -83,7 +83,7 @@ def test_twice_the_arrivals_overtake() -> None:
 
 
 def test_a_campaign_is_caught_up_with_afterwards() -> None:
-    change = WhatIfChange(campaign=Campaign(2.0, start_seconds=600, seconds=1200))
+    change = WhatIfChange(campaign=Campaign(factor=2.0, start_seconds=600, seconds=1200))
     found = what_if(_inputs(), change, hours=2)
     peak_at = found.changed.seconds[found.changed.lag.argmax()]
     assert peak_at == pytest.approx(1800, abs=60)
@@ -94,7 +94,9 @@ def test_a_campaign_is_caught_up_with_afterwards() -> None:
 
 def test_a_lost_consumer_is_missed_until_another_is_there() -> None:
     inputs = _inputs(consumers=6, partitions=6, arrival=540.0)
-    found = what_if(inputs, WhatIfChange(lost=LostConsumer(600, 1800)), hours=2)
+    found = what_if(
+        inputs, WhatIfChange(lost=LostConsumer(start_seconds=600, seconds=1800)), hours=2
+    )
     assert found.changed.lag_peak > found.now.lag_peak + 50_000
     assert found.changed.lag_end < found.changed.lag_peak
     assert found.changed.consumer_hours == found.now.consumer_hours

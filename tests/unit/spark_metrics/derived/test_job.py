@@ -27,13 +27,13 @@ NOW = TEN + 2 * MINUTE
         pytest.param(TEN, Progress(newest=TEN - MINUTE), NINE, id="samples-are-yet-to-come"),
         pytest.param(
             TEN,
-            Progress(newest=NOW, pending=(TimeRange(TEN - MINUTE, NOW),)),
+            Progress(newest=NOW, pending=(TimeRange(start=TEN - MINUTE, end=NOW),)),
             NINE,
             id="its-last-minute-waits",
         ),
         pytest.param(
             TEN,
-            Progress(newest=NOW, pending=(TimeRange(TEN, NOW),)),
+            Progress(newest=NOW, pending=(TimeRange(start=TEN, end=NOW),)),
             TEN,
             id="a-later-minute-waits",
         ),
@@ -74,7 +74,7 @@ class Job:
             self._stop.set()
         if isinstance(outcome, Exception):
             raise outcome
-        return MicroBatch(NOW, outcome)
+        return MicroBatch(started_at=NOW, status=outcome)
 
 
 def test_whatever_a_step_raises_the_next_one_is_done(

@@ -16,7 +16,12 @@ from collectors.kafka.cluster.changes import (
 )
 
 BROKERS = {1: "a:9092", 2: "b:9092", 3: "c:9092"}
-BASE = Seen(1, BROKERS, frozenset(BROKERS), {"orders": TopicSeen("id-1", 3)})
+BASE = Seen(
+    controller=1,
+    brokers=BROKERS,
+    alive=frozenset(BROKERS),
+    topics={"orders": TopicSeen(topic_id="id-1", partitions=3)},
+)
 
 
 def seen(**changes: object) -> Seen:
@@ -58,14 +63,19 @@ def seen(**changes: object) -> Seen:
             id="broker added",
         ),
         pytest.param(
-            Seen(None, BROKERS, frozenset(BROKERS)),
+            Seen(controller=None, brokers=BROKERS, alive=frozenset(BROKERS)),
             seen(alive=frozenset({1, 2})),
             [("broker missing", "3", "c:9092", None)],
             id="after a restart brokers are recalled, and topics are at first sight",
         ),
         pytest.param(
             BASE,
-            seen(topics={"orders": TopicSeen("id-1", 3), "new": TopicSeen("id-2", 1)}),
+            seen(
+                topics={
+                    "orders": TopicSeen(topic_id="id-1", partitions=3),
+                    "new": TopicSeen(topic_id="id-2", partitions=1),
+                }
+            ),
             [("topic created", "new", None, "1 partition")],
             id="topic created",
         ),
@@ -80,16 +90,19 @@ def seen(**changes: object) -> Seen:
         ),
         pytest.param(
             BASE,
-            seen(topics={"orders": TopicSeen("id-9", 3)}),
+            seen(topics={"orders": TopicSeen(topic_id="id-9", partitions=3)}),
             [("topic recreated", "orders", "id-1", "id-9")],
             id="topic recreated",
         ),
         pytest.param(
-            seen(topics={"orders": TopicSeen(None, 3)}), BASE, [], id="ids not known before"
+            seen(topics={"orders": TopicSeen(topic_id=None, partitions=3)}),
+            BASE,
+            [],
+            id="ids not known before",
         ),
         pytest.param(
             BASE,
-            seen(topics={"orders": TopicSeen("id-1", 5)}),
+            seen(topics={"orders": TopicSeen(topic_id="id-1", partitions=5)}),
             [("partitions added", "orders", "3 partitions", "5 partitions")],
             id="partitions added",
         ),
@@ -106,7 +119,7 @@ def test_events(
 def test_a_topic_is_deleted_when_two_polls_do_not_see_it() -> None:
     _, kept = compare(BASE, seen(topics={}))
     found, kept = compare(kept, seen(topics={}))
-    assert found == [ClusterEvent("topic deleted", "orders", "3 partitions")]
+    assert found == [ClusterEvent(kind="topic deleted", subject="orders", before="3 partitions")]
     found, kept = compare(kept, seen(topics={}))
     assert found == []
     found, _ = compare(kept, BASE)
@@ -119,7 +132,7 @@ def test_stale_metadata_delete_no_topic_and_create_none() -> None:
     assert found == []
     found, kept = compare(kept, seen(topics={}))
     assert found == []
-    found, _ = compare(kept, seen(topics={"orders": TopicSeen("id-2", 3)}))
+    found, _ = compare(kept, seen(topics={"orders": TopicSeen(topic_id="id-2", partitions=3)}))
     assert [event.kind for event in found] == ["topic recreated"]
 
 

@@ -187,18 +187,28 @@ def test_versions_of_brokers() -> None:
     )
     found = read_versions(wire(answer), [1], ON_TIME)[1]
     assert found == BrokerVersion(
-        "4.3",
-        {"metadata.version": 30, "share.version": 1},
-        {"metadata.version": 27, "share.version": 0},
-        7,
+        release="4.3",
+        supported={"metadata.version": 30, "share.version": 1},
+        finalized={"metadata.version": 27, "share.version": 0},
+        epoch=7,
     )
     assert isinstance(read_versions(wire(ns(error_code=35)), [1], ON_TIME)[1], CollectorError)
 
 
 def test_features_of_a_cluster_that_is_being_upgraded() -> None:
-    old = BrokerVersion("4.2", {"metadata.version": 29}, {"metadata.version": 27}, 7)
-    new = BrokerVersion("4.3", {"metadata.version": 30}, {"metadata.version": 28}, 8)
-    dumb = BrokerVersion("0.10.0", {}, None)
+    old = BrokerVersion(
+        release="4.2",
+        supported={"metadata.version": 29},
+        finalized={"metadata.version": 27},
+        epoch=7,
+    )
+    new = BrokerVersion(
+        release="4.3",
+        supported={"metadata.version": 30},
+        finalized={"metadata.version": 28},
+        epoch=8,
+    )
+    dumb = BrokerVersion(release="0.10.0", supported={}, finalized=None)
     assert features([old, new, dumb]) == {"metadata.version": {"level": "28", "supported": "29"}}
     assert features([dumb]) == {}
     assert features([]) == {}

@@ -56,12 +56,12 @@ class Cluster:
             for number, leader in at.items()
         ]
         rows.append({"topic": "orders", "topic_id": "two", "partition": 0, "leader": 0})
-        brokers = (Broker(0, "a", 1), Broker(1, "b", 1))
+        brokers = (Broker(broker_id=0, host="a", port=1), Broker(broker_id=1, host="b", port=1))
         return Metadata(
-            "id",
-            0,
-            brokers,
-            pl.DataFrame(
+            cluster_id="id",
+            controller=0,
+            brokers=brokers,
+            partitions=pl.DataFrame(
                 [{**dict.fromkeys(PARTITIONS_SCHEMA), **row} for row in rows],
                 schema=PARTITIONS_SCHEMA,
             ),
@@ -154,7 +154,14 @@ def becomes(ask: Callable[[], Any], value: Any) -> None:
 
 def test_it_starts_only_when_the_topic_exists(cluster: Cluster, log: CommitLog) -> None:
     empty = cluster.metadata()
-    log.meet(Metadata("id", 0, empty.brokers, empty.partitions.filter(pl.col("topic") != TOPIC)))
+    log.meet(
+        Metadata(
+            cluster_id="id",
+            controller=0,
+            brokers=empty.brokers,
+            partitions=empty.partitions.filter(pl.col("topic") != TOPIC),
+        )
+    )
     assert cluster.asked == []
     assert log.state.partitions == 0
     assert not log.state.caught_up

@@ -142,15 +142,20 @@ SPRING = [
 @pytest.mark.parametrize(
     ("headers", "letter"),
     [
-        pytest.param([], Letter(None, None), id="none"),
+        pytest.param([], Letter(reason=None, origin=None), id="none"),
         pytest.param(
             SPRING,
-            Letter("java.lang.IllegalStateException", "orders", False, AT / 1000),
+            Letter(
+                reason="java.lang.IllegalStateException",
+                origin="orders",
+                copies_timestamp=False,
+                event_at=AT / 1000,
+            ),
             id="spring, the cause and not its wrapper",
         ),
         pytest.param(
             [("kafka_dlt-key-exception-fqcn", b"java.lang.E")],
-            Letter("java.lang.E", None, False),
+            Letter(reason="java.lang.E", origin=None, copies_timestamp=False),
             id="spring, the key",
         ),
         pytest.param(
@@ -162,7 +167,9 @@ SPRING = [
                 ("retry_topic-backoff-timestamp", (AT + 5000).to_bytes(6, "big")),
                 ("kafka_original-timestamp", struct.pack(">q", AT + 1000)),
             ],
-            Letter("java.io.IOException", "o", False, AT / 1000),
+            Letter(
+                reason="java.io.IOException", origin="o", copies_timestamp=False, event_at=AT / 1000
+            ),
             id="spring retry topic, a time of the length that it needs",
         ),
         pytest.param(
@@ -171,7 +178,7 @@ SPRING = [
                 ("retry_topic-attempts", b"\x04"),
                 ("retry_topic-original-timestamp", b"\x00" + AT.to_bytes(6, "big")),
             ],
-            Letter(None, "o", False, AT / 1000),
+            Letter(reason=None, origin="o", copies_timestamp=False, event_at=AT / 1000),
             id="spring retry topic, attempts in one byte",
         ),
         pytest.param(
@@ -180,7 +187,7 @@ SPRING = [
                 ("kafka_dlt-original-topic", b"orders"),
                 ("kafka_dlt-exception-fqcn", b"java.lang.E"),
             ],
-            Letter("java.lang.E", "orders", False, None),
+            Letter(reason="java.lang.E", origin="orders", copies_timestamp=False, event_at=None),
             id="a time of a wrong length spoils nothing else",
         ),
         pytest.param(
@@ -189,17 +196,17 @@ SPRING = [
                 ("__connect.errors.topic", b"orders"),
                 ("__connect.errors.offset", b"12"),
             ],
-            Letter("org.apache.kafka.DataException", "orders", True),
+            Letter(reason="org.apache.kafka.DataException", origin="orders", copies_timestamp=True),
             id="connect",
         ),
         pytest.param(
             [("__streams.errors.exception", b"java.lang.E"), ("__streams.errors.topic", b"t")],
-            Letter("java.lang.E", "t", True),
+            Letter(reason="java.lang.E", origin="t", copies_timestamp=True),
             id="streams",
         ),
         pytest.param(
             [("dead-letter-exception-class-name", "java.lang.E"), ("dead-letter-topic", "t")],
-            Letter("java.lang.E", "t", False),
+            Letter(reason="java.lang.E", origin="t", copies_timestamp=False),
             id="smallrye",
         ),
         pytest.param(
@@ -207,7 +214,9 @@ SPRING = [
                 ("dead-letter-cause-class-name", b"java.lang.Cause"),
                 ("delayed-retry-original-timestamp", str(AT).encode()),
             ],
-            Letter("java.lang.Cause", None, False, AT / 1000),
+            Letter(
+                reason="java.lang.Cause", origin=None, copies_timestamp=False, event_at=AT / 1000
+            ),
             id="smallrye, its cause alone, a time as text",
         ),
         pytest.param(
@@ -217,59 +226,68 @@ SPRING = [
                 ("__dlq.errors.delivery.count", b"5"),
                 ("__dlq.errors.message", b"Offset delivery count exceeded the threshold."),
             ],
-            Letter("delivery limit exceeded", "t", False),
+            Letter(reason="delivery limit exceeded", origin="t", copies_timestamp=False),
             id="share group, delivery limit",
         ),
         pytest.param(
             [("__dlq.errors.message", b"Offset rejected by client.")],
-            Letter("rejected by the consumer", None, False),
+            Letter(reason="rejected by the consumer", origin=None, copies_timestamp=False),
             id="share group, rejected",
         ),
         pytest.param(
             [("__dlq.errors.message", b"card 4111"), ("__dlq.errors.delivery.count", b"3")],
-            Letter("delivery count 3", None, False),
+            Letter(reason="delivery count 3", origin=None, copies_timestamp=False),
             id="share group, a message that is not the broker's own is not taken",
         ),
         pytest.param(
             [("__dlq.errors.delivery.count", b"many")],
-            Letter(None, None, False),
+            Letter(reason=None, origin=None, copies_timestamp=False),
             id="share group, no number",
         ),
         pytest.param(
             [*SPRING, ("__connect.errors.topic", b"orders-dlt")],
-            Letter("java.lang.IllegalStateException", "orders", None, AT / 1000),
+            Letter(
+                reason="java.lang.IllegalStateException",
+                origin="orders",
+                copies_timestamp=None,
+                event_at=AT / 1000,
+            ),
             id="through two hands: nobody knows whose timestamp it is",
         ),
         pytest.param(
             [("kafka_original-topic", b"first"), ("kafka_original-topic", b"second")],
-            Letter(None, "second", False),
+            Letter(reason=None, origin="second", copies_timestamp=False),
             id="the newest of several headers of a name",
         ),
         pytest.param(
             [("kafka_original-topic", b"first"), ("kafka_original-topic", b"\xff")],
-            Letter(None, "first", False),
+            Letter(reason=None, origin="first", copies_timestamp=False),
             id="the newest one that can be read",
         ),
         pytest.param(
             [("kafka_dlt-exception-fqcn", b"\xff\xfe\x00"), ("kafka_dlt-original-topic", b"t")],
-            Letter(None, "t", False),
+            Letter(reason=None, origin="t", copies_timestamp=False),
             id="no text",
         ),
         pytest.param(
             [("kafka_dlt-exception-cause-fqcn", b"a\nb"), ("kafka_dlt-exception-fqcn", b"E")],
-            Letter("E", None, False),
+            Letter(reason="E", origin=None, copies_timestamp=False),
             id="several lines are no name",
         ),
         pytest.param(
             [("kafka_dlt-original-topic", b"my topic; drop")],
-            Letter(None, None, False),
+            Letter(reason=None, origin=None, copies_timestamp=False),
             id="no name of a topic",
         ),
         pytest.param(
-            [("kafka_dlt-exception-fqcn", None)], Letter(None, None, False), id="without a value"
+            [("kafka_dlt-exception-fqcn", None)],
+            Letter(reason=None, origin=None, copies_timestamp=False),
+            id="without a value",
         ),
         pytest.param(
-            [("kafka_dlt-exception-fqcn", b"x" * 1000)], Letter("x" * 256, None, False), id="cut"
+            [("kafka_dlt-exception-fqcn", b"x" * 1000)],
+            Letter(reason="x" * 256, origin=None, copies_timestamp=False),
+            id="cut",
         ),
     ],
 )
@@ -344,32 +362,32 @@ MOMENT, EVENT = (datetime.fromtimestamp(seconds, UTC) for seconds in (1_700_000_
     [
         pytest.param(
             False,
-            Letter("E", "t", True),
-            Times(MOMENT, MOMENT, None),
+            Letter(reason="E", origin="t", copies_timestamp=True),
+            Times(timestamp=MOMENT, event_at=MOMENT, arrived_at=None),
             id="copied: the event's time, arrival unknown",
         ),
         pytest.param(
             True,
-            Letter("E", "t", True),
-            Times(MOMENT, None, MOMENT),
+            Letter(reason="E", origin="t", copies_timestamp=True),
+            Times(timestamp=MOMENT, event_at=None, arrived_at=MOMENT),
             id="copied, and replaced by the broker",
         ),
         pytest.param(
             False,
-            Letter("E", "t", False, EVENT.timestamp()),
-            Times(MOMENT, EVENT, MOMENT),
+            Letter(reason="E", origin="t", copies_timestamp=False, event_at=EVENT.timestamp()),
+            Times(timestamp=MOMENT, event_at=EVENT, arrived_at=MOMENT),
             id="not copied, reported by a header",
         ),
         pytest.param(
             False,
-            Letter("E", "t", False),
-            Times(MOMENT, None, MOMENT),
+            Letter(reason="E", origin="t", copies_timestamp=False),
+            Times(timestamp=MOMENT, event_at=None, arrived_at=MOMENT),
             id="not copied, reported by nobody",
         ),
         pytest.param(
             False,
-            Letter(None, None),
-            Times(MOMENT, None, None),
+            Letter(reason=None, origin=None),
+            Times(timestamp=MOMENT, event_at=None, arrived_at=None),
             id="nobody knows who wrote it",
         ),
     ],
@@ -382,4 +400,10 @@ def test_times(appended: bool, letter: Letter, times: Times) -> None:
     "timestamp_ms", [pytest.param(None, id="none"), pytest.param(2**62, id="of no calendar")]
 )
 def test_without_a_timestamp(timestamp_ms: int | None) -> None:
-    assert times_of(Record(0, timestamp_ms, False, []), Letter("E", "t", True)) is None
+    assert (
+        times_of(
+            Record(0, timestamp_ms, False, []),
+            Letter(reason="E", origin="t", copies_timestamp=True),
+        )
+        is None
+    )

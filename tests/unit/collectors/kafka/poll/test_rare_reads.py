@@ -18,7 +18,9 @@ from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.source.shared_state import Exchange
 from config.settings import ClusterSettings
 
-VERSION = BrokerVersion("4.3", {"metadata.version": 30}, {"metadata.version": 30}, 1)
+VERSION = BrokerVersion(
+    release="4.3", supported={"metadata.version": 30}, finalized={"metadata.version": 30}, epoch=1
+)
 
 
 class Reads:
@@ -45,7 +47,7 @@ class Reads:
         monkeypatch.setattr(
             reads, "read_metadata", lambda *_: SimpleNamespace(cluster_id="x", brokers=self.brokers)
         )
-        self.memory = Memory(brokers={1: Broker(1, "a", 9092)})
+        self.memory = Memory(brokers={1: Broker(broker_id=1, host="a", port=9092)})
 
     def _reader(self, name: str) -> Any:
         def read(*_: object) -> Any:
@@ -76,7 +78,7 @@ class Reads:
             Exchange(),
         )
         view.tick = at
-        self.brokers = tuple(Broker(broker, "a", 9092) for broker in alive)
+        self.brokers = tuple(Broker(broker_id=broker, host="a", port=9092) for broker in alive)
         self.asked.clear()
         return view
 
@@ -174,7 +176,7 @@ def test_a_broker_that_is_silent_keeps_its_settings_and_one_that_is_gone_does_no
     asked: Reads,
 ) -> None:
     two = {1: {"a": ("1", True)}, 2: {"a": ("2", True)}}
-    asked.memory.brokers[2] = Broker(2, "b", 9092)
+    asked.memory.brokers[2] = Broker(broker_id=2, host="b", port=9092)
     asked.answers["read_broker_configs"] = two
     _ = asked.poll(1000).settings_found
     asked.answers["read_broker_configs"] = {1: two[1], 2: NoAnswerError("silent")}

@@ -30,7 +30,10 @@ class Cluster:
 
     def meet(self) -> None:
         self.wire.meet(
-            [Broker(n, "127.0.0.1", broker.port) for n, broker in enumerate(self.brokers)]
+            [
+                Broker(broker_id=n, host="127.0.0.1", port=broker.port)
+                for n, broker in enumerate(self.brokers)
+            ]
         )
 
     def ask_all(self, deadline: Deadline) -> dict[int, bool]:
@@ -153,9 +156,9 @@ def test_any_fails_with_the_words_that_say_most() -> None:
 def test_a_broker_that_moved_is_asked_at_its_new_place() -> None:
     with ExitStack() as stack:
         cluster = Cluster(stack, fakebroker.well, fakebroker.well)
-        cluster.wire.meet([Broker(0, "127.0.0.1", cluster.brokers[0].port)])
+        cluster.wire.meet([Broker(broker_id=0, host="127.0.0.1", port=cluster.brokers[0].port)])
         assert cluster.wire.each({0: [ask_metadata()]}, Deadline(5, 2.0))
-        cluster.wire.meet([Broker(0, "127.0.0.1", cluster.brokers[1].port)])
+        cluster.wire.meet([Broker(broker_id=0, host="127.0.0.1", port=cluster.brokers[1].port)])
         cluster.wire.each({0: [ask_metadata()]}, Deadline(5, 2.0))
         assert METADATA in cluster.brokers[1].requests
 

@@ -16,13 +16,15 @@ from collectors.kafka.protocol.properties import (
 from collectors.kafka.protocol.sockets import SocketOptions
 from collectors.kafka.protocol.tls_identity import CertificateFiles, CertificateText, KeyStore
 
-PLAIN = {"sasl.mechanism": "PLAIN", "sasl.username": "reader", "sasl.password": "s3cret"}
+MADE_UP = "s3cret"
+ISSUER = "https://id.example/token"
+PLAIN = {"sasl.mechanism": "PLAIN", "sasl.username": "reader", "sasl.password": MADE_UP}
 OAUTH = {
     "sasl.mechanisms": "OAUTHBEARER",
     "sasl.oauthbearer.method": "oidc",
-    "sasl.oauthbearer.token.endpoint.url": "https://id.example/token",
+    "sasl.oauthbearer.token.endpoint.url": ISSUER,
     "sasl.oauthbearer.client.id": "headroom",
-    "sasl.oauthbearer.client.secret": "s3cret",
+    "sasl.oauthbearer.client.secret": MADE_UP,
 }
 
 
@@ -45,13 +47,15 @@ OAUTH = {
                 "ssl.ca.location": "/ca.pem",
                 "ssl.certificate.location": "/client.pem",
                 "ssl.key.location": "/client.key",
-                "ssl.key.password": "s3cret",
+                "ssl.key.password": MADE_UP,
                 "ssl.endpoint.identification.algorithm": "none",
             },
             ConnectionSettings(
                 tls=Tls(
                     ca_file="/ca.pem",
-                    identity=CertificateFiles("/client.pem", "/client.key", "s3cret"),
+                    identity=CertificateFiles(
+                        certificate="/client.pem", key="/client.key", key_password=MADE_UP
+                    ),
                     check_host_name=False,
                 )
             ),
@@ -61,11 +65,14 @@ OAUTH = {
             {
                 "security.protocol": "SSL",
                 "ssl.certificate.pem": "a chain",
-                "ssl.key.pem": "s3cret",
+                "ssl.key.pem": MADE_UP,
                 "ssl.crl.location": "/revoked.pem",
             },
             ConnectionSettings(
-                tls=Tls(identity=CertificateText("a chain", "s3cret"), revoked_file="/revoked.pem")
+                tls=Tls(
+                    identity=CertificateText(certificate="a chain", key=MADE_UP),
+                    revoked_file="/revoked.pem",
+                )
             ),
             id="certificate as text",
         ),
@@ -73,9 +80,11 @@ OAUTH = {
             {
                 "security.protocol": "SSL",
                 "ssl.keystore.location": "/client.p12",
-                "ssl.keystore.password": "s3cret",
+                "ssl.keystore.password": MADE_UP,
             },
-            ConnectionSettings(tls=Tls(identity=KeyStore("/client.p12", "s3cret"))),
+            ConnectionSettings(
+                tls=Tls(identity=KeyStore(location="/client.p12", password=MADE_UP))
+            ),
             id="key store",
         ),
         pytest.param(
@@ -85,7 +94,7 @@ OAUTH = {
         ),
         pytest.param(
             {"security.protocol": "SASL_PLAINTEXT", **PLAIN},
-            ConnectionSettings(sasl=Sasl("PLAIN", "reader", "s3cret")),
+            ConnectionSettings(sasl=Sasl(mechanism="PLAIN", username="reader", password=MADE_UP)),
             id="plain",
         ),
         pytest.param(
@@ -93,9 +102,12 @@ OAUTH = {
                 "security.protocol": "SASL_SSL",
                 "sasl.mechanisms": "scram-sha-512",
                 "sasl.username": "reader",
-                "sasl.password": "s3cret",
+                "sasl.password": MADE_UP,
             },
-            ConnectionSettings(tls=Tls(), sasl=Sasl("SCRAM-SHA-512", "reader", "s3cret")),
+            ConnectionSettings(
+                tls=Tls(),
+                sasl=Sasl(mechanism="SCRAM-SHA-512", username="reader", password=MADE_UP),
+            ),
             id="scram over tls",
         ),
         pytest.param(
@@ -108,11 +120,11 @@ OAUTH = {
             ConnectionSettings(
                 tls=Tls(),
                 sasl=Sasl(
-                    "OAUTHBEARER",
+                    mechanism="OAUTHBEARER",
                     oauth=OAuth(
-                        "https://id.example/token",
-                        "headroom",
-                        "s3cret",
+                        token_url=ISSUER,
+                        client_id="headroom",
+                        client_secret=MADE_UP,
                         scope="kafka",
                         extensions=(("logicalCluster", "lkc-1"), ("identityPoolId", "p")),
                     ),
@@ -207,22 +219,22 @@ def test_a_refusal_names_the_property_and_no_secret(properties: dict[str, str], 
         connection_settings(properties)
     text = str(caught.value)
     assert text.startswith(f"{key}: ")
-    assert "s3cret" not in text
+    assert MADE_UP not in text
     assert "\n" not in text
 
 
 def test_secrets_are_not_in_what_is_printed() -> None:
     for properties in ({**PLAIN}, {**OAUTH}):
-        assert "s3cret" not in repr(
+        assert MADE_UP not in repr(
             connection_settings({"security.protocol": "SASL_SSL", **properties})
         )
     for secret in ("ssl.key.pem", "ssl.key.password"):
         shown = connection_settings(
-            {"security.protocol": "SSL", "ssl.certificate.pem": "c", secret: "s3cret"}
+            {"security.protocol": "SSL", "ssl.certificate.pem": "c", secret: MADE_UP}
         )
-        assert "s3cret" not in repr(shown)
-    store = {"ssl.keystore.location": "/k.p12", "ssl.keystore.password": "s3cret"}
-    assert "s3cret" not in repr(connection_settings({"security.protocol": "SSL", **store}))
+        assert MADE_UP not in repr(shown)
+    store = {"ssl.keystore.location": "/k.p12", "ssl.keystore.password": MADE_UP}
+    assert MADE_UP not in repr(connection_settings({"security.protocol": "SSL", **store}))
 
 
 @pytest.mark.parametrize(
@@ -232,25 +244,25 @@ def test_secrets_are_not_in_what_is_printed() -> None:
         pytest.param("x", lambda p: Tls(ca_file=str(p)), "ssl.ca.location", id="no certificate"),
         pytest.param(
             "x",
-            lambda p: Tls(identity=CertificateFiles(str(p), None)),
+            lambda p: Tls(identity=CertificateFiles(certificate=str(p), key=None)),
             "ssl.certificate.location",
             id="no key",
         ),
         pytest.param(
             None,
-            lambda _: Tls(identity=CertificateText("x", "s3cret")),
+            lambda _: Tls(identity=CertificateText(certificate="x", key=MADE_UP)),
             "ssl.certificate.pem",
             id="text is no key",
         ),
         pytest.param(
             None,
-            lambda p: Tls(identity=KeyStore(str(p))),
+            lambda p: Tls(identity=KeyStore(location=str(p))),
             "ssl.keystore.location",
             id="no such key store",
         ),
         pytest.param(
             "x",
-            lambda p: Tls(identity=KeyStore(str(p), "s3cret")),
+            lambda p: Tls(identity=KeyStore(location=str(p), password=MADE_UP)),
             "ssl.keystore.location",
             id="no key store",
         ),
@@ -265,4 +277,4 @@ def test_unusable_files_are_named(tmp_path: Path, content: str | None, tls_of, k
         path.write_text(content)
     with pytest.raises(SettingsError, match=f"^{key}: .*cannot be used") as caught:
         tls_of(path).context()
-    assert "s3cret" not in str(caught.value)
+    assert MADE_UP not in str(caught.value)

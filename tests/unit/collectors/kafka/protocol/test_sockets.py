@@ -11,7 +11,7 @@ from tests.network import DEAD, network
 
 
 def address(host: str, port: int) -> Address:
-    return Address(socket.AF_INET, (host, port), "kafka.test")
+    return Address(family=socket.AF_INET, place=(host, port), name="kafka.test")
 
 
 def soon() -> float:

@@ -15,7 +15,9 @@ from tests.certificates import key_pair
 
 
 def contexts(folder: Path) -> TlsContexts:
-    identity = CertificateFiles(str(folder / "client.pem"), str(folder / "client.key"))
+    identity = CertificateFiles(
+        certificate=str(folder / "client.pem"), key=str(folder / "client.key")
+    )
     return TlsContexts(Tls(ca_file=str(folder / "ca.pem"), identity=identity))
 
 

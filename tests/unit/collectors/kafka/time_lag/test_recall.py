@@ -61,7 +61,7 @@ def one_by_one(samples: list[Sample]) -> PartitionTimes | None:
     times: PartitionTimes | None = None
     for poll, (topic_id, end) in enumerate(samples):
         if end is not None:
-            times = times or PartitionTimes(topic_id)
+            times = times or PartitionTimes(topic_id=topic_id)
             times.record(end, (START + timedelta(seconds=15 * poll)).timestamp(), topic_id)
     return times
 
@@ -125,7 +125,7 @@ def test_it_is_the_same_from_rows_that_stand_for_several_polls(grown: list[list[
     rows = poll_ranges(PARTITIONS, pl.concat(written), columns, since=since)
     found = recalled_times(rows, rows.select("topic", "partition"))
     for partition, one in enumerate(ends):
-        expected = PartitionTimes("a")
+        expected = PartitionTimes(topic_id="a")
         for poll in range(2, 20):
             at = START + timedelta(seconds=15 * poll)
             expected.record(one[poll], at.timestamp(), "a")

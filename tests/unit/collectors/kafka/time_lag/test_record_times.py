@@ -107,7 +107,7 @@ def test_the_head_of_a_batch_tells_when(data: bytes, offset: int, expected: obje
 
 
 def test_a_partition_is_known_by_its_timeline_first() -> None:
-    times = PartitionTimes("id")
+    times = PartitionTimes(topic_id="id")
     times.record(50, NOW - 60, "id")
     times.record(100, NOW - 30, "id")
     times.records.add(10, NOW - 500)
@@ -123,7 +123,7 @@ def test_a_partition_is_known_by_its_timeline_first() -> None:
     ],
 )
 def test_another_log_begins_anew(offset: int, topic_id: str) -> None:
-    times = PartitionTimes("id")
+    times = PartitionTimes(topic_id="id")
     times.record(50, NOW - 60, "id")
     times.record(100, NOW - 30, "id")
     times.records.add(10, NOW - 500)
