@@ -34,9 +34,9 @@ def _bronze(
 ) -> Table:
     encoding = _CHANGE_ONLY if change_only else ()
     return Table(
-        name,
-        "bronze",
-        (*_SAMPLE, *columns(**types), *encoding, DATE),
+        name=name,
+        layer="bronze",
+        columns=(*_SAMPLE, *columns(**types), *encoding, DATE),
         time="observed_at",
         key=("cluster", "poll_id", *key),
         collected_by=collected_by,
