@@ -63,4 +63,7 @@ def test_collectors_reason_is_handed_on() -> None:
 
 
 def test_no_samples_is_unknown() -> None:
-    assert partition_status(PartitionWindow("orders", 0, ())).status is Status.UNKNOWN
+    assert (
+        partition_status(PartitionWindow(topic="orders", partition=0, samples=())).status
+        is Status.UNKNOWN
+    )

@@ -71,7 +71,9 @@ def test_recreated_topic_forgets_the_old_log() -> None:
     new = window(first_offset=0, seconds=300.0, poll=5.0, warm_up=0.0)
     later = tuple(s._replace(at=s.at + 305) for s in new.samples)
 
-    status = partition_status(PartitionWindow("orders", 0, old.samples + later))
+    status = partition_status(
+        PartitionWindow(topic="orders", partition=0, samples=old.samples + later)
+    )
 
     assert status.status is Status.OK
     assert status.numbers.arrival_per_second == pytest.approx(100, rel=0.05)
@@ -98,8 +100,12 @@ def test_nobody_commits_into_a_new_log_in_which_messages_arrive(
     later = tuple(s._replace(at=s.at + 305, committed=committed, lag=0) for s in new.samples)
     quiet = tuple(s._replace(log_end=later[0].log_end) for s in later)
 
-    status = partition_status(PartitionWindow("orders", 0, old.samples + later))
-    of_quiet = partition_status(PartitionWindow("orders", 0, old.samples + quiet))
+    status = partition_status(
+        PartitionWindow(topic="orders", partition=0, samples=old.samples + later)
+    )
+    of_quiet = partition_status(
+        PartitionWindow(topic="orders", partition=0, samples=old.samples + quiet)
+    )
 
     assert status.status is expected
     assert "recreated or truncated" in status.reason
@@ -125,6 +131,8 @@ def test_what_was_committed_in_the_old_log_is_no_past_of_the_new_one() -> None:
     )
     seen = tuple(s for s in later if s.at < START + 305 + 960)
 
-    status = partition_status(PartitionWindow("orders", 0, old.samples + seen))
+    status = partition_status(
+        PartitionWindow(topic="orders", partition=0, samples=old.samples + seen)
+    )
 
     assert status.status is Status.CATCHING_UP

@@ -23,20 +23,23 @@ def queue(
         found["x-dead-letter-exchange"] = exchange
     if key is not None:
         found["x-dead-letter-routing-key"] = key
-    return Queue(name, found, policy or {}, consumed)
+    return Queue(name=name, arguments=found, policy=policy or {}, is_consumed=consumed)
 
 
 def exchange(
     name: str, kind: str = "direct", policy: str | None = None, **arguments: Any
 ) -> Exchange:
     return Exchange(
-        name, kind, {each.replace("_", "-"): value for each, value in arguments.items()}, policy
+        name=name,
+        type=kind,
+        arguments={each.replace("_", "-"): value for each, value in arguments.items()},
+        policy=policy,
     )
 
 
 def to_queue(source: str, destination: str, key: str = "") -> Binding:
-    return Binding(source, destination, False, key)
+    return Binding(source=source, destination=destination, to_exchange=False, routing_key=key)
 
 
 def to_exchange(source: str, destination: str, key: str = "") -> Binding:
-    return Binding(source, destination, True, key)
+    return Binding(source=source, destination=destination, to_exchange=True, routing_key=key)

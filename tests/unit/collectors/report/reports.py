@@ -50,7 +50,7 @@ def offsets(number: int, **values: object) -> dict[str, object]:
 
 
 FULL = PollReport(
-    "shop",
+    cluster="shop",
     cluster_id="id-1",
     controller=2,
     results=[
@@ -103,7 +103,7 @@ FULL = PollReport(
 
 
 CONNECT = PollReport(
-    "shop",
+    cluster="shop",
     results=[
         section(
             "connectors",
@@ -127,7 +127,7 @@ CONNECT = PollReport(
     source="connect/main",
 )
 RABBIT = PollReport(
-    "rabbit",
+    cluster="rabbit",
     results=[
         section(
             "queues",
@@ -164,7 +164,7 @@ RABBIT = PollReport(
     source="rabbitmq/rabbit",
 )
 METRICS = PollReport(
-    "shop",
+    cluster="shop",
     results=[
         section(
             "broker_metrics",
@@ -192,7 +192,21 @@ METRICS = PollReport(
 
 
 CHECKS = [
-    SourceCheck("shop", "kafka", Check("connection", True, True, "fine")),
-    SourceCheck("shop", "kafka", Check("headers", False, False, "needs READ on the topic [x]")),
-    SourceCheck("shop", "connect/main", Check("connectors", None, True, "no disks")),
+    SourceCheck(
+        cluster="shop",
+        source="kafka",
+        check=Check(feature="connection", works=True, required=True, detail="fine"),
+    ),
+    SourceCheck(
+        cluster="shop",
+        source="kafka",
+        check=Check(
+            feature="headers", works=False, required=False, detail="needs READ on the topic [x]"
+        ),
+    ),
+    SourceCheck(
+        cluster="shop",
+        source="connect/main",
+        check=Check(feature="connectors", works=None, required=True, detail="no disks"),
+    ),
 ]

@@ -60,7 +60,9 @@ def test_the_table_says_unknown_where_something_is() -> None:
 
 def test_names_are_not_taken_for_markup() -> None:
     odd = frame("groups", {"group": "[red]odd[/red]", "state": "empty", "members": 0})
-    text = printed(print_report, PollReport("shop", results=[section("groups", groups=odd)]))
+    text = printed(
+        print_report, PollReport(cluster="shop", results=[section("groups", groups=odd)])
+    )
     assert "[red]odd[/red]" in text
 
 
@@ -80,13 +82,15 @@ def test_checks_are_printed_in_words() -> None:
 @pytest.mark.parametrize("width", [20, 40, 80, 100, 200])
 def test_no_letter_of_a_check_is_lost_at_any_width(width: int) -> None:
     long = Check(
-        "topic configuration (retention, min.insync.replicas)",
-        False,
-        False,
-        "not permitted: needs DESCRIBE_CONFIGS on the topics orders, payments and "
+        feature="topic configuration (retention, min.insync.replicas)",
+        works=False,
+        required=False,
+        detail="not permitted: needs DESCRIBE_CONFIGS on the topics orders, payments and "
         f"https://kafka-{'x' * 90}.example.com:9092/",
     )
-    check = SourceCheck("a-cluster-with-a-long-name", "prometheus/monitoring", long)
+    check = SourceCheck(
+        cluster="a-cluster-with-a-long-name", source="prometheus/monitoring", check=long
+    )
     text = printed(print_checks, [check], width=width)
     assert " ".join(text.split()) == (
         f"a-cluster-with-a-long-name, prometheus/monitoring fails {long.feature} (optional) "
@@ -97,6 +101,11 @@ def test_no_letter_of_a_check_is_lost_at_any_width(width: int) -> None:
 
 
 def test_what_a_terminal_would_obey_is_not_printed() -> None:
-    check = Check("queues", False, True, "virtual host \x1b]0;owned\x07 \x9b31m is not permitted")
-    text = printed(print_checks, [SourceCheck("shop", "rabbitmq/main", check)])
+    check = Check(
+        feature="queues",
+        works=False,
+        required=True,
+        detail="virtual host \x1b]0;owned\x07 \x9b31m is not permitted",
+    )
+    text = printed(print_checks, [SourceCheck(cluster="shop", source="rabbitmq/main", check=check)])
     assert not {"\x1b", "\x07", "\x9b"} & set(text)

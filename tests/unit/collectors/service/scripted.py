@@ -43,7 +43,7 @@ class Script:
 
     @property
     def recalls(self) -> Sequence[Recall]:
-        return [Recall("brokers"), Recall("groups")]
+        return [Recall(table="brokers"), Recall(table="groups")]
 
     def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
         self.remembered = tables
@@ -80,7 +80,7 @@ class Script:
 
 def fixed(*sources: Script) -> Plan:
     """Return a plan of sources that a test made."""
-    return Plan(lambda: sources)
+    return Plan(make=lambda: sources)
 
 
 def polls(source: Script, count: int) -> threading.Event:

@@ -77,7 +77,7 @@ def test_of_two_services_one_polls_and_a_clean_stop_hands_over(
 def test_who_lost_its_lease_writes_no_more_and_waits(lake: Lake) -> None:
     """Given a service whose lease was taken, when it polls on, then none of that is written."""
     plan = Counted("shop")
-    service = Service(Plan(plan), lake)
+    service = Service(Plan(make=plan), lake)
     with running(service):
         source = plan.made[0]
         polls(source, 2).wait(60)
@@ -111,13 +111,13 @@ def test_what_changed_is_polled_anew_and_the_rest_untouched(lake: Lake) -> None:
     first = Counted("shop", "other", "gone")
     specs: dict[tuple[str, str], object] = {("shop", "script"): 1, ("other", "script"): 1}
     snapshots = Snapshots()
-    service = Service(Plan(first, specs), lake, snapshots)
+    service = Service(Plan(make=first, specs=specs), lake, snapshots)
     shop, other, gone = first.made
     with running(service):
         for source in first.made:
             polls(source, 1).wait(60)
         second = Counted("shop", "other", "new")
-        service.apply(Plan(second, {**specs, ("shop", "script"): 2}))
+        service.apply(Plan(make=second, specs={**specs, ("shop", "script"): 2}))
         changed, unused, new = second.made
         polls(changed, 1).wait(60)
         polls(new, 1).wait(60)
@@ -136,7 +136,7 @@ def test_what_changed_is_polled_anew_and_the_rest_untouched(lake: Lake) -> None:
 
 def test_settings_that_cannot_work_change_nothing(lake: Lake) -> None:
     plan = Counted("shop")
-    service = Service(Plan(plan), lake)
+    service = Service(Plan(make=plan), lake)
 
     def fail() -> list[Script]:
         raise SettingsError("cluster shop: properties: no such property")
@@ -144,7 +144,7 @@ def test_settings_that_cannot_work_change_nothing(lake: Lake) -> None:
     with running(service):
         polls(plan.made[0], 1).wait(60)
         with pytest.raises(SettingsError):
-            service.apply(Plan(fail))
+            service.apply(Plan(make=fail))
         count = len(plan.made[0].begun)
         polls(plan.made[0], count + 2).wait(60)
         assert len(plan.made[0].begun) >= count + 2

@@ -32,10 +32,15 @@ def facts(
         group="billing",
         status=status,
         partitions=tuple(
-            PartitionFacts(part, holders(part.partition), 100.0) for part in status.partitions
+            PartitionFacts(status=part, member_id=holders(part.partition), bytes_per_message=100.0)
+            for part in status.partitions
         ),
         topics={
-            topic: TopicLimits(number, retention or Retention(seconds=WEEK), "application")
+            topic: TopicLimits(
+                partitions=number,
+                retention=retention or Retention(seconds=WEEK),
+                kind="application",
+            )
             for topic, number in topics.items()
         },
         **{  # type: ignore[arg-type]
