@@ -16,8 +16,9 @@ from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 from collectors.errors import SecurityError
 from collectors.kafka.protocol.connection import Connection
 from collectors.kafka.protocol.failures import translated
-from collectors.kafka.protocol.oauth import TokenProvider, Tokens
-from collectors.kafka.protocol.properties import ConnectionSettings, Sasl
+from collectors.kafka.protocol.properties import ConnectionSettings
+from collectors.kafka.protocol.sasl.settings import Sasl
+from collectors.kafka.protocol.sasl.tokens import TokenProvider, Tokens
 from collectors.kafka.protocol.sockets import addresses, connect
 from collectors.kafka.protocol.tls_context import TlsContexts
 
@@ -45,6 +46,11 @@ class Connector:
         self._tokens = (
             Tokens(settings.sasl.oauth) if settings.sasl and settings.sasl.oauth else None
         )
+
+    @property
+    def delay(self) -> str | None:
+        """What connections wait for beside the brokers; None: for nothing."""
+        return self._tokens.delay if self._tokens is not None else None
 
     def open(
         self,
@@ -130,7 +136,7 @@ class Connector:
             "sasl_plain_password": sasl.password,
         }
         if self._tokens is not None:
-            options["sasl_oauth_token_provider"] = TokenProvider(self._tokens, patience)
+            options["sasl_oauth_token_provider"] = TokenProvider(self._tokens.current(patience))
         return options
 
 

@@ -8,11 +8,10 @@ import pytest
 from collectors.errors import SettingsError
 from collectors.kafka.protocol.properties import (
     ConnectionSettings,
-    OAuth,
-    Sasl,
     Tls,
     connection_settings,
 )
+from collectors.kafka.protocol.sasl.settings import OAuth, Sasl, TokenCallback
 from collectors.kafka.protocol.sockets import SocketOptions
 from collectors.kafka.protocol.tls_identity import CertificateFiles, CertificateText, KeyStore
 
@@ -151,6 +150,30 @@ OAUTH = {
 )
 def test_what_is_understood(properties: dict[str, str], understood: ConnectionSettings) -> None:
     assert connection_settings(properties) == understood
+
+
+CALLBACK = TokenCallback(name="tokens:new", function=lambda config: (config, 0.0))
+
+
+def test_a_callback_takes_the_place_of_a_token_server() -> None:
+    properties = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
+    understood = connection_settings(properties, CALLBACK)
+    assert understood == ConnectionSettings(tls=Tls(), sasl=Sasl("OAUTHBEARER", oauth=CALLBACK))
+
+
+@pytest.mark.parametrize(
+    ("properties", "key"),
+    [
+        pytest.param({}, "security.protocol", id="no authentication"),
+        pytest.param({"security.protocol": "SASL_SSL", **PLAIN}, "sasl.mechanism", id="PLAIN"),
+        pytest.param(
+            {"security.protocol": "SASL_SSL", **OAUTH}, "sasl.oauthbearer.method", id="two sources"
+        ),
+    ],
+)
+def test_a_callback_that_would_have_no_effect(properties: dict[str, str], key: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{key}: .*oauth_callback"):
+        connection_settings(properties, CALLBACK)
 
 
 @pytest.mark.parametrize(
