@@ -38,7 +38,7 @@ go_on = threading.Event()
 
 def token(config):
     login = tuple(os.environ["TEST_TOKEN_LOGIN"].split(":"))
-    form = {"grant_type": "client_credentials"}
+    form = {"grant_type": "client_credentials", "scope": "metrics"}
     answer = httpx.post(os.environ["TEST_TOKEN_URL"], data=form, auth=login).raise_for_status()
     return answer.json()["access_token"], time.time() + answer.json()["expires_in"]
 
@@ -213,6 +213,18 @@ def lag(poll: Poll) -> list[int | None]:
     return poll.table("group_offsets")["lag"].to_list()
 
 
+def whole(poller: Poller) -> Poll:
+    """Return the first poll without errors."""
+    polls: list[Poll] = []
+
+    def is_whole() -> bool:
+        polls.append(poller.poll())
+        return polls[-1].errors == {}
+
+    eventually(is_whole, what=lambda: f"poll without errors: {polls[-1].errors}")
+    return polls[-1]
+
+
 def errors(poller: Poller) -> set[str]:
     poll = poller.poll()
     assert {result.status for result in poll.results.values()} == {"failed"}
@@ -221,13 +233,8 @@ def errors(poller: Poller) -> set[str]:
 
 def test_with_a_token(servers: str, issuer: Issuer) -> None:
     with polling(servers, properties=properties(issuer)) as poller:
-
-        def whole() -> Poll | None:
-            poll = poller.poll()
-            return None if poll.errors else poll
-
         # With the first token the broker fetches the keys, which may take longer than a poll.
-        assert lag(eventually(whole, what="a poll without errors")) == [6]
+        assert lag(whole(poller)) == [6]
         assert issuer.given > 0
 
         def no_new_token() -> bool:
@@ -261,12 +268,7 @@ def by_callback(callback: Path, function: str = "token") -> dict[str, Any]:
 def test_with_the_token_of_a_callback(servers: str, issuer: Issuer, callback: Path) -> None:
     given = issuer.given
     with polling(servers, **by_callback(callback)) as poller:
-
-        def whole() -> Poll | None:
-            poll = poller.poll()
-            return None if poll.errors else poll
-
-        assert lag(eventually(whole, what="a poll without errors")) == [6]
+        assert lag(whole(poller)) == [6]
 
         def follows_the_commits() -> bool:
             assert poller.poll().errors == {}
@@ -324,12 +326,7 @@ def test_a_callback_that_hangs_is_named(servers: str, callback: Path) -> None:
         (error,) = errors(poller)
         assert error.endswith(f"oauth_callback: {callback.stem}:hang has given no token yet")
         sys.modules[callback.stem].go_on.set()
-
-        def whole() -> Poll | None:
-            poll = poller.poll()
-            return None if poll.errors else poll
-
-        assert lag(eventually(whole, what="a poll without errors")) == [6]
+        assert lag(whole(poller)) == [6]
 
 
 def test_a_new_token_before_the_old_one_ends(servers: str, issuer: Issuer) -> None:

@@ -194,7 +194,7 @@ def test_settings_are_checked_without_asking_for_a_token(
     assert isinstance(sasl.oauth, TokenCallback)
     assert sasl.oauth.config == f"region={TOKEN}"
     assert TOKEN not in repr(sasl)
-    with pytest.raises(SettingsError, match="^cluster cloud: oauth_callback: .* function other$"):
+    with pytest.raises(SettingsError, match=r"^cluster cloud: oauth_callback: .* function other$"):
         validate(cluster("tokens_unasked:other"))
     for wrong in ("token", "a:b:c", "a.b", "../x:y", "a:b()"):
         with pytest.raises(ValueError, match="oauth_callback"):
