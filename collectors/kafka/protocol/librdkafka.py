@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 from collectors.errors import SettingsError
 from collectors.kafka.protocol.properties import ConnectionSettings, connection_settings
 from collectors.kafka.protocol.sasl.callback import find_callback
+from collectors.kafka.protocol.sasl.kerberos import library
 from config.settings import ClusterSettings
 
 # What librdkafka logs about connections is said once, in words, by the batched client.
@@ -47,6 +48,10 @@ def validate(settings: ClusterSettings) -> ConnectionSettings:
         understood = connection_settings(properties, callback)
         if understood.tls is not None:
             understood.tls.context()
+        if understood.sasl is not None and understood.sasl.kerberos is not None:
+            library()
+            properties.pop("sasl.mechanisms", None)
+            properties["sasl.mechanism"] = "OAUTHBEARER"  # it is built without Kerberos
         del properties["bootstrap.servers"]
         AdminClient({**properties, **_OFFLINE}, logger=_quiet)
     except SettingsError as error:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from collectors.errors import SettingsError
 
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 
+_NO_KINIT = ("sasl.kerberos.kinit.cmd", "sasl.kerberos.min.time.before.relogin")
 _METHOD = "sasl.oauthbearer.method"
 
 
@@ -40,6 +42,21 @@ class TokenCallback:
     config: str = field(default="", repr=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kerberos:
+    """How a ticket is obtained.
+
+    Attributes:
+        service_name: The brokers' principal up to the slash.
+        principal: Who we are; None: the first one of the key table or of the tickets.
+        keytab: The file with our key; None: tickets of the environment are used.
+    """
+
+    service_name: str = "kafka"
+    principal: str | None = None
+    keytab: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Sasl:
     """How to authenticate."""
@@ -48,6 +65,7 @@ class Sasl:
     username: str = ""
     password: str = field(default="", repr=False)
     oauth: OAuth | TokenCallback | None = None
+    kerberos: Kerberos | None = None
 
 
 def sasl_settings(properties: Mapping[str, str], callback: TokenCallback | None = None) -> Sasl:
@@ -69,6 +87,8 @@ def sasl_settings(properties: Mapping[str, str], callback: TokenCallback | None 
         raise SettingsError(f"{_METHOD}: must not be oidc where there is an oauth_callback")
     if mechanism == "OAUTHBEARER":
         return Sasl(mechanism, oauth=_oidc(properties) if callback is None else callback)
+    if mechanism == "GSSAPI":
+        return Sasl(mechanism, kerberos=_kerberos(properties))
     return Sasl(
         mechanism,
         username=_needed(properties, "sasl.username", mechanism),
@@ -98,6 +118,25 @@ def _oidc(properties: Mapping[str, str]) -> OAuth:
         scope=properties.get("sasl.oauthbearer.scope") or None,
         extensions=tuple(extensions),
         ca_file=properties.get("https.ca.location") or None,
+    )
+
+
+def _kerberos(properties: Mapping[str, str]) -> Kerberos:
+    for key in _NO_KINIT:
+        if key in properties:
+            raise SettingsError(f"{key}: has no effect here; remove it: kinit is not run")
+    keytab = properties.get("sasl.kerberos.keytab") or None
+    if keytab is not None:
+        try:
+            with Path(keytab).open("rb"):
+                pass
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no path"
+            raise SettingsError(f"sasl.kerberos.keytab: cannot be read: {reason}") from None
+    return Kerberos(
+        service_name=properties.get("sasl.kerberos.service.name") or "kafka",
+        principal=properties.get("sasl.kerberos.principal") or None,
+        keytab=keytab,
     )
 
 

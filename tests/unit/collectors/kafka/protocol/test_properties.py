@@ -11,7 +11,7 @@ from collectors.kafka.protocol.properties import (
     Tls,
     connection_settings,
 )
-from collectors.kafka.protocol.sasl.settings import OAuth, Sasl, TokenCallback
+from collectors.kafka.protocol.sasl.settings import Kerberos, OAuth, Sasl, TokenCallback
 from collectors.kafka.protocol.sockets import SocketOptions
 from collectors.kafka.protocol.tls_identity import CertificateFiles, CertificateText, KeyStore
 
@@ -120,6 +120,30 @@ OAUTH = {
             id="oauthbearer",
         ),
         pytest.param(
+            {"security.protocol": "SASL_PLAINTEXT"},
+            ConnectionSettings(sasl=Sasl("GSSAPI", kerberos=Kerberos())),
+            id="kerberos by default",
+        ),
+        pytest.param(
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "GSSAPI",
+                "sasl.kerberos.service.name": "broker",
+                "sasl.kerberos.principal": "headroom@EXAMPLE.COM",
+                "sasl.kerberos.keytab": __file__,
+            },
+            ConnectionSettings(
+                tls=Tls(),
+                sasl=Sasl(
+                    "GSSAPI",
+                    kerberos=Kerberos(
+                        service_name="broker", principal="headroom@EXAMPLE.COM", keytab=__file__
+                    ),
+                ),
+            ),
+            id="kerberos",
+        ),
+        pytest.param(
             {
                 "client.dns.lookup": "resolve_canonical_bootstrap_servers_only",
                 "broker.address.family": "v4",
@@ -180,7 +204,21 @@ def test_a_callback_that_would_have_no_effect(properties: dict[str, str], key: s
     ("properties", "key"),
     [
         pytest.param({"security.protocol": "TLS"}, "security.protocol", id="protocol"),
-        pytest.param({"security.protocol": "SASL_SSL"}, "sasl.mechanism", id="default is GSSAPI"),
+        pytest.param(
+            {"security.protocol": "SASL_SSL", "sasl.mechanism": "DIGEST-MD5"},
+            "sasl.mechanism",
+            id="mechanism",
+        ),
+        pytest.param(
+            {"security.protocol": "SASL_SSL", "sasl.kerberos.keytab": "/absent"},
+            "sasl.kerberos.keytab",
+            id="no key table",
+        ),
+        pytest.param(
+            {"security.protocol": "SASL_SSL", "sasl.kerberos.kinit.cmd": "kinit"},
+            "sasl.kerberos.kinit.cmd",
+            id="kinit",
+        ),
         pytest.param(
             {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "u"},
             "sasl.password",
