@@ -16,7 +16,8 @@ PARALLEL := -n 3 --dist worksteal
 export PYTHONPATH := $(CURDIR)
 
 # What the tests need from Debian beyond what the set-up installs.
-DEBIAN_PACKAGES := chromium docker-compose rabbitmq-server prometheus prometheus-alertmanager
+DEBIAN_PACKAGES := chromium docker-compose rabbitmq-server prometheus prometheus-alertmanager \
+    krb5-kdc krb5-admin-server libkrb5-dev gcc
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo run test test-all test-quick test-spark test-servers test-pages bench lint requirements debian python-version clean
@@ -78,6 +79,10 @@ debian:
 	    echo "installing Debian packages: $(DEBIAN_PACKAGES)"; \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 	        apt-get install -y -qq --no-install-recommends $(DEBIAN_PACKAGES) >/dev/null; \
+	fi
+	@if [ -x $(RUN) ] && command -v krb5-config >/dev/null && ! $(RUN) -c 'import gssapi' 2>/dev/null; then \
+	    $(RUN) -m pip install --quiet -r requirements-kerberos.txt \
+	        || echo "gssapi cannot be compiled: the tests of Kerberos are left out"; \
 	fi
 
 requirements: setup-dev ## compile requirements.txt and requirements-dev.txt anew

@@ -108,6 +108,11 @@ class ClusterSettings(Section):
     properties: dict[str, str | Secret] = Field(
         default={}, description="any property of librdkafka: security.protocol, sasl.…, ssl.…"
     )
+    oauth_callback: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$",
+        description="package.module:function that returns an OAUTHBEARER token and its expiry",
+    )
     poll_interval_seconds: float | None = Field(
         default=None,
         ge=1,

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import base64
 import http.client
+import io
 import json
 import os
 import re
+import socket
+import socketserver
+import struct
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -23,6 +28,9 @@ from urllib.parse import urlsplit
 import polars as pl
 import pytest
 import yaml
+from kafka.protocol.api_header import RequestHeader
+from kafka.protocol.metadata import ApiVersionsResponse
+from kafka.protocol.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
 from streamlit.testing.v1 import AppTest
 
 from config.load import load
@@ -37,6 +45,26 @@ MAIN = Path(__file__).resolve().parents[2] / "app" / "main.py"
 KINDS = ("connect", "rabbitmq", "prometheus", "ditto")
 MODES = ("401", "403", "500", "reason", "header", "text", "odd", "redirect", "cut")
 PATIENCE_SECONDS = 120.0
+
+HANDSHAKE, AUTHENTICATE = 17, 36
+CALLBACKS = f"""
+import time
+
+TOKEN = "{CANARY}callback"
+
+def token(config):
+    return TOKEN + config, time.time() + 60
+
+def raises(config):
+    raise ValueError(TOKEN + config)
+
+def rubbish(config):
+    return TOKEN + config + " ", time.time() + 60
+
+def expired(config):
+    return TOKEN + config, time.time() - 60
+"""
+"""Functions that give tokens, or should."""
 
 
 class _Echo(BaseHTTPRequestHandler):
@@ -78,6 +106,56 @@ class _Echo(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+def _refuse(connection: socket.socket) -> None:
+    """Answer as a broker that refuses each token and repeats it."""
+    stream = connection.makefile("rb")
+    while head := stream.read(4):
+        body = stream.read(struct.unpack(">i", head)[0])
+        header = RequestHeader.decode(io.BytesIO(body), flexible=False)
+        response: Any
+        if header.request_api_key == HANDSHAKE:
+            response = SaslHandshakeResponse(error_code=0, mechanisms=["OAUTHBEARER"])
+        elif header.request_api_key == AUTHENTICATE:
+            said = f"refused: {body.decode('latin-1')}"
+            response = SaslAuthenticateResponse(
+                error_code=58, error_message=said, auth_bytes=said.encode()
+            )
+        else:
+            known = {18: 3, HANDSHAKE: 1, AUTHENTICATE: 0}
+            response = ApiVersionsResponse(
+                error_code=0,
+                api_keys=[
+                    ApiVersionsResponse.ApiVersion(api_key=key, min_version=0, max_version=version)
+                    for key, version in known.items()
+                ],
+                throttle_time_ms=0,
+                version=header.request_api_version,
+            )
+        response.API_VERSION = header.request_api_version
+        response.with_header(correlation_id=header.correlation_id)
+        connection.sendall(response.encode(header=True, framed=True))
+
+
+@contextmanager
+def _refusing_broker() -> Iterator[int]:
+    """Run a broker that refuses each token and repeats it; give its port."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError):
+                _refuse(self.request)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join(5)
+
+
 class _Secrets:
     """Hands out secrets, by turns in the environment and in files with a line's end."""
 
@@ -100,7 +178,9 @@ class _Secrets:
         return {"file": str(path)}
 
 
-def _configuration(folder: Path, port: int, exporter: int, secrets: _Secrets) -> dict[str, Any]:
+def _configuration(
+    folder: Path, port: int, broker: int, exporter: int, secrets: _Secrets
+) -> dict[str, Any]:
     urls = {mode: f"http://127.0.0.1:{port}/{mode}" for mode in MODES}
     urls["refused"] = f"http://127.0.0.1:{free_ports(1)[0]}"
     urls["tls"] = f"https://127.0.0.1:{port}"
@@ -138,6 +218,20 @@ def _configuration(folder: Path, port: int, exporter: int, secrets: _Secrets) ->
                 "request_timeout_seconds": 1,
             }
             for name, properties in kafka.items()
+        ]
+        + [
+            {
+                "name": f"callback-{function}",
+                "bootstrap_servers": f"127.0.0.1:{broker}",
+                "properties": {
+                    "security.protocol": "SASL_PLAINTEXT",
+                    "sasl.mechanism": "OAUTHBEARER",
+                    "sasl.oauthbearer.config": secrets.new(),
+                },
+                "oauth_callback": f"canary_tokens:{function}",
+                "request_timeout_seconds": 1,
+            }
+            for function in ("token", "raises", "rubbish", "expired")
         ],
         **sources,
         "lake": {
@@ -159,14 +253,16 @@ def _configuration(folder: Path, port: int, exporter: int, secrets: _Secrets) ->
 class _World:
     """A configuration full of secrets, and everything that was written because of it."""
 
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder: Path, port: int, broker: int) -> None:
         self.folder = folder
+        (folder / "canary_tokens.py").write_text(CALLBACKS, encoding="utf-8")
         self.exporter = free_ports(1)[0]
         self.secrets = _Secrets(folder)
         self.config = folder / "headroom.yaml"
-        content = _configuration(folder, port, self.exporter, self.secrets)
+        content = _configuration(folder, port, broker, self.exporter, self.secrets)
         self.config.write_text(yaml.safe_dump(content), encoding="utf-8")
-        self._environment = {**os.environ, **self.secrets.environment}
+        path = {"PYTHONPATH": f"{folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+        self._environment = {**os.environ, **path, **self.secrets.environment}
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -189,16 +285,21 @@ class _World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_World]:
-    with serving(ThreadingHTTPServer(("127.0.0.1", 0), _Echo)) as port:
-        yield _World(tmp_path_factory.mktemp("canary"), port)
+    echo = ThreadingHTTPServer(("127.0.0.1", 0), _Echo)
+    with serving(echo) as port, _refusing_broker() as broker:
+        yield _World(tmp_path_factory.mktemp("canary"), port, broker)
 
 
 @pytest.mark.parametrize("option", [(), ("--json",)])
 @pytest.mark.parametrize("name", ["check", "once"])
 def test_commands_print_no_secret(world: _World, name: str, option: tuple[str, ...]) -> None:
     said = world.output("collectors", name, *option)
+    squeezed = re.sub(r"\s", "", said)
     for kind in KINDS:
-        assert f"{kind}/{kind}-refused" in re.sub(r"\s", "", said), "it was asked"
+        assert f"{kind}/{kind}-refused" in squeezed, "it was asked"
+    if option:
+        for words in ("(OAUTHBEARER)", "raised ValueError at line", "returned no token", "expired"):
+            assert words in said, "the callback was asked"
     world.clean(name, said)
 
 

@@ -193,7 +193,8 @@ class BrokerClient:
             )
         if self._failure is not None:  # while it is being opened again
             return self._failure
-        return NoAnswerError(f"{self.label}: {words}")
+        delay = self._connector.delay if connection is None else None
+        return NoAnswerError(f"{self.label}: {delay or words}")
 
     def _serve(self) -> None:
         """Work until the end: answer batches, and between them keep the connection open."""

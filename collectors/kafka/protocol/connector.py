@@ -16,8 +16,10 @@ from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 from collectors.errors import SecurityError
 from collectors.kafka.protocol.connection import Connection
 from collectors.kafka.protocol.failures import translated
-from collectors.kafka.protocol.oauth import TokenProvider, Tokens
-from collectors.kafka.protocol.properties import ConnectionSettings, Sasl
+from collectors.kafka.protocol.properties import ConnectionSettings
+from collectors.kafka.protocol.sasl.kerberos import Tickets
+from collectors.kafka.protocol.sasl.settings import Sasl
+from collectors.kafka.protocol.sasl.tokens import TokenProvider, Tokens
 from collectors.kafka.protocol.sockets import addresses, connect
 from collectors.kafka.protocol.tls_context import TlsContexts
 
@@ -45,6 +47,15 @@ class Connector:
         self._tokens = (
             Tokens(settings.sasl.oauth) if settings.sasl and settings.sasl.oauth else None
         )
+        self._tickets = (
+            Tickets(settings.sasl.kerberos) if settings.sasl and settings.sasl.kerberos else None
+        )
+
+    @property
+    def delay(self) -> str | None:
+        """What connections wait for beside the brokers; None: for nothing."""
+        source = self._tokens or self._tickets
+        return source.delay if source is not None else None
 
     def open(
         self,
@@ -99,7 +110,11 @@ class Connector:
                 f"{label}: does not offer sasl.mechanism {sasl.mechanism}; it offers "
                 f"{offered or 'none'}"
             )
-        mechanism = get_sasl_mechanism(sasl.mechanism)(host=host, **self._options(sasl, patience))
+        mechanism = (
+            self._tickets.mechanism(host)
+            if self._tickets is not None
+            else get_sasl_mechanism(sasl.mechanism)(host=host, **self._options(sasl, patience))
+        )
         answer = None
         while not mechanism.is_done():
             (answer,) = connection.exchange(
@@ -110,6 +125,8 @@ class Connector:
                 if self._tokens is not None:
                     self._tokens.forget()
                     key = "the token"
+                elif self._tickets is not None:
+                    key = "sasl.kerberos.principal and the broker's log"
                 raise SecurityError(
                     f"{label}: authentication failed ({sasl.mechanism}); check {key}"
                 )
@@ -130,7 +147,7 @@ class Connector:
             "sasl_plain_password": sasl.password,
         }
         if self._tokens is not None:
-            options["sasl_oauth_token_provider"] = TokenProvider(self._tokens, patience)
+            options["sasl_oauth_token_provider"] = TokenProvider(self._tokens.current(patience))
         return options
 
 

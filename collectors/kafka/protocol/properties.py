@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from collectors.errors import SettingsError
+from collectors.kafka.protocol.sasl.settings import Sasl, TokenCallback, sasl_settings
 from collectors.kafka.protocol.sockets import SocketOptions
 from collectors.kafka.protocol.tls_identity import (
     CertificateFiles,
@@ -23,7 +24,6 @@ from collectors.kafka.protocol.tls_identity import (
 )
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 
 _FAMILIES = {"any": socket.AF_UNSPEC, "v4": socket.AF_INET, "v6": socket.AF_INET6}
 _LOOKUPS = ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
@@ -98,28 +98,6 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OAuth:
-    """How a token is obtained (OpenID Connect, client credentials)."""
-
-    token_url: str
-    client_id: str
-    client_secret: str = field(repr=False)
-    scope: str | None = None
-    extensions: tuple[tuple[str, str], ...] = ()
-    ca_file: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sasl:
-    """How to authenticate."""
-
-    mechanism: str
-    username: str = ""
-    password: str = field(default="", repr=False)
-    oauth: OAuth | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionSettings:
     """What librdkafka's properties say about sockets, encryption and authentication."""
 
@@ -128,8 +106,14 @@ class ConnectionSettings:
     sockets: SocketOptions = field(default_factory=SocketOptions)
 
 
-def connection_settings(properties: Mapping[str, str]) -> ConnectionSettings:
+def connection_settings(
+    properties: Mapping[str, str], callback: TokenCallback | None = None
+) -> ConnectionSettings:
     """Understand librdkafka's properties about connections.
+
+    Args:
+        properties: librdkafka's.
+        callback: Where tokens come from, if from a function of the user's own.
 
     Raises:
         SettingsError: A property's value is wrong, missing, or needs something that only
@@ -141,8 +125,12 @@ def connection_settings(properties: Mapping[str, str]) -> ConnectionSettings:
     protocol = properties.get("security.protocol", "plaintext").upper()
     if protocol not in PROTOCOLS:
         raise SettingsError(f"security.protocol: must be one of {', '.join(PROTOCOLS)}")
+    if callback is not None and not protocol.startswith("SASL"):
+        raise SettingsError(
+            "security.protocol: must be SASL_SSL or SASL_PLAINTEXT where there is an oauth_callback"
+        )
     tls = _tls(properties) if protocol.endswith("SSL") else None
-    sasl = _sasl(properties) if protocol.startswith("SASL") else None
+    sasl = sasl_settings(properties, callback) if protocol.startswith("SASL") else None
     return ConnectionSettings(tls=tls, sasl=sasl, sockets=_sockets(properties))
 
 
@@ -218,49 +206,6 @@ def _identity(properties: Mapping[str, str]) -> Identity | None:
             certificate=properties["ssl.certificate.location"], key=key_file, key_password=password
         )
     return None
-
-
-def _sasl(properties: Mapping[str, str]) -> Sasl:
-    mechanism = (
-        properties.get("sasl.mechanism") or properties.get("sasl.mechanisms") or "GSSAPI"
-    ).upper()
-    if mechanism not in MECHANISMS:
-        raise SettingsError(
-            f"sasl.mechanism: {mechanism} is not supported; use one of {', '.join(MECHANISMS)}"
-        )
-    if mechanism == "OAUTHBEARER":
-        return Sasl(mechanism=mechanism, oauth=_oauth(properties))
-    return Sasl(
-        mechanism=mechanism,
-        username=_needed(properties, "sasl.username", mechanism),
-        password=_needed(properties, "sasl.password", mechanism),
-    )
-
-
-def _oauth(properties: Mapping[str, str]) -> OAuth:
-    if properties.get("sasl.oauthbearer.method", "default").lower() != "oidc":
-        raise SettingsError("sasl.oauthbearer.method: must be oidc")
-    extensions = []
-    for pair in filter(None, properties.get("sasl.oauthbearer.extensions", "").split(",")):
-        name, separator, value = pair.partition("=")
-        if not separator:
-            raise SettingsError("sasl.oauthbearer.extensions: must read name=value,name=value")
-        extensions.append((name.strip(), value.strip()))
-    return OAuth(
-        token_url=_needed(properties, "sasl.oauthbearer.token.endpoint.url", "OAUTHBEARER"),
-        client_id=_needed(properties, "sasl.oauthbearer.client.id", "OAUTHBEARER"),
-        client_secret=_needed(properties, "sasl.oauthbearer.client.secret", "OAUTHBEARER"),
-        scope=properties.get("sasl.oauthbearer.scope") or None,
-        extensions=tuple(extensions),
-        ca_file=properties.get("https.ca.location") or None,
-    )
-
-
-def _needed(properties: Mapping[str, str], key: str, mechanism: str) -> str:
-    value = properties.get(key)
-    if not value:
-        raise SettingsError(f"{key}: is missing; sasl.mechanism {mechanism} needs it")
-    return value
 
 
 def _boolean(properties: Mapping[str, str], key: str, default: bool) -> bool:

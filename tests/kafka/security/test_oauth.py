@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -28,6 +29,23 @@ AUDIENCE = "kafka"
 CLIENT, SECRET = "headroom", "a-secret-of-the-client"
 HANDLER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
 LOGIN = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
+
+CALLBACK = """
+import os, threading, time
+import httpx
+
+go_on = threading.Event()
+
+def token(config):
+    login = tuple(os.environ["TEST_TOKEN_LOGIN"].split(":"))
+    form = {"grant_type": "client_credentials", "scope": "metrics"}
+    answer = httpx.post(os.environ["TEST_TOKEN_URL"], data=form, auth=login).raise_for_status()
+    return answer.json()["access_token"], time.time() + answer.json()["expires_in"]
+
+def hang(config):
+    go_on.wait(60)
+    return token(config)
+"""
 
 
 class Issuer:
@@ -195,6 +213,18 @@ def lag(poll: Poll) -> list[int | None]:
     return poll.table("group_offsets")["lag"].to_list()
 
 
+def whole(poller: Poller) -> Poll:
+    """Return the first poll without errors."""
+    polls: list[Poll] = []
+
+    def is_whole() -> bool:
+        polls.append(poller.poll())
+        return polls[-1].errors == {}
+
+    eventually(is_whole, what=lambda: f"poll without errors: {polls[-1].errors}")
+    return polls[-1]
+
+
 def errors(poller: Poller) -> set[str]:
     poll = poller.poll()
     assert {result.status for result in poll.results.values()} == {"failed"}
@@ -203,13 +233,8 @@ def errors(poller: Poller) -> set[str]:
 
 def test_with_a_token(servers: str, issuer: Issuer) -> None:
     with polling(servers, properties=properties(issuer)) as poller:
-
-        def whole() -> Poll | None:
-            poll = poller.poll()
-            return None if poll.errors else poll
-
         # With the first token the broker fetches the keys, which may take longer than a poll.
-        assert lag(eventually(whole, what="a poll without errors")) == [6]
+        assert lag(whole(poller)) == [6]
         assert issuer.given > 0
 
         def no_new_token() -> bool:
@@ -219,6 +244,89 @@ def test_with_a_token(servers: str, issuer: Issuer) -> None:
 
         # Connections stay, and so do their tokens; those that ran out of time begin once more.
         eventually(no_new_token, what="a poll with the tokens of the one before")
+
+
+@pytest.fixture
+def callback(issuer: Issuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A module with a function ``token`` that asks the provider."""
+    module = tmp_path / f"tokens_of_{tmp_path.name}.py"
+    module.write_text(CALLBACK, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("TEST_TOKEN_URL", f"{issuer.url}/token")
+    monkeypatch.setenv("TEST_TOKEN_LOGIN", f"{CLIENT}:{SECRET}")
+    yield module
+    sys.modules.pop(module.stem, None)
+
+
+def by_callback(callback: Path, function: str = "token") -> dict[str, Any]:
+    return {
+        "properties": {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER"},
+        "oauth_callback": f"{callback.stem}:{function}",
+    }
+
+
+def test_with_the_token_of_a_callback(servers: str, issuer: Issuer, callback: Path) -> None:
+    given = issuer.given
+    with polling(servers, **by_callback(callback)) as poller:
+        assert lag(whole(poller)) == [6]
+
+        def follows_the_commits() -> bool:
+            assert poller.poll().errors == {}
+            return issuer.given == given + 2
+
+        # One for the polls, one for the connections that read the log of commits.
+        eventually(follows_the_commits, what="two tokens")
+
+
+def test_a_callback_is_called_again_before_its_token_ends(
+    servers: str, issuer: Issuer, callback: Path
+) -> None:
+    """The broker limits the session to the token's life; nothing is noticed in between."""
+    issuer.life_seconds = 4.0
+    with polling(servers, commit_log=False, **by_callback(callback)) as poller:
+        assert poller.poll().errors == {}
+        given = issuer.given
+
+        def renewed_twice() -> bool:
+            assert poller.poll().errors == {}
+            return issuer.given >= given + 2
+
+        eventually(renewed_twice, timeout_seconds=20, what="two more tokens")
+
+
+def test_a_callback_that_fails_is_one_clear_line_and_recovers(
+    servers: str, issuer: Issuer, callback: Path
+) -> None:
+    issuer.answer = (500, b"down")
+    with polling(servers, commit_log=False, **by_callback(callback)) as poller:
+        (error,) = errors(poller)
+        assert error.startswith(f"oauth_callback: {callback.stem}:token raised HTTPStatusError at ")
+        assert error.endswith(f" of {callback.name}")
+        issuer.answer = None
+        poll = poller.poll()
+        assert poll.errors == {}
+        assert lag(poll) == [6]
+
+
+def test_a_token_of_a_callback_that_the_broker_refuses(
+    servers: str, issuer: Issuer, callback: Path
+) -> None:
+    issuer.audience = "another"
+    with polling(servers, commit_log=False, **by_callback(callback)) as poller:
+        (error,) = errors(poller)
+        assert "authentication failed (OAUTHBEARER); check the token" in error
+        issuer.audience = AUDIENCE
+        poll = poller.poll()
+        assert poll.errors == {}
+        assert lag(poll) == [6]
+
+
+def test_a_callback_that_hangs_is_named(servers: str, callback: Path) -> None:
+    with polling(servers, commit_log=False, **by_callback(callback, "hang")) as poller:
+        (error,) = errors(poller)
+        assert error.endswith(f"oauth_callback: {callback.stem}:hang has given no token yet")
+        sys.modules[callback.stem].go_on.set()
+        assert lag(whole(poller)) == [6]
 
 
 def test_a_new_token_before_the_old_one_ends(servers: str, issuer: Issuer) -> None:

@@ -8,11 +8,10 @@ import pytest
 from collectors.errors import SettingsError
 from collectors.kafka.protocol.properties import (
     ConnectionSettings,
-    OAuth,
-    Sasl,
     Tls,
     connection_settings,
 )
+from collectors.kafka.protocol.sasl.settings import Kerberos, OAuth, Sasl, TokenCallback
 from collectors.kafka.protocol.sockets import SocketOptions
 from collectors.kafka.protocol.tls_identity import CertificateFiles, CertificateText, KeyStore
 
@@ -133,6 +132,30 @@ OAUTH = {
             id="oauthbearer",
         ),
         pytest.param(
+            {"security.protocol": "SASL_PLAINTEXT"},
+            ConnectionSettings(sasl=Sasl("GSSAPI", kerberos=Kerberos())),
+            id="kerberos by default",
+        ),
+        pytest.param(
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "GSSAPI",
+                "sasl.kerberos.service.name": "broker",
+                "sasl.kerberos.principal": "headroom@EXAMPLE.COM",
+                "sasl.kerberos.keytab": __file__,
+            },
+            ConnectionSettings(
+                tls=Tls(),
+                sasl=Sasl(
+                    "GSSAPI",
+                    kerberos=Kerberos(
+                        service_name="broker", principal="headroom@EXAMPLE.COM", keytab=__file__
+                    ),
+                ),
+            ),
+            id="kerberos",
+        ),
+        pytest.param(
             {
                 "client.dns.lookup": "resolve_canonical_bootstrap_servers_only",
                 "broker.address.family": "v4",
@@ -165,11 +188,49 @@ def test_what_is_understood(properties: dict[str, str], understood: ConnectionSe
     assert connection_settings(properties) == understood
 
 
+CALLBACK = TokenCallback(name="tokens:new", function=lambda config: (config, 0.0))
+
+
+def test_a_callback_takes_the_place_of_a_token_server() -> None:
+    properties = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
+    understood = connection_settings(properties, CALLBACK)
+    assert understood == ConnectionSettings(tls=Tls(), sasl=Sasl("OAUTHBEARER", oauth=CALLBACK))
+
+
+@pytest.mark.parametrize(
+    ("properties", "key"),
+    [
+        pytest.param({}, "security.protocol", id="no authentication"),
+        pytest.param({"security.protocol": "SASL_SSL", **PLAIN}, "sasl.mechanism", id="PLAIN"),
+        pytest.param(
+            {"security.protocol": "SASL_SSL", **OAUTH}, "sasl.oauthbearer.method", id="two sources"
+        ),
+    ],
+)
+def test_a_callback_that_would_have_no_effect(properties: dict[str, str], key: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{key}: .*oauth_callback"):
+        connection_settings(properties, CALLBACK)
+
+
 @pytest.mark.parametrize(
     ("properties", "key"),
     [
         pytest.param({"security.protocol": "TLS"}, "security.protocol", id="protocol"),
-        pytest.param({"security.protocol": "SASL_SSL"}, "sasl.mechanism", id="default is GSSAPI"),
+        pytest.param(
+            {"security.protocol": "SASL_SSL", "sasl.mechanism": "DIGEST-MD5"},
+            "sasl.mechanism",
+            id="mechanism",
+        ),
+        pytest.param(
+            {"security.protocol": "SASL_SSL", "sasl.kerberos.keytab": "/absent"},
+            "sasl.kerberos.keytab",
+            id="no key table",
+        ),
+        pytest.param(
+            {"security.protocol": "SASL_SSL", "sasl.kerberos.kinit.cmd": "kinit"},
+            "sasl.kerberos.kinit.cmd",
+            id="kinit",
+        ),
         pytest.param(
             {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "u"},
             "sasl.password",

@@ -1,0 +1,1 @@
+"""How a connection shows who it is: settings, tokens, tickets."""
