@@ -21,8 +21,9 @@ from spark_metrics.rollups.clusters import POLLS
 from spark_metrics.rollups.windows import coarser
 from spark_metrics.samples import Source
 from tests.selection import exhaustive
-from tests.spark import bronze, oracle
+from tests.spark import bronze
 from tests.spark.comparing import Found, assert_same
+from tests.spark.oracle import history as oracle
 from tests.spark.pasts import eventful
 
 REACH = timedelta(seconds=60)
