@@ -50,13 +50,14 @@ class Script:
         self.begun: list[float] = []
         self.closed = threading.Event()
         self.goes_on = threading.Event()  # for a poll without an end, of a duration of None
+        self.recalled: Sequence[Recall] = [Recall("brokers"), Recall("groups")]
         self.remembered: Mapping[str, pl.DataFrame] = {}
         self._durations = list(durations)
         self._error = error
 
     @property
     def recalls(self) -> Sequence[Recall]:
-        return [Recall("brokers"), Recall("groups")]
+        return self.recalled
 
     def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
         self.remembered = tables
@@ -67,7 +68,9 @@ class Script:
             raise self._error
         if self._durations:
             self.goes_on.wait(self._durations.pop(0))
-        frame = pl.DataFrame({"broker_id": [1, 2], "is_alive": [True, False]})
+        frame = pl.DataFrame(
+            {"broker_id": [1, 2], "is_alive": [True, False], "host": [self.name] * 2}
+        )
         yield SectionResult(
             section="brokers",
             started_at=now,
@@ -174,6 +177,17 @@ def test_a_restart_recalls_the_last_poll(lake: Lake) -> None:
     assert second.remembered.keys() == {"brokers"}
     assert second.remembered["brokers"]["broker_id"].sort().to_list() == [1, 2]
     assert other.remembered == {}
+
+
+def test_a_restart_recalls_the_last_poll_of_one_source_of_several(lake: Lake) -> None:
+    both = Script("shop", kind="one"), Script("shop", kind="two")
+    serve(Service(fixed(*both), lake), polls(both[0], 3))
+    again = Script("shop", kind="one"), Script("shop", kind="two")
+    for source in again:
+        source.recalled = [Recall("brokers", only={"host": source.name})]
+    serve(Service(fixed(*again), lake), polls(again[0], 1))
+    for source in again:
+        assert source.remembered["brokers"]["host"].to_list() == [source.name] * 2
 
 
 def test_the_cadence_does_not_drift(lake: Lake) -> None:
