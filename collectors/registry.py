@@ -9,6 +9,7 @@ from collectors.ditto.source import ditto_sources
 from collectors.kafka.source import kafka_sources
 from collectors.prometheus.source import prometheus_sources
 from collectors.rabbitmq.source import rabbitmq_sources
+from collectors.schema_registry.source import schema_registry_sources
 from collectors.source.model import Source
 from collectors.source.shared_state import Exchange
 from config.settings import Settings
@@ -23,6 +24,7 @@ MAKERS: tuple[Maker, ...] = (
     kafka_sources,
     prometheus_sources,
     rabbitmq_sources,
+    schema_registry_sources,
 )
 """A line for each kind. A kind that others want to know of comes before them."""
 
@@ -58,7 +60,7 @@ def source_specs(settings: Settings) -> dict[tuple[str, str], object]:
         (each.name, "kafka"): (each, settings.poll_interval_seconds(each))
         for each in settings.clusters
     }
-    for kind in ("connect", "ditto", "prometheus", "rabbitmq"):
+    for kind in ("connect", "ditto", "prometheus", "rabbitmq", "schema_registry"):
         for each in getattr(settings, kind):
             interval = settings.poll_interval_seconds(each)
             # Connect compares with the clusters that mirrors copy from.

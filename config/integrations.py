@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
@@ -107,3 +107,16 @@ class DittoSettings(BesideKafkaSettings):
     """An Eclipse Ditto, by the address of its HTTP API; needs DevOps credentials."""
 
     connections: Selection = Selection()
+
+
+RegistryFeature = Literal["versions", "compatibility", "mode", "deleted"]
+"""What is read of a Schema Registry beside the names of its subjects."""
+
+
+class SchemaRegistrySettings(BesideKafkaSettings):
+    """A Schema Registry, by the address below which it has ``/subjects``."""
+
+    subjects: Selection = Selection()
+    switched_off: list[RegistryFeature] = Field(
+        default=[], description="what is not read, where the right to it is missing on purpose"
+    )

@@ -23,6 +23,7 @@ from config.integrations import (
     HttpSettings,
     PrometheusSettings,
     RabbitMQSettings,
+    SchemaRegistrySettings,
 )
 from config.parts import LONGEST_INTERVAL_SECONDS, Name, Pattern, Section, Selection
 from config.scaling import ScalingSettings
@@ -283,6 +284,7 @@ class Settings(BaseSettings):
     rabbitmq: list[RabbitMQSettings] = []
     prometheus: list[PrometheusSettings] = []
     ditto: list[DittoSettings] = []
+    schema_registry: list[SchemaRegistrySettings] = []
     lake: LakeSettings = LakeSettings()
     collectors: CollectorSettings = CollectorSettings()
     spark: SparkSettings = SparkSettings()
@@ -305,7 +307,13 @@ class Settings(BaseSettings):
     @property
     def integrations(self) -> Sequence[HttpSettings]:
         """Every source that is not a Kafka cluster."""
-        return [*self.connect, *self.rabbitmq, *self.prometheus, *self.ditto]
+        return [
+            *self.connect,
+            *self.rabbitmq,
+            *self.prometheus,
+            *self.ditto,
+            *self.schema_registry,
+        ]
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:

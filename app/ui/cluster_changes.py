@@ -14,17 +14,21 @@ LISTED = 500
 
 # Marked by broker_events, from the history, which reaches further back.
 _MARKED_OTHERWISE = ("broker missing", "broker back")
+_OF_A_SUBJECT = pl.col("kind").str.starts_with("schema ")
+"""What a Schema Registry says of one of its subjects."""
 
 
 def of_topic(events: pl.DataFrame, topic: str) -> pl.DataFrame:
-    """Return what happened to a topic and its partitions."""
+    """Return what happened to a topic, its partitions and the subjects that are named after it."""
     subject = pl.col("subject")
+    of_registry = subject.str.replace(r"^:\.[^:]*:", "")
     partition = subject.str.strip_prefix(f"{topic}-").str.contains(r"^\d+$")
     is_partition = pl.col("kind").is_in(["unclean election", "log truncated"])
     is_topic = pl.col("kind").str.contains("topic") | (pl.col("kind") == "partitions added")
     return events.filter(
         (is_topic & (subject == topic))
         | (is_partition & subject.str.starts_with(f"{topic}-") & partition)
+        | (_OF_A_SUBJECT & of_registry.is_in([f"{topic}-key", f"{topic}-value"]))
     )
 
 
@@ -32,7 +36,9 @@ def of_cluster(events: pl.DataFrame) -> pl.DataFrame:
     """Return what happened to the cluster as a whole, its brokers and its users."""
     kind = pl.col("kind")
     return events.filter(
-        ~kind.str.contains("topic") & ~kind.is_in(["partitions added", *_MARKED_OTHERWISE])
+        ~kind.str.contains("topic")
+        & ~_OF_A_SUBJECT
+        & ~kind.is_in(["partitions added", *_MARKED_OTHERWISE])
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry
@@ -51,9 +52,11 @@ class _Collecting(Collector):
             "Rows of the table cluster_events, by kind.",
             labels=("cluster", "kind"),
         )
-        for state in states:
-            for kind, number in state.events.items():
-                events.add_metric([state.cluster, kind], number)
+        numbers: Counter[tuple[str, str]] = Counter()
+        for state in states:  # several sources of a cluster may see events of one kind
+            numbers.update({(state.cluster, kind): n for kind, n in state.events.items()})
+        for labels, number in numbers.items():
+            events.add_metric(labels, number)
         yield events
 
 

@@ -1,4 +1,4 @@
-"""Headroom's own names: dead letters, and what Connect, RabbitMQ and Ditto have."""
+"""Headroom's own names: dead letters, and what the systems around Kafka have."""
 
 from __future__ import annotations
 
@@ -193,6 +193,31 @@ def _ditto(view: rules.MetricView) -> Iterable[Samples]:
     return of_columns(rows, (*_OF_DITTO_INFO, *_OF_DITTO))
 
 
+_OF_REGISTRY_INFO = columns(
+    "headroom_schema_registry_",
+    ("schema_registry", "compatibility", "mode"),
+    {
+        "info": (
+            "Always 1: the levels of subjects without their own, in its labels.",
+            present("schema_registry"),
+        )
+    },
+)
+_OF_REGISTRY = columns(
+    "headroom_schema_registry_",
+    ("schema_registry",),
+    {
+        "subjects": "Watched subjects.",
+        "subjects_unknown": "Those whose newest version is not known.",
+        "deleted_subjects": "Watched subjects that were deleted softly.",
+    },
+)
+
+
+def _registries(view: rules.MetricView) -> Iterable[Samples]:
+    return of_columns(view.tables["schema_registries"], (*_OF_REGISTRY_INFO, *_OF_REGISTRY))
+
+
 RULES: tuple[rules.Rule, ...] = (
     rule("dead_letters", _dead_letters, _OF_DEAD_LETTERS, _OF_REASONS),
     rule("connectors", _connectors, _OF_CONNECTORS, _OF_CONNECTOR_INFO, _OF_CONNECTOR),
@@ -200,4 +225,5 @@ RULES: tuple[rules.Rule, ...] = (
     rule("mirror_offsets", _mirrors, _OF_MIRROR),
     rule("queues", _queues, _OF_QUEUE),
     rule("ditto_connections", _ditto, _OF_DITTO_INFO, _OF_DITTO),
+    rule("schema_registries", _registries, _OF_REGISTRY_INFO, _OF_REGISTRY),
 )

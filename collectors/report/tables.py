@@ -158,11 +158,36 @@ def _broker_metrics(rows: pl.DataFrame) -> Table:
     return table
 
 
+def _registries(rows: pl.DataFrame) -> Table:
+    table = _table("Schema Registry", "subjects", "not known", "deleted", "compatibility", "mode")
+    for row in rows.to_dicts():
+        _add(
+            table,
+            *_values(row, "schema_registry", "subjects", "subjects_unknown", "deleted_subjects"),
+            *_values(row, "compatibility", "mode"),
+        )
+    return table
+
+
+def _subjects(rows: pl.DataFrame) -> Table:
+    table = _table("subject", "version", "id", "type", "compatibility", "mode", "why unknown")
+    for row in rows.filter(~pl.col("is_deleted")).to_dicts():
+        _add(
+            table,
+            *_values(row, "subject", "version", "schema_id", "schema_type"),
+            *_values(row, "compatibility", "mode"),
+            row["unknown_reason"] or "",
+        )
+    return table
+
+
 _TABLES: Mapping[str, Callable[[pl.DataFrame], Table]] = {
     "connectors": _connectors,
     "mirror_offsets": _mirrors,
     "queues": _queues,
     "ditto_connections": _connections,
+    "schema_registries": _registries,
+    "schema_subjects": _subjects,
     "broker_metrics": _broker_metrics,
     "dead_letters": _dead_letters,
 }

@@ -8,6 +8,8 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 
+import polars as pl
+
 from collectors.service.rows import Stamp
 from collectors.service.snapshot import POLL, Snapshots
 from collectors.service.writer import FAULTS, LakeWriter
@@ -88,8 +90,9 @@ class Poller:
             past = timedelta(seconds=min(wanted.polls * source.interval_seconds, _RECALLED_SECONDS))
             try:
                 if wanted.polls == 1:
+                    own = [pl.col(name) == value for name, value in wanted.only.items()]
                     rows = self._lake.latest(
-                        table, cluster=source.cluster, now=now, within=_RECALLED
+                        table, *own, cluster=source.cluster, now=now, within=_RECALLED
                     )
                 else:
                     rows = self._lake.poll_ranges(

@@ -66,11 +66,14 @@ class Recall:
     Attributes:
         polls: 1: the rows of the last poll. More, of a ``change_only`` table: its ``poll_ranges``.
         columns: Of several polls: which.
+        only: Of the last poll: column, and the value that its rows have. Where several sources
+            write into the table, it is the last poll of the one that is named.
     """
 
     table: str
     polls: int = 1
     columns: tuple[str, ...] = ()
+    only: Mapping[str, str] = field(default_factory=dict)
 
 
 class Source(Protocol):

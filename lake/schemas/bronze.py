@@ -374,6 +374,37 @@ DITTO_CONNECTIONS = _bronze(
     unknown_reason="string",
 )
 
+SCHEMA_REGISTRIES = _bronze(
+    "schema_registries",
+    ("schema_registry",),
+    collected_by=("schema_registry",),
+    schema_registry="string",
+    subjects="int",
+    subjects_unknown="int",  # of which the newest version is not known
+    deleted_subjects="int",  # deleted softly: they can be had back
+    compatibility="string",  # of subjects without a level of their own
+    mode="string",
+    unknown_reason="string",
+)
+
+SCHEMA_SUBJECTS = _bronze(
+    "schema_subjects",
+    ("schema_registry", "subject"),
+    collected_by=(),  # the section ``schema_registries`` writes it
+    schema_registry="string",
+    subject="string",
+    topic="string",  # by TopicNameStrategy; null: the name tells of none
+    version="int",  # the newest one
+    schema_id="int",
+    schema_type="string",  # AVRO, JSON, PROTOBUF
+    compatibility="string",
+    compatibility_is_own="boolean",  # false: the registry's; null: unknown
+    mode="string",
+    is_deleted="boolean",
+    read_at="timestamp",
+    unknown_reason="string",
+)
+
 COLLECTIONS = _bronze(
     "collections",
     ("source", "section"),
@@ -392,5 +423,6 @@ WRITTEN_EVERY_SECONDS: Mapping[str, float] = {
     TOPICS.name: 3600.0,
     LOG_DIRECTORIES.name: 60.0,
     CLUSTER_SETTINGS.name: 1800.0,
+    SCHEMA_SUBJECTS.name: 1800.0,
 }
 """Tables of which not every poll writes rows: how long one may stand for the polls after it."""

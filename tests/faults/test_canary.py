@@ -42,7 +42,7 @@ from tests.support import eventually
 
 CANARY = "CANARYx7Qd"
 MAIN = Path(__file__).resolve().parents[2] / "app" / "main.py"
-KINDS = ("connect", "rabbitmq", "prometheus", "ditto")
+KINDS = ("connect", "rabbitmq", "prometheus", "ditto", "schema_registry")
 MODES = ("401", "403", "500", "reason", "header", "text", "odd", "redirect", "cut")
 PATIENCE_SECONDS = 120.0
 

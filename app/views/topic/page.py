@@ -4,7 +4,7 @@ import polars as pl
 import streamlit as st
 
 from alerting.inputs.facts import at_newest_poll
-from app.data import present, queries, recent_samples
+from app.data import present, queries, recent_samples, schema_registry
 from app.data.context import current
 from app.style.charts.heatmaps import bars
 from app.style.charts.lines import Line, columns_chart
@@ -19,7 +19,7 @@ from app.ui import (
     topic_list,
 )
 from app.ui.group_badges import BADGE_STYLES
-from app.ui.tables import NEVER, Column
+from app.ui.tables import DASH, NEVER, Column
 from app.ui.time_axis import broker_marks, page_axis
 from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
 from lake.schemas.tables import PARTITIONS
@@ -209,6 +209,37 @@ with components.section("Partitions"):
         alt=f"Partitions of {topic} with leader, replicas, offsets and size",
         noun="partitions",
     )
+
+if schema_registry.is_watched(view):
+    with components.section(
+        "Schemas",
+        help_text="Subjects of the Schema Registry that are named after the topic, as "
+        "TopicNameStrategy does. A change of version or compatibility is among what changed.",
+    ):
+        subjects = schema_registry.subjects(view).filter(pl.col("topic") == topic)
+        if subjects.is_empty():
+            components.nothing("No subject is named after this topic, or none was read yet.")
+        else:
+            tables.show(
+                subjects,
+                {
+                    "subject": Column("subject", width=190),
+                    "version": Column("newest version", "count"),
+                    "schema_id": Column("schema id", "count", unknown=DASH),
+                    "schema_type": Column("type", unknown=DASH),
+                    "compatibility": Column("compatibility"),
+                    "set_on": Column("set on", help="The subject has its own, or the registry's."),
+                    "mode": Column("mode", unknown=DASH),
+                    "state": Column("state", unknown=""),
+                    "read_at": Column("read", "time", unknown=DASH),
+                    "schema_registry": Column("registry"),
+                    "unknown_reason": Column("what is not known", unknown="", width="large"),
+                },
+                view=view,
+                key="topic-schemas",
+                alt=f"Subjects of the Schema Registry that are named after {topic}",
+                noun="subjects",
+            )
 
 with components.guarded():
     transactions = queries.open_transactions(view, topic)

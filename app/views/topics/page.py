@@ -3,7 +3,7 @@
 import polars as pl
 import streamlit as st
 
-from app.data import present, queries
+from app.data import present, queries, schema_registry
 from app.data.context import current
 from app.style.charts.lines import series_chart
 from app.style.format import count, escape, rate, share
@@ -138,3 +138,68 @@ if history is not None:
             alt="Messages a second by topic over time: the busiest and the others' sum",
             note=history.note,
         )
+
+if schema_registry.is_watched(view):
+    with components.section(
+        "Schema Registry",
+        help_text="Levels that hold for subjects without their own, and all subjects.",
+    ):
+        registries = schema_registry.registries(view)
+        if registries.is_empty():
+            components.nothing(
+                "It was not read in the last minutes. Monitoring health shows why.",
+                icon=":material/help:",
+            )
+        else:
+            tables.show(
+                registries,
+                {
+                    "schema_registry": Column("registry", width=140),
+                    "subjects": Column("subjects", "count"),
+                    "subjects_unknown": Column("of unknown version", "count", unknown=DASH),
+                    "deleted_subjects": Column("deleted", "count", unknown=DASH),
+                    "compatibility": Column("compatibility"),
+                    "mode": Column("mode", unknown=DASH),
+                    "unknown_reason": Column("what is not known", unknown="", width="large"),
+                },
+                view=view,
+                key="topics-registries",
+                alt="Schema Registries with their subjects, compatibility and mode",
+                noun="registries",
+            )
+        subjects = schema_registry.subjects(view)
+        if wanted and wanted.strip():
+            subjects = subjects.filter(
+                pl.col("subject")
+                .str.to_lowercase()
+                .str.contains(wanted.strip().lower(), literal=True)
+            )
+        if not subjects.is_empty():
+            tables.show(
+                subjects.head(SHOWN),
+                {
+                    "subject": Column("subject", width=220),
+                    "topic": Column(
+                        "topic",
+                        unknown=DASH,
+                        opens=(routes.TOPIC, "topic"),
+                        help="By its name, as TopicNameStrategy does.",
+                    ),
+                    "version": Column("newest version", "count"),
+                    "schema_id": Column("schema id", "count", unknown=DASH),
+                    "schema_type": Column("type", unknown=DASH),
+                    "compatibility": Column("compatibility"),
+                    "set_on": Column("set on"),
+                    "mode": Column("mode", unknown=DASH),
+                    "state": Column("state", unknown=""),
+                    "schema_registry": Column("registry"),
+                    "unknown_reason": Column("what is not known", unknown="", width="large"),
+                },
+                view=view,
+                key="topics-subjects",
+                alt="Subjects with their newest version, type and compatibility",
+                total=subjects.height,
+                noun="subjects; a search finds the others"
+                if subjects.height > SHOWN
+                else "subjects",
+            )

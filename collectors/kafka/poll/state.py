@@ -35,7 +35,7 @@ TopicConfig = Mapping[str, tuple[str | None, bool]]
 """Setting: its value, and whether it was set on the topic itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sampled:
     """A dead-letter topic's sample, kept until the topic moves."""
 
@@ -44,7 +44,7 @@ class Sampled:
     outcome: Sample | str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Memory:
     """What is kept from poll to poll.
 

@@ -142,7 +142,9 @@ def _samples(
         if outcome is not None:
             # One that failed or was cut short is taken again at the next poll.
             whole = isinstance(outcome, Sample) and outcome.complete
-            kept[topic] = Sampled(client.now, tuple(spans[topic]) if whole else (), outcome)
+            kept[topic] = Sampled(
+                at=client.now, spans=tuple(spans[topic]) if whole else (), outcome=outcome
+            )
         elif last is not None:
             kept[topic] = last
             client.problems.append(f"{topic}: no time to read its headers; the last sample is kept")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -19,10 +20,12 @@ from collectors.connect.source import connect_sources
 from collectors.ditto.source import ditto_sources
 from collectors.prometheus.source import prometheus_sources
 from collectors.rabbitmq.source import rabbitmq_sources
+from collectors.schema_registry.source import schema_registry_sources
 from collectors.service.rows import Stamp, rows_of
 from collectors.source.model import SectionResult, Source
 from collectors.source.shared_state import Exchange
 from config.settings import Settings
+from lake.schemas.tables import WRITTEN_EVERY_SECONDS
 from lake.storage.append import conform
 from tests.selection import MARK
 from tests.unit.collectors.connect.fakeconnect import entry
@@ -193,11 +196,53 @@ def _prometheus() -> Server:
     )
 
 
+def _schema_registry() -> Server:
+    names = ["orders-key", "orders-value", ":.east:refunds-value", "Invoice"]
+    answers: dict[str, Any] = {
+        "/subjects": names,
+        "/subjects?deleted=true": [*names, "old-value"],
+        "/config": {"compatibilityLevel": "BACKWARD"},
+        "/mode": {"mode": "READWRITE"},
+    }
+    for number, name in enumerate(names):
+        path = quote(name, safe="")
+        answers[f"/subjects/{path}/versions/latest"] = {
+            "subject": name,
+            "version": 3,
+            "id": 40 + number,
+            "schemaType": "JSON",
+            "schema": "{}",
+        }
+        answers[f"/config/{path}"] = {"compatibilityLevel": "FULL"}
+        answers[f"/mode/{path}"] = {"mode": "READONLY"}
+    named = {quote(name, safe=""): name for name in names}
+    return Server(
+        answers,
+        schema_registry_sources,
+        lambda asked, place: False,
+        lambda asked, place: (
+            names[int(place[0])]
+            if asked == "/subjects"
+            else next((name for path, name in named.items() if path in asked.split("/")), None)
+        ),
+        lambda row: str(row.get("subject")),
+        {
+            "schema_registries": (),
+            "schema_subjects": (
+                *("subject", "topic", "version", "schema_id", "schema_type"),
+                *("compatibility", "compatibility_is_own", "mode", "unknown_reason"),
+            ),
+            "cluster_events": (),
+        },
+    )
+
+
 SERVERS = {
     "connect": _connect,
     "rabbitmq": _rabbitmq,
     "ditto": _ditto,
     "prometheus": _prometheus,
+    "schema_registry": _schema_registry,
 }
 
 
@@ -213,6 +258,8 @@ class Polled:
             ),
         )
         monkeypatch.setattr("collectors.rabbitmq.client.ROUTING_SECONDS", -1.0)  # read each time
+        monkeypatch.setattr("collectors.schema_registry.client.READ_EVERY_SECONDS", -1.0)
+        monkeypatch.setitem(WRITTEN_EVERY_SECONDS, "schema_subjects", -1.0)
         own = {"name": "main", "url": URL}
         settings = Settings.model_validate(
             {"clusters": [{"name": "east", "bootstrap_servers": "kafka:9092"}], kind: [own]}

@@ -30,6 +30,10 @@ def test_events_of_a_topic() -> None:
             ("topic created", "orders-3"),
             ("broker missing", "3"),
             ("acl changed", "orders"),
+            ("schema version changed", "orders-value"),
+            ("schema compatibility changed", ":.east:orders-key"),
+            ("schema version changed", "orders-eu-value"),
+            ("registry mode changed", "orders-value"),
         ),
         "orders",
     )
@@ -37,6 +41,8 @@ def test_events_of_a_topic() -> None:
         ("topic configuration changed", "orders"),
         ("partitions added", "orders"),
         ("unclean election", "orders-3"),
+        ("schema version changed", "orders-value"),
+        ("schema compatibility changed", ":.east:orders-key"),
     ]
 
 
@@ -46,11 +52,14 @@ def test_marks_of_the_cluster() -> None:
         ("broker missing", "3"),
         ("controller changed", "controller"),
         ("unclean election", "orders-3"),
+        ("schema version changed", "orders-value"),
+        ("registry compatibility changed", "schemas"),
     )
     found = cluster_changes.marks(cluster_changes.of_cluster(rows))
     assert [(mark.text, mark.kind) for mark in found] == [
         ("controller changed", "quiet"),
         ("unclean election", "act"),
+        ("registry compatibility changed", "quiet"),
     ]
 
 

@@ -297,6 +297,16 @@ INTEGRATIONS: dict[str, pl.DataFrame] = {
             "live_status": "closed",
         },
     ),
+    "schema_registries": frame(
+        "schema_registries",
+        {
+            "schema_registry": "schemas",
+            "subjects": 3,
+            "deleted_subjects": 1,
+            "compatibility": "BACKWARD",
+        },
+        {"schema_registry": "slow", "subjects": 9, "subjects_unknown": 5},
+    ),
     "log_directories": frame(
         "log_directories",
         {"broker_id": 1, "path": "/data", "is_offline": False, "total_bytes": 9, "free_bytes": 4},

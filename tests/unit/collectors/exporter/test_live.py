@@ -133,3 +133,14 @@ def test_who_waits_for_another_process_is_ready_and_who_cannot_wait_is_not() -> 
     assert "cluster shop: the lease cannot be taken: no bucket" in unready(
         known.states(), clock.now, WRITING, stuck
     )
+
+
+def test_events_of_several_sources_of_a_cluster_are_added_up() -> None:
+    known = Snapshots([SHOP, MAIN], Clock())  # type: ignore[list-item]
+    for source, kinds in ((SHOP, ["acl changed"]), (MAIN, ["acl changed", "feature changed"])):
+        rows = frame("cluster_events", *({"kind": kind, "subject": "a"} for kind in kinds))
+        known.take(source, result("any", cluster_events=rows))  # type: ignore[arg-type]
+    assert series("headroom_cluster_events_total", found_in(known)) == {
+        ("shop", "acl changed"): 2,
+        ("shop", "feature changed"): 1,
+    }

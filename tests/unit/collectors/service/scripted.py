@@ -37,13 +37,14 @@ class Script:
         self.begun: list[float] = []
         self.closed = threading.Event()
         self.goes_on = threading.Event()  # for a poll without an end, of a duration of None
+        self.recalled: Sequence[Recall] = [Recall(table="brokers"), Recall(table="groups")]
         self.remembered: Mapping[str, pl.DataFrame] = {}
         self._durations = list(durations)
         self._error = error
 
     @property
     def recalls(self) -> Sequence[Recall]:
-        return [Recall(table="brokers"), Recall(table="groups")]
+        return self.recalled
 
     def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
         self.remembered = tables
@@ -54,7 +55,9 @@ class Script:
             raise self._error
         if self._durations:
             self.goes_on.wait(self._durations.pop(0))
-        frame = pl.DataFrame({"broker_id": [1, 2], "is_alive": [True, False]})
+        frame = pl.DataFrame(
+            {"broker_id": [1, 2], "is_alive": [True, False], "host": [self.name] * 2}
+        )
         yield SectionResult(
             section="brokers",
             started_at=now,

@@ -12,6 +12,7 @@ import pytest
 
 from collectors.service.polling import Service
 from collectors.service.snapshot import Snapshots
+from collectors.source.model import Recall
 from config.settings import LakeSettings
 from lake.errors import LakeError
 from lake.schemas.model import Table
@@ -82,6 +83,17 @@ def test_a_restart_recalls_the_last_poll(lake: Lake) -> None:
     assert second.remembered.keys() == {"brokers"}
     assert second.remembered["brokers"]["broker_id"].sort().to_list() == [1, 2]
     assert other.remembered == {}
+
+
+def test_a_restart_recalls_the_last_poll_of_one_source_of_several(lake: Lake) -> None:
+    both = Script("shop", kind="one"), Script("shop", kind="two")
+    serve(Service(fixed(*both), lake), polls(both[0], 3))
+    again = Script("shop", kind="one"), Script("shop", kind="two")
+    for source in again:
+        source.recalled = [Recall(table="brokers", only={"host": source.name})]
+    serve(Service(fixed(*again), lake), polls(again[0], 1))
+    for source in again:
+        assert source.remembered["brokers"]["host"].to_list() == [source.name] * 2
 
 
 def test_the_cadence_does_not_drift(lake: Lake) -> None:

@@ -133,7 +133,7 @@ OAUTH = {
         ),
         pytest.param(
             {"security.protocol": "SASL_PLAINTEXT"},
-            ConnectionSettings(sasl=Sasl("GSSAPI", kerberos=Kerberos())),
+            ConnectionSettings(sasl=Sasl(mechanism="GSSAPI", kerberos=Kerberos())),
             id="kerberos by default",
         ),
         pytest.param(
@@ -147,7 +147,7 @@ OAUTH = {
             ConnectionSettings(
                 tls=Tls(),
                 sasl=Sasl(
-                    "GSSAPI",
+                    mechanism="GSSAPI",
                     kerberos=Kerberos(
                         service_name="broker", principal="headroom@EXAMPLE.COM", keytab=__file__
                     ),
@@ -194,7 +194,9 @@ CALLBACK = TokenCallback(name="tokens:new", function=lambda config: (config, 0.0
 def test_a_callback_takes_the_place_of_a_token_server() -> None:
     properties = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
     understood = connection_settings(properties, CALLBACK)
-    assert understood == ConnectionSettings(tls=Tls(), sasl=Sasl("OAUTHBEARER", oauth=CALLBACK))
+    assert understood == ConnectionSettings(
+        tls=Tls(), sasl=Sasl(mechanism="OAUTHBEARER", oauth=CALLBACK)
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Schema Registries: Confluent's interface, which Karapace and Apicurio Registry speak as well."""
