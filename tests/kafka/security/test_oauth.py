@@ -31,7 +31,7 @@ HANDLER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCall
 LOGIN = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
 
 CALLBACK = """
-import os, threading, time
+import base64, json, os, threading
 import httpx
 
 go_on = threading.Event()
@@ -40,7 +40,9 @@ def token(config):
     login = tuple(os.environ["TEST_TOKEN_LOGIN"].split(":"))
     form = {"grant_type": "client_credentials", "scope": "metrics"}
     answer = httpx.post(os.environ["TEST_TOKEN_URL"], data=form, auth=login).raise_for_status()
-    return answer.json()["access_token"], time.time() + answer.json()["expires_in"]
+    given = answer.json()["access_token"]
+    claims = json.loads(base64.urlsafe_b64decode(given.split(".")[1] + "=="))
+    return given, claims["exp"]
 
 def hang(config):
     go_on.wait(60)
