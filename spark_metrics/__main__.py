@@ -33,7 +33,7 @@ from spark_metrics.history_tables import HistoryTables
 from spark_metrics.history_tables import backfill as compute_again
 from spark_metrics.maintain import Maintenance
 from spark_metrics.progress import JOB, MicroBatch, TimeRange
-from spark_metrics.service import serve, work_until_told
+from spark_metrics.service import serve, work_until_stopped
 from spark_metrics.session import java_and_jars, spark_session
 from spark_metrics.streaming import HistoryJob
 
@@ -74,7 +74,7 @@ def run(config: Config) -> None:
             )
 
         worker = threading.Thread(
-            target=work_until_told, args=(work, stop, failure), name="history", daemon=True
+            target=work_until_stopped, args=(work, stop, failure), name="history", daemon=True
         )
         worker.start()
         while not stop.wait(0.5):  # with a time-out, or signal handlers would not run

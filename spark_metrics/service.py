@@ -79,7 +79,7 @@ def serve(
             maintenance_at = time.monotonic() + MAINTENANCE_SECONDS
 
 
-def work_until_told(
+def work_until_stopped(
     work: Callable[[], None], stop: threading.Event, failures: list[Exception]
 ) -> None:
     """Do the work of a thread; however it ends, the process that waits for it is told.

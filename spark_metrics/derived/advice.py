@@ -106,10 +106,10 @@ def _merge(
 
 
 def _standing(lake: Lake) -> pl.DataFrame:
-    """Return what tells the advice of each cluster's newest round apart."""
+    """Return what tells the advice of each cluster's newest evaluation apart."""
     rows = lake.read(RECOMMENDATIONS, columns=[*RECOMMENDATIONS.key, *_STANDS])
-    newest_round = pl.col("confirmed_at").max().over("cluster")
-    return rows.filter(pl.col("confirmed_at") == newest_round)
+    newest_evaluation = pl.col("confirmed_at").max().over("cluster")
+    return rows.filter(pl.col("confirmed_at") == newest_evaluation)
 
 
 def _on_groups(

@@ -3,7 +3,7 @@
 Days are compared, not hours: a day's median leaves the daily rhythm and short peaks aside, and
 days of the week are set against their own kind where there are three weeks. On the logarithm of
 these medians a step (y = a + b for t >= T) and a bend (y = a + b (t - T) for t >= T) are fitted at
-every possible T by least squares on bounded residuals, and judged against "nothing happened" and
+every possible T by least squares on bounded residuals, and tested against "nothing happened" and
 against each other by Schwarz's criterion (BIC, Annals of Statistics 6, 1978).
 """
 
@@ -81,14 +81,16 @@ def changes(first_hour: int, values: Floats) -> list[Change]:
             segments.append((start + best.at, end))
     fits.sort(key=lambda fit: fit.at)
     found = [
-        _described(_between(fits, number, day, y), day, level, _neighbours(fits, number, len(day)))
+        _described(
+            _between(fits, number, day, y), day, level, _adjacent_changes(fits, number, len(day))
+        )
         for number in range(len(fits))
     ]
     large = (one for one in found if max(one.ratio, 1 / one.ratio) >= LEAST_RATIO)
     return [_to_the_hour(one, first_hour, values) if one.kind == "step" else one for one in large]
 
 
-def _neighbours(fits: list[_Fit], number: int, days: int) -> tuple[int, int]:
+def _adjacent_changes(fits: list[_Fit], number: int, days: int) -> tuple[int, int]:
     """Return from where to where only this change happened."""
     start = fits[number - 1].at if number else 0
     return start, fits[number + 1].at if number + 1 < len(fits) else days
@@ -97,12 +99,12 @@ def _neighbours(fits: list[_Fit], number: int, days: int) -> tuple[int, int]:
 def _between(fits: list[_Fit], number: int, day: Integers, y: Floats) -> _Fit:
     """Return a change measured anew between its neighbours, which it was found without."""
     fit = fits[number]
-    start, end = _neighbours(fits, number, len(day))
-    of_piece = day[start:end].astype(np.float64)
+    start, end = _adjacent_changes(fits, number, len(day))
+    segment = day[start:end].astype(np.float64)
     _, _, _, slope, error = _fitted(
         fit.kind,
         fit.at - start,
-        _shape(fit.kind, fit.at - start, of_piece),
+        _shape(fit.kind, fit.at - start, segment),
         y[start:end],
         fit.bound,
     )
@@ -132,11 +134,11 @@ def _days(first_hour: int, values: Floats) -> tuple[Integers, Floats]:
 
 def _without_weekdays(day: Integers, y: Floats) -> Floats:
     """Take out what each day of the week, or each kind of day, differs from its surroundings by."""
-    span = int(day[-1] - day[0]) + 1
-    if span < _DAYS_TO_TELL_WEEKENDS:
+    days = int(day[-1] - day[0]) + 1
+    if days < _DAYS_TO_TELL_WEEKENDS:
         return y
     weekday = (day + _THURSDAY) % 7
-    kind = weekday if span >= _DAYS_TO_TELL_WEEKDAYS else weekday // 5
+    kind = weekday if days >= _DAYS_TO_TELL_WEEKDAYS else weekday // 5
     apart = y - np.array([np.median(y[np.abs(day - one) <= 3]) for one in day])
     cleaned = y.copy()
     for one in np.unique(kind):
@@ -203,14 +205,14 @@ def _squares(residuals: Floats, bound: float) -> float:
     return float((bounded * (2 * size - bounded)).sum())
 
 
-def _described(fit: _Fit, day: Integers, level: Floats, span: tuple[int, int]) -> Change:
-    before = float(np.median(level[span[0] : fit.at]))
-    after = float(np.median(level[fit.at : span[1]]))
+def _described(fit: _Fit, day: Integers, level: Floats, window: tuple[int, int]) -> Change:
+    before = float(np.median(level[window[0] : fit.at]))
+    after = float(np.median(level[fit.at : window[1]]))
     factor = 1.0
     at_day = int(day[fit.at])
     if fit.kind == "growth":
         factor = WEEK / DAY
-        after = float(np.median(level[: span[1]][-3:]))
+        after = float(np.median(level[: window[1]][-3:]))
         at_day = int(day[fit.at - 1])
     middle, half = fit.slope * factor, _WIDTH_90 * fit.error * factor
     return Change(

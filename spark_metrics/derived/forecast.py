@@ -29,9 +29,9 @@ LEAST_KNOWN = 0.5
 LONGEST_HISTORY = 10 * WEEK
 """What is older is not looked at."""
 
-_JUDGED = 5 * WEEK
-"""Over so many of the last hours methods are compared."""
-_HELD_BACK = 0.25
+_EVALUATION_HOURS = 5 * WEEK
+"""Methods are compared over this many of the last hours."""
+_HOLDOUT_RATIO = 0.25
 _HALF_LIFE = 14 * DAY
 """After so many hours an error counts half."""
 _DEPENDENT = 9.0
@@ -51,7 +51,7 @@ _OUTLIER = 8.0
 class Measured:
     """How the taken method did over the last quarter of the hours that methods are compared over.
 
-    Its intervals learnt nothing from these hours. That it was taken is due to them too: the error
+    Its intervals are not fitted to these hours. That it was taken is due to them too: the error
     of the best of three is a little too good.
 
     Attributes:
@@ -100,8 +100,8 @@ def forecast(values: Floats, *, season: int = WEEK) -> Forecast:
     if reason is not None:
         return _nothing(reason)
     now = len(recent)
-    first = max(season, now - _JUDGED)
-    held = now - int((now - first) * _HELD_BACK)
+    first = max(season, now - _EVALUATION_HOURS)
+    held = now - int((now - first) * _HOLDOUT_RATIO)
     positive = recent[recent > 0]
     unit = float(np.median(positive)) / 2 if len(positive) else 1.0
     actual = np.log1p(np.concatenate([recent, np.full(HORIZON, np.nan)]) / unit)
@@ -136,12 +136,12 @@ def _nothing(reason: str) -> Forecast:
 def _refusal(values: Floats, season: int) -> str | None:
     needed = SEASONS_NEEDED * season
     known = np.flatnonzero(np.isfinite(values))
-    span = int(len(values) - known[0]) if len(known) else 0
-    if span < needed:
-        return f"{span} hours of history, {needed} are needed to tell one season from another"
-    share = len(known) / span
-    if share < LEAST_KNOWN:
-        return f"only {share:.0%} of {span} hours are known, {LEAST_KNOWN:.0%} are needed"
+    hours = int(len(values) - known[0]) if len(known) else 0
+    if hours < needed:
+        return f"{hours} hours of history, {needed} are needed to tell one season from another"
+    ratio = len(known) / hours
+    if ratio < LEAST_KNOWN:
+        return f"only {ratio:.0%} of {hours} hours are known, {LEAST_KNOWN:.0%} are needed"
     if len(values) - 1 - known[-1] >= season:
         return "nothing is known of the last season"
     return None

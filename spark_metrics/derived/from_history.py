@@ -36,7 +36,7 @@ def skewed(partitions: DataFrame, start: datetime, end: datetime, tasks: int) ->
         F.sum("arrived_seconds").alias("seconds"),
         F.bool_or("generated").alias("generated"),
     )
-    span = (end - start).total_seconds()
+    window_seconds = (end - start).total_seconds()
 
     def on_topics(frames: Frames) -> pl.DataFrame:
         read = frames["read"]
@@ -50,8 +50,8 @@ def skewed(partitions: DataFrame, start: datetime, end: datetime, tasks: int) ->
                 "group": group,
                 "topic": topic,
                 "window_start": start,
-                "window_seconds": span,
-                **_skew(of_topic, span),
+                "window_seconds": window_seconds,
+                **_skew(of_topic, window_seconds),
             }
             for (cluster, group, topic), of_topic in topics.group_by("cluster", "group", "topic")
         ]
@@ -60,14 +60,14 @@ def skewed(partitions: DataFrame, start: datetime, end: datetime, tasks: int) ->
     return by_group({"read": (read, "topic")}, tasks, on_topics, SKEW)
 
 
-def _skew(partitions: pl.DataFrame, span: float) -> dict[str, Any]:
+def _skew(partitions: pl.DataFrame, window_seconds: float) -> dict[str, Any]:
     known = partitions.with_columns(
         rate=pl.when(pl.col("seconds") > 0).then(pl.col("arrived") / pl.col("seconds"))
     )
     arrived = known["arrived"].drop_nulls()
     found = skew(
         dict(known.select("partition", "rate").rows()),
-        span_seconds=max(known["seconds"].drop_nulls(), default=span),
+        span_seconds=max(known["seconds"].drop_nulls(), default=window_seconds),
     )
     return {
         "partitions": known.height,
@@ -132,11 +132,11 @@ def _contributors(topics: DataFrame, now: datetime, hours: int) -> DataFrame:
     middle = now - timedelta(hours=hours)
     is_now = F.col("window_start") >= middle
     rate = F.col("arrival_per_second")
-    span = (F.col("window_start") >= middle - timedelta(hours=hours)) & (
+    in_window = (F.col("window_start") >= middle - timedelta(hours=hours)) & (
         F.col("window_start") < now
     )
     means = (
-        topics.where(span)
+        topics.where(in_window)
         .groupBy("cluster", "topic")
         .agg(
             F.avg(F.when(~is_now, rate)).alias("before_per_second"),

@@ -187,7 +187,7 @@ class CommitLog:
             while not self._stop.is_set():
                 start = time.thread_time()
                 try:
-                    more, self._fault = self._round(wire), None
+                    more, self._fault = self._fetch_once(wire), None
                 except Exception as error:  # a fault of ours must not end the following for good
                     log.exception("cluster=%s %s", self._cluster, TOPIC)
                     self._fault = f"{TOPIC}: {type(error).__name__}: {error}"
@@ -198,7 +198,7 @@ class CommitLog:
         finally:
             wire.close()
 
-    def _round(self, wire: Wire) -> bool:
+    def _fetch_once(self, wire: Wire) -> bool:
         """Fetch once from every leader; tell whether there is more to read at once."""
         self._take_layout(wire)
         now = time.monotonic()

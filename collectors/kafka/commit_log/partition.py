@@ -200,7 +200,7 @@ class PartitionCommits:
         keys, log_offsets = commits.keys[start:end], commits.log_offsets[start:end]
         found = list(map(self._slots.get, keys))
         if None in found:
-            self._learn(keys, found, log_offsets)
+            self._add_keys(keys, found, log_offsets)
         slots = np.array(found, np.intp)
         log = np.array(log_offsets, np.int64)
         offsets = np.array(commits.offsets[start:end], np.int64)
@@ -215,7 +215,7 @@ class PartitionCommits:
         self._offsets[slots] = offsets
         self._times[slots] = times
 
-    def _learn(
+    def _add_keys(
         self, keys: Sequence[bytes], found: list[int | None], log_offsets: Sequence[int]
     ) -> None:
         """Give slots to the keys that have none."""

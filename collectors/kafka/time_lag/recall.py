@@ -39,7 +39,7 @@ def recalled_times(
     if not _is_in_order(rows):
         rows = rows.sort("series", "observed_at")
     series, ends = rows["series"].to_numpy(), rows["log_end"].to_numpy()
-    kept = np.flatnonzero(_last_stretch(series, ends, _other_topic(rows["topic_id"])))
+    kept = np.flatnonzero(_since_last_reset(series, ends, _other_topic(rows["topic_id"])))
     series, ends = series[kept], ends[kept]
     first, last = (
         rows[name].dt.epoch("us").to_numpy()[kept] / 1e6 for name in ("observed_at", "last_at")
@@ -85,7 +85,7 @@ def _other_topic(topic_ids: pl.Series) -> _Mask:
     return (topic_ids != known).fill_null(False).to_numpy()
 
 
-def _last_stretch(
+def _since_last_reset(
     series: npt.NDArray[np.uint64], ends: npt.NDArray[np.int64], is_other: _Mask
 ) -> _Mask:
     """Tell which rows follow the last time that their topic was made anew or cut back."""

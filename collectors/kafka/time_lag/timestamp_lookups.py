@@ -76,7 +76,7 @@ def _fetch_once(
     partition_bytes: int,
     deadline: Deadline,
 ) -> dict[Wanted, float | str]:
-    rounds: dict[int, list[dict[Place, Wanted]]] = defaultdict(list)
+    batches: dict[int, list[dict[Place, Wanted]]] = defaultdict(list)
     found: dict[Wanted, float | str] = {}
     for item in wanted:
         leader = leaders.get(item.place)
@@ -84,18 +84,18 @@ def _fetch_once(
             found[item] = "the partition has no leader"
             continue
         # A request can ask for one offset of a partition.
-        for places in rounds[leader]:
+        for places in batches[leader]:
             if item.place not in places:
                 places[item.place] = item
                 break
         else:
-            rounds[leader].append({item.place: item})
+            batches[leader].append({item.place: item})
     asked = {
         leader: [_fetch(places.values(), partition_bytes) for places in requests]
-        for leader, requests in rounds.items()
+        for leader, requests in batches.items()
     }
     for leader, answers in wire.each(asked, deadline).items():
-        for number, places in enumerate(rounds[leader]):
+        for number, places in enumerate(batches[leader]):
             if isinstance(answers, CollectorError):
                 found.update(dict.fromkeys(places.values(), str(answers)))
             else:

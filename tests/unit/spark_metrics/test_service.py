@@ -9,7 +9,7 @@ import pytest
 from lake.errors import LakeError
 from spark_metrics.errors import HistoryError
 from spark_metrics.progress import MicroBatch
-from spark_metrics.service import MOST_FAILURES, pause, serve, work_until_told
+from spark_metrics.service import MOST_FAILURES, pause, serve, work_until_stopped
 
 
 class Job:
@@ -81,7 +81,7 @@ def test_whatever_ends_the_work_is_a_failure(
         raise error
 
     failures: list[Exception] = []
-    work_until_told(work, stop, failures)
+    work_until_stopped(work, stop, failures)
     assert stop.is_set()
     assert [str(one) for one in failures] == [told]
     assert isinstance(failures[0], HistoryError)
