@@ -17,11 +17,11 @@ from collectors.kafka.cluster.setting_changes import (
 from collectors.kafka.commit_log.follower import NEEDS
 from collectors.kafka.commit_log.follower import TOPIC as COMMIT_LOG
 from collectors.kafka.dead_letters.header_samples import Span, sample
+from collectors.kafka.poll.cluster_settings import SETTINGS
 from collectors.kafka.poll.reads import PollView
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
 from collectors.kafka.protocol.records import fetch
 from collectors.source.model import Check
-from config.settings import Feature
 
 _Found = tuple[bool | None, str]
 """Whether a feature works (None: it could not be tried), and what was seen."""
@@ -132,8 +132,7 @@ def _registrations(view: PollView) -> _Found:
 
 
 def _certificates(view: PollView) -> _Found:
-    if "certificates" in view.settings.switched_off:
-        return None, "switched off: certificates"
+    view.asked_for("certificates")
     _ = view.metadata
     found = view.certificates
     if not found:
@@ -150,12 +149,11 @@ def _transactions(view: PollView) -> _Found:
     return not problems, "; ".join([detail, *problems])
 
 
-def _settings_of(feature: Feature, kind: str) -> Callable[[PollView], _Found]:
+def _settings_of(kind: str) -> Callable[[PollView], _Found]:
     """Return how a kind of what administrators have set is tried."""
 
     def try_it(view: PollView) -> _Found:
-        if feature in view.settings.switched_off:
-            return None, f"switched off: {feature}"
+        view.asked_for(SETTINGS[kind])
         found = view.cluster_settings.read(kind)
         unknown = view.memory.settings.unknown.get(kind)
         if unknown is not None:
@@ -238,11 +236,11 @@ _FEATURES: tuple[tuple[str, bool, Callable[[PollView], _Found]], ...] = (
     ("reassignments in progress", False, _reassignments),
     ("registered and fenced brokers", False, _registrations),
     ("certificates of the brokers", False, _certificates),
-    ("versions and features", False, _settings_of("versions", FEATURE)),
-    ("configuration of brokers", False, _settings_of("broker_configs", BROKER_CONFIG)),
-    ("client quotas", False, _settings_of("client_quotas", CLIENT_QUOTA)),
-    ("ACLs", False, _settings_of("acls", ACL)),
-    ("SCRAM users", False, _settings_of("scram_users", SCRAM_USER)),
+    ("versions and features", False, _settings_of(FEATURE)),
+    ("configuration of brokers", False, _settings_of(BROKER_CONFIG)),
+    ("client quotas", False, _settings_of(CLIENT_QUOTA)),
+    ("ACLs", False, _settings_of(ACL)),
+    ("SCRAM users", False, _settings_of(SCRAM_USER)),
     ("open transactions", False, _transactions),
     ("headers of dead letters", False, _dead_letters),
 )

@@ -6,8 +6,6 @@ obtained, never zero; ``unknown_reason`` says why where a row can tell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from lake.schemas.model import DATE, Table, Type, columns, required
@@ -23,7 +21,7 @@ _CHANGE_ONLY = columns(
 )
 
 
-def _bronze(
+def samples(
     name: str,
     key: tuple[str, ...],
     /,
@@ -32,6 +30,16 @@ def _bronze(
     volatile: tuple[str, ...] = (),
     **types: Type,
 ) -> Table:
+    """Define a table of samples by the columns that it has beside those of every one.
+
+    Args:
+        name: The table's.
+        key: The columns that tell a poll's rows apart.
+        collected_by: As of ``Table``.
+        change_only: As of ``Table``.
+        volatile: As of ``Table``.
+        types: Column: its type.
+    """
     encoding = _CHANGE_ONLY if change_only else ()
     return Table(
         name=name,
@@ -45,7 +53,7 @@ def _bronze(
     )
 
 
-BROKERS = _bronze(
+BROKERS = samples(
     "brokers",
     ("broker_id",),
     broker_id="int",
@@ -67,7 +75,7 @@ BROKERS = _bronze(
     unknown_reason="string",
 )
 
-PARTITIONS = _bronze(
+PARTITIONS = samples(
     "partitions",
     ("topic", "partition"),
     change_only=True,
@@ -89,7 +97,7 @@ PARTITIONS = _bronze(
     unknown_reason="string",
 )
 
-TOPICS = _bronze(
+TOPICS = samples(
     "topics",
     ("topic",),
     topic="string",
@@ -108,7 +116,7 @@ TOPICS = _bronze(
     unknown_reason="string",
 )
 
-GROUPS = _bronze(
+GROUPS = samples(
     "groups",
     ("group",),
     group="string",
@@ -125,7 +133,7 @@ GROUPS = _bronze(
     unknown_reason="string",
 )
 
-GROUP_MEMBERS = _bronze(
+GROUP_MEMBERS = samples(
     "group_members",
     ("group", "member_id"),
     collected_by=(),  # the section ``groups`` writes it
@@ -139,7 +147,7 @@ GROUP_MEMBERS = _bronze(
     assigned_partitions="int",  # 0: an idle consumer
 )
 
-GROUP_OFFSETS = _bronze(
+GROUP_OFFSETS = samples(
     "group_offsets",
     ("group", "topic", "partition"),
     change_only=True,
@@ -170,7 +178,7 @@ GROUP_OFFSETS = _bronze(
 IN_TOTALS = pl.col("is_subscribed").fill_null(True)
 """Rows of ``group_offsets`` that belong to their group's totals: not those left over."""
 
-DEAD_LETTERS = _bronze(
+DEAD_LETTERS = samples(
     "dead_letters",
     ("source", "name"),
     collected_by=("kafka", "rabbitmq"),
@@ -193,7 +201,7 @@ DEAD_LETTERS = _bronze(
     unknown_reason="string",
 )
 
-LOG_DIRECTORIES = _bronze(
+LOG_DIRECTORIES = samples(
     "log_directories",
     ("broker_id", "path"),
     broker_id="int",
@@ -207,7 +215,7 @@ LOG_DIRECTORIES = _bronze(
     unknown_reason="string",
 )
 
-QUORUM = _bronze(
+QUORUM = samples(
     "quorum",
     ("node_id",),
     node_id="int",
@@ -218,7 +226,7 @@ QUORUM = _bronze(
     last_caught_up_at="timestamp",
 )
 
-CLUSTER_EVENTS = _bronze(
+CLUSTER_EVENTS = samples(
     "cluster_events",
     ("kind", "subject"),
     kind="string",  # controller changed, broker missing, broker back, unclean election, …
@@ -228,7 +236,7 @@ CLUSTER_EVENTS = _bronze(
     detail="string",
 )
 
-TRANSACTIONS = _bronze(
+TRANSACTIONS = samples(
     "transactions",
     ("transactional_id",),
     transactional_id="string",
@@ -240,7 +248,7 @@ TRANSACTIONS = _bronze(
     topics="list<string>",
 )
 
-CLUSTER_SETTINGS = _bronze(
+CLUSTER_SETTINGS = samples(
     "cluster_settings",
     ("kind", "subject"),
     kind="string",  # feature, broker version, broker configuration, client quota, acl, scram user
@@ -249,163 +257,7 @@ CLUSTER_SETTINGS = _bronze(
     unknown_reason="string",
 )
 
-CONNECTORS = _bronze(
-    "connectors",
-    ("connect", "connector"),
-    collected_by=("connect",),
-    connect="string",  # the Connect cluster
-    connector="string",
-    type="string",  # source, sink
-    kind="string",  # plain, mirror, debezium, …
-    class_name="string",
-    state="string",
-    worker="string",
-    tasks_expected="int",  # tasks.max
-    tasks="int",
-    tasks_running="int",
-    tasks_failed="int",
-    error="string",  # the first line of its trace
-    topics="list<string>",  # of a sink; null where a regular expression tells them
-    group="string",  # of a sink
-    dead_letter_topic="string",
-    dead_letter_headers="boolean",
-    errors_tolerance="string",
-    unknown_reason="string",
-)
-
-CONNECTOR_TASKS = _bronze(
-    "connector_tasks",
-    ("connect", "connector", "task"),
-    collected_by=(),  # the section ``connectors`` writes it
-    connect="string",
-    connector="string",
-    task="int",
-    state="string",
-    worker="string",
-    error_class="string",
-    cause_class="string",  # of the exception at the bottom, where it is another
-    error="string",
-)
-
-MIRROR_OFFSETS = _bronze(
-    "mirror_offsets",
-    ("connect", "connector", "topic", "partition"),
-    collected_by=(),  # the section ``mirrors`` writes it
-    connect="string",
-    connector="string",
-    source_cluster="string",  # its alias
-    topic="string",
-    partition="int",
-    replicated="long",  # the next offset of the source that MirrorMaker 2 will copy
-    source_log_end="long",
-    lag="long",
-    unknown_reason="string",
-)
-
-QUEUES = _bronze(
-    "queues",
-    ("vhost", "queue"),
-    collected_by=("rabbitmq",),
-    vhost="string",
-    queue="string",
-    type="string",  # classic, quorum, stream
-    kind="string",  # plain, dead letter, retry, stream
-    state="string",
-    node="string",
-    ready="long",
-    unacknowledged="long",
-    publish_per_second="double",
-    deliver_per_second="double",
-    ack_per_second="double",
-    redeliver_per_second="double",
-    consumers="int",
-    consumer_capacity="double",
-    oldest_at="timestamp",
-    memory_bytes="long",
-    message_bytes="long",
-    dead_letter_exchange="string",
-    dead_letter_routing_key="string",
-    dead_letter_queues="list<string>",
-    dead_letter_target_missing="boolean",
-    delivery_limit="int",
-    message_ttl_seconds="double",
-    policy="string",
-    unknown_reason="string",
-)
-
-BROKER_METRICS = _bronze(
-    "broker_metrics",
-    ("metric", "broker", "labels"),
-    collected_by=("prometheus",),
-    prometheus="string",  # the Prometheus server
-    metric="string",  # canonical name
-    broker="string",  # null: the cluster's as a whole
-    labels="map<string,string>",
-    value="double",
-    is_backfilled="boolean",
-    unknown_reason="string",
-)
-
-DITTO_CONNECTIONS = _bronze(
-    "ditto_connections",
-    ("ditto", "connection"),
-    collected_by=("ditto",),
-    ditto="string",
-    connection="string",
-    name="string",
-    type="string",
-    desired_status="string",
-    live_status="string",
-    recovery_status="string",
-    connected_since="timestamp",
-    status_details="string",
-    clients="int",  # as configured
-    clients_open="int",
-    consumers="int",  # of all clients and sources, as configured
-    sources_failed="int",
-    targets_failed="int",
-    group="string",
-    topics="list<string>",
-    qos="int",
-    consumed_minute="long",  # of the last minute, a window that moves: never added up
-    dropped_minute="long",
-    failed_minute="long",
-    published_minute="long",
-    unknown_reason="string",
-)
-
-SCHEMA_REGISTRIES = _bronze(
-    "schema_registries",
-    ("schema_registry",),
-    collected_by=("schema_registry",),
-    schema_registry="string",
-    subjects="int",
-    subjects_unknown="int",  # of which the newest version is not known
-    deleted_subjects="int",  # deleted softly: they can be had back
-    compatibility="string",  # of subjects without a level of their own
-    mode="string",
-    unknown_reason="string",
-)
-
-SCHEMA_SUBJECTS = _bronze(
-    "schema_subjects",
-    ("schema_registry", "subject"),
-    collected_by=(),  # the section ``schema_registries`` writes it
-    schema_registry="string",
-    subject="string",
-    topic="string",  # by TopicNameStrategy; null: the name tells of none
-    version="int",  # the newest one
-    schema_id="int",
-    schema_type="string",  # AVRO, JSON, PROTOBUF
-    compatibility="string",
-    compatibility_is_own="boolean",  # false: the registry's; null: unknown
-    mode="string",
-    is_deleted="boolean",
-    read_at="timestamp",
-    unknown_reason="string",
-)
-
-COLLECTIONS = _bronze(
+COLLECTIONS = samples(
     "collections",
     ("source", "section"),
     collected_by=(),
@@ -418,11 +270,3 @@ COLLECTIONS = _bronze(
     error="string",
     rows="long",
 )
-
-WRITTEN_EVERY_SECONDS: Mapping[str, float] = {
-    TOPICS.name: 3600.0,
-    LOG_DIRECTORIES.name: 60.0,
-    CLUSTER_SETTINGS.name: 1800.0,
-    SCHEMA_SUBJECTS.name: 1800.0,
-}
-"""Tables of which not every poll writes rows: how long one may stand for the polls after it."""

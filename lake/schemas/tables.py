@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from lake.schemas import bronze, derived, gold
+from collections.abc import Mapping
+
+from lake.schemas import bronze, bronze_beside_kafka, derived, gold
 from lake.schemas.bronze import (
-    BROKER_METRICS,
     BROKERS,
     CLUSTER_EVENTS,
     CLUSTER_SETTINGS,
     COLLECTIONS,
-    CONNECTOR_TASKS,
-    CONNECTORS,
     DEAD_LETTERS,
-    DITTO_CONNECTIONS,
     GROUP_MEMBERS,
     GROUP_OFFSETS,
     GROUPS,
     LOG_DIRECTORIES,
-    MIRROR_OFFSETS,
     PARTITIONS,
-    QUEUES,
     QUORUM,
-    SCHEMA_REGISTRIES,
-    SCHEMA_SUBJECTS,
     TOPICS,
     TRANSACTIONS,
-    WRITTEN_EVERY_SECONDS,
+)
+from lake.schemas.bronze_beside_kafka import (
+    BROKER_METRICS,
+    CONNECTOR_TASKS,
+    CONNECTORS,
+    DITTO_CONNECTIONS,
+    MIRROR_OFFSETS,
+    QUEUES,
+    SCHEMA_REGISTRIES,
+    SCHEMA_SUBJECTS,
 )
 from lake.schemas.derived import (
     CAPACITY,
@@ -95,8 +98,16 @@ __all__ = [
 
 TABLES: dict[str, Table] = {
     table.name: table
-    for module in (bronze, gold, derived)
+    for module in (bronze, bronze_beside_kafka, gold, derived)
     for table in vars(module).values()
     if isinstance(table, Table)
 }
 """All of them by name; ``lake.schemas.current`` has those of the present."""
+
+WRITTEN_EVERY_SECONDS: Mapping[str, float] = {
+    TOPICS.name: 3600.0,
+    LOG_DIRECTORIES.name: 60.0,
+    CLUSTER_SETTINGS.name: 1800.0,
+    SCHEMA_SUBJECTS.name: 1800.0,
+}
+"""Tables of which not every poll writes rows: how long one may stand for the polls after it."""

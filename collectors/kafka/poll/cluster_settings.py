@@ -87,7 +87,7 @@ class SettingsReads:
         memory: SettingsMemory,
         alive: Callable[[], Collection[int]],
         remembered: Collection[int],
-        switched_off: Collection[Feature],
+        asked_for: Callable[[Feature], None],
         now: float,
     ) -> None:
         """Take what the reads need.
@@ -98,7 +98,7 @@ class SettingsReads:
             memory: What is kept from poll to poll; the reads change it.
             alive: Returns the brokers that are alive; raises CollectorError.
             remembered: Brokers that are not forgotten, alive or not.
-            switched_off: What is not to be asked.
+            asked_for: Raises SwitchedOffError for what is not to be asked.
             now: When the poll began, in monotonic seconds.
         """
         self._wire = wire
@@ -106,7 +106,7 @@ class SettingsReads:
         self._memory = memory
         self._alive = alive
         self._remembered = remembered
-        self._switched_off = switched_off
+        self._asked_for = asked_for
         self._now = now
 
     def read_all(self) -> Mapping[str, Found]:
@@ -134,8 +134,7 @@ class SettingsReads:
         memory.found = dict(memory.found)
         memory.unknown = {other: why for other, why in memory.unknown.items() if other != kind}
         try:
-            if SETTINGS[kind] in self._switched_off:
-                raise SwitchedOffError(f"switched off: {SETTINGS[kind]}")
+            self._asked_for(SETTINGS[kind])
             memory.found[kind] = self._ask(kind)
         except (SwitchedOffError, UnsupportedError):
             memory.found.pop(kind, None)  # it may be known from before a restart

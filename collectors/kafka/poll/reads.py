@@ -83,7 +83,7 @@ class PollView:
     @once
     def quorum(self) -> Quorum:
         """The metadata quorum."""
-        self._asked_for("quorum")
+        self.asked_for("quorum")
         return read_quorum(self.wire, self.deadline)
 
     @once
@@ -105,13 +105,14 @@ class PollView:
     @once
     def reassignments(self) -> pl.DataFrame:
         """Partitions that are being moved (``REASSIGNMENTS_SCHEMA``)."""
-        self._asked_for("reassignments")
+        self.asked_for("reassignments")
         # Whoever gets no answer about the quorum gets none from the controller here either.
         with suppress(UnsupportedError, SwitchedOffError):
             _ = self.quorum
         return read_reassignments(self.wire, self.deadline)
 
-    def _asked_for(self, feature: Feature) -> None:
+    def asked_for(self, feature: Feature) -> None:
+        """Raise SwitchedOffError where the settings switch a feature off."""
         if feature in self.settings.switched_off:
             raise SwitchedOffError(f"switched off: {feature}")
 
@@ -192,7 +193,7 @@ class PollView:
 
         Read anew every minute; those that are unknown are missing.
         """
-        self._asked_for("follower_lag")
+        self.asked_for("follower_lag")
         memory = self.memory
         if memory.due.is_due(due.FOLLOWER_LAG, self.tick):
             behind = out_of_sync(self.partitions).filter(pl.col("broker_id").is_in(self.broker_ids))
@@ -230,7 +231,7 @@ class PollView:
     @once
     def configs(self) -> Mapping[str, TopicConfig | str]:
         """Topic: its configuration, or why it is unknown. Read anew every five minutes."""
-        self._asked_for("topic_configs")
+        self.asked_for("topic_configs")
         memory = self.memory
         topics = self.watched_topics
         if memory.due.is_due(due.TOPIC_CONFIGS, self.tick):
@@ -269,7 +270,7 @@ class PollView:
             memory=self.memory.settings,
             alive=lambda: self.broker_ids,
             remembered=self.memory.brokers.keys(),
-            switched_off=self.settings.switched_off,
+            asked_for=self.asked_for,
             now=self.tick,
         )
 
@@ -284,7 +285,7 @@ class PollView:
 
         Read anew every five minutes, and when a broker came or went.
         """
-        self._asked_for("registrations")
+        self.asked_for("registrations")
         memory, alive = self.memory, frozenset(self.broker_ids)
         if memory.registered_of != alive or memory.due.is_due(due.REGISTRATIONS, self.tick):
             try:
@@ -305,7 +306,7 @@ class PollView:
 
         Read anew every minute, and at every poll while a broker is silent.
         """
-        self._asked_for("transactions")
+        self.asked_for("transactions")
         memory = self.memory
         if memory.due.is_due(due.TRANSACTIONS, self.tick):
             try:
@@ -359,7 +360,7 @@ class PollView:
 
         Read anew every minute; of a broker that failed or refused to tell, at every poll.
         """
-        self._asked_for("log_directories")
+        self.asked_for("log_directories")
         memory = self.memory
         wanted = self.broker_ids
         if memory.due.is_due(due.LOG_DIRECTORIES, self.tick):
