@@ -48,7 +48,7 @@ SAMPLES_LENGTH = timedelta(minutes=15)
 """How far back raw samples are read where history has nothing yet."""
 
 _SMALL_PARTITIONS = 3000
-"""Beyond so many partitions of groups and topics, charts end in history and the present point."""
+"""Above this many partitions, charts end in history and the present point."""
 
 
 _DAY = timedelta(hours=24)
@@ -245,7 +245,7 @@ def dead_letter_history(view: View) -> History:
 
 
 def is_small(view: View) -> bool:
-    """Tell whether all samples of the last minutes can be read in a moment."""
+    """Return whether all samples of the last minutes can be read in a moment."""
     of_groups = present.rows(view, GROUP_STATUS)["partitions"].to_list()
     of_topics = present.rows(view, CLUSTER_STATUS)["partitions"].to_list()
     return sum(one or 0 for one in (*of_groups, *of_topics)) <= _SMALL_PARTITIONS

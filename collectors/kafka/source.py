@@ -9,7 +9,7 @@ from functools import lru_cache
 import polars as pl
 
 from collectors.kafka.checks import run_checks
-from collectors.kafka.cluster.changes import Seen
+from collectors.kafka.cluster.changes import ClusterView
 from collectors.kafka.cluster.settings_reads import Found
 from collectors.kafka.commit_log.follower import CommitLog
 from collectors.kafka.groups.model import GroupRef
@@ -22,12 +22,12 @@ from collectors.kafka.time_lag.recall import recalled_times
 from collectors.kafka.time_lag.timeline import CAPACITY
 from collectors.source.model import Check, Recall, SectionResult
 from collectors.source.section import run_collector
-from collectors.source.shared_state import Exchange
+from collectors.source.shared_state import SharedState
 from config.settings import ClusterSettings, Settings
 
 # Of the cadence: what a poll may take, and what a single request of it may.
-_POLL_SHARE = 0.8
-_REQUEST_SHARE = 0.3
+_POLL_FRACTION = 0.8
+_REQUEST_FRACTION = 0.3
 _NAMES = 200_000
 
 
@@ -48,12 +48,12 @@ class KafkaSource:
     )
 
     def __init__(
-        self, settings: ClusterSettings, interval_seconds: float, exchange: Exchange
+        self, settings: ClusterSettings, interval_seconds: float, shared: SharedState
     ) -> None:
         self._settings = settings
         self.cluster = settings.name
         self.interval_seconds = interval_seconds
-        self._exchange = exchange
+        self._shared = shared
         self._connections = validate(settings)
         self._wire = self._connect()
         # A poll asks for every name.
@@ -126,8 +126,8 @@ class KafkaSource:
         self._wire.begin_poll()
         self._memory.follow_clock(now)
         deadline = Deadline(
-            self.interval_seconds * _POLL_SHARE,
-            min(self._settings.request_timeout_seconds, self.interval_seconds * _REQUEST_SHARE),
+            self.interval_seconds * _POLL_FRACTION,
+            min(self._settings.request_timeout_seconds, self.interval_seconds * _REQUEST_FRACTION),
         )
         return PollView(
             self._wire,
@@ -136,7 +136,7 @@ class KafkaSource:
             self._memory,
             now,
             deadline,
-            self._exchange,
+            self._shared,
         )
 
     def check(self) -> Sequence[Check]:
@@ -154,10 +154,10 @@ class KafkaSource:
         return Wire(self._settings.bootstrap_servers, self._connections, client_id)
 
 
-def _seen(brokers: pl.DataFrame) -> Seen:
+def _seen(brokers: pl.DataFrame) -> ClusterView:
     """Return what the last poll before a restart saw of brokers and controller."""
     controller = brokers.filter("is_controller")["broker_id"]
-    return Seen(
+    return ClusterView(
         controller=int(controller[0]) if controller.len() else None,
         brokers={
             broker: f"{host}:{port}"
@@ -178,7 +178,7 @@ def _settings(rows: pl.DataFrame) -> dict[str, Found]:
     return {kind: subjects for kind, subjects in found.items() if subjects or kind not in unknown}
 
 
-def kafka_sources(settings: Settings, exchange: Exchange) -> Iterator[KafkaSource]:
+def kafka_sources(settings: Settings, shared: SharedState) -> Iterator[KafkaSource]:
     """Make a source of each Kafka cluster in the settings."""
     for each in settings.clusters:
-        yield KafkaSource(each, settings.poll_interval_seconds(each), exchange)
+        yield KafkaSource(each, settings.poll_interval_seconds(each), shared)

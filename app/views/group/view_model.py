@@ -148,7 +148,7 @@ def with_whole_delays(history: pl.DataFrame, partitions: pl.DataFrame) -> pl.Dat
 
 
 def lacks_delays(rows: pl.DataFrame) -> bool:
-    """Tell whether messages wait somewhere whose age is unknown."""
+    """Return whether messages wait somewhere whose age is unknown."""
     return not _lacks_delay(rows).is_empty()
 
 

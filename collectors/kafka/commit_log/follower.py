@@ -33,7 +33,7 @@ NEEDS = f"not permitted: needs READ on the topic {TOPIC}"
 """The right without which commits are estimated."""
 
 FRESH_SECONDS = 60.0
-"""A partition that was not read to its end for so long tells nothing."""
+"""A partition that was not read to its end for this long is unknown."""
 
 FETCH_BYTES = 2**20
 _PAUSE_SECONDS = 1.0  # between two looks at a log that has been read to its end

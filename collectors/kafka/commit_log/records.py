@@ -154,7 +154,7 @@ def read_commits(batch: Batch, into: Commits) -> None:
 
 
 def ends_in_commit(batch: Batch) -> bool:
-    """Tell what a control batch does with its producer's transaction: commit it, or abort it."""
+    """Return what a control batch does with its producer's transaction: commit it, or abort it."""
     data = batch.data
     _, at = _varint(data, batch.start)
     at += 1

@@ -12,12 +12,12 @@ import polars as pl
 
 from collectors.errors import CollectorError
 from collectors.kafka.cluster.broker_reads import SIZES_SCHEMA, LogDirectories
-from collectors.kafka.cluster.changes import Seen
+from collectors.kafka.cluster.changes import ClusterView
 from collectors.kafka.cluster.offsets import LAG_SCHEMA
 from collectors.kafka.cluster.transactions import Transaction
 from collectors.kafka.commit_log.estimate import NOTHING_SEEN, CommitsSeen
 from collectors.kafka.commit_log.follower import CommitLog
-from collectors.kafka.dead_letters.header_samples import Sample, Span
+from collectors.kafka.dead_letters.header_samples import OffsetRange, Sample
 from collectors.kafka.groups.model import GroupRef
 from collectors.kafka.groups.subscriptions import TopicPatterns
 from collectors.kafka.poll.cluster_settings import SettingsMemory
@@ -40,7 +40,7 @@ class Sampled:
     """A dead-letter topic's sample, kept until the topic moves."""
 
     at: datetime
-    spans: tuple[Span, ...]
+    spans: tuple[OffsetRange, ...]
     outcome: Sample | str
 
 
@@ -71,7 +71,7 @@ class Memory:
 
     cluster_id: str | None = None
     controller: int | None = None
-    seen: Seen = field(default_factory=Seen)
+    seen: ClusterView = field(default_factory=ClusterView)
     ends: pl.DataFrame | None = None
     brokers: dict[int, Broker] = field(default_factory=dict)
     groups: Mapping[str, GroupRef] = field(default_factory=dict)
