@@ -189,6 +189,9 @@ def test_what_administrators_set_and_changed_is_on_the_pages(open_page: Open, fi
         "controller changed",
     ):
         assert expected in brokers, expected
+    group = lines("group", group="billing")
+    for expected in ("till-3 at 10.0.0.7 left", "till-4 at 10.0.0.8 joined", "rebalance time-out"):
+        assert expected in group, expected
     topic = lines("topic", topic="sessions")
     for expected in ("retention.ms=3600000", "sessions-writer-7"):
         assert expected in topic, expected

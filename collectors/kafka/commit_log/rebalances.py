@@ -27,6 +27,7 @@ MOST = 10_000
 """Rebalances that are kept of a partition until a poll takes them."""
 
 _NAMED = 3
+_FIRST_EPOCH = 2  # with which the brokers let newer groups begin, some with 1
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_TIME = 253_402_300_799_999  # the end of the year 9999; beyond it no clock is right
 
@@ -132,8 +133,8 @@ class GroupHistory:
                     leader_epoch=record.leader_epoch,
                 )
             before, group.last = group.last, now
-            if before is None and now.number == 1:
-                before = Generation(number=0, members={})
+            if before is None and now.number <= (1 if record.kind == CLASSIC else _FIRST_EPOCH):
+                before = Generation(number=now.number - 1, members={})
             return None if before is None else rebalance_of(name, before, now, record)
         if record.value is None:
             group.members.pop(member_id, None)
