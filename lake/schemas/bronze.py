@@ -289,4 +289,5 @@ COLLECTIONS = samples(
     status="string",  # ok, partial, failed, skipped
     error="string",
     rows="long",
+    collector="string",  # host and process id of the one that polled: who holds the lease
 )

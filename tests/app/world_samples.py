@@ -347,4 +347,5 @@ def _put_collections(put: Callable[..., None], observed_at: datetime, lost: bool
             status="partial" if partly else "ok",
             error="reports: the coordinator, broker 2, does not answer" if partly else None,
             rows=12,
+            collector="watch-2/71" if lost else "watch-1/17",
         )
