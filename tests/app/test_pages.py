@@ -171,7 +171,7 @@ def test_a_page_whose_samples_are_broken_still_shows_the_past(
 def test_health_names_the_process_that_polls(open_page: Open, filled: Path) -> None:
     said = texts(open_page(filled, "health"))
     assert "Polled by **watch\\-2/71**" in said
-    assert "before that by watch\\-1/17" in said
+    assert "watch\\-1/17 did" in said
 
 
 def test_what_administrators_set_and_changed_is_on_the_pages(open_page: Open, filled: Path) -> None:

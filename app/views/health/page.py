@@ -64,8 +64,8 @@ elif collections is not None:
         newest, *before = processes.iter_rows(named=True)
         text = f"Polled by **{escape(newest['collector'])}**; others that run wait for it."
         if before:
-            when = clock(newest["first_at"], view.zone, now=view.now)
-            text += f" Since {when}; before that by {escape(before[0]['collector'])}."
+            when = clock(before[0]["last_at"], view.zone, now=view.now)
+            text += f" Until {when} {escape(before[0]['collector'])} did."
         st.markdown(text)
     for row in sections.filter(pl.col("error").is_not_null()).iter_rows(named=True):
         st.markdown(
