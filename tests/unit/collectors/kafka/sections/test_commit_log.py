@@ -23,6 +23,7 @@ def collected(state: LogState, *switched_off: str) -> tuple[list[str], list[str]
     """Return the groups whose rebalances are told, and the problems of the section."""
     log = SimpleNamespace(rebalances=lambda: (FOUND, ["one is odd"]), state=state)
     view: Any = SimpleNamespace(
+        metadata=None,
         memory=SimpleNamespace(commit_log=log),
         problems=[],
         selects_groups=lambda groups: groups.str.starts_with("b"),
@@ -72,6 +73,6 @@ def test_a_first_read_that_goes_on_is_no_problem() -> None:
 
 
 def test_without_a_log_there_are_no_rows() -> None:
-    view: Any = SimpleNamespace(memory=SimpleNamespace(commit_log=None), problems=[])
+    view: Any = SimpleNamespace(metadata=None, memory=SimpleNamespace(commit_log=None), problems=[])
     assert commit_log.collect(view, None, None)["rebalances"].is_empty()  # type: ignore[arg-type]
     assert view.problems == []
