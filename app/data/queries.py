@@ -37,6 +37,7 @@ from lake.schemas.tables import (
     GROUPS,
     JOBS,
     PARTITIONS,
+    REBALANCES,
     TABLES,
     TOPIC_HISTORY,
     TOPICS,
@@ -121,6 +122,17 @@ def cluster_events(view: View) -> pl.DataFrame:
         LakeError: The table cannot be read.
     """
     return recent(view, CLUSTER_EVENTS, view.range.length)
+
+
+def rebalances(view: View, group: str) -> pl.DataFrame:
+    """Return a group's rebalances in the chosen range, as far back as samples are kept.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    only = ("group", group)
+    rows = _read(view.lake_uri, REBALANCES.name, view.cluster, view.range.length, only, view)
+    return rows.filter(pl.col("rebalanced_at") >= view.range.start(view.now)).sort("rebalanced_at")
 
 
 def open_transactions(view: View, topic: str) -> pl.DataFrame:

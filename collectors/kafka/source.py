@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 import polars as pl
@@ -29,6 +29,8 @@ from config.settings import ClusterSettings, Settings
 _POLL_FRACTION = 0.8
 _REQUEST_FRACTION = 0.3
 _NAMES = 200_000
+REBALANCES_TOLD = timedelta(hours=1)
+"""How old a rebalance may be that a first start tells: no older ones are recalled."""
 
 
 class KafkaSource:
@@ -40,6 +42,7 @@ class KafkaSource:
         Recall(table="groups"),
         Recall(table="group_offsets"),
         Recall(table="cluster_settings"),
+        Recall(table="rebalances"),
         Recall(
             table="partitions",
             polls=CAPACITY,
@@ -100,6 +103,8 @@ class KafkaSource:
                 group: GroupRef(group=group, type=type_ or "classic", protocol_type="")
                 for group, type_ in tables["groups"].select("group", "type").iter_rows()
             }
+        if "rebalances" in tables:
+            memory.rebalances_since = tables["rebalances"]["rebalanced_at"].max()  # type: ignore[assignment]  # a time: Polars cannot say so
         if "group_offsets" in tables:
             rows = tables["group_offsets"]
             memory.group_partitions = rows.select("group", "topic", "partition")
@@ -114,7 +119,10 @@ class KafkaSource:
         """
         if self._polled and self._settings.commit_log and self._memory.commit_log is None:
             self._memory.commit_log = CommitLog(
-                self.cluster, self._connect, self._settings.request_timeout_seconds
+                self.cluster,
+                self._connect,
+                self._settings.request_timeout_seconds,
+                since=self._memory.rebalances_since or now - REBALANCES_TOLD,
             )
         self._polled = True
         view = self.view(now)

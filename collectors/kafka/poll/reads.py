@@ -171,6 +171,10 @@ class PollView:
         self.memory.groups = found.refs
         return found
 
+    def selects_groups(self, groups: pl.Series) -> pl.Series:
+        """Return which of some groups are watched."""
+        return pl.Series([self._selects_group(group) for group in groups], dtype=pl.Boolean())
+
     @once
     def offsets(self) -> pl.DataFrame:
         """First, last stable and end offsets of the watched partitions.

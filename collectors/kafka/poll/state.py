@@ -66,6 +66,7 @@ class Memory:
         due: When each of those that are not read at every poll is read anew.
         topics_written: Topic: its row as it was last written, and when (monotonic seconds).
         clock_offset: This machine's clock minus the time since it was started.
+        rebalances_since: When the last group rebalanced before a restart.
         commit_log: Follows the log of commits; None in a first poll, and where it is switched off.
     """
 
@@ -92,6 +93,7 @@ class Memory:
     sizes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SIZES_SCHEMA))
     topics_written: dict[str, tuple[object, float]] = field(default_factory=dict)
     samples: dict[str, Sampled] = field(default_factory=dict)
+    rebalances_since: datetime | None = None
     commit_log: CommitLog | None = None
     commits_seen: CommitsSeen = NOTHING_SEEN
     clock_offset: float | None = None
