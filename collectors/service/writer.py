@@ -45,7 +45,7 @@ _LARGE_BYTES = 8 * 1024 * 1024
 _END_SECONDS = 10.0
 _CONFIRM_SECONDS, _CONFIRM_AGAIN_SECONDS = 600.0, 1.0
 """How long rows wait for a lake that does not say whether they may be written; and the pause."""
-_LINGER_SECONDS = 0.2
+_LINGER_SECONDS = 1.0
 """How long rows about sections wait for those of the other sections of a poll."""
 
 

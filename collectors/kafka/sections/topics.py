@@ -10,9 +10,9 @@ import polars as pl
 
 from collectors.errors import SwitchedOffError
 from collectors.kafka.cluster.kinds import hono_tenant, mirror_aliases, topic_kind
+from collectors.kafka.cluster.metadata import TopicConfig
 from collectors.kafka.cluster.topic_config import config_number
 from collectors.kafka.poll.reads import PollView
-from collectors.kafka.poll.state import TopicConfig
 from collectors.source.answer import LARGEST_INT
 from collectors.source.rows import frame
 from config.settings import ClusterSettings

@@ -185,9 +185,7 @@ def test_nothing_is_nothing_to_write(writer: LakeWriter, lake: Moody) -> None:
     assert writer.state().written_rows == 1
 
 
-def test_rows_about_the_sections_of_a_poll_are_one_commit(
-    writer: LakeWriter, lake: Moody
-) -> None:
+def test_rows_about_the_sections_of_a_poll_are_one_commit(writer: LakeWriter, lake: Moody) -> None:
     lake.may_go_on.clear()
     for _ in range(3):
         put(writer)
