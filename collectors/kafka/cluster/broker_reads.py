@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 from kafka.protocol.admin import (
     DescribeClusterRequest,
-    DescribeLogDirsRequest,
     DescribeQuorumRequest,
     ListPartitionReassignmentsRequest,
 )
@@ -18,6 +17,7 @@ from kafka.protocol.admin import (
 from collectors.errors import CollectorError, ProtocolError
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
+from collectors.kafka.protocol.many_partitions import LogDirectoriesRequest
 
 _CONTROLLER_MS = 1000  # how long the controller may take
 
@@ -210,7 +210,7 @@ def read_log_directories(
     Returns:
         Broker: its disks, or why they are unknown; and one row a replica (``SIZES_SCHEMA``).
     """
-    requests = {broker: [DescribeLogDirsRequest(topics=None)] for broker in brokers}
+    requests = {broker: [LogDirectoriesRequest(topics=None)] for broker in brokers}
     directories: dict[int, LogDirectories | str] = {}
     columns: dict[str, list[Any]] = {name: [] for name in SIZES_SCHEMA}
     for broker, answers in wire.each(requests, deadline).items():

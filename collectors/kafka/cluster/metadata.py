@@ -13,11 +13,11 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 from kafka.protocol.admin import DescribeConfigsRequest
-from kafka.protocol.metadata import MetadataRequest
 
 from collectors.errors import CollectorError
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.error_codes import reason
+from collectors.kafka.protocol.many_partitions import ClusterRequest
 from collectors.source.rows import columns_frame, distinct
 
 _TOPIC_RESOURCE = 2
@@ -66,7 +66,7 @@ class Metadata:
 def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
     """Ask one broker for the cluster's layout. All topics are meant, none is named or created."""
     answer = wire.any(
-        lambda: MetadataRequest(topics=None, allow_auto_topic_creation=False), deadline
+        lambda: ClusterRequest(topics=None, allow_auto_topic_creation=False), deadline
     )
     brokers = tuple(
         Broker(broker_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)

@@ -19,10 +19,11 @@ from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import LEADER_MOVES, reason
 from collectors.kafka.protocol.fetch_requests import (
     ANY_REPLICA,
+    CONSUMER,
     READ_COMMITTED,
     READ_UNCOMMITTED,
-    list_offsets_request,
 )
+from collectors.kafka.protocol.many_partitions import OffsetsRequest
 from collectors.source.rows import columns_frame, distinct
 from lake.replication import IS_UNDER_REPLICATED
 
@@ -117,9 +118,10 @@ def read_follower_ends(wire: Wire, replicas: pl.DataFrame, deadline: Deadline) -
     requests = {}
     for (broker,), part in replicas.partition_by("broker_id", as_dict=True).items():
         topics = part.group_by("topic", maintain_order=True).agg("partition").rows()
-        wanted = {name: [(number, _LATEST) for number in numbers] for name, numbers in topics}
         requests[int(broker)] = [
-            list_offsets_request(wanted, isolation_level=READ_UNCOMMITTED, replica_id=ANY_REPLICA)
+            OffsetsRequest.of(
+                topics, _LATEST, isolation_level=READ_UNCOMMITTED, replica_id=ANY_REPLICA
+            )
         ]
     schema = {**replicas.schema, "end": pl.Int64()}
     frames = [pl.DataFrame(schema=schema)]
@@ -180,8 +182,7 @@ def _read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> p
 
 
 def _list_offsets(topics: Sequence[tuple[str, list[int]]], time: int, isolation: int) -> Any:
-    wanted = {name: [(partition, time) for partition in partitions] for name, partitions in topics}
-    return list_offsets_request(wanted, isolation_level=isolation)
+    return OffsetsRequest.of(topics, time, isolation_level=isolation, replica_id=CONSUMER)
 
 
 def _offsets(answers: Sequence[Any]) -> pl.DataFrame:

@@ -28,9 +28,7 @@ class BusyBroker:
 
     def answer(self, request: Any) -> Any:
         self.end += 10
-        (topic,) = request.topics
-        (partition,) = topic.partitions
-        offset = 0 if partition.timestamp == -2 else self.end
+        offset = 0 if request.time == -2 else self.end
         if request.isolation_level == 1 and self.open_from is not None:
             offset = self.open_from
         answer = SimpleNamespace(partition_index=0, error_code=0, offset=offset)
