@@ -18,7 +18,7 @@ from collectors.source.rows import frame
 from config.settings import ClusterSettings
 from lake.schemas.tables import TOPICS, WRITTEN_EVERY_SECONDS
 
-_VALUE_LENGTH = 256
+VALUE_LENGTH = 256
 
 
 def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
@@ -97,7 +97,7 @@ def _settings(config: TopicConfig | str) -> dict[str, Any]:
         "segment_seconds": None if segment_ms is None else segment_ms / 1000,
         "segment_bytes": config_number(config, "segment.bytes"),
         "configs": [
-            {"key": key, "value": (value or "")[:_VALUE_LENGTH]}
+            {"key": key, "value": (value or "")[:VALUE_LENGTH]}
             for key, (value, own) in sorted(config.items())
             if own
         ],
