@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -23,8 +24,12 @@ class BusyBroker:
         self.open_from = open_from
         self.end = 1000
 
-    def each(self, requests: dict[int, list[Any]], deadline: Deadline) -> dict[int, list[Any]]:
-        return {broker: [self.answer(one) for one in asked] for broker, asked in requests.items()}
+    def each(
+        self, requests: dict[int, list[Any]], deadline: Deadline, read: Callable[[Any], Any]
+    ) -> dict[int, list[Any]]:
+        return {
+            broker: [read(self.answer(one)) for one in asked] for broker, asked in requests.items()
+        }
 
     def answer(self, request: Any) -> Any:
         self.end += 10
