@@ -20,12 +20,14 @@ from bench.cases import (
     forecasts,
     history,
     pages,
+    topics,
 )
 from bench.support import figures
 from bench.support.figures import Figure
 from simulation.traces import TraceError
 
 _SMALL, _LARGE = 1_000, 10_000
+_TOPICS = 100_000
 
 Measure = Callable[[Callable[[str], None]], list[Figure]]
 """Measures, and tells meanwhile what it is doing."""
@@ -48,6 +50,18 @@ def poll(
 ) -> None:
     """Time whole polls, from the first request to the rows in the lake; 3 GB of memory needed."""
     _show(as_json, partial(collect.measure, groups, polls))
+
+
+@app.command("topics")
+def of_many_topics(
+    count: Annotated[
+        int, typer.Option("--topics", min=500, help="How many topics of 3 partitions.")
+    ] = _TOPICS,
+    polls: PollsOption = 5,
+    as_json: JsonOption = False,
+) -> None:
+    """Time whole polls of very many topics, whose brokers are played; 2 GB of memory needed."""
+    _show(as_json, partial(topics.measure, count, polls))
 
 
 @app.command("commits")
@@ -119,6 +133,7 @@ def everything(as_json: JsonOption = False) -> None:
         as_json,
         partial(collect.measure, _SMALL, 30),
         partial(collect.measure, _LARGE, 100),
+        partial(topics.measure, _TOPICS, 5),
         partial(evaluation.measure, _LARGE, 10),
         partial(advice.measure, _LARGE),
         partial(pages.measure, _LARGE),

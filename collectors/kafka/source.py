@@ -10,6 +10,7 @@ import polars as pl
 
 from collectors.kafka.checks import run_checks
 from collectors.kafka.cluster.changes import ClusterView
+from collectors.kafka.cluster.metadata import TopicConfig
 from collectors.kafka.cluster.settings_reads import Found
 from collectors.kafka.commit_log.follower import CommitLog
 from collectors.kafka.groups.model import GroupRef
@@ -18,6 +19,7 @@ from collectors.kafka.poll.state import Memory
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
 from collectors.kafka.sections.registry import SECTIONS
+from collectors.kafka.sections.topics import VALUE_LENGTH
 from collectors.kafka.time_lag.recall import recalled_times
 from collectors.kafka.time_lag.timeline import CAPACITY
 from collectors.source.model import Check, Recall, SectionResult
@@ -43,6 +45,7 @@ class KafkaSource:
         Recall(table="group_offsets"),
         Recall(table="cluster_settings"),
         Recall(table="rebalances"),
+        Recall(table="topics", each=("topic",), columns=("configs",)),
         Recall(
             table="partitions",
             polls=CAPACITY,
@@ -92,6 +95,8 @@ class KafkaSource:
             memory.seen = _seen(tables["brokers"])
         if "cluster_settings" in tables:
             memory.settings.found = memory.settings.seen = _settings(tables["cluster_settings"])
+        if "topics" in tables:
+            memory.configs_seen = _topic_configs(tables["topics"])
         if "groups" in tables:
             memory.states = {
                 group: (state, since)
@@ -184,6 +189,16 @@ def _settings(rows: pl.DataFrame) -> dict[str, Found]:
             known[subject] = {entry["key"]: entry["value"] for entry in entries or ()}
     unknown = rows.filter(pl.col("unknown_reason").is_not_null())["kind"]
     return {kind: subjects for kind, subjects in found.items() if subjects or kind not in unknown}
+
+
+def _topic_configs(rows: pl.DataFrame) -> dict[str, TopicConfig]:
+    """Return what was set on topics before a restart; nothing of one with a value that was cut."""
+    known = rows.drop_nulls("configs").select("topic", "configs").iter_rows()
+    return {
+        topic: {entry["key"]: (entry["value"], True) for entry in entries}
+        for topic, entries in known
+        if all(len(entry["value"]) < VALUE_LENGTH for entry in entries)
+    }
 
 
 def kafka_sources(settings: Settings, shared: SharedState) -> Iterator[KafkaSource]:

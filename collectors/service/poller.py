@@ -89,7 +89,15 @@ class Poller:
             table = TABLES[wanted.table]
             past = timedelta(seconds=min(wanted.polls * source.interval_seconds, _RECALLED_SECONDS))
             try:
-                if wanted.polls == 1:
+                if wanted.each:
+                    rows = self._lake.read(
+                        table,
+                        since=now - 2 * _RECALLED,
+                        cluster=source.cluster,
+                        columns=[table.time, *wanted.each, *wanted.columns],
+                    )
+                    rows = rows.sort(table.time).unique(wanted.each, keep="last")
+                elif wanted.polls == 1:
                     own = [pl.col(name) == value for name, value in wanted.only.items()]
                     rows = self._lake.latest(
                         table, *own, cluster=source.cluster, now=now, within=_RECALLED

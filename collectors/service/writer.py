@@ -22,7 +22,7 @@ from lake.change_encoding.compact import ChangeEncoder
 from lake.errors import LakeError, LeaseLostError, one_line
 from lake.maintenance.lease import Lease
 from lake.schemas.model import Table
-from lake.schemas.tables import TABLES
+from lake.schemas.tables import COLLECTIONS, TABLES
 from lake.storage.store import Lake
 
 log = logging.getLogger(__name__)
@@ -39,14 +39,14 @@ WAITING_BYTES = 256 * 1024 * 1024
 FAULTS = (Exception, pl.exceptions.PanicException)
 """What a fault of ours raises: Polars' panics are no ``Exception``, and would end a thread."""
 
-_TABLES_AT_ONCE = 2
+_TABLES_AT_ONCE = 4
 _LARGE_BYTES = 8 * 1024 * 1024
 """A table's rows that take more are appended by themselves: two at once would take the double."""
 _END_SECONDS = 10.0
 _CONFIRM_SECONDS, _CONFIRM_AGAIN_SECONDS = 600.0, 1.0
 """How long rows wait for a lake that does not say whether they may be written; and the pause."""
-_LINGER_SECONDS = 0.2
-"""How long the first rows of a poll wait for more."""
+_LINGER_SECONDS = 1.0
+"""How long rows about sections wait for those of the other sections of a poll."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +117,7 @@ class LakeWriter:
         self._lost_rows = 0
         self._unreported: dict[tuple[str, str], _Loss] = {}
         # Of the thread that appends.
+        self._sections: list[_Item] = []
         self._encoders = {
             table.name: ChangeEncoder(table) for table in TABLES.values() if table.change_only
         }
@@ -225,28 +226,35 @@ class LakeWriter:
         ended.lease.release()
 
     def _gathered(self) -> tuple[list[_Item], _EndOfTerm | None, bool]:
-        """Wait for rows; return them with what follows shortly, and whether they are the last.
+        """Wait for rows; return all that are there, what follows them, and whether that is the end.
 
-        This way a table needs one commit a poll instead of one a section.
+        A section's rows are appended while the next section is read. Each section has a row of
+        ``collections``: these wait for the end of the poll, so that it needs one commit for all.
         """
         items: list[_Item] = []
-        until: float | None = None
-        while True:
+        ended, is_last = None, False
+        until = time.monotonic() + _LINGER_SECONDS if self._sections else None
+        while not (ended or is_last):
+            wait = None if until is None else max(0.0, until - time.monotonic())
             try:
-                found = self._waiting.get(
-                    timeout=None if until is None else max(0.0, until - time.monotonic())
-                )
+                found = self._waiting.get(timeout=0.0 if items else wait)
             except queue.Empty:
-                return items, None, False
-            if isinstance(found, _Item):
-                items.append(found)
+                if items:
+                    return items, None, False
+                break
+            if not isinstance(found, _Item):
+                ended = found if isinstance(found, _EndOfTerm) else None
+                is_last = found is _Signal.STOP
+                if items or self._sections or ended or is_last:
+                    break
+            elif found.table is COLLECTIONS:
+                self._sections.append(found)
                 until = until or time.monotonic() + _LINGER_SECONDS
-            elif isinstance(found, _EndOfTerm):
-                return items, found, False
-            elif found is _Signal.STOP:
-                return items, None, True
-            elif items:
-                until = time.monotonic()
+            else:
+                items.append(found)
+        items += self._sections
+        self._sections = []
+        return items, ended, is_last
 
     def _append(self, items: Sequence[_Item]) -> bool:
         """Append rows of one table in one commit; return whether that was possible."""

@@ -68,12 +68,15 @@ class Recall:
         columns: Of several polls: which.
         only: Of the last poll: column, and the value that its rows have. Where several sources
             write into the table, it is the last poll of the one that is named.
+        each: Of a table whose rows are written when they change and every hour: the columns that
+            name what a row is about. The newest row of each is recalled.
     """
 
     table: str
     polls: int = 1
     columns: tuple[str, ...] = ()
     only: Mapping[str, str] = field(default_factory=dict)
+    each: tuple[str, ...] = ()
 
 
 class Source(Protocol):

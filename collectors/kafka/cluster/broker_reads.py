@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 from kafka.protocol.admin import (
     DescribeClusterRequest,
-    DescribeLogDirsRequest,
     DescribeQuorumRequest,
     ListPartitionReassignmentsRequest,
 )
@@ -18,6 +17,7 @@ from kafka.protocol.admin import (
 from collectors.errors import CollectorError, ProtocolError
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
+from collectors.kafka.protocol.many_partitions import LogDirectoriesRequest
 
 _CONTROLLER_MS = 1000  # how long the controller may take
 
@@ -210,24 +210,35 @@ def read_log_directories(
     Returns:
         Broker: its disks, or why they are unknown; and one row a replica (``SIZES_SCHEMA``).
     """
-    requests = {broker: [DescribeLogDirsRequest(topics=None)] for broker in brokers}
+    requests = {broker: [LogDirectoriesRequest(topics=None)] for broker in brokers}
     directories: dict[int, LogDirectories | str] = {}
-    columns: dict[str, list[Any]] = {name: [] for name in SIZES_SCHEMA}
-    for broker, answers in wire.each(requests, deadline).items():
+    frames = [pl.DataFrame(schema=SIZES_SCHEMA)]
+    for broker, answers in wire.each(requests, deadline, _read_directories).items():
         if isinstance(answers, CollectorError):
             directories[broker] = str(answers)
             continue
-        (answer,) = answers
-        # Before version 3 a broker that does not permit it answers with nothing at all.
-        if answer.error_code or not answer.results:
-            directories[broker] = str(_refusal(answer.error_code or _CLUSTER_DENIED))
-            continue
-        directories[broker] = LogDirectories(
-            directories=[
-                _log_directory(broker, result, answer.version, columns) for result in answer.results
-            ]
+        directories[broker], sizes = answers[0]
+        frames.append(
+            sizes.select(
+                pl.lit(broker, SIZES_SCHEMA[name]).alias(name) if name == "broker_id" else name
+                for name in SIZES_SCHEMA
+            )
         )
-    return directories, pl.DataFrame(columns, schema=SIZES_SCHEMA)
+    return directories, pl.concat(frames)
+
+
+def _read_directories(answer: Any) -> tuple[LogDirectories | str, pl.DataFrame]:
+    """Turn one broker's answer into its disks and a row a replica; objects take much memory."""
+    columns: dict[str, list[Any]] = {name: [] for name in SIZES_SCHEMA if name != "broker_id"}
+    disks: LogDirectories | str
+    # Before version 3 a broker that does not permit it answers with nothing at all.
+    if answer.error_code or not answer.results:
+        disks = str(_refusal(answer.error_code or _CLUSTER_DENIED))
+    else:
+        disks = LogDirectories(
+            directories=[_log_directory(one, answer.version, columns) for one in answer.results]
+        )
+    return disks, pl.DataFrame(columns, schema={name: SIZES_SCHEMA[name] for name in columns})
 
 
 def _describe_quorum() -> Any:
@@ -258,9 +269,7 @@ def as_time(milliseconds: int | None) -> datetime | None:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def _log_directory(
-    broker: int, result: Any, version: int, columns: dict[str, list[Any]]
-) -> LogDirectory:
+def _log_directory(result: Any, version: int, columns: dict[str, list[Any]]) -> LogDirectory:
     """Understand one directory, and add its replicas to the columns."""
     sizes = count = 0
     for topic in result.topics or ():
@@ -269,7 +278,6 @@ def _log_directory(
             count += 1
             if partition.is_future_key:  # a copy that moves to another directory
                 continue
-            columns["broker_id"].append(broker)
             columns["topic"].append(topic.name)
             columns["partition"].append(partition.partition_index)
             columns["size_bytes"].append(partition.partition_size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain
@@ -13,16 +13,17 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 from kafka.protocol.admin import DescribeConfigsRequest
-from kafka.protocol.metadata import MetadataRequest
 
 from collectors.errors import CollectorError
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.error_codes import reason
+from collectors.kafka.protocol.many_partitions import ClusterRequest
 from collectors.source.rows import columns_frame, distinct
 
 _TOPIC_RESOURCE = 2
 _DYNAMIC_TOPIC_CONFIG = 1
-_CONFIGS_A_REQUEST = 500
+CONFIGS_A_REQUEST = 500
+"""Topics whose configuration is asked for at once: an answer of some megabytes."""
 _PARTITION = ["topic", "partition"]
 _NAMED = 5  # topics that are named in a problem
 
@@ -37,6 +38,9 @@ PARTITIONS_SCHEMA = pl.Schema(
         "in_sync_replicas": pl.List(pl.Int32()),
     }
 )
+TopicConfig = Mapping[str, tuple[str | None, bool]]
+"""Setting: its value, and whether it was set on the topic itself."""
+
 _LISTS = ("replicas", "in_sync_replicas")
 
 
@@ -62,7 +66,7 @@ class Metadata:
 def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
     """Ask one broker for the cluster's layout. All topics are meant, none is named or created."""
     answer = wire.any(
-        lambda: MetadataRequest(topics=None, allow_auto_topic_creation=False), deadline
+        lambda: ClusterRequest(topics=None, allow_auto_topic_creation=False), deadline
     )
     brokers = tuple(
         Broker(broker_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)
@@ -113,35 +117,42 @@ def _left_out(topics: Sequence[str], code: int) -> str:
 
 
 def read_topic_configs(
-    wire: Wire, topics: Sequence[str], deadline: Deadline
-) -> dict[str, dict[str, tuple[str | None, bool]] | str]:
-    """Read the configuration of topics.
+    wire: Wire, topics: Sequence[str], deadline: Deadline, known: Iterable[TopicConfig]
+) -> dict[str, TopicConfig | str]:
+    """Read the configuration of topics, in one request.
+
+    Args:
+        wire: Where to ask.
+        topics: At most ``CONFIGS_A_REQUEST``.
+        deadline: The poll's.
+        known: What was read before. Most topics are configured alike, and one configuration takes
+            five kilobytes: those that are equal are one object.
 
     Returns:
         Topic: its settings, each with its value and whether it was set on the topic itself; or
         why they are unknown. Sensitive values are never returned.
     """
-    found: dict[str, dict[str, tuple[str | None, bool]] | str] = {}
-    for chunk in _chunks(topics, _CONFIGS_A_REQUEST):
-        try:
-            answer = wire.any(partial(_describe_topics, chunk), deadline)
-        except CollectorError as error:
-            found.update(dict.fromkeys(chunk, str(error)))
+    try:
+        answer = wire.any(partial(_describe_topics, topics), deadline)
+    except CollectorError as error:
+        return dict.fromkeys(topics, str(error))
+    found: dict[str, TopicConfig | str] = {}
+    same = {tuple(config.items()): config for config in known}
+    for result in answer.results or ():
+        if result.error_code:
+            denied = result.error_code == 29
+            found[result.resource_name] = (
+                "not permitted: needs DESCRIBE_CONFIGS on the topic"
+                if denied
+                else reason(result.error_code)
+            )
             continue
-        for result in answer.results or ():
-            if result.error_code:
-                denied = result.error_code == 29
-                found[result.resource_name] = (
-                    "not permitted: needs DESCRIBE_CONFIGS on the topic"
-                    if denied
-                    else reason(result.error_code)
-                )
-                continue
-            found[result.resource_name] = {
-                config.name: (config.value, config.config_source == _DYNAMIC_TOPIC_CONFIG)
-                for config in result.configs or ()
-                if not config.is_sensitive
-            }
+        config = {
+            config.name: (config.value, config.config_source == _DYNAMIC_TOPIC_CONFIG)
+            for config in result.configs or ()
+            if not config.is_sensitive
+        }
+        found[result.resource_name] = same.setdefault(tuple(config.items()), config)
     return found
 
 
@@ -170,8 +181,3 @@ def _describe_topics(topics: Sequence[str]) -> Any:
         include_synonyms=False,
         include_documentation=False,
     )
-
-
-def _chunks(items: Sequence[str], size: int) -> Iterable[Sequence[str]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

@@ -19,10 +19,11 @@ from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import LEADER_MOVES, reason
 from collectors.kafka.protocol.fetch_requests import (
     ANY_REPLICA,
+    CONSUMER,
     READ_COMMITTED,
     READ_UNCOMMITTED,
-    list_offsets_request,
 )
+from collectors.kafka.protocol.many_partitions import OffsetsRequest
 from collectors.source.rows import columns_frame, distinct
 from lake.replication import IS_UNDER_REPLICATED
 
@@ -117,15 +118,16 @@ def read_follower_ends(wire: Wire, replicas: pl.DataFrame, deadline: Deadline) -
     requests = {}
     for (broker,), part in replicas.partition_by("broker_id", as_dict=True).items():
         topics = part.group_by("topic", maintain_order=True).agg("partition").rows()
-        wanted = {name: [(number, _LATEST) for number in numbers] for name, numbers in topics}
         requests[int(broker)] = [
-            list_offsets_request(wanted, isolation_level=READ_UNCOMMITTED, replica_id=ANY_REPLICA)
+            OffsetsRequest.of(
+                topics, _LATEST, isolation_level=READ_UNCOMMITTED, replica_id=ANY_REPLICA
+            )
         ]
     schema = {**replicas.schema, "end": pl.Int64()}
     frames = [pl.DataFrame(schema=schema)]
-    for broker, answers in wire.each(requests, deadline).items():
+    for broker, answers in wire.each(requests, deadline, _one_offset).items():
         if not isinstance(answers, CollectorError):
-            found = _one_offset(answers[0], "end").drop_nulls("end")
+            found = answers[0].rename({"offset": "end"}).drop_nulls("end")
             frames.append(
                 found.with_columns(pl.lit(broker, pl.Int32()).alias("broker_id")).select(
                     list(schema)
@@ -170,7 +172,8 @@ def _read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> p
             _list_offsets(topics, _LATEST, READ_COMMITTED),
         ]
     frames = [_without_offsets(leaderless, "the partition has no leader")]
-    for leader, answers in wire.each(requests, deadline).items():
+    # Each answer becomes columns as soon as it is there: all of them together take much memory.
+    for leader, answers in wire.each(requests, deadline, _one_offset).items():
         if isinstance(answers, CollectorError):
             lost = held.filter(pl.col("leader") == leader)
             frames.append(_without_offsets(lost, str(answers)))
@@ -180,14 +183,13 @@ def _read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> p
 
 
 def _list_offsets(topics: Sequence[tuple[str, list[int]]], time: int, isolation: int) -> Any:
-    wanted = {name: [(partition, time) for partition in partitions] for name, partitions in topics}
-    return list_offsets_request(wanted, isolation_level=isolation)
+    return OffsetsRequest.of(topics, time, isolation_level=isolation, replica_id=CONSUMER)
 
 
-def _offsets(answers: Sequence[Any]) -> pl.DataFrame:
+def _offsets(answers: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Put the three answers side by side; a broker may order each in its own way."""
     first, *others = (
-        _one_offset(answer, name)
+        answer.rename({"offset": name, "error": f"error_{name}"})
         for answer, name in zip(answers, ("log_start", "log_end", "last_stable"), strict=True)
     )
     for other in others:
@@ -205,7 +207,7 @@ def _offsets(answers: Sequence[Any]) -> pl.DataFrame:
     )
 
 
-def _one_offset(answer: Any, name: str) -> pl.DataFrame:
+def _one_offset(answer: Any) -> pl.DataFrame:
     topics: list[str] = []
     partitions: list[int] = []
     offsets: list[int | None] = []
@@ -222,11 +224,11 @@ def _one_offset(answer: Any, name: str) -> pl.DataFrame:
         {
             "topic": pl.String(),
             "partition": pl.Int32(),
-            name: pl.Int64(),
-            f"error_{name}": pl.String(),
+            "offset": pl.Int64(),
+            "error": pl.String(),
         }
     )
-    columns = {"topic": topics, "partition": partitions, name: offsets, f"error_{name}": errors}
+    columns = {"topic": topics, "partition": partitions, "offset": offsets, "error": errors}
     return distinct(columns_frame(columns, schema), _PARTITION)
 
 

@@ -19,7 +19,13 @@ from collectors.kafka.cluster.broker_reads import (
     read_registrations,
 )
 from collectors.kafka.cluster.changes import compare_ends, ends_to_keep
-from collectors.kafka.cluster.metadata import Metadata, read_metadata, read_topic_configs
+from collectors.kafka.cluster.metadata import (
+    CONFIGS_A_REQUEST,
+    Metadata,
+    TopicConfig,
+    read_metadata,
+    read_topic_configs,
+)
 from collectors.kafka.cluster.offsets import out_of_sync, read_follower_ends, read_offsets
 from collectors.kafka.cluster.settings_reads import Found
 from collectors.kafka.cluster.transactions import Transaction, read_transactions
@@ -29,13 +35,17 @@ from collectors.kafka.groups.read import read_groups
 from collectors.kafka.poll import due
 from collectors.kafka.poll.cluster_settings import SettingsReads
 from collectors.kafka.poll.once import once
-from collectors.kafka.poll.state import Memory, TopicConfig
+from collectors.kafka.poll.state import Memory
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.source.shared_state import SharedState, Sink
 from config.settings import ClusterSettings, Feature
 from lake.schemas.tables import LOG_DIRECTORIES, WRITTEN_EVERY_SECONDS
 
 _MOST_FOLLOWERS = 5000
+_CONFIGS_SECONDS = 2.0
+
+CONFIG_WAITS = "waits for its turn: many are read in the course of several polls"
+"""Why the configuration of a topic is unknown in the first polls of many topics."""
 
 
 class PollView:
@@ -236,20 +246,31 @@ class PollView:
 
     @once
     def configs(self) -> Mapping[str, TopicConfig | str]:
-        """Topic: its configuration, or why it is unknown. Read anew every five minutes."""
+        """Topic: its configuration, or why it is unknown.
+
+        Read anew every five minutes. They are the largest of all answers: what was not read in two
+        seconds is left to the next polls.
+        """
         self.asked_for("topic_configs")
         memory = self.memory
         topics = self.watched_topics
         if memory.due.is_due(due.TOPIC_CONFIGS, self.tick):
-            wanted = topics
+            memory.configs_due = set(topics)
             memory.due.was_read(due.TOPIC_CONFIGS, self.tick, again_after=due.CONFIGS_EVERY_SECONDS)
-        else:
-            wanted = [topic for topic in topics if _worth_asking(memory.configs.get(topic))]
-        memory.configs = {
-            topic: memory.configs[topic] for topic in topics if topic in memory.configs
-        }
-        if wanted:
-            for topic, config in read_topic_configs(self.wire, wanted, self.deadline).items():
+        memory.configs = {topic: memory.configs.get(topic, CONFIG_WAITS) for topic in topics}
+        unknown = [topic for topic in topics if _worth_asking(memory.configs[topic])]
+        wanted = [*unknown, *sorted(memory.configs_due.intersection(topics).difference(unknown))]
+        until = time.monotonic() + _CONFIGS_SECONDS
+        for start in range(0, len(wanted), CONFIGS_A_REQUEST):
+            if start and time.monotonic() > until:
+                break
+            chunk = wanted[start : start + CONFIGS_A_REQUEST]
+            memory.configs_due.difference_update(chunk)
+            known = {
+                id(each): each for each in memory.configs.values() if not isinstance(each, str)
+            }
+            found = read_topic_configs(self.wire, chunk, self.deadline, known.values())
+            for topic, config in found.items():
                 # What was known stays known while it cannot be asked for again.
                 if not (isinstance(config, str) and _is_known(memory.configs.get(topic))):
                     memory.configs[topic] = config
@@ -396,6 +417,6 @@ def _is_known(found: object) -> bool:
     return found is not None and not isinstance(found, str)
 
 
-def _worth_asking(known: TopicConfig | str | None) -> bool:
-    """Return whether a configuration is new or failed to be read; refusals last a while."""
-    return known is None or (isinstance(known, str) and not known.startswith("not permitted"))
+def _worth_asking(known: TopicConfig | str) -> bool:
+    """Return whether a configuration failed to be read; refusals last a while."""
+    return isinstance(known, str) and not known.startswith("not permitted")

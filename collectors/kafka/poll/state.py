@@ -13,6 +13,7 @@ import polars as pl
 from collectors.errors import CollectorError
 from collectors.kafka.cluster.broker_reads import SIZES_SCHEMA, LogDirectories
 from collectors.kafka.cluster.changes import ClusterView
+from collectors.kafka.cluster.metadata import TopicConfig
 from collectors.kafka.cluster.offsets import LAG_SCHEMA
 from collectors.kafka.cluster.transactions import Transaction
 from collectors.kafka.commit_log.estimate import NOTHING_SEEN, CommitsSeen
@@ -30,9 +31,6 @@ log = logging.getLogger(__name__)
 # Goes on while the machine sleeps, where the system has such a clock.
 _STEADY_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _STEP_SECONDS = 0.5
-
-TopicConfig = Mapping[str, tuple[str | None, bool]]
-"""Setting: its value, and whether it was set on the topic itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +55,7 @@ class Memory:
         times: Topic and partition: what is known of it over time.
         lookup_turn: How many records were asked for so far where not all could be at once.
         configs: Topic: its configuration, or why it is unknown.
+        configs_due: Topics whose configuration is still to be read anew.
         configs_seen: The known ones at the poll before, for its events.
         settings: What administrators have set.
         follower_lag: topic, partition, broker_id, lag of replicas that were not in sync.
@@ -82,6 +81,7 @@ class Memory:
     times: dict[tuple[str, int], PartitionTimes] = field(default_factory=dict)
     lookup_turn: int = 0
     configs: dict[str, TopicConfig | str] = field(default_factory=dict)
+    configs_due: set[str] = field(default_factory=set)
     configs_seen: Mapping[str, TopicConfig] = field(default_factory=dict)
     follower_lag: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LAG_SCHEMA))
     transactions: tuple[list[Transaction], list[str]] | None = None

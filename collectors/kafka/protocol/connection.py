@@ -9,6 +9,7 @@ This module, ``connector`` and ``messages`` are the only ones that know kafka-py
 from __future__ import annotations
 
 import io
+import math
 import socket
 import ssl
 import struct
@@ -26,6 +27,7 @@ from kafka.protocol.broker_version_data import BrokerVersionData
 
 from collectors.errors import ProtocolError, UnsupportedError
 from collectors.kafka.protocol.failures import translated
+from collectors.kafka.protocol.many_partitions import ManyPartitions
 
 _LARGEST_ANSWER = 256 * 2**20
 _UNANSWERED_BYTES = 32 * 2**10
@@ -54,7 +56,7 @@ class Connection:
         throttled_until: Until when the broker does not want to be asked (KIP-219), in monotonic
             seconds.
         throttled_seconds: How long it has made this client wait so far.
-        heard_at: When its last bytes came, in monotonic seconds.
+        heard_at: When its last bytes came, in monotonic seconds; infinite while they are decoded.
         renew_at: When to open another one: because the session ends, or to see whether a
             certificate that expires soon was replaced; None: it may stay open.
         certificate_expires_at: When the broker's certificate expires; None without encryption.
@@ -152,7 +154,9 @@ class Connection:
             payload = self._receive(patience)
             unanswered -= size
             if is_wanted():
+                self.heard_at = math.inf  # nobody is silent whose answer is being decoded
                 answers.append(read(self._decoded(request, payload)))
+                self.heard_at = time.monotonic()
         return answers
 
     def _choose_version(self, request: Any) -> None:
@@ -186,7 +190,14 @@ class Connection:
         header = response_class.parse_header(head)
         if header.correlation_id != request.header.correlation_id:
             raise ProtocolError(f"{self.label}: answered another request")
-        answer = response_class.decode(memoryview(payload)[head.tell() :])
+        body = memoryview(payload)[head.tell() :]
+        answer = None
+        if isinstance(request, ManyPartitions):
+            # What is unusual is left to kafka-python to understand or to refuse.
+            with suppress(ValueError, IndexError, struct.error):
+                answer = request.decode_answer(body)
+        if answer is None:
+            answer = response_class.decode(body)
         throttled = (getattr(answer, "throttle_time_ms", None) or 0) / 1000
         if throttled > 0:
             self.throttled_seconds += throttled

@@ -71,5 +71,9 @@ def _topic_configs(client: PollView) -> list[ClusterEvent]:
     except SwitchedOffError:
         return []
     known = {topic: config for topic, config in now.items() if not isinstance(config, str)}
-    before, client.memory.configs_seen = client.memory.configs_seen, known
+    before = client.memory.configs_seen
+    # Of one that is unknown just now, what was known before stays.
+    client.memory.configs_seen = {
+        topic: config for topic, config in before.items() if topic in now
+    } | known
     return list(topic_config_changes(before, known))

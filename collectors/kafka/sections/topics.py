@@ -10,15 +10,15 @@ import polars as pl
 
 from collectors.errors import SwitchedOffError
 from collectors.kafka.cluster.kinds import hono_tenant, mirror_aliases, topic_kind
+from collectors.kafka.cluster.metadata import TopicConfig
 from collectors.kafka.cluster.topic_config import config_number
 from collectors.kafka.poll.reads import PollView
-from collectors.kafka.poll.state import TopicConfig
 from collectors.source.answer import LARGEST_INT
 from collectors.source.rows import frame
 from config.settings import ClusterSettings
 from lake.schemas.tables import TOPICS, WRITTEN_EVERY_SECONDS
 
-_VALUE_LENGTH = 256
+VALUE_LENGTH = 256
 
 
 def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
@@ -97,7 +97,7 @@ def _settings(config: TopicConfig | str) -> dict[str, Any]:
         "segment_seconds": None if segment_ms is None else segment_ms / 1000,
         "segment_bytes": config_number(config, "segment.bytes"),
         "configs": [
-            {"key": key, "value": (value or "")[:_VALUE_LENGTH]}
+            {"key": key, "value": (value or "")[:VALUE_LENGTH]}
             for key, (value, own) in sorted(config.items())
             if own
         ],

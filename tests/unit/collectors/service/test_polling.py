@@ -16,7 +16,7 @@ from collectors.source.model import Recall
 from config.settings import LakeSettings
 from lake.errors import LakeError
 from lake.schemas.model import Table
-from lake.schemas.tables import BROKERS, COLLECTIONS
+from lake.schemas.tables import BROKERS, COLLECTIONS, TOPICS
 from lake.storage.store import Lake
 from tests.support import eventually
 from tests.unit.collectors.service.scripted import FAULT, INTERVAL_SECONDS, Script, fixed, polls
@@ -264,3 +264,24 @@ def test_a_source_that_cannot_recall_is_polled(
     monkeypatch.setattr(second, "remember", fail)
     serve(Service(fixed(second), lake), polls(second, 3))
     assert len(second.begun) >= 3
+
+
+def test_a_restart_recalls_the_newest_row_of_each(lake: Lake) -> None:
+    now = datetime.now(UTC)
+    schema = {
+        name: TOPICS.polars_schema[name]
+        for name in ("topic", "kind", "cluster", "observed_at", "poll_id")
+    }
+    rows = [
+        ("a", "old", "shop", now - timedelta(hours=1), "1"),
+        ("b", "kept", "shop", now - timedelta(hours=1), "1"),
+        ("a", "new", "shop", now - timedelta(minutes=1), "2"),
+        ("c", "forgotten", "shop", now - timedelta(hours=3), "0"),
+        ("a", "another", "other", now, "3"),
+    ]
+    lake.append(TOPICS, pl.DataFrame(rows, schema=schema, orient="row"))
+    source = Script("shop")
+    source.recalled = [Recall(table="topics", each=("topic",), columns=("kind",))]
+    serve(Service(fixed(source), lake), polls(source, 1))
+    recalled = source.remembered["topics"].select("topic", "kind")
+    assert dict(recalled.iter_rows()) == {"a": "new", "b": "kept"}

@@ -120,6 +120,7 @@ def test_a_loss_is_told_under_the_source_whose_rows_are_gone(
     lake.failure = None
     put(writer, "rabbitmq/rabbit", 1, cluster="rabbit")
     eventually(lambda: len(losses(lake)) == 3, what="rows about the losses")
+    eventually(lambda: writer.state().written_rows == 2, what="rows and the row about them")
     assert losses(lake) == {
         ("shop", "kafka"): "failed: 3 rows were not written: no space left on device",
         ("shop", "connect/main"): "failed: 6 rows were not written: no space left on device",
@@ -184,17 +185,35 @@ def test_nothing_is_nothing_to_write(writer: LakeWriter, lake: Moody) -> None:
     assert writer.state().written_rows == 1
 
 
-def test_the_sections_of_a_poll_are_one_commit_a_table(writer: LakeWriter, lake: Moody) -> None:
+def test_rows_about_the_sections_of_a_poll_are_one_commit(writer: LakeWriter, lake: Moody) -> None:
+    lake.may_go_on.clear()
     for _ in range(3):
         put(writer)
     writer.flush()
+    lake.may_go_on.set()
     eventually(lambda: writer.state().written_rows == 9, what="rows")
-    statistics = lake.statistics(BROKERS)
+    statistics = lake.statistics(COLLECTIONS)
     assert statistics is not None
-    assert (statistics.version, lake.read(BROKERS).height) == (0, 6)
+    assert (statistics.version, lake.read(COLLECTIONS).height) == (0, 3)
     writer.flush()  # of a poll without a row
     put(writer)
     eventually(lambda: writer.state().written_rows == 12, what="rows of the next poll")
+
+
+def test_a_sections_rows_do_not_wait_for_the_end_of_the_poll(
+    writer: LakeWriter, lake: Moody
+) -> None:
+    appended: list[str] = []
+    append = lake.append
+
+    def noted(table: Table, frame: pl.DataFrame, tokens: Mapping[str, int] | None = None) -> int:
+        appended.append(table.name)
+        return append(table, frame, tokens)
+
+    lake.append = noted  # type: ignore[method-assign]
+    put(writer)
+    eventually(lambda: "brokers" in appended, what="rows of the section")
+    eventually(lambda: appended == ["brokers", "collections"], what="the row about it")
 
 
 def test_rows_of_a_lease_that_was_lost_are_not_written(lake: Moody, writer: LakeWriter) -> None:

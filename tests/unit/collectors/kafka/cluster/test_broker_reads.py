@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
@@ -31,8 +32,11 @@ class Answers:
 
     forwarded = any
 
-    def each(self, *_: object) -> dict[int, Any]:
-        return self._each
+    def each(self, _: object, __: object, read: Callable[[Any], Any]) -> dict[int, Any]:
+        return {
+            broker: [read(one) for one in said] if isinstance(said, list) else said
+            for broker, said in self._each.items()
+        }
 
 
 def wire(one: Any = None, each: dict[int, Any] | None = None) -> Wire:

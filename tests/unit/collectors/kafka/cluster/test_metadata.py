@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -23,14 +24,16 @@ class BusyBroker:
         self.open_from = open_from
         self.end = 1000
 
-    def each(self, requests: dict[int, list[Any]], deadline: Deadline) -> dict[int, list[Any]]:
-        return {broker: [self.answer(one) for one in asked] for broker, asked in requests.items()}
+    def each(
+        self, requests: dict[int, list[Any]], deadline: Deadline, read: Callable[[Any], Any]
+    ) -> dict[int, list[Any]]:
+        return {
+            broker: [read(self.answer(one)) for one in asked] for broker, asked in requests.items()
+        }
 
     def answer(self, request: Any) -> Any:
         self.end += 10
-        (topic,) = request.topics
-        (partition,) = topic.partitions
-        offset = 0 if partition.timestamp == -2 else self.end
+        offset = 0 if request.time == -2 else self.end
         if request.isolation_level == 1 and self.open_from is not None:
             offset = self.open_from
         answer = SimpleNamespace(partition_index=0, error_code=0, offset=offset)

@@ -85,12 +85,12 @@ class Brokers:
         read: Callable[[Any], Any] = lambda answer: answer,
     ) -> dict[int, list[Any]]:
         return {
-            broker: [read(self._said[type(one).__name__]) for one in asked]
+            broker: [read(self._said[one.name]) for one in asked]
             for broker, asked in requests.items()
         }
 
     def any(self, make: Callable[[], Any], deadline: Deadline) -> Any:
-        return self._said[type(make()).__name__]
+        return self._said[make().name]
 
     def meet(self, brokers: object) -> None:
         """Take nothing over."""

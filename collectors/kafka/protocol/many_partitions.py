@@ -1,0 +1,342 @@
+"""Requests whose messages name every partition of a cluster, without an object for each field.
+
+kafka-python makes an object of a partition that takes microseconds, which is seconds of a cluster
+with 300,000 partitions. Here a partition is unpacked at once. Only the versions with the flexible
+encoding are read so; kafka-python decodes answers of older brokers, and what is unusual. Both have
+the same names.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+from uuid import UUID
+
+from kafka.protocol.admin import DescribeLogDirsRequest
+from kafka.protocol.consumer import ListOffsetsRequest
+from kafka.protocol.metadata import MetadataRequest
+
+_OFFSETS = (6, 7)
+_METADATA = (10, 13)
+_LOG_DIRECTORIES = (4, 5)
+"""First and last version that is read here."""
+
+_CORDONED_FROM = 5
+_LONG = 0x80  # of a length that takes more than one byte
+
+_ASKED = struct.Struct(">iiqb")
+_NO_EPOCH = -1
+
+
+@runtime_checkable
+class ManyPartitions(Protocol):
+    """A request of this module."""
+
+    def decode_answer(self, body: memoryview) -> Any:
+        """Return the answer; None where kafka-python is to decode it.
+
+        Raises:
+            ValueError, IndexError, struct.error: Likewise.
+        """
+
+
+class _Offset(NamedTuple):
+    partition_index: int
+    error_code: int
+    timestamp: int
+    offset: int
+    leader_epoch: int
+    tags: int
+
+
+class _Size(NamedTuple):
+    partition_index: int
+    partition_size: int
+    offset_lag: int
+    is_future_key: bool
+    tags: int
+
+
+class _Partition(NamedTuple):
+    partition_index: int
+    leader_id: int
+    replica_nodes: Sequence[int]
+    isr_nodes: Sequence[int]
+
+
+class _Topic(NamedTuple):
+    name: str | None
+    partitions: Sequence[Any]
+    error_code: int = 0
+    topic_id: UUID | None = None
+    is_internal: bool = False
+
+
+_OFFSET, _SIZE = struct.Struct(">ihqqib"), struct.Struct(">iqq?b")
+_PARTITION = struct.Struct(">hiii")
+
+
+# kafka-python has no types, hence Any as a base class.
+class OffsetsRequest(ListOffsetsRequest, init=False):  # type: ignore[call-arg, misc]
+    """Asks for the first or the last offset of many partitions.
+
+    Attributes:
+        wanted: Topics with their partitions.
+        time: -2 for the first offset, -1 for the last.
+    """
+
+    wanted: Sequence[tuple[str, Sequence[int]]]
+    time: int
+
+    @classmethod
+    def of(
+        cls,
+        wanted: Sequence[tuple[str, Sequence[int]]],
+        time: int,
+        *,
+        isolation_level: int,
+        replica_id: int,
+    ) -> OffsetsRequest:
+        """Return a request; see ``fetch_requests.list_offsets_request``."""
+        request: OffsetsRequest = cls(
+            replica_id=replica_id, isolation_level=isolation_level, topics=[], max_version=7
+        )
+        request.wanted, request.time = wanted, time
+        return request
+
+    def encode(self, *args: Any, **kwargs: Any) -> bytes:
+        """Return the request with its header, framed."""
+        if not _is_here(_OFFSETS, self.API_VERSION):
+            topic = ListOffsetsRequest.ListOffsetsTopic
+            partition = topic.ListOffsetsPartition
+            self.topics = [
+                topic(
+                    name=name,
+                    partitions=[
+                        partition(partition_index=number, timestamp=self.time)
+                        for number in partitions
+                    ],
+                )
+                for name, partitions in self.wanted
+            ]
+            return bytes(super().encode(*args, **kwargs))
+        # At the end of a request for nothing stand an empty list of topics and no tags.
+        nothing = super().encode(header=True, framed=True)
+        topics = [_varint(len(self.wanted) + 1)]
+        for name, partitions in self.wanted:
+            encoded = name.encode()
+            topics += (_varint(len(encoded) + 1), encoded, _varint(len(partitions) + 1))
+            topics += [_ASKED.pack(number, _NO_EPOCH, self.time, 0) for number in partitions]
+            topics.append(b"\0")
+        payload = b"".join([nothing[4:-2], *topics, b"\0"])
+        return struct.pack(">i", len(payload)) + payload
+
+    def decode_answer(self, body: memoryview) -> Any:
+        """Return the answer; None where kafka-python is to decode it."""
+        if not _is_here(_OFFSETS, self.API_VERSION):
+            return None
+        reader = _Reader(body)
+        throttle = reader.int32()
+        topics = [
+            _Topic(name=reader.text(), partitions=reader.records(_OFFSET, _Offset._make))
+            for _ in range(reader.count())
+        ]
+        return SimpleNamespace(throttle_time_ms=throttle, topics=topics)
+
+
+class ClusterRequest(MetadataRequest, init=False):  # type: ignore[call-arg, misc]
+    """Asks for brokers and partitions of topics; of all topics where none is named."""
+
+    def decode_answer(self, body: memoryview) -> Any:
+        """Return the answer; None where kafka-python is to decode it."""
+        if not _is_here(_METADATA, self.API_VERSION):
+            return None
+        reader = _Reader(body)
+        throttle = reader.int32()
+        brokers = []
+        for _ in range(reader.count()):
+            broker, host, port, rack = (
+                reader.int32(),
+                reader.text(),
+                reader.int32(),
+                reader.text(),
+            )
+            reader.no_tags()
+            brokers.append(SimpleNamespace(node_id=broker, host=host, port=port, rack=rack))
+        cluster_id, controller = reader.text(), reader.int32()
+        return SimpleNamespace(
+            throttle_time_ms=throttle,
+            brokers=brokers,
+            cluster_id=cluster_id,
+            controller_id=controller,
+            topics=[reader.topic() for _ in range(reader.count())],
+        )
+
+
+class LogDirectoriesRequest(DescribeLogDirsRequest, init=False):  # type: ignore[call-arg, misc]
+    """Asks a broker for its log directories and the size of each of its replicas."""
+
+    def decode_answer(self, body: memoryview) -> Any:
+        """Return the answer; None where kafka-python is to decode it."""
+        if not _is_here(_LOG_DIRECTORIES, self.API_VERSION):
+            return None
+        reader = _Reader(body)
+        throttle, code = reader.int32(), reader.int16()
+        results = []
+        for _ in range(reader.count()):
+            error, path = reader.int16(), reader.text()
+            topics = [
+                _Topic(name=reader.text(), partitions=reader.records(_SIZE, _Size._make))
+                for _ in range(reader.count())
+            ]
+            total, free = reader.int64(), reader.int64()
+            cordoned = self.API_VERSION >= _CORDONED_FROM and reader.flag()
+            reader.no_tags()
+            results.append(
+                SimpleNamespace(
+                    error_code=error,
+                    log_dir=path,
+                    topics=topics,
+                    total_bytes=total,
+                    usable_bytes=free,
+                    is_cordoned=cordoned,
+                )
+            )
+        return SimpleNamespace(
+            throttle_time_ms=throttle, error_code=code, results=results, version=self.API_VERSION
+        )
+
+
+class _Reader:
+    """Reads the flexible encoding."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._data = bytes(data)
+        self._position = 0
+        self._lists: dict[bytes, tuple[int, ...]] = {}
+
+    def count(self) -> int:
+        """Return how many items follow; of a null list none."""
+        return max(0, self._varint() - 1)
+
+    def int16(self) -> int:
+        """Return a number of two bytes."""
+        (value,) = struct.unpack_from(">h", self._data, self._position)
+        self._position += 2
+        return int(value)
+
+    def int32(self) -> int:
+        """Return a number of four bytes."""
+        (value,) = struct.unpack_from(">i", self._data, self._position)
+        self._position += 4
+        return int(value)
+
+    def int64(self) -> int:
+        """Return a number of eight bytes."""
+        (value,) = struct.unpack_from(">q", self._data, self._position)
+        self._position += 8
+        return int(value)
+
+    def flag(self) -> bool:
+        """Return a truth value."""
+        return self._bytes(1) != b"\0"
+
+    def text(self) -> str | None:
+        """Return a text, or null."""
+        length = self._varint() - 1
+        return None if length < 0 else self._bytes(length).decode()
+
+    def records(self, form: struct.Struct, make: Callable[[Any], Any]) -> list[Any]:
+        """Return the records of a topic, all of one size."""
+        count = self.count()
+        found = list(map(make, form.iter_unpack(self._bytes(count * form.size))))
+        if any(record.tags for record in found):
+            raise ValueError("fields that this version does not have")
+        self.no_tags()
+        return found
+
+    def topic(self) -> _Topic:
+        """Return a topic of the metadata."""
+        code, name = self.int16(), self.text()
+        topic_id = UUID(bytes=self._bytes(16))
+        internal = self.flag()
+        partitions = self._partitions()
+        self.int32()  # what this client may do with it
+        self.no_tags()
+        return _Topic(
+            name=name,
+            partitions=partitions,
+            error_code=code,
+            topic_id=topic_id if topic_id.int else None,
+            is_internal=internal,
+        )
+
+    def _partitions(self) -> list[_Partition]:
+        """Return the partitions of a topic of the metadata: the loop that all time goes into."""
+        data, lists, unpack = self._data, self._lists, _PARTITION.unpack_from
+        found = []
+        count, position = self.count(), self._position
+        for _ in range(count):
+            _, index, leader, _ = unpack(data, position)
+            position += _PARTITION.size
+            brokers = []
+            for _ in range(3):  # replicas, those in sync, those that are offline
+                end = position + 4 * data[position] - 3
+                encoded = data[position:end]
+                known = lists.get(encoded)
+                if known is None:
+                    known = lists[encoded] = _broker_ids(encoded)
+                brokers.append(known)
+                position = end
+            if data[position]:
+                raise ValueError("fields that this version does not have")
+            position += 1
+            found.append(_Partition(index, leader, brokers[0], brokers[1]))
+        self._position = position
+        return found
+
+    def no_tags(self) -> None:
+        """Step over the end of a structure.
+
+        Raises:
+            ValueError: It has fields that its version does not have.
+        """
+        if self.flag():
+            raise ValueError("fields that this version does not have")
+
+    def _bytes(self, length: int) -> bytes:
+        begin, self._position = self._position, self._position + length
+        if self._position > len(self._data):
+            raise ValueError("it ends too early")
+        return self._data[begin : self._position]
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self._data[self._position]
+            self._position += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+
+def _broker_ids(encoded: bytes) -> tuple[int, ...]:
+    """Return the brokers of a list that is not null and has less than 127."""
+    if not 0 < encoded[0] < _LONG or len(encoded) != 4 * encoded[0] - 3:
+        raise ValueError("an unusual list of brokers")
+    return struct.unpack(f">{encoded[0] - 1}i", encoded[1:])
+
+
+def _is_here(versions: tuple[int, int], version: int) -> bool:
+    return versions[0] <= version <= versions[1]
+
+
+def _varint(value: int) -> bytes:
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*encoded, value])

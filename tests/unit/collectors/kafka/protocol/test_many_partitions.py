@@ -1,0 +1,258 @@
+"""What is read without kafka-python is what kafka-python reads."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import pytest
+from kafka.protocol.admin import DescribeLogDirsResponse
+from kafka.protocol.consumer import ListOffsetsResponse
+from kafka.protocol.metadata import MetadataResponse
+
+from collectors.kafka.protocol.fetch_requests import list_offsets_request
+from collectors.kafka.protocol.many_partitions import (
+    ClusterRequest,
+    LogDirectoriesRequest,
+    OffsetsRequest,
+)
+
+WANTED = [("orders", [0, 2, 200]), ("zahlungen-ü", []), ("a" * 200, list(range(300)))]
+
+
+def metadata(brokers: list[int]) -> Any:
+    topic = MetadataResponse.MetadataResponseTopic
+    partition = topic.MetadataResponsePartition
+    broker = MetadataResponse.MetadataResponseBroker
+    partitions = [
+        partition(
+            error_code=5 if number == 1 else 0,
+            partition_index=number,
+            leader_id=-1 if number == 1 else 2,
+            leader_epoch=7,
+            replica_nodes=brokers,
+            isr_nodes=brokers[:1],
+            offline_replicas=brokers[1:],
+        )
+        for number in range(3)
+    ]
+    return MetadataResponse(
+        throttle_time_ms=12,
+        brokers=[
+            broker(node_id=1, host="a", port=9092, rack=None),
+            broker(node_id=2, host="b", port=9093, rack="west"),
+        ],
+        cluster_id="cluster",
+        controller_id=2,
+        topics=[
+            topic(error_code=0, name="t", topic_id=UUID(int=5), is_internal=True, partitions=[]),
+            topic(error_code=3, name="u", topic_id=UUID(int=6), partitions=partitions),
+        ],
+    )
+
+
+def offsets() -> Any:
+    topic = ListOffsetsResponse.ListOffsetsTopicResponse
+    partition = topic.ListOffsetsPartitionResponse
+    return ListOffsetsResponse(
+        throttle_time_ms=0,
+        topics=[
+            topic(
+                name=name,
+                partitions=[
+                    partition(partition_index=number, error_code=number % 2, offset=10**12 + number)
+                    for number in partitions
+                ],
+            )
+            for name, partitions in WANTED
+        ],
+    )
+
+
+def directories() -> Any:
+    result = DescribeLogDirsResponse.DescribeLogDirsResult
+    topic = result.DescribeLogDirsTopic
+    partition = topic.DescribeLogDirsPartition
+    return DescribeLogDirsResponse(
+        throttle_time_ms=0,
+        error_code=0,
+        results=[
+            result(
+                error_code=0,
+                log_dir="/data",
+                topics=[
+                    topic(
+                        name="orders",
+                        partitions=[
+                            partition(
+                                partition_index=4,
+                                partition_size=99,
+                                offset_lag=3,
+                                is_future_key=True,
+                            )
+                        ],
+                    )
+                ],
+                total_bytes=10,
+                usable_bytes=-1,
+                is_cordoned=True,
+            ),
+            result(error_code=56, log_dir="/gone", topics=[], total_bytes=-1, usable_bytes=-1),
+        ],
+    )
+
+
+def seen_metadata(answer: Any) -> object:
+    return (
+        answer.throttle_time_ms,
+        answer.cluster_id,
+        answer.controller_id,
+        [(one.node_id, one.host, one.port, one.rack) for one in answer.brokers],
+        [
+            (
+                topic.error_code,
+                topic.name,
+                str(topic.topic_id),
+                topic.is_internal,
+                [
+                    (each.partition_index, each.leader_id, [*each.replica_nodes], [*each.isr_nodes])
+                    for each in topic.partitions
+                ],
+            )
+            for topic in answer.topics
+        ],
+    )
+
+
+def seen_offsets(answer: Any) -> object:
+    return answer.throttle_time_ms, [
+        (topic.name, [(e.partition_index, e.error_code, e.offset) for e in topic.partitions])
+        for topic in answer.topics
+    ]
+
+
+def seen_directories(answer: Any) -> object:
+    return (
+        answer.throttle_time_ms,
+        answer.error_code,
+        [
+            (
+                one.error_code,
+                one.log_dir,
+                one.total_bytes,
+                one.usable_bytes,
+                bool(one.is_cordoned),
+                [
+                    (
+                        topic.name,
+                        [
+                            (e.partition_index, e.partition_size, e.is_future_key)
+                            for e in topic.partitions
+                        ],
+                    )
+                    for topic in one.topics
+                ],
+            )
+            for one in answer.results
+        ],
+    )
+
+
+Case = tuple[Any, Any, type[Any], Callable[[Any], object], int]
+
+CASES = [
+    *(
+        (
+            ClusterRequest(topics=None),
+            metadata([1, 2, 300]),
+            MetadataResponse,
+            seen_metadata,
+            number,
+        )
+        for number in (10, 11, 12, 13)
+    ),
+    *(
+        (
+            LogDirectoriesRequest(topics=None),
+            directories(),
+            DescribeLogDirsResponse,
+            seen_directories,
+            number,
+        )
+        for number in (4, 5)
+    ),
+    *(
+        (
+            OffsetsRequest.of(WANTED, -1, isolation_level=0, replica_id=-1),
+            offsets(),
+            ListOffsetsResponse,
+            seen_offsets,
+            number,
+        )
+        for number in (6, 7)
+    ),
+]
+by_version = pytest.mark.parametrize(
+    ("request_", "answer", "kind", "seen", "version"),
+    CASES,
+    ids=[f"{case[2].__name__}-{case[4]}" for case in CASES],
+)
+
+
+@by_version
+def test_answers_are_read_as_kafka_python_reads_them(
+    request_: Any, answer: Any, kind: type[Any], seen: Callable[[Any], object], version: int
+) -> None:
+    body = answer.encode(version=version)
+    request_.API_VERSION = version
+    found = request_.decode_answer(memoryview(body))
+    assert seen(found) == seen(kind.decode(body, version=version))
+
+
+@by_version
+def test_a_broken_answer_is_left_to_kafka_python_or_read_without_a_crash(
+    request_: Any, answer: Any, kind: type[Any], seen: Callable[[Any], object], version: int
+) -> None:
+    body = answer.encode(version=version)
+    request_.API_VERSION = version
+    dice = random.Random(7)  # noqa: S311
+    refused = 0
+    for _ in range(500):
+        broken = bytearray(body)
+        for _ in range(dice.randint(1, 3)):
+            broken[dice.randrange(len(broken))] = dice.randrange(256)
+        del broken[dice.choice([len(broken), dice.randrange(len(broken))]) :]
+        try:
+            seen(request_.decode_answer(memoryview(bytes(broken))))
+        except (ValueError, IndexError, struct.error):
+            refused += 1
+    assert 0 < refused < 500
+
+
+def test_what_is_unusual_is_left_to_kafka_python() -> None:
+    request = ClusterRequest(topics=None)
+    request.API_VERSION = 12
+    with pytest.raises(ValueError, match="unusual"):
+        request.decode_answer(memoryview(metadata(list(range(127))).encode(version=12)))
+    request.API_VERSION = 9
+    assert request.decode_answer(memoryview(metadata([1]).encode(version=9))) is None
+
+
+@pytest.mark.parametrize("version", [1, 4, 5, 6, 7])
+@pytest.mark.parametrize("time", [-1, -2])
+def test_a_request_is_what_kafka_python_sends(version: int, time: int) -> None:
+    ours = OffsetsRequest.of(WANTED, time, isolation_level=1, replica_id=-2)
+    theirs = list_offsets_request(
+        {name: [(number, time) for number in numbers] for name, numbers in WANTED},
+        isolation_level=1,
+        replica_id=-2,
+    )
+    sent = []
+    for request in (ours, theirs):
+        request.API_VERSION = version
+        request.with_header(correlation_id=9, client_id="headroom")
+        sent.append(bytes(request.encode(header=True, framed=True)))
+    assert sent[0] == sent[1]
