@@ -16,7 +16,7 @@ from app.data import present, queries  # noqa: E402
 from app.data.context import open_view  # noqa: E402
 from app.data.time_range import DEFAULT_RANGE, RANGES  # noqa: E402
 from app.style.format import duration  # noqa: E402
-from app.ui import components, empty_states, routes, status_bar  # noqa: E402
+from app.ui import components, empty_states, login, routes, status_bar  # noqa: E402
 from config.errors import ConfigError  # noqa: E402
 from config.load import load_from_environment  # noqa: E402
 
@@ -45,9 +45,13 @@ except ConfigError as error:
     empty_states.misconfigured(error)
     st.stop()
 
+viewer = login.viewer(settings.app)
 page = st.navigation(routes.all_pages(), expanded=True)
 st.set_page_config(page_title=f"{page.title} · Headroom")
-clusters = [cluster.name for cluster in settings.clusters]
+clusters = [one.name for one in settings.clusters if viewer.sees(one.name)]
+if not clusters:
+    empty_states.no_cluster()
+    st.stop()
 with st.sidebar:
     st.selectbox("Cluster", clusters, key="cluster", bind="query-params")
     # The address holds what the choice shows, so the choice shows the ranges' short names.
@@ -63,11 +67,13 @@ with st.sidebar:
     )
     if st.button("Refresh now", icon=":material/refresh:", type="tertiary"):
         st.cache_data.clear()
+    login.draw(viewer)
     st.caption(f"Reads the lake every {duration(settings.app.refresh_seconds)}.")
 
 components.begin_page()
 view = open_view(
     settings,
+    viewer,
     queries.open_lake(settings.lake.uri, settings.lake),
     st.session_state["cluster"],
     st.session_state["range"],

@@ -16,6 +16,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from config.alerting import AlertingSettings
+from config.app import AppSettings
 from config.integrations import (
     BesideKafkaSettings,
     ConnectSettings,
@@ -258,14 +259,6 @@ class SparkSettings(Section):
         default=3600.0, ge=60, description="samples later than this are counted, not merged"
     )
     properties: dict[str, str] = Field(default={}, description="any further property of Spark")
-
-
-class AppSettings(Section):
-    """The dashboard."""
-
-    address: str = Field(default="localhost", description="0.0.0.0 to serve other machines")
-    port: int = Field(default=8501, ge=1, le=65535)
-    refresh_seconds: float = Field(default=10.0, ge=2, le=3600)
 
 
 class Settings(BaseSettings):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import streamlit as st
@@ -11,6 +12,7 @@ from alerting.notify.store import AlertStore
 from alerting.rules.rule_file import RuleSet, usable_rules
 from alerting.service import SERVICE
 from app.data.context import View
+from app.data.viewer import Viewer
 
 
 def open_store(view: View, *, create: bool = False) -> AlertStore | None:
@@ -20,6 +22,37 @@ def open_store(view: View, *, create: bool = False) -> AlertStore | None:
         return None
     stamp = path.stat().st_ino if path.exists() else 0
     return _open(str(path), stamp)
+
+
+def writable(view: View) -> AlertStore:
+    """Return the store to write to; it is made where there is none."""
+    store = open_store(view, create=True)
+    assert store is not None  # noqa: S101 (it is made)
+    return store
+
+
+def sees_labels(viewer: Viewer, labels: Mapping[str, str], *, operating: bool = False) -> bool:
+    """Tell whether somebody sees what labels name; what names no group or topic is for all-seers.
+
+    Args:
+        viewer: Who.
+        labels: Those of an alert, or of a silence that names them exactly.
+        operating: Ask the operators' roles only.
+    """
+    roles = viewer.roles
+    if roles is None:
+        return True
+    asked = tuple(role for role in roles if role.operator) if operating else roles
+    narrowed = Viewer(roles=asked)
+    if narrowed.sees_all:
+        return True
+    cluster, group, topic = (labels.get(key) for key in ("cluster", "group", "topic"))
+    if cluster is None:
+        return False
+    if narrowed.sees_all_of(cluster):
+        return True
+    named = group is not None or topic is not None
+    return named and narrowed.sees(cluster, group=group, topic=topic)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

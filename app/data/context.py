@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit as st
 
 from app.data.time_range import DEFAULT_RANGE, RANGES, TimeRange
+from app.data.viewer import Viewer
 from app.style.theme import Palette, palette
 from config.settings import Settings
 from lake.storage.store import Lake
@@ -21,6 +22,7 @@ class View:
     """The frame that a page is drawn in."""
 
     settings: Settings
+    viewer: Viewer
     lake: Lake
     cluster: str
     range: TimeRange
@@ -34,16 +36,24 @@ class View:
         return self.settings.poll_interval_seconds(self.settings.cluster(self.cluster))
 
     @property
-    def lake_uri(self) -> str:
-        """Where the lake is: the first part of every cache key."""
-        return self.settings.lake.uri
+    def clusters(self) -> list[str]:
+        """The clusters that the viewer sees."""
+        return [one.name for one in self.settings.clusters if self.viewer.sees(one.name)]
+
+    @property
+    def cache_key(self) -> str:
+        """Which lake, and what the viewer sees of it: the first part of every cache key."""
+        return f"{self.settings.lake.uri}#{self.viewer.key}"
 
 
-def open_view(settings: Settings, lake: Lake, cluster: str | None, range_key: str | None) -> View:
+def open_view(
+    settings: Settings, viewer: Viewer, lake: Lake, cluster: str | None, range_key: str | None
+) -> View:
     """Begin a page: keep what was chosen for the page's script to find."""
-    known = [one.name for one in settings.clusters]
+    known = [one.name for one in settings.clusters if viewer.sees(one.name)]
     view = View(
         settings=settings,
+        viewer=viewer,
         lake=lake,
         cluster=cluster if cluster in known else known[0],
         range=RANGES.get(range_key or DEFAULT_RANGE, RANGES[DEFAULT_RANGE]),

@@ -29,10 +29,10 @@ Rows = Mapping[Table, pl.DataFrame]
 def tables(view: View) -> Rows | None:
     """Return the newest evaluation of the cluster; None until the first one is there."""
     rules = stamp_of(view.settings.alerting.rules)
-    evaluation = _evaluation(view.lake_uri, rules, view)
+    evaluation = _evaluation(view.cache_key, rules, view)
     cluster, now = view.cluster, view.now.timestamp()
     found = _evaluations().newest(
-        (view.lake_uri, cluster), lambda: evaluation.evaluate(cluster, now), view.now
+        (view.cache_key, cluster), lambda: evaluation.evaluate(cluster, now), view.now
     )
     return None if found is None else found.future.result()
 

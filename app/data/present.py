@@ -78,7 +78,7 @@ def _no_rows(table: Table) -> pl.DataFrame:
 
 
 def _written(view: View, table: Table) -> pl.DataFrame | None:
-    store = _store(view.lake_uri, view.settings.lake)
+    store = _store(view.cache_key, view.settings.lake)
     uri = store.uri(table, view.cluster)
     return _read(uri, _version(uri), table.name, view.cluster, store, table)
 

@@ -69,7 +69,7 @@ KAFKA = "kafka"
 
 def newest(view: View, table: Table) -> pl.DataFrame:
     """Return the newest poll's rows of a bronze table; no rows if there was no poll for days."""
-    return _newest(view.lake_uri, table.name, view.cluster, view.lake, view.now)
+    return _newest(view.cache_key, table.name, view.cluster, view.lake, view.now)
 
 
 @st.cache_data(ttl=2, max_entries=128, show_spinner=False)
@@ -85,12 +85,12 @@ def _newest(uri: str, table: str, cluster: str, _lake: Lake, _now: datetime) -> 
 
 def recent(view: View, table: Table, length: timedelta = SAMPLES_LENGTH) -> pl.DataFrame:
     """Return a bronze table's rows of the last minutes."""
-    return _read(view.lake_uri, table.name, view.cluster, length, None, view)
+    return _read(view.cache_key, table.name, view.cluster, length, None, view)
 
 
 def recent_of(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
     """Return the rows of one series of a bronze table of the last minutes."""
-    return _read(view.lake_uri, table.name, view.cluster, SAMPLES_LENGTH, (key, name), view)
+    return _read(view.cache_key, table.name, view.cluster, SAMPLES_LENGTH, (key, name), view)
 
 
 @st.cache_data(ttl=4, max_entries=128, show_spinner=False)
@@ -110,7 +110,7 @@ def _read(
 def topic_settings(view: View, topic: str) -> pl.DataFrame:
     """Return the newest row of ``topics`` of a topic: collectors write it on change and hourly."""
     length = timedelta(hours=26)
-    rows = _read(view.lake_uri, TOPICS.name, view.cluster, length, ("topic", topic), view)
+    rows = _read(view.cache_key, TOPICS.name, view.cluster, length, ("topic", topic), view)
     return rows.sort("observed_at").tail(1)
 
 
@@ -150,7 +150,7 @@ def history(
     start = view.range.start(view.now)
     wanted = tuple(sorted(names))
     return _history(
-        view.lake_uri, table.name, view.cluster, view.range, key, wanted, start, view.lake
+        view.cache_key, table.name, view.cluster, view.range, key, wanted, start, view.lake
     ).filter(pl.col("window_start") >= start)
 
 
@@ -295,7 +295,7 @@ def newest_collections(view: View) -> pl.DataFrame:
         Rows of ``collections``, source never null, section with the source's name where it is
         not Kafka itself.
     """
-    own = _newest(view.lake_uri, COLLECTIONS.name, view.cluster, view.lake, view.now)
+    own = _newest(view.cache_key, COLLECTIONS.name, view.cluster, view.lake, view.now)
     rows = _named(recent(view, COLLECTIONS)).filter(pl.col("source") != KAFKA)
     others = rows.filter(pl.col("observed_at") == pl.col("observed_at").max().over("source"))
     return pl.concat([_named(own), others])
@@ -320,7 +320,7 @@ def collections(view: View) -> pl.DataFrame:
 def derived(view: View, table: Table, **values: str) -> pl.DataFrame:
     """Return rows of a table that Spark derives from history, by values of their columns."""
     wanted = tuple(sorted(values.items()))
-    return _derived(view.lake_uri, table.name, view.cluster, wanted, view.lake, view.now)
+    return _derived(view.cache_key, table.name, view.cluster, wanted, view.lake, view.now)
 
 
 @st.cache_data(ttl=60, max_entries=32, show_spinner=False)
@@ -344,12 +344,12 @@ def no_rows(table: Table) -> pl.DataFrame:
 
 def jobs(view: View) -> pl.DataFrame:
     """Return the runs of the background jobs of the last day, of all clusters."""
-    return _read(view.lake_uri, JOBS.name, None, _DAY, None, view)
+    return _read(view.cache_key, JOBS.name, None, _DAY, None, view)
 
 
 def lake_state(view: View) -> pl.DataFrame:
     """Return what each table of the lake consists of; see ``app.data.lake_tables.lake_rows``."""
-    return _lake_state(view.lake_uri, view.lake, view.now)
+    return _lake_state(view.cache_key, view.lake, view.now)
 
 
 @st.cache_data(ttl=10, max_entries=8, show_spinner=False)

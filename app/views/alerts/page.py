@@ -1,13 +1,11 @@
 """What fires, what did, what is inhibited?"""
 
-import time
-
 import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import State, active
 from alerting.service import SERVICE, is_quiet
-from app.data import alert_store
+from app.data import alert_actions, alert_store
 from app.data.context import current
 from app.style.charts.timelines import timeline_chart
 from app.style.format import age, escape
@@ -102,7 +100,7 @@ for title, key, rows, nothing in lists:
         )
 
 open_alerts = [alert for alert in firing if not alert.is_inhibited and alert.id not in acknowledged]
-if open_alerts:
+if open_alerts and view.viewer.operates:
     with (
         st.expander("Acknowledge an alert: it is not repeated, and its end is notified"),
         st.form("acknowledge", border=False, clear_on_submit=True),
@@ -110,11 +108,11 @@ if open_alerts:
         chosen = st.selectbox(
             "Alert", open_alerts, format_func=lambda alert: f"{alert.what} ({alert.id[:8]})"
         )
-        author = st.text_input("Who looks after it")
+        said = components.author(view, "Who looks after it")
         comment = st.text_input("Comment")
         if st.form_submit_button("Acknowledge") and chosen is not None:
             try:
-                store.acknowledge(chosen.id, author=author, comment=comment, now=time.time())
+                alert_actions.acknowledge(view, chosen, said=said, comment=comment)
                 st.rerun()
             except (ValueError, AlertingError) as error:
                 st.error(escape(str(error)))
