@@ -65,7 +65,8 @@ def run(
 def _secrets_file(auth: AuthSettings) -> str:
     """Write Streamlit's secrets where this process alone finds them, and return the path.
 
-    The file has no name: it is open in this process and in what it becomes, and gone with it.
+    The file itself has no name: it is open in this process and in what it becomes, and gone with
+    it. Streamlit wants a name that ends in .toml: a link to the open file.
     """
     file = tempfile.TemporaryFile()
     number = os.dup(file.fileno())
@@ -74,7 +75,9 @@ def _secrets_file(auth: AuthSettings) -> str:
     lines += ["[auth.client_kwargs]", f"scope = {_toml(auth.scope)}"]
     os.write(number, "\n".join(lines).encode())
     os.lseek(number, 0, os.SEEK_SET)
-    return f"/dev/fd/{number}"
+    link = Path(tempfile.mkdtemp(prefix="headroom-")) / "secrets.toml"
+    link.symlink_to(f"/dev/fd/{number}")
+    return str(link)
 
 
 def _toml(text: str) -> str:

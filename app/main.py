@@ -13,7 +13,7 @@ if _ROOT not in sys.path:  # Streamlit puts this file's folder there, not the pr
 import streamlit as st  # noqa: E402 (the path comes first, here and below)
 
 from app.data import present, queries  # noqa: E402
-from app.data.context import open_view  # noqa: E402
+from app.data.context import open_view, seen_clusters  # noqa: E402
 from app.data.time_range import DEFAULT_RANGE, RANGES  # noqa: E402
 from app.style.format import duration  # noqa: E402
 from app.ui import components, empty_states, login, routes, status_bar  # noqa: E402
@@ -48,7 +48,7 @@ except ConfigError as error:
 viewer = login.viewer(settings.app)
 page = st.navigation(routes.all_pages(), expanded=True)
 st.set_page_config(page_title=f"{page.title} · Headroom")
-clusters = [one.name for one in settings.clusters if viewer.sees(one.name)]
+clusters = seen_clusters(settings, viewer)
 if not clusters:
     empty_states.no_cluster()
     st.stop()
@@ -74,7 +74,7 @@ components.begin_page()
 view = open_view(
     settings,
     viewer,
-    queries.open_lake(settings.lake.uri, settings.lake),
+    queries.open_lake(settings.lake, viewer),
     st.session_state["cluster"],
     st.session_state["range"],
 )

@@ -10,9 +10,9 @@ import streamlit as st
 
 from app.data.time_range import DEFAULT_RANGE, RANGES, TimeRange
 from app.data.viewer import Viewer
+from app.data.visible_lake import VisibleLake
 from app.style.theme import Palette, palette
 from config.settings import Settings
-from lake.storage.store import Lake
 
 _KEY = "_view"
 
@@ -23,7 +23,7 @@ class View:
 
     settings: Settings
     viewer: Viewer
-    lake: Lake
+    lake: VisibleLake
     cluster: str
     range: TimeRange
     now: datetime
@@ -38,7 +38,7 @@ class View:
     @property
     def clusters(self) -> list[str]:
         """The clusters that the viewer sees."""
-        return [one.name for one in self.settings.clusters if self.viewer.sees(one.name)]
+        return seen_clusters(self.settings, self.viewer)
 
     @property
     def cache_key(self) -> str:
@@ -46,11 +46,20 @@ class View:
         return f"{self.settings.lake.uri}#{self.viewer.key}"
 
 
+def seen_clusters(settings: Settings, viewer: Viewer) -> list[str]:
+    """Return the clusters that somebody sees."""
+    return [one.name for one in settings.clusters if viewer.sees(one.name)]
+
+
 def open_view(
-    settings: Settings, viewer: Viewer, lake: Lake, cluster: str | None, range_key: str | None
+    settings: Settings,
+    viewer: Viewer,
+    lake: VisibleLake,
+    cluster: str | None,
+    range_key: str | None,
 ) -> View:
     """Begin a page: keep what was chosen for the page's script to find."""
-    known = [one.name for one in settings.clusters if viewer.sees(one.name)]
+    known = seen_clusters(settings, viewer)
     view = View(
         settings=settings,
         viewer=viewer,

@@ -19,6 +19,8 @@ from app.data import lake_tables, present, recent_samples
 from app.data.context import View
 from app.data.history import CLUSTER, DEAD_LETTER, GROUP, PARTITION, TOPIC, History, Measure, merge
 from app.data.time_range import TimeRange
+from app.data.viewer import Viewer
+from app.data.visible_lake import VisibleLake
 from config.settings import LakeSettings
 from lake.errors import LakeError
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
@@ -57,10 +59,14 @@ _TRANSACTIONS_STAND = timedelta(minutes=2)
 _LOOK_BACK = (timedelta(minutes=15), timedelta(hours=26), timedelta(days=8))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def open_lake(uri: str, _settings: LakeSettings) -> Lake:
-    """Return the one handle on the lake that all sessions share."""
-    return Lake(_settings)
+def open_lake(settings: LakeSettings, viewer: Viewer) -> VisibleLake:
+    """Return the one handle on what a viewer sees of the lake, shared by all who see the same."""
+    return _open_lake(settings.uri, viewer.key, settings, viewer)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _open_lake(uri: str, key: str, _settings: LakeSettings, _viewer: Viewer) -> VisibleLake:
+    return VisibleLake(_settings, _viewer)
 
 
 KAFKA = "kafka"
@@ -344,6 +350,8 @@ def no_rows(table: Table) -> pl.DataFrame:
 
 def jobs(view: View) -> pl.DataFrame:
     """Return the runs of the background jobs of the last day, of all clusters."""
+    if not view.viewer.sees_all:
+        return no_rows(JOBS)  # their errors are about all
     return _read(view.cache_key, JOBS.name, None, _DAY, None, view)
 
 

@@ -4,7 +4,6 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import State, active
-from alerting.service import SERVICE, is_quiet
 from app.data import alert_actions, alert_store
 from app.data.context import current
 from app.style.charts.timelines import timeline_chart
@@ -20,9 +19,8 @@ try:
     store = alert_store.open_store(view)
     rules = alert_store.rules(view)
     alerts = store.alerts() if store else {}
-    silences = store.silences(now) if store else []
     acknowledged = store.acknowledgements() if store else {}
-    service = store.noted(SERVICE) if store else None
+    service = store.service() if store else None
     history = store.history(view.range.start(view.now).timestamp()) if store else []
     health = store.health() if store else []
     problems = alert_store.problems(view, store, rules)
@@ -39,7 +37,7 @@ if store is None:
 
 firing = active(alerts.values())
 pending = [alert for alert in alerts.values() if alert.state is State.PENDING]
-silenced = {alert.id for alert in firing if is_quiet(alert, silences, rules.maintenance, now)}
+silenced = {alert.id for alert in firing if store.is_quiet(alert, rules.maintenance, now)}
 causes = {alert.fingerprint: alert.what for alert in alerts.values()}
 components.headline(*map(escape, alert_list.sentence(firing, len(pending), len(silenced), service)))
 evaluated = alert_list.service_age(service, view.now)
@@ -149,34 +147,38 @@ with components.section("History", help_text="What fired in the chosen range."):
             noun="alerts",
         )
 
-with components.section("Delivery", help_text="Whether notifications arrive."):
-    targets = [target.name for target in view.settings.alerting.targets]
-    if not targets and not health:
-        components.nothing(
-            "Nobody is notified: no target is configured. config/example.yaml shows "
-            "alerting.targets, docs/alerts.md explains them.",
-            icon=":material/notifications_off:",
-        )
-    else:
-        tables.show(
-            alert_list.health_rows(health, targets, view.now),
-            {
-                "target": Column("target", width=150),
-                "label": Column(
-                    "state", "status", badge_styles=list(alert_list.HEALTH_BADGE_STYLES), width=110
-                ),
-                "sent": Column("sent", "count"),
-                "waiting": Column("waiting", "count"),
-                "waits_seconds": Column("waits for", "duration", unknown=tables.DASH),
-                "attempts": Column("attempts", "count", unknown=tables.DASH),
-                "given_up": Column("given up", "count"),
-                "last_sent_at": Column("last sent", "time", unknown="never"),
-                "answer": Column("what it said", unknown="", width="large"),
-            },
-            view=view,
-            key="alerts-delivery",
-            alt="Targets with messages sent, waiting and given up",
-            noun="targets",
-        )
+if view.viewer.sees_all:
+    with components.section("Delivery", help_text="Whether notifications arrive."):
+        targets = [target.name for target in view.settings.alerting.targets]
+        if not targets and not health:
+            components.nothing(
+                "Nobody is notified: no target is configured. config/example.yaml shows "
+                "alerting.targets, docs/alerts.md explains them.",
+                icon=":material/notifications_off:",
+            )
+        else:
+            tables.show(
+                alert_list.health_rows(health, targets, view.now),
+                {
+                    "target": Column("target", width=150),
+                    "label": Column(
+                        "state",
+                        "status",
+                        badge_styles=list(alert_list.HEALTH_BADGE_STYLES),
+                        width=110,
+                    ),
+                    "sent": Column("sent", "count"),
+                    "waiting": Column("waiting", "count"),
+                    "waits_seconds": Column("waits for", "duration", unknown=tables.DASH),
+                    "attempts": Column("attempts", "count", unknown=tables.DASH),
+                    "given_up": Column("given up", "count"),
+                    "last_sent_at": Column("last sent", "time", unknown="never"),
+                    "answer": Column("what it said", unknown="", width="large"),
+                },
+                view=view,
+                key="alerts-delivery",
+                alt="Targets with messages sent, waiting and given up",
+                noun="targets",
+            )
 routes.link(routes.SILENCES, "Silences", icon=":material/notifications_paused:")
 routes.link(routes.RULES, "Rules", icon=":material/rule:")

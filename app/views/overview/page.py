@@ -73,8 +73,8 @@ def draw_cause(cause: view_model.Cause) -> None:
             )
 
 
-if len(view.settings.clusters) > 1:
-    names = [one.name for one in view.settings.clusters]
+if len(view.clusters) > 1:
+    names = view.clusters
     others = [replace(view, cluster=name) for name in names]
     with components.guarded():
         tables.show(
