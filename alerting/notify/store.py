@@ -30,7 +30,7 @@ from alerting.notify.json_codec import (
 )
 from alerting.notify.notifications import Notification, Notified
 from alerting.notify.outbox import Delivery, DeliveryState, TargetHealth
-from alerting.notify.store_schema import connect
+from alerting.notify.store_schema import IN_MEMORY, connect
 from alerting.notify.stored_rows import RowReader, acknowledgement_of, silence_of
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement, Silence, parse_matcher
@@ -40,16 +40,36 @@ from alerting.rules.rule_file import LONGEST_SECONDS
 class AlertStore:
     """The store; threads may share one, and processes one file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, copy: bytes | None = None) -> None:
         """Open the store; the file is made where there is none."""
         self._path = path
         self._lock = threading.RLock()
         self._reader = RowReader()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = connect(path)
+            if path != IN_MEMORY:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = connect(path, copy)
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{path}: the alert store cannot be opened: {error}") from error
+
+    @classmethod
+    def of_copy(cls, copy: bytes | None) -> AlertStore:
+        """Open what ``copy`` returned, in memory; None is an empty store.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        return cls(IN_MEMORY, copy=copy)
+
+    def copy(self) -> bytes:
+        """Return the whole store, as a file of SQLite that is in use by nobody."""
+        with self._lock:
+            try:
+                content = bytearray(self._connection.serialize())
+            except sqlite3.Error as error:
+                raise StoreError(f"{self._path}: the alert store failed: {error}") from error
+        content[18:20] = b"\x01\x01"  # of the header: there is no log of writes beside it
+        return bytes(content)
 
     def close(self) -> None:
         """Close the file."""
@@ -310,8 +330,9 @@ class AlertStore:
         author: str,
         comment: str,
         now: float,
+        number: int | None = None,
     ) -> int:
-        """Make a silence and return its number.
+        """Make a silence and return its number; of one whose number is known nothing changes.
 
         Raises:
             ValueError: A matcher is none, there is none, or it ends before it starts.
@@ -330,11 +351,12 @@ class AlertStore:
             raise ValueError("these matchers cannot be kept")
         with self._transaction() as connection:
             cursor = connection.execute(
-                "INSERT INTO silences (matchers, starts_at, ends_at, author, comment, created_at) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (texts, starts_at, ends_at, author.strip(), comment.strip(), now),
+                "INSERT INTO silences "
+                "(id, matchers, starts_at, ends_at, author, comment, created_at) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+                (number, texts, starts_at, ends_at, author.strip(), comment.strip(), now),
             )
-            return int(cursor.lastrowid or 0)
+            return number or int(cursor.lastrowid or 0)
 
     def end_silence(self, number: int, now: float) -> bool:
         """End a silence now; tell whether it was still to come or on."""

@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 
 from alerting.errors import AlertingError
+from alerting.notify.requests import Request
+from alerting.notify.shared_state import ask
 from alerting.rules.lifecycle import Alert
 from alerting.rules.matchers import Matcher, Silence, parse_matcher
 from app.data import alert_store
@@ -32,8 +34,16 @@ def acknowledge(view: View, alert: Alert, *, said: str, comment: str) -> None:
     """
     if not alert_store.sees_labels(view.viewer, alert.labels, operating=True):
         raise NotAllowedError("your roles do not allow to acknowledge this alert")
-    store = alert_store.writable(view)
-    store.acknowledge(alert.id, author=author(view, said), comment=comment, now=time.time())
+    _ask(
+        view,
+        Request(
+            kind="acknowledge",
+            at=time.time(),
+            alert=alert.id,
+            author=author(view, said),
+            comment=comment,
+        ),
+    )
 
 
 def silence(view: View, matchers: Sequence[str], *, seconds: float, said: str, comment: str) -> int:
@@ -53,13 +63,17 @@ def silence(view: View, matchers: Sequence[str], *, seconds: float, said: str, c
             else "your roles do not allow to silence"
         )
     now = time.time()
-    return alert_store.writable(view).silence(
-        matchers,
-        starts_at=now,
-        ends_at=now + seconds,
-        author=author(view, said),
-        comment=comment,
-        now=now,
+    return _ask(
+        view,
+        Request(
+            kind="silence",
+            at=now,
+            matchers=tuple(matchers),
+            starts_at=now,
+            ends_at=now + seconds,
+            author=author(view, said),
+            comment=comment,
+        ),
     )
 
 
@@ -72,7 +86,13 @@ def end_silence(view: View, one: Silence) -> None:
     """
     if not may_silence(view.viewer, one.matchers):
         raise NotAllowedError("your roles do not allow to end this silence")
-    alert_store.writable(view).end_silence(one.id, time.time())
+    _ask(view, Request(kind="end", at=time.time(), number=one.id))
+
+
+def _ask(view: View, request: Request) -> int:
+    found = ask(view.settings, request)
+    alert_store.forget()
+    return found
 
 
 def may_silence(viewer: Viewer, matchers: Sequence[Matcher]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import streamlit as st
 
 from alerting.notify.outbox import TargetHealth
 from alerting.notify.problems import SHOWN_SECONDS, all_problems, silence_problems
+from alerting.notify.shared_state import is_shared, read_state
 from alerting.notify.store import AlertStore
 from alerting.rules.lifecycle import Alert
 from alerting.rules.matchers import Acknowledgement, MaintenanceWindow, Silence
@@ -17,6 +19,9 @@ from alerting.rules.rule_file import RuleSet, usable_rules
 from alerting.service import SERVICE, is_quiet
 from app.data.context import View
 from app.data.viewer import Viewer
+from config.settings import Settings
+
+_LOOK_AGAIN_SECONDS = 2.0
 
 
 class VisibleAlerts:
@@ -102,14 +107,21 @@ def open_store(view: View) -> VisibleAlerts | None:
 
 def whole_store(view: View) -> AlertStore | None:
     """Return the store that all sessions share, for what is shown to nobody as it is."""
-    path = Path(view.settings.alerting.state)
+    settings = view.settings
+    path = Path(settings.alerting.state)
+    if is_shared(settings):
+        return _open_shared(settings.lake.uri, time.monotonic() // _LOOK_AGAIN_SECONDS, settings)
     return _open(str(path), path.stat().st_ino) if path.exists() else None
 
 
-def writable(view: View) -> AlertStore:
-    """Return the store to write to; it is made where there is none."""
-    path = Path(view.settings.alerting.state)
-    return _open(str(path), path.stat().st_ino if path.exists() else 0)
+def forget() -> None:
+    """Read the store anew where it is next asked for: it was changed from here."""
+    _open_shared.clear()
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _open_shared(uri: str, step: float, _settings: Settings) -> AlertStore | None:
+    return read_state(_settings)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
