@@ -12,6 +12,7 @@ import gzip
 import logging
 import secrets
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -59,7 +60,7 @@ class SharedState:
             try:
                 if isinstance(request, Request):
                     request.apply(store)
-            except ValueError as error:
+            except (ValueError, OverflowError) as error:
                 _log.warning("%s: %s", name, error)
         return store
 
@@ -239,6 +240,9 @@ def _origin(store: AlertStore) -> dict[str, object]:
 
 def _unpacked(copy: bytes) -> bytes:
     try:
-        return gzip.decompress(copy)
-    except (OSError, EOFError, ValueError) as error:
+        content = gzip.decompress(copy)
+        if not content:
+            raise ValueError("it is empty")
+        return content
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise StoreError(f"the copy of the state in the lake is damaged: {error}") from error

@@ -20,10 +20,9 @@ from app.ui import current_advice, login
 from config.app import RoleSettings
 from config.load import load
 from config.parts import Selection
-from lake.schemas.current import CURRENT_TABLES
+from lake.schemas.current import CLUSTER_STATUS, CURRENT_TABLES
 from lake.schemas.tables import TABLES
 from tests.app.conftest import NOW, Open
-from tests.app.test_alerts import alarmed, alarmed_once  # noqa: F401 (fixtures)
 from tests.app.test_pages import calm
 from tests.app.world import CLUSTER, GROUPS_HERE, TOPICS_HERE
 
@@ -141,8 +140,6 @@ def test_counts_are_of_what_is_shown(open_page: Open, alarmed: Path, as_viewer: 
     as_viewer(TEAMS["shipping"][0])
     assert "of 2 groups" in open_page(alarmed, "groups").title[0].value
     lake = VisibleLake(load(alarmed / "headroom.yaml").lake, TEAMS["shipping"][0])
-    from lake.schemas.current import CLUSTER_STATUS
-
     (row,) = lake.current.read(CLUSTER_STATUS, CLUSTER).iter_rows(named=True)
     assert row["groups"] is None and row["lag"] is None and row["brokers"] == 3
 
@@ -195,8 +192,6 @@ def test_a_viewer_may_not_act(open_page: Open, alarmed: Path, as_viewer: Any) ->
 
 
 def test_the_newest_poll_is_known_to_all(filled: Path) -> None:
-    from lake.schemas.current import CLUSTER_STATUS
-
     lake = VisibleLake(load(filled / "headroom.yaml").lake, TEAMS["payments"][0])
     rows = lake.current.read(CLUSTER_STATUS, CLUSTER)
     assert rows.select(pl.col("newest_poll_at").is_not_null().all()).item()
