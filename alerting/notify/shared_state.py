@@ -13,6 +13,7 @@ import logging
 import secrets
 import threading
 import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -26,7 +27,7 @@ from lake.errors import BusyError, LakeError, LeaseLostError
 from lake.maintenance.lease import Hold, Rhythm, only_one
 from lake.storage.shared_files import SharedFiles
 
-_COPY = "state.sqlite.gz"
+_COPY = "state.sqlite.gz.base64"
 _ORIGIN = "copy"
 _LOOK_AGAIN_SECONDS = 2.0
 _MOST_REQUESTS = 1000
@@ -131,7 +132,7 @@ class SharedState:
         before = _origin(store)["id"] if self._published is None else self._published
         own = secrets.token_hex(8)
         store.note(_ORIGIN, {"id": own, "before": before})
-        self._files.put(_COPY, gzip.compress(store.copy(), compresslevel=1))
+        self._files.put(_COPY, b64encode(gzip.compress(store.copy(), compresslevel=1)))
         self._published = own
         for name in taken:
             self._requests.remove(name)
@@ -240,7 +241,7 @@ def _origin(store: AlertStore) -> dict[str, object]:
 
 def _unpacked(copy: bytes) -> bytes:
     try:
-        content = gzip.decompress(copy)
+        content = gzip.decompress(b64decode(copy.strip(), validate=True))
         if not content:
             raise ValueError("it is empty")
         return content

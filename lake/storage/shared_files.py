@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import polars as pl
 from deltalake.exceptions import DeltaError
 from deltalake.fs import DeltaStorageHandler
 from pyarrow.fs import FileSelector, FileType, PyFileSystem
@@ -27,19 +28,28 @@ class SharedFiles:
     def put(self, name: str, content: bytes) -> None:
         """Write a file, or replace it.
 
+        Args:
+            name: Its name.
+            content: One line of ASCII; who reads it may find a line end behind it.
+
         Raises:
             LakeError: It could not be written; the one that was there stays.
         """
         try:
             if self._folder is None:
-                with self._store().open_output_stream(name) as file:
-                    file.write(content)
+                # As a table of one value, which Polars writes as it is, with a line end.
+                pl.DataFrame([content.decode("ascii")], schema=["line"]).write_csv(
+                    f"{self._uri}/{name}",
+                    include_header=False,
+                    quote_style="never",
+                    storage_options=self._options,
+                )
                 return
             self._folder.mkdir(parents=True, exist_ok=True)
             unfinished = self._folder / f".{name}.{os.getpid()}.tmp"
             unfinished.write_bytes(content)
             unfinished.replace(self._folder / name)
-        except (DeltaError, OSError) as error:
+        except (pl.exceptions.PolarsError, OSError) as error:
             raise LakeError(f"{self._uri}/{name} cannot be written: {one_line(error)}") from error
 
     def get(self, name: str) -> bytes | None:
