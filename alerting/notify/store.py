@@ -21,20 +21,21 @@ from alerting.notify.json_codec import (
     alert_from_json,
     alert_to_dict,
     fact_from_json,
-    matchers_from_json,
-    matchers_to_json,
     notification_from_json,
-    notification_to_json,
     notified_from_json,
     notified_to_json,
 )
 from alerting.notify.notifications import Notification, Notified
-from alerting.notify.outbox import Delivery, DeliveryState, TargetHealth
+from alerting.notify.outbox import Delivery, DeliveryState, TargetHealth, add_to_outbox
 from alerting.notify.store_schema import IN_MEMORY, connect
-from alerting.notify.stored_rows import RowReader, acknowledgement_of, silence_of
+from alerting.notify.stored_rows import (
+    RowReader,
+    acknowledgement_of,
+    silence_of,
+    silence_to_json,
+)
 from alerting.rules.lifecycle import Alert, State
-from alerting.rules.matchers import Acknowledgement, Silence, parse_matcher
-from alerting.rules.rule_file import LONGEST_SECONDS
+from alerting.rules.matchers import Acknowledgement, Silence
 
 
 class AlertStore:
@@ -187,7 +188,7 @@ class AlertStore:
                 [(name, cluster, notified_to_json(one)) for name, one in notified.items()],
             )
             for notification, targets in notifications:
-                _queue(connection, notification, targets, now)
+                add_to_outbox(connection, notification, targets, now)
 
     def forget(self, before: float) -> None:
         """Delete history that ended before a moment."""
@@ -216,7 +217,7 @@ class AlertStore:
     def queue(self, notification: Notification, targets: Sequence[str], now: float) -> None:
         """Put one message into the outbox."""
         with self._transaction() as connection:
-            _queue(connection, notification, targets, now)
+            add_to_outbox(connection, notification, targets, now)
 
     def due(self, target: str, now: float) -> Delivery | None:
         """Return the oldest message that a target is to get, where its time has come.
@@ -337,18 +338,9 @@ class AlertStore:
         Raises:
             ValueError: A matcher is none, there is none, or it ends before it starts.
         """
-        parsed = [parse_matcher(text) for text in matchers]
-        if not parsed:
-            raise ValueError("a silence needs a matcher such as group=payments")
-        if ends_at <= max(starts_at, now):
-            raise ValueError("a silence must end after it starts, and in the future")
-        if not ends_at <= now + LONGEST_SECONDS:
-            raise ValueError("a silence may last ten years at most")
-        if not author.strip() or not comment.strip():
-            raise ValueError("a silence needs an author and a comment")
-        texts = matchers_to_json(parsed)
-        if matchers_from_json(texts) != tuple(parsed):
-            raise ValueError("these matchers cannot be kept")
+        texts = silence_to_json(
+            matchers, starts_at=starts_at, ends_at=ends_at, author=author, comment=comment, now=now
+        )
         with self._transaction() as connection:
             cursor = connection.execute(
                 "INSERT INTO silences "
@@ -404,19 +396,3 @@ class AlertStore:
         """Return a fact on the service; None where there is none."""
         rows = self._rows("SELECT body FROM facts WHERE name = ?", name)
         return self._reader.read(f"fact {name}", fact_from_json, rows[0][0]) if rows else None
-
-
-def _queue(
-    connection: sqlite3.Connection, notification: Notification, targets: Sequence[str], now: float
-) -> None:
-    if not targets:
-        return
-    connection.execute(
-        "INSERT OR IGNORE INTO notifications (key, at, alert_group, body) VALUES (?, ?, ?, ?)",
-        (notification.key, notification.at, notification.group, notification_to_json(notification)),
-    )
-    connection.executemany(
-        "INSERT OR IGNORE INTO deliveries (key, target, state, queued_at, next_at) "
-        "VALUES (?, ?, 'queued', ?, ?)",
-        [(notification.key, target, now, now) for target in targets],
-    )
