@@ -28,7 +28,7 @@ from config.integrations import (
 )
 from config.parts import LONGEST_INTERVAL_SECONDS, Name, Pattern, Section, Selection
 from config.scaling import ScalingSettings
-from config.secret import Secret, one_line, resolve_secret
+from config.secret import Secret, Token, one_line, resolve_secret
 from config.storage import RetentionSettings, check_options, object_store_options
 
 SECRET_PROPERTY = re.compile(
@@ -230,6 +230,7 @@ class ExporterSettings(Section):
 
     port: int | None = Field(default=None, ge=1, le=65535, description="none: nothing is served")
     address: str = Field(default="localhost", description="0.0.0.0 to serve other machines")
+    token: Token | None = Field(default=None, description="bearer token that /metrics wants")
     names: list[MetricNames] = Field(
         default=["headroom"], description="whose names the metrics carry; several at once"
     )
