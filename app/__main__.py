@@ -49,6 +49,8 @@ def run(
         f"--server.port={port or own.port}",
         f"--server.address={address}",
         *(f"--server.allowedHosts={host}" for host in own.allowed_hosts),
+        # Else Streamlit asks a server on the internet for the address of this machine.
+        "--browser.serverAddress=localhost",
     ]
     if own.auth is not None:
         options.append(f"--secrets.files={_secrets_file(own.auth)}")
