@@ -54,12 +54,8 @@ def services(
     ]
     if dashboard:
         command = (
-            *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app" / "main.py")),
-            f"--server.port={port}",
-            f"--server.address={address}",
-            "--server.headless=true",
-            "--server.fileWatcherType=none",
-            "--browser.gatherUsageStats=false",
+            *(sys.executable, "-m", "app", "--config", path),
+            *("--port", str(port), "--address", address),
         )
         found.append(Service(name="dashboard", command=command, environment=common))
     return found
