@@ -137,7 +137,11 @@ class AlertingService:
             raise StoreBusyError(f"{path}: another alerting service works on this store") from None
         self.store = AlertStore(path)
         self._exit.callback(self.store.close)
-        self._evaluator = ClusterEvaluator(Lake(settings.lake), watched_since=self._started_at)
+        self._evaluator = ClusterEvaluator(
+            Lake(settings.lake),
+            watched_since=self._started_at,
+            objective=settings.scaling.objective_seconds,
+        )
         self._present = Present(CurrentStore(settings.lake))
         url = dashboard_url(settings)
         self._senders = [

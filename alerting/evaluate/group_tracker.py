@@ -10,7 +10,8 @@ processor time than a core has between two polls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -35,6 +36,7 @@ from alerting.status.baseline import is_empty
 from alerting.status.group_status import group_status
 from alerting.status.model import (
     DEFAULT_STATUS_RULES,
+    OBJECTIVE_SECONDS,
     GroupStatus,
     LagNumbers,
     PartitionStatus,
@@ -53,9 +55,13 @@ _MOST_POLLS = 40
 class LagWatch:
     """The groups of one cluster; its memory grows with their partitions, not with time."""
 
-    def __init__(self, cluster: str, rules: StatusRules = DEFAULT_STATUS_RULES) -> None:
+    def __init__(
+        self, cluster: str, objective: Callable[[str], float] = lambda _: OBJECTIVE_SECONDS
+    ) -> None:
         self._cluster = cluster
-        self._rules = rules
+        self._rules = DEFAULT_STATUS_RULES
+        self._objective = objective
+        self._rules_of: dict[float, StatusRules] = {}
         self._keys = pl.DataFrame(
             schema={"group": pl.String, "topic": pl.String, "partition": pl.Int32}
         )
@@ -197,7 +203,10 @@ class LagWatch:
 
     def classify(self, group: str, now: float | None = None) -> GroupStatus:
         """Return what a group is doing, by the rules in full."""
-        return group_status(self.windows(group), now=now, rules=self._rules)
+        objective = self._objective(group)
+        if objective not in self._rules_of:
+            self._rules_of[objective] = replace(self._rules, objective_seconds=objective)
+        return group_status(self.windows(group), now=now, rules=self._rules_of[objective])
 
     def windows(self, group: str) -> tuple[PartitionWindow, ...]:
         """Return the samples of a group's partitions, sorted by topic and partition."""
