@@ -15,8 +15,8 @@ from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.frames import Frames
 from alerting.inputs.recent_rows import RecentRows
 from alerting.inputs.windows import GroupKey
-from alerting.rules.inhibition import inhibited
-from alerting.rules.lifecycle import Alert, Alerts, advance
+from alerting.rules.inhibition import advance_with_causes
+from alerting.rules.lifecycle import Alert, Alerts
 from alerting.rules.model import Rule
 from alerting.status.model import OBJECTIVE_SECONDS, GroupStatus
 from lake.storage.store import Lake
@@ -80,4 +80,4 @@ class ClusterEvaluator:
 def advanced(alerts: Alerts, found: ClusterEvaluation, rules: Sequence[Rule]) -> dict[str, Alert]:
     """Take the alerts of a cluster one evaluation further."""
     evaluation = evaluate_cluster(rules, found.seen, found.frames.cluster)
-    return advance(alerts, evaluation, inhibited(evaluation.findings), found.frames.sampled_at)
+    return advance_with_causes(alerts, evaluation, found.frames.sampled_at)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
 
-from alerting.status.model import StatusRules
+from alerting.status.model import DOWNSAMPLED_TO, StatusRules
 
 Point = tuple[float, int, int, int]
 """Time, log end, committed offset, lag."""
@@ -27,7 +27,7 @@ _MARGIN = 0.1
 _SLOWER = 0.97
 _A_LITTLE_SLOWER = 0.99
 _GAP = 0.25
-_HOUR, _DAY = 3600.0, 86400.0
+_DAY = 86400.0
 _SHRINKING_SECONDS = 3600.0
 _LEAST_SHRINKING_SECONDS = 1200.0
 _SHRUNK = 0.95
@@ -197,11 +197,15 @@ def shrinks_since(points: Sequence[Point]) -> float | None:
 
 
 def exceeds_yesterday(points: Sequence[Point]) -> bool | None:
-    """Tell whether clearly more arrived in the last hour than a day before; None: not known."""
-    if not points or points[0][0] > points[-1][0] - _DAY - _HOUR:
+    """Tell whether clearly more arrived in the last hours than a day before; None: not known.
+
+    They are as many as lie between two samples of a day ago, as those are downsampled.
+    """
+    span = DOWNSAMPLED_TO * _DAY
+    if not points or points[0][0] > points[-1][0] - _DAY - span:
         return None
     now = points[-1][0]
-    today, yesterday = (_at(points, at)[0] - _at(points, at - _HOUR)[0] for at in (now, now - _DAY))
+    today, yesterday = (_at(points, at)[0] - _at(points, at - span)[0] for at in (now, now - _DAY))
     return today > (1 + _UNCHANGED) * yesterday
 
 

@@ -20,10 +20,8 @@ def scenario(variant: int) -> Scenario:
         daily = 1 - swing * np.cos(2 * pi * times / (24 * HOUR))
         return daily * np.where(times < 48 * HOUR, 1.0, more)
 
-    third = np.arange(48 * HOUR, 66 * HOUR, 60.0)
-    excess = np.cumsum((group.arrival * factors(third) - capacity) * 60.0)
-    lag = excess - np.minimum.accumulate(np.minimum(excess, 0.0))
-    late = third[np.argmax(lag > 300.0 * capacity)]
+    third = np.arange(48 * HOUR, 64 * HOUR, 60.0)
+    late = third[np.argmax(group.arrival * factors(third) > capacity)]
     end = 64 * HOUR
     return group.scenario(
         group.workload(
