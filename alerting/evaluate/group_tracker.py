@@ -208,6 +208,10 @@ class LagWatch:
             self._rules_of[objective] = replace(self._rules, objective_seconds=objective)
         return group_status(self.windows(group), now=now, rules=self._rules_of[objective])
 
+    def knows(self, group: str) -> bool:
+        """Tell whether any poll had this group."""
+        return group in self._groups
+
     def windows(self, group: str) -> tuple[PartitionWindow, ...]:
         """Return the samples of a group's partitions, sorted by topic and partition."""
         index = self._groups[group]

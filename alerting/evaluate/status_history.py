@@ -16,7 +16,7 @@ from alerting.inputs.frames import Frames
 from alerting.inputs.polls import PARTITION_LAG
 from alerting.inputs.windows import HISTORY_SECONDS, GroupKey, kept_of
 from alerting.status.group_status import group_status
-from alerting.status.model import OBJECTIVE_SECONDS, GroupStatus
+from alerting.status.model import OBJECTIVE_SECONDS, GroupStatus, PartitionWindow
 from lake.errors import LakeError
 from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 from lake.storage.store import Lake
@@ -71,6 +71,11 @@ class GroupMemory:
         for key in unread_groups(frames):
             found.setdefault(key, group_status((), now=frames.now))
         return found
+
+    def windows(self, cluster: str, group: str) -> tuple[PartitionWindow, ...]:
+        """Return the samples that a group is classified by; none where it is not known."""
+        watch = self._watches.get(cluster)
+        return () if watch is None or not watch.knows(group) else watch.windows(group)
 
     def clear_partitions(self, cluster: str) -> pl.DataFrame:
         """Return the partitions of groups that are OK; see ``LagWatch.clear_partitions``."""

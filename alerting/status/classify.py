@@ -15,7 +15,7 @@ from alerting.status.trend import Trend
 _AWAY_AS_EVER = 2.0
 """So many times its longest absence is no longer than a group that keeps coming back was away."""
 
-_MUCH_LESS = 0.75
+MUCH_LESS = 0.75
 """A group that reads less than this share of what arrives was not made for such a peak."""
 
 
@@ -246,7 +246,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     growth = found.growth
     too_late = rules.objective_seconds
     if growth is not None and growth.is_swinging and not found.exceeds_yesterday:
-        if growth.read_share >= _MUCH_LESS:
+        if growth.read_share >= MUCH_LESS:
             too_late = (
                 rules.late_swing_seconds
             )  # a daily peak that it was made for, as far as known

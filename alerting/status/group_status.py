@@ -85,7 +85,7 @@ def group_status(
         )
     measured = [measure(window, rules) for window in partitions]
     subscribed = _subscribed_topics(measured)
-    peers = _peers(measured, rules)
+    peers = peers_of(measured, rules)
     decisions = tuple(
         classify(window, found, peers, now, rules)
         if subscribed is None or window.topic in subscribed
@@ -145,7 +145,7 @@ def _unsubscribed(window: PartitionWindow, found: Measurement | None) -> Partiti
     )
 
 
-def _peers(measured: Sequence[Measurement | None], rules: StatusRules) -> Peers:
+def peers_of(measured: Sequence[Measurement | None], rules: StatusRules) -> Peers:
     found = [one for one in measured if one is not None]
     advances = [one.last_advance_at for one in found if one.last_advance_at is not None]
     periods = [one.commit_period_seconds for one in found if one.commit_period_seconds is not None]

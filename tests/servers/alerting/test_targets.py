@@ -20,6 +20,7 @@ from tests.servers.alerting.messages import SECRET, alert, health, notification
 from tests.servers.alerting.receiver import Receiver
 from tests.support import eventually
 
+ODD = "[here](http://evil) @all <!channel> <http://evil|you> stalled\nSee: evil"
 NAME = '<img src="http://evil/x.png">'
 
 
