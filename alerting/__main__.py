@@ -30,6 +30,7 @@ from config.load import load
 from config.logs import log_to_stderr
 from config.settings import Settings
 from lake.storage.current_store import CurrentStore
+from lake.storage.store import Lake
 
 BAD_CONFIGURATION = 2
 
@@ -99,10 +100,11 @@ def explain_group(
     with _one_line():
         now = time.time() if moment_text is None else parse_moment(moment_text)
         clusters = clusters_of(settings) if cluster is None else [cluster]
+        lake, objective = Lake(settings.lake), settings.scaling.objective_seconds(group)
         found = [
             as_object(name, group, now, one)
             for name in clusters
-            if (one := explained(settings, name, group, now)) is not None
+            if (one := explained(lake, name, group, now, objective_seconds=objective)) is not None
         ]
         if not found:
             raise AlertingError(f"no cluster has samples of {group} at {moment(now)}")

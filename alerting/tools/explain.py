@@ -13,22 +13,28 @@ from alerting.inputs.lake_rows import at, read_range
 from alerting.notify.wording import moment
 from alerting.status.explain import Explanation, explain
 from alerting.status.model import DEFAULT_STATUS_RULES
-from config.settings import Settings
 from lake.storage.store import Lake
 
 
-def explained(settings: Settings, cluster: str, group: str, now: float) -> Explanation | None:
-    """Explain a group of a cluster at a moment; None where it is not known there."""
-    lake = Lake(settings.lake)
+def explained(
+    lake: Lake, cluster: str, group: str, now: float, *, objective_seconds: float
+) -> Explanation | None:
+    """Explain a group of a cluster at a moment; None where it is not known there.
+
+    Args:
+        lake: Where the samples are.
+        cluster: The cluster.
+        group: The group.
+        now: The moment, in Unix seconds.
+        objective_seconds: The time lag that the group is not to exceed.
+    """
     frames = at(read_range(lake, cluster, now, now), now)
-    memory = GroupMemory(lake, settings.scaling.objective_seconds)
+    memory = GroupMemory(lake)
     memory.statuses(frames)
     windows = memory.windows(cluster, group)
     if not windows:
         return None
-    rules = replace(
-        DEFAULT_STATUS_RULES, objective_seconds=settings.scaling.objective_seconds(group)
-    )
+    rules = replace(DEFAULT_STATUS_RULES, objective_seconds=objective_seconds)
     return explain(windows, now=now, rules=rules)
 
 
