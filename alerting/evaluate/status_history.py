@@ -75,7 +75,7 @@ class GroupMemory:
     def windows(self, cluster: str, group: str) -> tuple[PartitionWindow, ...]:
         """Return the samples that a group is classified by; none where it is not known."""
         watch = self._watches.get(cluster)
-        return () if watch is None or not watch.knows(group) else watch.windows(group)
+        return () if watch is None else watch.windows(group)
 
     def clear_partitions(self, cluster: str) -> pl.DataFrame:
         """Return the partitions of groups that are OK; see ``LagWatch.clear_partitions``."""
