@@ -26,6 +26,7 @@ from alerting.rules.rule_file import load_rules, parse_duration
 from alerting.service import AlertingService
 from alerting.tools.benchmark.command import benchmark
 from alerting.tools.commands import parse_moment, replay_command, test_command, test_notify_command
+from alerting.tools.explain import as_object, explained, print_explanation
 from alerting.tools.status_report import print_status, status_as_object, written_clusters
 from config.errors import ConfigError
 from config.load import load
@@ -33,6 +34,7 @@ from config.logs import log_to_stderr
 from config.settings import Settings
 from lake.errors import LakeError, LeaseLostError
 from lake.storage.current_store import CurrentStore
+from lake.storage.store import Lake
 
 BAD_CONFIGURATION = 2
 
@@ -98,6 +100,39 @@ def status(config: ConfigOption, as_json: JsonOption = False) -> None:
     else:
         print_status(Console(), found)
     raise typer.Exit(3 if found["firing"] else 0)
+
+
+@app.command("explain")
+def explain_group(
+    config: ConfigOption,
+    group: Annotated[str, typer.Argument(help="The consumer group.")],
+    moment_text: Annotated[
+        str | None, typer.Option("--at", help="At this moment: 2026-01-05T10:00Z. Else now.")
+    ] = None,
+    cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print why a group has its status: what was measured, and what it is compared with.
+
+    Exit status: 1 no cluster has the group, 2 the configuration is wrong.
+    """
+    settings = _settings(config)
+    with _one_line():
+        now = time.time() if moment_text is None else parse_moment(moment_text)
+        clusters = clusters_of(settings) if cluster is None else [cluster]
+        lake, objective = Lake(settings.lake), settings.scaling.objective_seconds(group)
+        found = [
+            as_object(name, group, now, one)
+            for name in clusters
+            if (one := explained(lake, name, group, now, objective_seconds=objective)) is not None
+        ]
+        if not found:
+            raise AlertingError(f"no cluster has samples of {group} at {moment(now)}")
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return
+    for row in found:
+        print_explanation(Console(), row)
 
 
 @app.command()

@@ -158,7 +158,11 @@ class AlertingService:
             self._shared.restore(path)
         self.store = AlertStore(path)
         self._exit.callback(self.store.close)
-        self._evaluator = ClusterEvaluator(Lake(settings.lake), watched_since=self._started_at)
+        self._evaluator = ClusterEvaluator(
+            Lake(settings.lake),
+            watched_since=self._started_at,
+            objective=settings.scaling.objective_seconds,
+        )
         self._present = Present(CurrentStore(settings.lake))
         url = dashboard_url(settings)
         self._senders = [

@@ -128,12 +128,14 @@ class Evaluation:
     """What rules say at one moment.
 
     Attributes:
+        standing: What is true for alerts that fire already, and makes no new one.
         unknown: Check, and labels of the things of which nothing is known: their alerts stay
             as they are.
         partial: Sources that were read in part: alerts of things that may be hidden stay, too.
     """
 
     findings: tuple[Finding, ...] = ()
+    standing: tuple[Finding, ...] = ()
     unknown: frozenset[tuple[str, frozenset[tuple[str, str]]]] = frozenset()
     partial: tuple[PartialData, ...] = ()
 
@@ -173,6 +175,7 @@ def evaluate(
     for rule in rules:
         by_check.setdefault(rule.check, []).append(rule)
     findings: list[Finding] = []
+    standing: list[Finding] = []
     unknown: set[tuple[str, frozenset[tuple[str, str]]]] = set()
     for seen in observations:
         if seen.value is None:
@@ -183,7 +186,7 @@ def evaluate(
             if applied is None:
                 continue
             if applied.is_true_of(seen.value):
-                findings.append(
+                (standing if seen.stands else findings).append(
                     Finding(
                         rule=applied,
                         observation=seen,
@@ -192,4 +195,9 @@ def evaluate(
                 )
             elif seen.may_be_worse:
                 unknown.add((seen.check, frozenset(seen.labels.items())))
-    return Evaluation(findings=tuple(findings), unknown=frozenset(unknown), partial=tuple(partial))
+    return Evaluation(
+        findings=tuple(findings),
+        standing=tuple(standing),
+        unknown=frozenset(unknown),
+        partial=tuple(partial),
+    )

@@ -1,6 +1,6 @@
 """Why is a group late, and what will happen?"""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 
 import polars as pl
@@ -8,6 +8,7 @@ import streamlit as st
 
 from alerting.inputs.facts import at_newest_poll
 from alerting.status.model import LATE, Status
+from alerting.tools.explain import explained
 from app.data import present, queries, recent_samples
 from app.data.context import current
 from app.style.charts.heatmaps import heatmap
@@ -107,6 +108,33 @@ with st.grid(6, min_column_width=124, gap="small"):
 rebalances = queries.no_rows(REBALANCES)
 with components.guarded():
     rebalances = queries.rebalances(view, group)
+# The history is read for it, so that it is worked out only where somebody asks.
+if st.toggle("Why this status", key="group-why"):
+    with components.guarded():
+        why = explained(
+            view.lake,
+            view.cluster,
+            group,
+            view.now.timestamp(),
+            objective_seconds=view.settings.scaling.objective_seconds(group),
+        )
+        if why is None or why.partition is None:
+            st.caption("No samples of the last ten minutes explain it.")
+        else:
+            decides = f"{why.partition.topic}-{why.partition.partition}"
+            st.markdown(f"{escape(decides)} decides: {escape(why.partition.reason)}")
+            tables.show(
+                pl.DataFrame([asdict(feature) for feature in why.features]),
+                {
+                    "name": Column("measured"),
+                    "value": Column("value"),
+                    "compared": Column("compared with"),
+                },
+                view=view,
+                key="group-why-features",
+                alt="What was measured of the partition, and what it is compared with",
+                noun="features",
+            )
 
 left_side, right_side = st.columns([3, 2], gap="medium")
 with components.guarded():
