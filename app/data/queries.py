@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from math import ceil
 
 import polars as pl
 import streamlit as st
@@ -121,6 +122,18 @@ def cluster_events(view: View) -> pl.DataFrame:
         LakeError: The table cannot be read.
     """
     return recent(view, CLUSTER_EVENTS, view.range.length)
+
+
+def changes_between(view: View, start: datetime, end: datetime) -> pl.DataFrame:
+    """Return what changed in the cluster between two moments, as far back as samples are kept.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    # Whole hours, so that the next refresh finds the answer kept.
+    length = timedelta(hours=ceil((view.now - start) / timedelta(hours=1)))
+    rows = recent(view, CLUSTER_EVENTS, length)
+    return rows.filter(pl.col("observed_at").is_between(start, end))
 
 
 def open_transactions(view: View, topic: str) -> pl.DataFrame:
