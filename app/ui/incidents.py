@@ -68,10 +68,11 @@ def incidents(alerts: Iterable[Alert]) -> list[Incident]:
 
 
 def _root(alert: Alert, known: Mapping[str, Sequence[Alert]]) -> Alert:
-    """Follow an alert to the cause of its cause; one that is its own cause is the end."""
-    seen = {alert.fingerprint}
-    while alert.inhibited_by is not None and alert.inhibited_by not in seen:
-        seen.add(alert.inhibited_by)
+    """Follow an alert to the cause of its cause; in a circle the first by name is the cause."""
+    seen = {alert.fingerprint: alert}
+    while alert.inhibited_by is not None:
+        if alert.inhibited_by in seen:
+            return seen[min(seen)]
         ends = alert.resolved_at
         causes = [
             one
@@ -83,6 +84,7 @@ def _root(alert: Alert, known: Mapping[str, Sequence[Alert]]) -> Alert:
         if not causes:
             break
         alert = max(causes, key=lambda one: one.began_at)
+        seen[alert.fingerprint] = alert
     return alert
 
 

@@ -211,7 +211,7 @@ def test_no_series_has_more_points_than_the_budget(
 def test_all_charts_of_a_page_share_their_time_axis(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "group", group="payments")
     axes = {
-        tuple(json.loads(element.proto.spec)["layout"]["xaxis"]["range"])
+        tuple(json.loads(element.proto.spec)["layout"]["xaxis"]["autorangeoptions"].values())
         for element in test.get("plotly_chart")
     }
     assert len(axes) == 1
@@ -244,3 +244,12 @@ def test_with_several_clusters_each_has_a_row_and_a_page(
     test.selectbox(key="cluster").set_value("second").run()
     calm(test)
     assert test.title[0].value == "Waiting for the first poll"
+
+
+def test_filters_of_the_address_are_taken_and_kept(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "groups", **{"groups-search": "pay"})
+    calm(test)
+    assert test.dataframe[0].value["group"].to_list() == ["payments"]
+    test.switch_page("views/topics/page.py").run()
+    test.switch_page("views/groups/page.py").run()
+    assert test.text_input(key="groups-search").value == "pay"

@@ -151,11 +151,13 @@ def time_ticks(axis: Axis) -> dict[str, Any]:
 
 def put_time_axis(made: Plot, axis: Axis, palette: Palette, *, labels: bool = True) -> None:
     """Give the figure the page's time axis and its marks."""
-    made.x.update(
-        type="date",
-        range=[axis.local(axis.start), axis.local(axis.end)],
-        **time_ticks(axis),
-    )
+    start, end = axis.local(axis.start), axis.local(axis.end)
+    made.x.update(type="date", **time_ticks(axis))
+    if any(len(trace["x"]) for trace in made.traces):
+        # A fixed range would end the viewer's zoom each time that it moves on.
+        made.x.update(autorange=True, autorangeoptions={"minallowed": start, "maxallowed": end})
+    else:
+        made.x["range"] = [start, end]
     shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
     length = axis.end - axis.start
     last_label: datetime | None = None
@@ -230,12 +232,14 @@ def top_and_others(
     rows = frame.select("time", by, value)
     if len(names) <= limit:
         return rows, kept
-    rest = f"others ({len(names) - limit})"
+    of_rest = rows.filter(~pl.col(by).is_in(kept))
+    # A sum that lacks a value must not look complete: its name says of how many it lacks some.
+    lacking = of_rest.filter(pl.col(value).is_null())[by].n_unique()
+    partly = f", {lacking} not always known" if lacking else ""
+    rest = f"others ({len(names) - limit}{partly})"
     summed = (
-        rows.filter(~pl.col(by).is_in(kept))
-        .group_by("time")
-        # A sum that lacks a value would look complete: where one is unknown, so is the sum.
-        .agg(pl.when(pl.col(value).null_count() == 0).then(pl.col(value).sum()).alias(value))
+        of_rest.group_by("time")
+        .agg(pl.when(pl.col(value).count() > 0).then(pl.col(value).sum()).alias(value))
         .with_columns(pl.lit(rest).alias(by))
         .select("time", by, value)
         .cast({value: frame.schema[value]})

@@ -56,6 +56,7 @@ incident = next(
     if alert.id in {each.id for each in (one.cause, *one.symptoms)}
 )
 cause = incident.cause
+st.set_page_config(page_title=f"{cause.what} · Incident · Headroom")
 began = moment(cause.began_at) or view.now
 ended = moment(incident.ended_at)
 
