@@ -151,13 +151,11 @@ def time_ticks(axis: Axis) -> dict[str, Any]:
 
 def put_time_axis(made: Plot, axis: Axis, palette: Palette, *, labels: bool = True) -> None:
     """Give the figure the page's time axis and its marks."""
-    start, end = axis.local(axis.start), axis.local(axis.end)
-    made.x.update(type="date", **time_ticks(axis))
-    if any(len(trace["x"]) for trace in made.traces):
-        # A fixed range would end the viewer's zoom each time that it moves on.
-        made.x.update(autorange=True, autorangeoptions={"minallowed": start, "maxallowed": end})
-    else:
-        made.x["range"] = [start, end]
+    made.x.update(
+        type="date",
+        range=[axis.local(axis.start), axis.local(axis.end)],
+        **time_ticks(axis),
+    )
     shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
     length = axis.end - axis.start
     last_label: datetime | None = None
