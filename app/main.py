@@ -70,6 +70,10 @@ with st.sidebar:
     login.draw(viewer)
     st.caption(f"Reads the lake every {duration(settings.app.refresh_seconds)}.")
 
+# Before the page: one that ends early is drawn again like any other.
+st.fragment(_keep_fresh, run_every=settings.app.refresh_seconds)(settings.app.refresh_seconds)
+# Streamlit dims what it draws again; on a page that is always drawn again that is a flicker.
+st.html("<style>[data-stale='true'] {opacity: 1 !important; transition: none !important}</style>")
 components.begin_page()
 view = open_view(
     settings,
@@ -84,6 +88,6 @@ if newest_poll is not None and newest_poll.at is None:
 elif routes.shows_the_present(page) and not present.is_known(view):
     empty_states.not_evaluated(view)
 else:
+    with components.guarded():
+        st.set_page_config(page_title=f"{status_bar.needs(view)}{page.title} · Headroom")
     page.run()
-
-st.fragment(_keep_fresh, run_every=settings.app.refresh_seconds)(settings.app.refresh_seconds)

@@ -34,7 +34,7 @@ from alerting.notify.stored_rows import (
     silence_of,
     silence_to_json,
 )
-from alerting.rules.lifecycle import Alert, State
+from alerting.rules.lifecycle import LAST_MOMENT, Alert, State
 from alerting.rules.matchers import Acknowledgement, Silence
 
 
@@ -117,14 +117,27 @@ class AlertStore:
         found = [self._reader.read(f"alert {id_}", alert_from_json, body) for id_, body in rows]
         return [alert for alert in found if alert is not None]
 
-    def history(self, since: float, cluster: str | None = None, limit: int = 1000) -> list[Alert]:
-        """Return the alerts that fired since a moment, the newest first."""
+    def alert(self, id_: str) -> Alert | None:
+        """Return an alert by its identity; None where there is none, or it cannot be read."""
+        found = self._alerts(self._rows("SELECT id, body FROM alerts WHERE id = ?", id_))
+        return found[0] if found else None
+
+    def history(
+        self,
+        since: float,
+        cluster: str | None = None,
+        limit: int = 1000,
+        until: float = LAST_MOMENT,
+    ) -> list[Alert]:
+        """Return the alerts that fired between two moments, the newest first."""
         rows = self._rows(
             "SELECT id, body FROM alerts WHERE state != 'pending' AND (? IS NULL OR cluster = ?) "
-            "AND (resolved_at IS NULL OR resolved_at >= ?) ORDER BY started_at DESC LIMIT ?",
+            "AND (resolved_at IS NULL OR resolved_at >= ?) AND started_at <= ? "
+            "ORDER BY started_at DESC LIMIT ?",
             cluster,
             cluster,
             since,
+            until,
             limit,
         )
         return self._alerts(rows)

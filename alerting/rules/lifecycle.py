@@ -85,8 +85,7 @@ class Alert:
     @property
     def id(self) -> str:
         """Its identity, the same in each instance that reads the same samples."""
-        text = f"{self.fingerprint}@{self.started_at:.6f}"
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return alert_id(self.fingerprint, self.started_at)
 
     @property
     def is_inhibited(self) -> bool:
@@ -97,6 +96,11 @@ class Alert:
     def began_at(self) -> float:
         """Since when the trouble has lasted, as far as is known."""
         return self.started_at if self.since is None else min(self.since, self.started_at)
+
+
+def alert_id(fingerprint: str, started_at: float) -> str:
+    """Return the identity of an alert, from its fingerprint and its first sight."""
+    return hashlib.sha256(f"{fingerprint}@{started_at:.6f}".encode()).hexdigest()[:16]
 
 
 Alerts = Mapping[str, Alert]

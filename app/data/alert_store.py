@@ -13,7 +13,7 @@ from alerting.notify.outbox import TargetHealth
 from alerting.notify.problems import SHOWN_SECONDS, all_problems, silence_problems
 from alerting.notify.shared_state import is_shared, read_state
 from alerting.notify.store import AlertStore
-from alerting.rules.lifecycle import Alert
+from alerting.rules.lifecycle import LAST_MOMENT, Alert
 from alerting.rules.matchers import Acknowledgement, MaintenanceWindow, Silence
 from alerting.rules.rule_file import RuleSet, usable_rules
 from alerting.service import SERVICE, is_quiet
@@ -36,9 +36,16 @@ class VisibleAlerts:
         """Return the alerts that live, and those resolved not long ago, by fingerprint."""
         return {one.fingerprint: one for one in self._shown(self._store.alerts().values())}
 
-    def history(self, since: float) -> list[Alert]:
-        """Return the alerts that fired since a moment, the newest first."""
-        return self._shown(self._store.history(since))
+    def alert(self, id_: str) -> Alert | None:
+        """Return an alert by its identity; None where there is none that the viewer may see."""
+        found = self._store.alert(id_)
+        return next(iter(self._shown([] if found is None else [found])), None)
+
+    def history(
+        self, since: float, cluster: str | None = None, until: float = LAST_MOMENT
+    ) -> list[Alert]:
+        """Return the alerts that fired between two moments, the newest first."""
+        return self._shown(self._store.history(since, cluster, until=until))
 
     def silences(self, now: float) -> list[Silence]:
         """Return the silences that have not ended at a moment."""

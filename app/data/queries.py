@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from math import ceil
 
 import polars as pl
 import streamlit as st
@@ -137,8 +138,20 @@ def rebalances(view: View, group: str) -> pl.DataFrame:
         LakeError: The table cannot be read.
     """
     only = ("group", group)
-    rows = _read(view.lake_uri, REBALANCES.name, view.cluster, view.range.length, only, view)
+    rows = _read(view.cache_key, REBALANCES.name, view.cluster, view.range.length, only, view)
     return rows.filter(pl.col("rebalanced_at") >= view.range.start(view.now)).sort("rebalanced_at")
+
+
+def changes_between(view: View, start: datetime, end: datetime) -> pl.DataFrame:
+    """Return what changed in the cluster between two moments, as far back as samples are kept.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    # Whole hours, so that the next refresh finds the answer kept.
+    length = timedelta(hours=ceil((view.now - start) / timedelta(hours=1)))
+    rows = recent(view, CLUSTER_EVENTS, length)
+    return rows.filter(pl.col("observed_at").is_between(start, end))
 
 
 def open_transactions(view: View, topic: str) -> pl.DataFrame:

@@ -19,25 +19,25 @@ from app.style.theme import BadgeStyle
 from app.ui.tables import NEVER
 
 CRITICAL = BadgeStyle(
-    word="critical",
+    word="act now",
     symbol="●",
     icon=":material/error:",
     colour="red",
-    meaning="Somebody is needed now.",
+    meaning="Somebody is needed now. Rules and notifications call it critical.",
 )
 WARNING = BadgeStyle(
-    word="warning",
+    word="watch",
     symbol="▲",
     icon=":material/warning:",
     colour="orange",
-    meaning="Somebody should look soon.",
+    meaning="Somebody should look soon. Rules and notifications call it warning.",
 )
 INFO = BadgeStyle(
-    word="info",
+    word="note",
     symbol="i",
     icon=":material/info:",
     colour="blue",
-    meaning="Good to know; it pages nobody.",
+    meaning="Good to know; it pages nobody. Rules and notifications call it info.",
 )
 SEVERITY_BADGE_STYLES: Mapping[AlertSeverity, BadgeStyle] = {
     AlertSeverity.CRITICAL: CRITICAL,
@@ -77,6 +77,7 @@ _ALERT_SCHEMA = pl.Schema(
         "rule": pl.String(),
         "id": pl.String(),
         "ended_at": _TIME,
+        "state": pl.String(),
     }
 )
 
@@ -86,28 +87,26 @@ def moment(at: float | None) -> datetime | None:
     return None if at is None else datetime.fromtimestamp(at, UTC)
 
 
-def sentence(
-    firing: Sequence[Alert], pending: int, silenced: int, service: Mapping[str, object] | None
-) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it."""
-    open_now = [alert for alert in firing if not alert.is_inhibited]
-    critical = sum(1 for alert in open_now if alert.severity is AlertSeverity.CRITICAL)
-    held = len(firing) - len(open_now)
-    if not open_now:
-        title = "Nothing fires"
-    elif critical:
-        title = f"{count(len(open_now), 'alert')} fire, {critical} of them critical"
-    else:
-        title = f"{count(len(open_now), 'alert')} fire, none of them critical"
-    if len(open_now) == 1:
-        title = title.replace("alert fire", "alert fires").replace(", 1 of them critical", "")
-        title = title.replace(", none of them critical", "")
-    parts = [f"{pending} pending", f"{held} inhibited under a cause", f"{silenced} silenced"]
-    if service is not None:
-        seconds = service_interval(service)
-        often = "" if seconds is None else f" every {duration(seconds)}"
-        parts.append(f"{service.get('rules')} rules{often}")
-    return title, f"{', '.join(parts)}."
+def counts(alerts: Sequence[Alert], causes: int, silenced: int, rules: str) -> str:
+    """Return how many alerts are open, in a sentence below the headline."""
+    firing = sum(1 for alert in alerts if alert.state is State.FIRING)
+    symptoms = len(alerts) - causes
+    parts = [
+        f"{count(len(alerts), 'alert')} open, "
+        f"{count(symptoms, 'symptom')} of them folded under {count(causes, 'cause')}",
+        f"{len(alerts) - firing} pending, {silenced} silenced",
+        *([rules] if rules else []),
+    ]
+    return f"{'; '.join(parts)}."
+
+
+def rules_sentence(service: Mapping[str, object] | None) -> str:
+    """Return how many rules are evaluated, and how often; nothing where that is not known."""
+    if service is None:
+        return ""
+    seconds = service_interval(service)
+    often = "" if seconds is None else f" every {duration(seconds)}"
+    return f"{service.get('rules')} rules{often}"
 
 
 def service_interval(service: Mapping[str, object] | None) -> float | None:
@@ -164,6 +163,7 @@ def alert_rows(
                 "rule": alert.rule,
                 "id": alert.id[:8],
                 "ended_at": moment(end),
+                "state": "inhibited" if alert.is_inhibited else alert.state.value,
             }
         )
     return pl.DataFrame(rows, schema=_ALERT_SCHEMA)

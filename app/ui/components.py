@@ -209,6 +209,7 @@ def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[s
         )
     st.session_state[kept] = asked if name is None else None
     if name is not None:
+        st.set_page_config(page_title=f"{name} · {kind.capitalize()} · Headroom")
         return name, heading
     with heading:
         headline(f"This {kind} is not known" if asked else f"Which {kind}?")

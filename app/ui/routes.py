@@ -11,6 +11,11 @@ import streamlit as st
 _VIEWS = Path(__file__).resolve().parents[1] / "views"
 
 
+def address(page: str) -> str:
+    """Return a page's path in the address."""
+    return "" if page == OVERVIEW else page.replace("_", "-")
+
+
 def _page(
     name: str, title: str, icon: str, help_text: str, *, hidden: bool = False, default: bool = False
 ) -> st.Page:
@@ -18,7 +23,7 @@ def _page(
         _VIEWS / name / "page.py",
         title=title,
         icon=f":material/{icon}:",
-        url_path="" if default else name.replace("_", "-"),
+        url_path="" if default else address(name),
         default=default,
         visibility="hidden" if hidden else "visible",
         help=help_text,
@@ -38,6 +43,7 @@ SCALING = "scaling"
 HEALTH = "health"
 ALERTS = "alerts"
 SILENCES = "silences"
+INCIDENT = "incident"
 RULES = "rules"
 
 
@@ -75,6 +81,7 @@ def all_pages() -> dict[str, list[st.Page]]:
         ],
         "Alerts": [
             _page(ALERTS, "Alerts", "notifications", "What fires, what did, what is inhibited?"),
+            _page(INCIDENT, "Incident", "history", "What began when, and why?", hidden=True),
             _page(
                 SILENCES,
                 "Silences",

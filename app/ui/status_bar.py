@@ -8,10 +8,12 @@ from datetime import datetime
 import polars as pl
 import streamlit as st
 
+from alerting.rules.model import AlertSeverity
 from app.data import present, queries
 from app.data.context import View
 from app.style.format import age, clock, escape, listing, utc
 from app.ui import components
+from lake.schemas.current import OPEN_ALERTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,15 @@ def draw(view: View) -> Collected | None:
         _row(view, found)
         return found
     return None
+
+
+def needs(view: View) -> str:
+    """Return how many causes are to be acted on now, as the tab's title begins: ``(3) ``."""
+    alerts = present.rows(view, OPEN_ALERTS)
+    is_cause = ~pl.col("inhibited_by").is_in(alerts["fingerprint"].implode()).fill_null(value=False)
+    is_critical = pl.col("severity") == AlertSeverity.CRITICAL.value
+    number = alerts.filter(is_cause, is_critical).height
+    return f"({number}) " if number else ""
 
 
 def _row(view: View, found: Collected) -> None:

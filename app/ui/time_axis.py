@@ -37,6 +37,13 @@ def page_axis(
     return Axis(start=start, end=end, zone=view.zone, events=events)
 
 
+def axis_between(
+    view: View, start: datetime, end: datetime, events: tuple[ChartEvent, ...] = ()
+) -> Axis:
+    """Return an axis from one moment to another, however short the time between them is."""
+    return Axis(start=start, end=max(end, start + SHORTEST), zone=view.zone, events=events)
+
+
 def broker_marks(view: View) -> tuple[ChartEvent, ...]:
     """Return when brokers went and came back; no marks where that cannot be read."""
     with components.guarded():

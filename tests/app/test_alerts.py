@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -25,28 +27,67 @@ def _lake(folder: Path) -> Lake:
     return Lake(load(folder / "headroom.yaml").lake)
 
 
-def test_alerts_show_what_fires_and_what_is_inhibited(open_page: Open, alarmed: Path) -> None:
+def listed(test: AppTest) -> list[dict[str, Any]]:
+    """Return the rows of the lists on a page."""
+    return [
+        row
+        for element in test.get("bidi_component")
+        for row in json.loads(element.proto.json).get("items", ())
+    ]
+
+
+def test_alerts_are_grouped_by_cause(open_page: Open, alarmed: Path) -> None:
     test = open_page(alarmed, "alerts")
     calm(test)
-    assert "alerts fire" in test.title[0].value
-    said = texts(test)
-    assert "34 rules every 5 s" in said
-    firing = test.dataframe[0].value
-    assert "Broker 2 is missing" in firing["what"].to_list()
-    assert all(firing["step"].str.len() > 0)
-    held = {
-        what: note
-        for frame in (one.value for one in test.dataframe)
-        if "note" in frame and "step" in frame
-        for what, note in zip(frame["what"], frame["note"], strict=True)
-        if note.startswith("under: ")
-    }
-    assert any(note == "under: Broker 2 is missing" for note in held.values()), held
-    assert not set(held) & set(firing["what"])
+    assert test.title[0].value == open_page(alarmed).title[0].value, "the Overview counts the same"
+    assert "34 rules every 5 s" in texts(test)
+    causes = {row["what"]: row for row in listed(test)}
+    broker = causes["Broker 2 is missing"]
+    assert broker["badge"]["label"] == "● act now"
+    assert any("under-replicated" in line for line in broker["more"])
+    assert broker["more_label"] == f"{len(broker['more'])} symptoms of this cause"
+    assert not any("under-replicated" in what for what in causes)
+    assert all(row["step"] for row in causes.values())
+    assert broker["link"]["href"].startswith("./brokers?cluster=demo&range=1h")
+    rows = test.dataframe[0].value
+    assert set(rows["state"]) >= {"firing", "inhibited"}
+    assert rows["what"].to_list()[0] in causes
     assert len(test.get("plotly_chart")) == 1
     (delivery,) = [one.value for one in test.dataframe if "waiting" in one.value]
     assert delivery["target"].to_list() == ["hook"]
     assert delivery["waiting"].to_list()[0] > 0
+
+
+def test_an_incident_is_told_from_its_first_second(open_page: Open, alarmed: Path) -> None:
+    (link,) = [
+        row["links"][0]
+        for row in listed(open_page(alarmed, "alerts"))
+        if row["what"] == "Broker 2 is missing"
+    ]
+    store = store_of(alarmed)
+    named = link["parameters"]["alert"]
+    store.acknowledge(named, author="ana", comment="the disk", now=NOW.timestamp())
+    store.close()
+    test = open_page(alarmed, link["page"], **link["parameters"])
+    calm(test)
+    assert test.title[0].value == "Broker 2 is missing"
+    said = texts(test)
+    assert "ana looks after it: the disk" in said.replace("\\", "")
+    steps = test.dataframe[0].value
+    assert steps["at"].is_monotonic_increasing
+    assert {"cause", "symptom", "person"} <= set(steps["kind"])
+    (chart,) = test.get("plotly_chart")
+    assert "Broker 2 is missing" in chart.proto.spec
+    assert any("# Broker 2 is missing" in one.value for one in test.code)
+
+
+@pytest.mark.parametrize("named", ["", "0123456789abcdef"])
+def test_an_incident_that_is_not_there_is_said_so(
+    open_page: Open, alarmed: Path, named: str
+) -> None:
+    test = open_page(alarmed, "incident", **({"alert": named} if named else {}))
+    calm(test)
+    assert test.title[0].value == ("This incident is not known" if named else "Which incident?")
 
 
 def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
@@ -54,7 +95,7 @@ def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
     test.text_input[0].input("ana")
     test.button("FormSubmitter:acknowledge-Acknowledge").click().run()
     calm(test)
-    assert "ana looks after it" in set(test.dataframe[0].value["note"])
+    assert "ana looks after it" in {row["until"] for row in listed(test)}
     (one,) = store_of(alarmed).acknowledgements().values()
     assert one.author == "ana"
 
@@ -192,7 +233,7 @@ def test_an_alert_that_cannot_be_read_leaves_the_others_on_the_page(
         )
     test = open_page(alarmed, "alerts")
     assert not test.exception
-    assert "Broker 2 is missing" in test.dataframe[0].value["what"].to_list()
+    assert "Broker 2 is missing" in {row["what"] for row in listed(test)}
     (message,) = [one.value for one in test.error]
     assert "cannot be read and was left out" in message
 

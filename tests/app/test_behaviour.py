@@ -255,3 +255,12 @@ def test_with_several_clusters_each_has_a_row_and_a_page(
     test.selectbox(key="cluster").set_value("second").run()
     calm(test)
     assert test.title[0].value == "Waiting for the first poll"
+
+
+def test_filters_of_the_address_are_taken_and_kept(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "groups", **{"groups-search": "pay"})
+    calm(test)
+    assert test.dataframe[0].value["group"].to_list() == ["payments"]
+    test.switch_page("views/topics/page.py").run()
+    test.switch_page("views/groups/page.py").run()
+    assert test.text_input(key="groups-search").value == "pay"

@@ -120,7 +120,7 @@ def test_the_range_stays_in_the_address_across_pages(watched: Watched) -> None:
 
 def test_an_item_of_the_overview_leads_to_its_group_and_back(watched: Watched) -> None:
     watched.go("/?range=6h")
-    follow(watched, "open archive", "**/group?**")
+    follow(watched, "archive stopped", "**/group?**")
     assert query(watched)["group"] == ["archive"]
     watched.drawn()
     assert watched.headline() == "archive"
@@ -190,6 +190,14 @@ def test_the_keyboard_reaches_the_menu_and_the_first_item(watched: Watched) -> N
     reached = set()
     for _ in range(60):
         watched.page.keyboard.press("Tab")
-        reached.add(watched.page.evaluate("document.activeElement?.innerText?.trim() ?? ''"))
+        reached.add(
+            watched.page.evaluate(
+                """() => {
+                    let found = document.activeElement;
+                    while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+                    return found?.innerText?.trim() ?? '';
+                }"""
+            )
+        )
     assert any("Consumer groups" in text for text in reached)
-    assert any("open brokers" in text for text in reached)
+    assert any("Broker 2 is missing" in text for text in reached)

@@ -230,12 +230,14 @@ def top_and_others(
     rows = frame.select("time", by, value)
     if len(names) <= limit:
         return rows, kept
-    rest = f"others ({len(names) - limit})"
+    of_rest = rows.filter(~pl.col(by).is_in(kept))
+    # A sum that lacks a value must not look complete: its name says of how many it lacks some.
+    lacking = of_rest.filter(pl.col(value).is_null())[by].n_unique()
+    partly = f", {lacking} not always known" if lacking else ""
+    rest = f"others ({len(names) - limit}{partly})"
     summed = (
-        rows.filter(~pl.col(by).is_in(kept))
-        .group_by("time")
-        # A sum that lacks a value would look complete: where one is unknown, so is the sum.
-        .agg(pl.when(pl.col(value).null_count() == 0).then(pl.col(value).sum()).alias(value))
+        of_rest.group_by("time")
+        .agg(pl.when(pl.col(value).count() > 0).then(pl.col(value).sum()).alias(value))
         .with_columns(pl.lit(rest).alias(by))
         .select("time", by, value)
         .cast({value: frame.schema[value]})

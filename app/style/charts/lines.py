@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from zlib import crc32
 
 import plotly.graph_objects as go
 import polars as pl
@@ -72,10 +73,11 @@ def series_chart(
     height += _LEGEND_LINE * max(0, -(-len(names) // legend_columns) - 1)
     made = plot(palette, height=height, y_title=y_title, log=log)
     rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
+    colours = colours_of(names[:limit], palette)
     for position, name in enumerate(names):
         one = rows.filter(pl.col(by) == name)
         is_rest = position == limit
-        colour = palette.others if is_rest else palette.series[position % len(palette.series)]
+        colour = palette.others if is_rest else colours[name]
         _add_line(
             made,
             axis.local_times(one["time"]),
@@ -87,6 +89,18 @@ def series_chart(
     _fit_ticks(made)
     put_time_axis(made, axis, palette)
     return made.done()
+
+
+def colours_of(names: Sequence[str], palette: Palette) -> dict[str, str]:
+    """Give each name the colour that it always has; of two that share one, the later moves on."""
+    free = list(palette.series)
+    found = {}
+    for name in sorted(names):
+        wished = palette.series[crc32(name.encode()) % len(palette.series)]
+        found[name] = wished if wished in free or not free else free[0]
+        if found[name] in free:
+            free.remove(found[name])
+    return found
 
 
 def columns_chart(

@@ -12,16 +12,26 @@ _ROW_PIXELS = 24
 _SHOWN = 20
 
 
+def shown_of(alerts: pl.DataFrame) -> str | None:
+    """Say how many rows of the timeline are drawn; None where all are."""
+    total = len(_names(alerts))
+    return f"{_SHOWN} of {total} rows: the first ones" if total > _SHOWN else None
+
+
+def _names(alerts: pl.DataFrame) -> list[str]:
+    return alerts["what"].unique(maintain_order=True).to_list()
+
+
 def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.Figure:
     """Draw when each thing fired: rows of ``what``, ``severity``, ``from`` and ``to``."""
-    names = alerts["what"].unique(maintain_order=True).to_list()[:_SHOWN]
+    names = _names(alerts)[:_SHOWN]
     made = plot(palette, height=60 + _ROW_PIXELS * max(2, len(names)), y_title="", legend=True)
     colours = {
-        "critical": palette.act,
-        "warning": palette.watch,
-        "info": palette.series[0],
+        "critical": ("act now", palette.act),
+        "warning": ("watch", palette.watch),
+        "info": ("note", palette.series[0]),
     }
-    for severity, colour in colours.items():
+    for severity, (word, colour) in colours.items():
         rows = alerts.filter((pl.col("severity") == severity) & pl.col("what").is_in(names))
         if rows.is_empty():
             continue
@@ -31,7 +41,7 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
             {
                 "type": "bar",
                 "orientation": "h",
-                "name": severity,
+                "name": word,
                 "y": rows["what"].to_list(),
                 "base": [axis.local(start) for start in starts],
                 # Plotly takes a bar's length on a time axis in milliseconds.
@@ -39,7 +49,8 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
                     max(0.0, (end - start).total_seconds() * 1000)
                     for start, end in zip(starts, ends, strict=True)
                 ],
-                "marker": {"color": colour},
+                # The line shows a bar that is too short to be seen.
+                "marker": {"color": colour, "line": {"color": colour, "width": 1.5}},
                 "hovertemplate": "%{y}<br>%{base|%H:%M:%S}<extra></extra>",
             }
         )

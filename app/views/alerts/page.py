@@ -6,11 +6,14 @@ from alerting.errors import AlertingError
 from alerting.rules.lifecycle import State, active
 from app.data import alert_actions, alert_store
 from app.data.context import current
-from app.style.charts.timelines import timeline_chart
-from app.style.format import age, escape
-from app.ui import alert_list, components, routes, tables
+from app.style.charts.timelines import shown_of, timeline_chart
+from app.style.format import age, count, escape
+from app.ui import alert_list, components, incidents, routes, tables
+from app.ui.browser import items
 from app.ui.tables import Column
 from app.ui.time_axis import page_axis
+
+LISTED = 50
 
 view = current()
 now = view.now.timestamp()
@@ -35,11 +38,18 @@ if store is None:
     st.code("python -m alerting run --config headroom.yaml", language="bash")
     st.stop()
 
-firing = active(alerts.values())
-pending = [alert for alert in alerts.values() if alert.state is State.PENDING]
+open_now = [alert for alert in alerts.values() if alert.state is not State.RESOLVED]
+firing = active(open_now)
 silenced = {alert.id for alert in firing if store.is_quiet(alert, rules.maintenance, now)}
 causes = {alert.fingerprint: alert.what for alert in alerts.values()}
-components.headline(*map(escape, alert_list.sentence(firing, len(pending), len(silenced), service)))
+# What was resolved a moment ago still explains the symptoms that go on.
+found = [one for one in incidents.incidents(alerts.values()) if one.ended_at is None]
+components.headline(
+    incidents.numbers([one.cause.severity for one in found]),
+    escape(
+        alert_list.counts(open_now, len(found), len(silenced), alert_list.rules_sentence(service))
+    ),
+)
 evaluated = alert_list.service_age(service, view.now)
 interval = alert_list.service_interval(service) or view.interval_seconds
 colour = components.age_colour(evaluated, interval)
@@ -55,45 +65,51 @@ for cluster, failure in failures.items() if isinstance(failures, dict) else ():
     st.error(f"**{escape(cluster)}** could not be evaluated: {escape(failure)}")
 components.show_left_out(problems)
 
-severities = list(alert_list.SEVERITY_BADGE_STYLES.values())
+if not found:
+    components.nothing("Nothing fires, nothing is pending.", icon=":material/check:")
+else:
+    items.draw(
+        incidents.items(
+            found[:LISTED], view, acknowledged=acknowledged, silenced=frozenset(silenced)
+        ),
+        view=view,
+        key="alerts-open",
+        alt="What is wrong, the worst and newest first, symptoms folded under their cause",
+    )
+    if len(found) > LISTED:
+        st.caption(f"{LISTED} of {len(found)} causes; the table below has all alerts")
+
 columns = {
-    "severity": Column("severity", "status", badge_styles=severities, width=100),
+    "severity": Column(
+        "severity",
+        "status",
+        badge_styles=list(alert_list.SEVERITY_BADGE_STYLES.values()),
+        width=100,
+    ),
     "what": Column("what", width=275),
+    "state": Column("state", width=80),
     "lasts_seconds": Column("for", "duration", width=90),
+    "note": Column("note", unknown="", width="medium"),
     "detail": Column("how bad", width="large"),
     "step": Column("next step", width="large"),
-    "note": Column("note", unknown="", width="medium"),
     "cluster": Column("cluster", width=100),
     "rule": Column("rule", width=170),
     "id": Column("id", help="python -m alerting ack ID acknowledges it.", width=90),
 }
-lists = (
-    ("Firing", "firing", [alert for alert in firing if not alert.is_inhibited], "Nothing fires."),
-    (
-        "Inhibited",
-        "inhibited",
-        [alert for alert in firing if alert.is_inhibited],
-        "Nothing is inhibited: no alert explains another.",
-    ),
-    ("Pending", "pending", pending, "Nothing waits for its time."),
-)
-helps = {
-    "inhibited": "They follow from another alert, and are named in its notification.",
-    "pending": "True, but not for as long as the rule wants.",
-}
-for title, key, rows, nothing in lists:
-    with components.section(f"{title} ({len(rows)})", help_text=helps.get(key)):
-        if not rows:
-            components.nothing(nothing, icon=":material/check:")
-            continue
+if open_now:
+    with st.expander(f"All {count(len(open_now), 'open alert')} as a table, symptoms included"):
         tables.show(
             alert_list.alert_rows(
-                rows, view.now, acknowledged=acknowledged, silenced=silenced, causes=causes
+                sorted(open_now, key=lambda alert: alert.is_inhibited),
+                view.now,
+                acknowledged=acknowledged,
+                silenced=silenced,
+                causes=causes,
             ),
             columns,
             view=view,
-            key=f"alerts-{key}",
-            alt=f"{title} alerts with severity, age, reason and next step",
+            key="alerts-table",
+            alt="Open alerts with severity, age, reason and next step",
             noun="alerts",
         )
 
@@ -115,37 +131,51 @@ if open_alerts and view.viewer.operates:
             except (ValueError, AlertingError) as error:
                 st.error(escape(str(error)))
 
-with components.section("History", help_text="What fired in the chosen range."):
-    if not history:
+with components.section(
+    "History", help_text="What fired in the chosen range: causes, the newest first."
+):
+    past = incidents.incidents(history)
+    if not past:
         components.nothing("Nothing fired in this time.", icon=":material/check:")
     else:
-        first = min(alert.fired_at or alert.started_at for alert in history)
+        first = min(one.cause.began_at for one in past)
         axis = page_axis(view, alert_list.moment(first))
+        bars = incidents.timeline_rows(past, view.now)
         components.chart(
-            timeline_chart(
-                alert_list.timeline_rows(history, view.now), axis=axis, palette=view.palette
-            ),
+            timeline_chart(bars, axis=axis, palette=view.palette),
             key="alerts-timeline",
-            alt="When each alert fired",
+            alt="When each cause was open, and its symptoms",
+            note=shown_of(bars),
         )
-        tables.show(
-            alert_list.alert_rows(history, view.now, causes=causes),
-            {
-                "severity": columns["severity"],
-                "what": columns["what"],
-                "began_at": Column("began", "time"),
-                "ended_at": Column("resolved", "time", unknown="fires"),
-                "lasts_seconds": Column("lasted", "duration"),
-                "note": columns["note"],
-                "detail": columns["detail"],
-                "rule": columns["rule"],
-                "cluster": columns["cluster"],
-            },
-            view=view,
-            key="alerts-history",
-            alt="Alerts that fired, with begin, end and reason",
-            noun="alerts",
-        )
+        over = [one for one in past if one.ended_at is not None]
+        if over:
+            items.draw(
+                incidents.items(over[:LISTED], view, acknowledged=acknowledged),
+                view=view,
+                key="alerts-over",
+                alt="What is over, the newest first",
+            )
+            if len(over) > LISTED:
+                st.caption(f"{LISTED} of {len(over)} causes; the table below has all alerts")
+        with st.expander(f"{count(len(history), 'alert')} as a table"):
+            tables.show(
+                alert_list.alert_rows(history, view.now, causes=causes),
+                {
+                    "severity": columns["severity"],
+                    "what": columns["what"],
+                    "began_at": Column("began", "time"),
+                    "ended_at": Column("resolved", "time", unknown="fires"),
+                    "lasts_seconds": Column("lasted", "duration"),
+                    "note": columns["note"],
+                    "detail": columns["detail"],
+                    "rule": columns["rule"],
+                    "cluster": columns["cluster"],
+                },
+                view=view,
+                key="alerts-history",
+                alt="Alerts that fired, with begin, end and reason",
+                noun="alerts",
+            )
 
 if view.viewer.sees_all:
     with components.section("Delivery", help_text="Whether notifications arrive."):

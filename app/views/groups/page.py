@@ -40,8 +40,11 @@ with search:
     wanted = st.text_input(
         "Search",
         key="groups-search",
+        bind="query-params",
+        persist_state="session",
         placeholder="part of a group's name",
         icon=":material/search:",
+        live=True,
     )
 with status_filter:
     seen = set(rows["status"].to_list())
@@ -51,11 +54,20 @@ with status_filter:
         statuses,
         format_func=lambda status: BADGE_STYLES[status].label,
         key="groups-status",
+        bind="query-params",
+        persist_state="session",
         placeholder="every status",
     )
 with kind_filter:
     kinds = sorted(set(rows["kind"].drop_nulls().to_list()))
-    kind = st.multiselect("Kind", kinds, key="groups-kind", placeholder="every kind")
+    kind = st.multiselect(
+        "Kind",
+        kinds,
+        key="groups-kind",
+        bind="query-params",
+        persist_state="session",
+        placeholder="every kind",
+    )
 
 found = group_list.filtered(rows, search=wanted or "", statuses=chosen, kinds=kind)
 quiet = found.filter(group_list.is_quiet())

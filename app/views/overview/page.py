@@ -12,13 +12,14 @@ from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import clock, count, duration, escape, exact, rate, short, thin
 from app.ui import cluster_changes, components, forecast, routes, tables
 from app.ui.broker_events import broker_events
+from app.ui.browser import items
 from app.ui.group_list import is_late
 from app.ui.tables import Column
 from app.ui.time_axis import page_axis
 from app.views.overview import view_model
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, OPEN_ALERTS, RECENT_CHANGES
 
-LISTED, MOST = 4, 10
+FOLDED = 50
 NAMED_SERIES = 5
 
 view = current()
@@ -31,7 +32,7 @@ if groups is None or cluster is None or alerts is None:
     components.headline("What needs you is not known")
     st.stop()
 
-found = view_model.causes(alerts)
+found = view_model.causes(alerts, view.now)
 title, detail = view_model.headline(found, groups, cluster)
 unreadable = present.unreadable(view)
 if unreadable and not found:
@@ -41,37 +42,6 @@ components.headline(
 )
 for error in unreadable:
     components.show_broken(error)
-
-
-def draw_cause(cause: view_model.Cause) -> None:
-    """Draw what is wrong: how urgent, what, since and until when; why and what to do."""
-    alert = cause.alert
-    with st.container(gap="xxsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            components.badge(cause.badge_style)
-            st.markdown(f"**{escape(alert['what'])}**", width="content")
-            if alert["since"] is not None:
-                when = clock(alert["since"], view.zone, now=view.now)
-                st.caption(
-                    f"{'before' if alert['since_at_least'] else 'since'} {when}", width="content"
-                )
-            hurts = view_model.deadline(alert, view.now)
-            if hurts:
-                st.markdown(hurts, width="content")
-            page, parameters = cause.link
-            subject = next(iter(parameters.values()), None)
-            label = f"open {escape(subject)}" if subject else f"open {page.replace('_', ' ')}"
-            routes.link(page, label, parameters)
-        st.markdown(
-            f"{escape(thin(alert['detail']))}  \n"
-            f":gray[:material/arrow_forward: {escape(alert['step'])}]"
-        )
-        if cause.symptoms:
-            st.caption(
-                f"{count(len(cause.symptoms), 'symptom')} of the same cause",
-                help="\n".join(f"- {escape(thin(text))}" for text in cause.symptoms[:MOST]),
-            )
-
 
 if len(view.clusters) > 1:
     names = view.clusters
@@ -100,15 +70,25 @@ if len(view.clusters) > 1:
             noun="clusters",
         )
 
+stored = present.runs(view)
 if found:
-    with st.container(border=True, gap="small"):
-        for cause in found[:LISTED]:
-            draw_cause(cause)
-        if len(found) > LISTED:
-            more = found[LISTED:MOST]
-            with st.expander(f"{len(more)} more of {len(found)}, less urgent"):
-                for cause in more:
-                    draw_cause(cause)
+    seen, rest = view_model.shown(found)
+    for causes, key, alt in (
+        (seen, "overview-needs", "What needs somebody, the worst and newest first"),
+        (rest[:FOLDED], "overview-rest", "What needs somebody later"),
+    ):
+        if not causes:
+            continue
+        place = st.container() if causes is seen else st.expander(view_model.folded(rest))
+        with place:
+            items.draw(
+                view_model.items(causes, view.now, view.zone, stored=stored),
+                view=view,
+                key=key,
+                alt=alt,
+            )
+    if len(rest) > FOLDED:
+        routes.link(routes.ALERTS, f"All {len(found)} causes are on the page Alerts")
 elif not unreadable:
     components.nothing(
         "No group is late, no partition is at risk, no dead letter waits.", icon=":material/check:"

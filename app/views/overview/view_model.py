@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 import polars as pl
 
+from alerting.rules.lifecycle import alert_id
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.model import Status
 from app.data.history import TIME
-from app.style.format import count, duration, exact, short
-from app.style.theme import BadgeStyle
+from app.style.format import clock, count, duration, exact, short, thin
+from app.ui import incidents
 from app.ui.alert_list import SEVERITY_BADGE_STYLES
+from app.ui.browser.items import Item
+
+LISTED, MOST = 4, 10
+"""Causes that are seen at once: so many at the least, and what is to be acted on up to so many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,24 +29,18 @@ class Cause:
     alert: Mapping[str, Any]  # its row of ``open_alerts``
     symptoms: tuple[str, ...] = ()
 
-    @property
-    def badge_style(self) -> BadgeStyle:
-        """How it looks."""
-        return SEVERITY_BADGE_STYLES[AlertSeverity(self.alert["severity"])]
 
-    @property
-    def link(self) -> tuple[str, dict[str, str]]:
-        """The page that tells more, and its parameters."""
-        labels = {one["key"]: one["value"] for one in self.alert["labels"] or ()}
-        page = self.alert["page"] or "alerts"
-        return page, {key: labels[key] for key in ("group", "topic", "name") if key in labels}
+_NEAR = timedelta(hours=1)
 
 
-def causes(alerts: pl.DataFrame) -> list[Cause]:
-    """Return the alerts that stand for themselves, what is most urgent first.
+def causes(alerts: pl.DataFrame, now: datetime) -> list[Cause]:
+    """Return the alerts that stand for themselves: the worst first, then the newest.
+
+    What loses data within an hour comes first among its like.
 
     Args:
         alerts: Rows of ``open_alerts``. One whose cause is not open any more stands for itself.
+        now: The present.
     """
     order = {severity.value: place for place, severity in enumerate(SEVERITIES)}
     is_open = alerts["fingerprint"].implode()
@@ -49,10 +48,20 @@ def causes(alerts: pl.DataFrame) -> list[Cause]:
     symptoms: dict[str, list[str]] = {}
     for row in alerts.filter(is_symptom).sort("since", "fingerprint").iter_rows(named=True):
         symptoms.setdefault(row["inhibited_by"], []).append(f"{row['what']}: {row['detail']}")
+    # Deadlines move with the rates: only one that is near decides the order, so that rows stay
+    # where they are while somebody reads them.
+    is_near = (pl.col("deadline_at") - pl.lit(now) < _NEAR).fill_null(value=False)
     first = (
         alerts.filter(~is_symptom)
-        .with_columns(pl.col("severity").replace_strict(order, default=0).alias("order"))
-        .sort("order", "deadline_at", "since", "fingerprint", nulls_last=True)
+        .with_columns(
+            pl.col("severity").replace_strict(order, default=0).alias("order"),
+            (~is_near).alias("later"),
+        )
+        .sort(
+            *("order", "later", "since", "fingerprint"),
+            descending=[False, False, True, False],
+            nulls_last=True,
+        )
     )
     return [
         Cause(alert=row, symptoms=tuple(symptoms.get(row["fingerprint"], ())))
@@ -69,24 +78,80 @@ def deadline(alert: Mapping[str, Any], now: datetime) -> str:
     if at is None or at - now > _DEADLINE_SHOWN:
         return ""
     left = (at - now).total_seconds()
-    return "data is being lost now" if left < 1 else f"data lost in **{duration(left)}**"
+    return "data is being lost now" if left < 1 else f"data lost in {duration(left)}"
 
 
 def headline(
     found: Sequence[Cause], groups: pl.DataFrame, cluster: pl.DataFrame
 ) -> tuple[str, str]:
     """Return the sentence of the Overview, and the one below it."""
-    severities = [cause.alert["severity"] for cause in found]
-    now, watch = severities.count(AlertSeverity.CRITICAL), severities.count(AlertSeverity.WARNING)
-    needs = (
-        f"{count(now, 'thing needs', 'things need')} you now"
-        if now
-        else "Nothing needs you now"
-        if watch
-        else "Nothing needs you"
-    )
-    title = f"{needs}, {watch} to watch" if watch else needs
-    return title, f"{_groups_sentence(groups)}. {_brokers_sentence(cluster)}."
+    symptoms = sum(len(cause.symptoms) for cause in found)
+    folded = f", {count(symptoms, 'symptom')} folded under causes" if symptoms else ""
+    title = incidents.numbers([cause.alert["severity"] for cause in found])
+    return title, f"{_groups_sentence(groups)}. {_brokers_sentence(cluster)}{folded}."
+
+
+def shown(found: Sequence[Cause]) -> tuple[list[Cause], list[Cause]]:
+    """Return which causes are seen at once, and which are folded: never one to act on now."""
+    now = sum(1 for cause in found if cause.alert["severity"] == AlertSeverity.CRITICAL)
+    seen = min(max(now, LISTED), MOST)
+    return list(found[:seen]), list(found[seen:])
+
+
+def folded(rest: Sequence[Cause]) -> str:
+    """Say what is folded away: ``5 more: 3 to watch, 2 notes``."""
+    numbers_of = [cause.alert["severity"] for cause in rest]
+    parts = [
+        f"{numbers_of.count(severity)} {word}"
+        for severity, word in (
+            (AlertSeverity.CRITICAL, "to act on now"),
+            (AlertSeverity.WARNING, "to watch"),
+            (AlertSeverity.INFO, "to note"),
+        )
+        if severity in numbers_of
+    ]
+    return f"{len(rest)} more: {', '.join(parts)}"
+
+
+def items(found: Sequence[Cause], now: datetime, zone: tzinfo, *, stored: bool) -> list[Item]:
+    """Return causes as rows of a list.
+
+    Args:
+        found: The causes.
+        now: The present.
+        zone: The viewer's.
+        stored: Whether the alert store knows them: then each leads to its incident.
+    """
+    rows = []
+    for cause in found:
+        alert = cause.alert
+        labels = {one["key"]: one["value"] for one in alert["labels"] or ()}
+        since = alert["since"]
+        when = ""
+        if since is not None:
+            when = (
+                f"{'before' if alert['since_at_least'] else 'since'} {clock(since, zone, now=now)}"
+            )
+        rows.append(
+            Item(
+                id=alert["fingerprint"],
+                badge=SEVERITY_BADGE_STYLES[AlertSeverity(alert["severity"])],
+                what=alert["what"],
+                when=when,
+                why=thin(alert["detail"]),
+                until=deadline(alert, now),
+                step=alert["step"],
+                link=incidents.subject(labels, alert["page"], alert["what"]),
+                links=[
+                    incidents.story(alert_id(alert["fingerprint"], alert["started_at"].timestamp()))
+                ]
+                if stored and alert["started_at"] is not None
+                else [],
+                more_label=incidents.folded(len(cause.symptoms)),
+                more=incidents.limited(cause.symptoms),
+            )
+        )
+    return rows
 
 
 _NAMED = (

@@ -54,17 +54,24 @@ with search:
     wanted = st.text_input(
         "Search",
         key="topics-search",
+        bind="query-params",
+        persist_state="session",
         placeholder="part of a topic's name",
         icon=":material/search:",
+        live=True,
     )
 with internal:
-    with_internal = st.toggle("Internal topics", key="topics-internal")
+    with_internal = st.toggle(
+        "Internal topics", key="topics-internal", bind="query-params", persist_state="session"
+    )
 shown = rows if with_internal else external
 with kinds:
     chosen = st.multiselect(
         "Kind",
         sorted(set(shown["kind"].drop_nulls().to_list())),
         key="topics-kind",
+        bind="query-params",
+        persist_state="session",
         placeholder="every kind",
     )
 if wanted and wanted.strip():

@@ -8,7 +8,7 @@ import pytest
 
 from app.style.charts.base import Axis, ChartEvent, top_and_others, with_gaps
 from app.style.charts.heatmaps import bars, heatmap
-from app.style.charts.lines import Line, columns_chart, series_chart, time_unit
+from app.style.charts.lines import Line, colours_of, columns_chart, series_chart, time_unit
 from app.style.theme import DARK, LIGHT
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -48,11 +48,18 @@ def test_the_highest_are_drawn_and_the_others_added_up() -> None:
     assert rest["lag"].to_list() == [1.0, 2.0]
 
 
-def test_a_sum_of_others_with_an_unknown_part_is_unknown() -> None:
+def test_a_sum_of_others_says_of_how_many_it_lacks_values() -> None:
     rows = frame(a=[9.0, 9.0], b=[1.0, None], c=[1.0, 1.0])
     found, _ = top_and_others(rows, by="group", value="lag", limit=1)
-    rest = found.filter(pl.col("group") == "others (2)").sort("time")
-    assert rest["lag"].to_list() == [2.0, None]
+    rest = found.filter(pl.col("group") == "others (2, 1 not always known)").sort("time")
+    assert rest["lag"].to_list() == [2.0, 1.0]
+
+
+def test_a_colour_stays_with_its_name() -> None:
+    few, many = colours_of(["a", "z"], LIGHT), colours_of(["z", "m", "a"], LIGHT)
+    assert few["a"] == many["a"]
+    assert len(set(colours_of([f"g{number}" for number in range(10)], LIGHT).values())) == 10
+    assert len(colours_of([f"g{number}" for number in range(12)], LIGHT)) == 12
 
 
 def test_holes_are_left_open() -> None:

@@ -248,7 +248,7 @@ def test_broker_events_are_marks() -> None:
     ("seconds", "expected"),
     [
         pytest.param(None, "", id="not known"),
-        pytest.param(3600.0, "data lost in **1 h**", id="later"),
+        pytest.param(3600.0, "data lost in 1 h", id="later"),
         pytest.param(-5.0, "data is being lost now", id="over"),
     ],
 )
@@ -284,11 +284,33 @@ def test_causes_come_first_with_their_symptoms_below_them() -> None:
             {"fingerprint": "cause", "severity": "critical"},
             {"fingerprint": "orphan", "inhibited_by": "gone", "severity": "info"},
             {"fingerprint": "soon", "severity": "critical", "deadline_at": at(60)},
-        )
+            {"fingerprint": "new", "severity": "critical", "since": at(-60)},
+            {"fingerprint": "old", "severity": "critical", "since": at(-120)},
+        ),
+        START,
     )
-    assert [one.alert["fingerprint"] for one in found] == ["soon", "cause", "watch", "orphan"]
-    assert found[1].symptoms == ("symptom is late: why",)
-    assert found[1].link == ("group", {"group": "cause"})
+    assert [one.alert["fingerprint"] for one in found] == [
+        *("soon", "new", "old", "cause", "watch", "orphan")
+    ]
+    assert found[3].symptoms == ("symptom is late: why",)
+    row = overview_view_model.items(found, START, UTC, stored=False)[3]
+    assert row.link is not None
+    assert (row.link.page, row.link.parameters) == ("group", {"group": "cause"})
+    assert row.more == ["symptom is late: why"]
+
+
+def test_nothing_to_act_on_is_folded_away() -> None:
+    many = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(7)]
+    few = [{"fingerprint": f"w{number}"} for number in range(3)]
+    found = overview_view_model.causes(alerts(*few, *many), START)
+    seen, rest = overview_view_model.shown(found)
+    assert [one.alert["severity"] for one in seen] == ["critical"] * 7
+    assert overview_view_model.folded(rest) == "3 more: 3 to watch"
+    quiet = overview_view_model.causes(alerts(*few), START)
+    assert overview_view_model.shown(quiet) == (quiet, [])
+    flood = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(12)]
+    _, rest = overview_view_model.shown(overview_view_model.causes(alerts(*flood), START))
+    assert overview_view_model.folded(rest) == "2 more: 2 to act on now"
 
 
 def test_the_sentence_of_the_overview() -> None:
@@ -300,7 +322,7 @@ def test_the_sentence_of_the_overview() -> None:
         {"group": "a", "status": "STALLED", "lag": 900, "unknown_partitions": 1},
         {"group": "b", "lag": 100},
     )
-    found = overview_view_model.causes(alerts({"fingerprint": "a", "severity": "critical"}))
+    found = overview_view_model.causes(alerts({"fingerprint": "a", "severity": "critical"}), START)
     assert overview_view_model.headline(found, groups, cluster) == (
         "1 thing needs you now",
         f"Lag total {short(1000)} without 1 group that could not be read in full, "

@@ -1,0 +1,1 @@
+"""What Streamlit has no part for: small scripts that run in the viewer's browser."""

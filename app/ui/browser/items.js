@@ -1,0 +1,63 @@
+// Texts of others are set as text, never as HTML. Rows are kept by their id from one refresh to
+// the next, so that what the viewer has unfolded or focused stays so.
+const element = (kind, name, text) => {
+  const made = document.createElement(kind);
+  if (name) made.className = name;
+  if (text) made.textContent = text;
+  return made;
+};
+
+const link = (target, open) => {
+  const made = element("a", "", target.label);
+  made.href = target.href;
+  made.addEventListener("click", (event) => {
+    // A new tab or window is the browser's business; the same tab keeps the session.
+    if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    open({ page: target.page, parameters: target.parameters });
+  });
+  return made;
+};
+
+const row = (item, unfolded, open) => {
+  const made = element("li", "item");
+  made.dataset.id = item.id;
+  made.append(element("span", `badge ${item.badge.colour}`, item.badge.label));
+  const what = element("span", "what");
+  what.append(item.link ? link(item.link, open) : item.what);
+  const when = element("span", "when quiet", item.when);
+  if (item.links.length) {
+    const others = element("span", "links");
+    others.append(...item.links.map((one) => link(one, open)));
+    when.append(element("br"), others);
+  }
+  made.append(what, when, element("span", "why", item.why));
+  made.append(element("span", "until", item.until), element("span", "step quiet", item.step));
+  if (item.more.length) {
+    const more = element("details", "more");
+    more.open = unfolded;
+    const list = element("ul");
+    list.append(...item.more.map((text) => element("li", "", text)));
+    more.append(element("summary", "", item.more_label), list);
+    made.append(more);
+  }
+  return made;
+};
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const list = parentElement.querySelector(".items");
+  const open = (target) => setTriggerValue("open", target);
+  list.setAttribute("aria-label", data.alt);
+  list.classList.toggle("endless", data.items.every((item) => !item.until));
+  const before = new Map([...list.children].map((child) => [child.dataset.id, child]));
+  const wanted = data.items.map((item) => {
+    const said = JSON.stringify(item);
+    const old = before.get(item.id);
+    if (old && old.said === said) return old;
+    const made = row(item, old?.querySelector("details")?.open ?? false, open);
+    made.said = said;
+    return made;
+  });
+  const stays = wanted.length === before.size && wanted.every((one, at) => list.children[at] === one);
+  if (!stays) list.replaceChildren(...wanted);
+}

@@ -1,0 +1,105 @@
+"""A list of what needs somebody: a row each, with real links, wrapped text and folded detail.
+
+On a phone each row is a card. A click stays in the session; ctrl-click opens a new tab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from app.data.context import View
+from app.style.theme import BadgeStyle
+from app.ui import routes
+
+_FOLDER = Path(__file__).parent
+_component = st.components.v2.component(
+    "headroom.items",
+    html='<div class="frame"><ul class="items"></ul></div>',
+    css=(_FOLDER / "items.css").read_text(),
+    js=(_FOLDER / "items.js").read_text(),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a link leads."""
+
+    label: str
+    page: str
+    parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One row.
+
+    Attributes:
+        id: Tells rows apart; what is unfolded stays so while it is the same.
+        when: Since when, or from when to when.
+        until: How long until it hurts.
+        link: Where the subject leads; its label is ``what``.
+        links: Further links.
+        more: Lines that are folded away under ``more_label``.
+    """
+
+    id: str
+    badge: BadgeStyle
+    what: str
+    when: str = ""
+    why: str = ""
+    until: str = ""
+    step: str = ""
+    link: Target | None = None
+    links: Sequence[Target] = ()
+    more_label: str = ""
+    more: Sequence[str] = ()
+
+
+def draw(items: Sequence[Item], *, view: View, key: str, alt: str) -> None:
+    """Draw rows; a click on a link leaves for its page.
+
+    Args:
+        items: The rows, in their order.
+        view: The frame of the page.
+        key: The list's name on the page.
+        alt: What it lists, for those who do not see it.
+    """
+    found = _component(
+        key=key,
+        data={"alt": alt, "items": [_as_data(item, view) for item in items]},
+        on_open_change=lambda: None,
+    )
+    if found.open:
+        routes.go(found.open["page"], found.open["parameters"])
+
+
+def _as_data(item: Item, view: View) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "badge": {"label": item.badge.label, "colour": item.badge.colour},
+        "what": item.what,
+        "when": item.when,
+        "why": item.why,
+        "until": item.until,
+        "step": item.step,
+        "link": None if item.link is None else _as_link(item.link, view),
+        "links": [_as_link(one, view) for one in item.links],
+        "more_label": item.more_label,
+        "more": list(item.more),
+    }
+
+
+def _as_link(target: Target, view: View) -> dict[str, Any]:
+    chosen = {"cluster": view.cluster, "range": view.range.key, **target.parameters}
+    return {
+        "label": target.label,
+        "page": target.page,
+        "parameters": dict(target.parameters),
+        "href": f"./{routes.address(target.page)}?{urlencode(chosen)}",
+    }

@@ -1,0 +1,212 @@
+"""Alerts grouped by cause: an incident is a cause with the symptoms that followed from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+
+from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State
+from alerting.rules.matchers import Acknowledgement
+from alerting.rules.model import SEVERITIES, AlertSeverity
+from app.data.context import View
+from app.style.format import clock, count, duration, thin
+from app.ui import routes
+from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
+from app.ui.browser.items import Item, Target
+
+MOST_SYMPTOMS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """A cause, and what followed from it, in order of time."""
+
+    cause: Alert
+    symptoms: tuple[Alert, ...] = ()
+
+    @property
+    def ended_at(self) -> float | None:
+        """When the cause and all its symptoms had ended; None: one of them goes on."""
+        ends = [one.resolved_at for one in (self.cause, *self.symptoms)]
+        return None if None in ends else max(end for end in ends if end is not None)
+
+
+def incidents(alerts: Iterable[Alert]) -> list[Incident]:
+    """Group alerts by cause: what is open first, then the worst, then the newest.
+
+    A symptom whose cause is not among the alerts stands for itself.
+    """
+    alerts = list(alerts)
+    known: dict[str, list[Alert]] = {}
+    for alert in alerts:
+        known.setdefault(alert.fingerprint, []).append(alert)
+    symptoms: dict[str, list[Alert]] = {}
+    for alert in alerts:
+        root = _root(alert, known)
+        if root is not alert:
+            symptoms.setdefault(root.id, []).append(alert)
+    followed = {one.id for found in symptoms.values() for one in found}
+    return sorted(
+        (
+            Incident(
+                cause=alert,
+                symptoms=tuple(sorted(symptoms.get(alert.id, ()), key=lambda one: one.began_at)),
+            )
+            for alert in alerts
+            if alert.id not in followed
+        ),
+        key=lambda one: (
+            one.ended_at is not None,
+            SEVERITIES.index(one.cause.severity) if one.ended_at is None else 0,
+            -one.cause.began_at,
+            one.cause.fingerprint,
+        ),
+    )
+
+
+def _root(alert: Alert, known: Mapping[str, Sequence[Alert]]) -> Alert:
+    """Follow an alert to the cause of its cause; in a circle the first by name is the cause."""
+    seen = {alert.fingerprint: alert}
+    while alert.inhibited_by is not None:
+        if alert.inhibited_by in seen:
+            return seen[min(seen)]
+        ends = alert.resolved_at
+        causes = [
+            one
+            for one in known.get(alert.inhibited_by, ())
+            # One thing can fail twice: the cause is the time that it overlaps with.
+            if (one.resolved_at is None or one.resolved_at + SETTLE_SECONDS >= alert.began_at)
+            and (ends is None or one.began_at <= ends)
+        ]
+        if not causes:
+            break
+        alert = max(causes, key=lambda one: one.began_at)
+        seen[alert.fingerprint] = alert
+    return alert
+
+
+def numbers(found: Sequence[str]) -> str:
+    """Say how many of these severities need somebody: ``2 things need you now, 3 to watch``."""
+    now, watch = found.count(AlertSeverity.CRITICAL), found.count(AlertSeverity.WARNING)
+    needs = (
+        f"{count(now, 'thing needs', 'things need')} you now"
+        if now
+        else "Nothing needs you now"
+        if watch
+        else "Nothing needs you"
+    )
+    return f"{needs}, {watch} to watch" if watch else needs
+
+
+def subject(labels: Mapping[str, str], page: str | None, what: str) -> Target:
+    """Return where the thing of an alert is shown."""
+    named = {key: labels[key] for key in ("group", "topic", "name") if key in labels}
+    return Target(label=what, page=page or routes.ALERTS, parameters=named)
+
+
+def story(alert_id: str, label: str = "incident") -> Target:
+    """Return where the incident of an alert is told."""
+    return Target(label=label, page=routes.INCIDENT, parameters={"alert": alert_id})
+
+
+def span(incident: Incident, view: View) -> str:
+    """Write when an incident was: ``since 18:43``, or ``18:43, for 6 min``."""
+    began = clock(moment(incident.cause.began_at), view.zone, now=view.now)
+    if incident.ended_at is None:
+        return f"since {began}"
+    return f"{began}, for {duration(incident.ended_at - incident.cause.began_at)}"
+
+
+def items(
+    found: Iterable[Incident],
+    view: View,
+    *,
+    acknowledged: Mapping[str, Acknowledgement],
+    silenced: frozenset[str] = frozenset(),
+) -> list[Item]:
+    """Return incidents as rows of a list, their symptoms folded."""
+    rows = []
+    for one in found:
+        cause = one.cause
+        by = acknowledged.get(cause.id)
+        target = subject(cause.labels, cause.page, cause.what)
+        cluster = cause.labels.get("cluster", view.cluster)
+        if cluster != view.cluster:
+            named = {**target.parameters, "cluster": cluster}
+            target = Target(label=target.label, page=target.page, parameters=named)
+        notes = [
+            text
+            for text, is_so in (
+                (cluster, cluster != view.cluster),
+                ("pending", cause.state is State.PENDING),
+                (f"{by.author} looks after it" if by else "", by is not None),
+                ("silenced", cause.id in silenced),
+                ("no data", cause.no_data_since is not None),
+                (f"came back {cause.flaps} times", cause.flaps > 0),
+                ("over", one.ended_at is not None),
+            )
+            if is_so
+        ]
+        if cause.state is State.RESOLVED and one.ended_at is None:
+            notes.append("over, its symptoms go on")
+        rows.append(
+            Item(
+                id=cause.id,
+                badge=SEVERITY_BADGE_STYLES[cause.severity],
+                what=cause.what,
+                when=span(one, view),
+                why=thin(cause.detail),
+                until=", ".join(notes),
+                step=cause.step,
+                link=target,
+                links=[story(cause.id)],
+                more_label=folded(len(one.symptoms)),
+                more=limited([f"{each.what}: {thin(each.detail)}" for each in one.symptoms]),
+            )
+        )
+    return rows
+
+
+def folded(number: int) -> str:
+    """Name the symptoms that are folded away; nothing where there are none."""
+    return f"{count(number, 'symptom')} of this cause" if number else ""
+
+
+def limited(lines: Sequence[str]) -> list[str]:
+    """Return the first lines, and how many more there are."""
+    if len(lines) <= MOST_SYMPTOMS:
+        return list(lines)
+    return [*lines[:MOST_SYMPTOMS], f"and {len(lines) - MOST_SYMPTOMS} more"]
+
+
+def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
+    """Return incidents as bars of a timeline: causes, each with a bar for all its symptoms."""
+    rows = []
+    for one in found:
+        cause = one.cause
+        rows.append(_bar(cause.what, cause.severity, cause.began_at, cause.resolved_at, now))
+        if one.symptoms:
+            ends = [each.resolved_at for each in one.symptoms]
+            last = None if None in ends else max(end for end in ends if end is not None)
+            first = min(each.began_at for each in one.symptoms)
+            worst = min((each.severity for each in one.symptoms), key=SEVERITIES.index)
+            label = f"  ↳ {count(len(one.symptoms), 'symptom')} of {cause.what}"
+            rows.append(_bar(label, worst, first, last, now))
+    time = pl.Datetime("us", "UTC")
+    return pl.DataFrame(
+        rows, schema={"what": pl.String(), "severity": pl.String(), "from": time, "to": time}
+    )
+
+
+def _bar(
+    what: str, severity: AlertSeverity, began: float, ended: float | None, now: datetime
+) -> dict[str, object]:
+    return {
+        "what": what,
+        "severity": severity.value,
+        "from": moment(began),
+        "to": moment(ended) or now,
+    }

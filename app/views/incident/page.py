@@ -1,0 +1,133 @@
+"""What began when, what followed, what was changed just before, and when it ended."""
+
+from dataclasses import replace
+from datetime import timedelta
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from alerting.errors import AlertingError
+from app.data import alert_store, queries
+from app.data.context import current
+from app.style.charts.timelines import shown_of, timeline_chart
+from app.style.format import escape, thin
+from app.ui import components, incidents, routes, tables
+from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
+from app.ui.cluster_changes import marks
+from app.ui.tables import Column
+from app.ui.time_axis import axis_between
+from app.views.incident import view_model
+from lake.schemas.tables import CLUSTER_EVENTS
+
+view = current()
+asked = st.query_params.get("alert", "")
+alert = store = None
+acknowledged = {}
+try:
+    store = alert_store.open_store(view)
+    if store is not None:
+        alert = store.alert(asked)
+        acknowledged = store.acknowledgements()
+except AlertingError as error:
+    components.headline("Incidents cannot be shown")
+    st.error(escape(str(error)), icon=":material/database_off:")
+    st.stop()
+
+routes.link(routes.ALERTS, "Alerts", icon=":material/arrow_back:")
+if store is None or alert is None:
+    components.headline("This incident is not known" if asked else "Which incident?")
+    components.nothing(
+        "The alert store holds no alert of this address: it was pending and did not fire, or its "
+        "history was deleted after alerting.history_days. The page Alerts lists those that are "
+        "there."
+    )
+    st.stop()
+
+cluster = alert.labels.get("cluster", view.cluster)
+# Related alerts overlap with it, or began a little earlier.
+near = view_model.BEFORE.total_seconds()
+ends = alert.resolved_at or view.now.timestamp()
+related = {one.id: one for one in store.history(alert.began_at - near, cluster, until=ends)}
+related |= {
+    one.id: one for one in store.alerts().values() if one.labels.get("cluster", cluster) == cluster
+}
+related[alert.id] = alert
+incident = next(
+    one
+    for one in incidents.incidents(related.values())
+    if alert.id in {each.id for each in (one.cause, *one.symptoms)}
+)
+cause = incident.cause
+st.set_page_config(page_title=f"{cause.what} · Incident · Headroom")
+began = moment(cause.began_at) or view.now
+ended = moment(incident.ended_at)
+
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.title(escape(cause.what), anchor=False, width="content")
+    components.badge(SEVERITY_BADGE_STYLES[cause.severity])
+    if ended is not None:
+        st.badge("over", icon=":material/check:", color="gray")
+st.markdown(
+    f"{escape(thin(cause.detail))} {view_model.sentence(incident, view.now, view.zone)}  \n"
+    f":gray[:material/arrow_forward: {escape(cause.step)}]"
+)
+by = acknowledged.get(cause.id)
+st.caption(
+    escape(f"{by.author} looks after it: {by.comment}" if by else "Nobody has acknowledged it.")
+    + (f" Runbook: {escape(cause.runbook)}" if cause.runbook else "")
+)
+target = incidents.subject(cause.labels, cause.page, cause.what)
+parameters = {**target.parameters, "cluster": cluster}
+named = next(iter(target.parameters.values()), target.page.replace("_", " "))
+routes.link(target.page, f"Open {escape(named)}", parameters, icon=":material/open_in_new:")
+
+changes = queries.no_rows(CLUSTER_EVENTS)
+until = (ended or view.now) + view_model.AFTER
+with components.guarded():
+    changes = queries.changes_between(
+        replace(view, cluster=cluster), began - view_model.BEFORE, until
+    )
+found = view_model.steps(incident, changes, acknowledged)
+
+with components.section("Course", help_text="The cause, what followed, and what was changed."):
+    start, end = began - timedelta(minutes=5), min(until, view.now)
+    axis = axis_between(view, start, end, marks(changes))
+    bars = incidents.timeline_rows(
+        [incidents.Incident(cause=one) for one in (cause, *incident.symptoms)], view.now
+    )
+    components.chart(
+        timeline_chart(bars, axis=axis, palette=view.palette),
+        key="incident-timeline",
+        alt=f"When {cause.what} and each of its symptoms began and ended",
+        note=shown_of(bars),
+    )
+    tables.show(
+        view_model.step_rows(found, began),
+        {
+            "at": Column("time", "time", width=110),
+            "after": Column("after", width=90, help="Before or after the cause began."),
+            "kind": Column("", width=80),
+            "what": Column("what", width="large"),
+            "detail": Column("detail", width="large"),
+        },
+        view=view,
+        key="incident-steps",
+        alt="What happened, in order of time",
+        noun="steps",
+        rows_shown=25,
+    )
+    if changes.is_empty():
+        st.caption("No change of the cluster was seen from 30 min before it to its end.")
+
+with st.expander("Share it"):
+    address = (st.context.url or "").partition("?")[0]
+    link = f"{address}?{urlencode({'alert': cause.id, 'cluster': cluster})}"
+    text = view_model.markdown(incident, found, view.now, link)
+    st.code(link, language=None)
+    st.download_button(
+        "Download as Markdown",
+        text,
+        file_name=f"incident-{cluster}-{began:%Y-%m-%dT%H%M}.md",
+        mime="text/markdown",
+    )
+    st.code(text, language=None, wrap_lines=True)

@@ -1,0 +1,101 @@
+"""Alerts grouped by cause, and the order that they are listed in."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from alerting.rules.lifecycle import Alert, State
+from alerting.rules.model import AlertSeverity
+from app.ui.incidents import MOST_SYMPTOMS, incidents, limited, numbers, timeline_rows
+
+NOW = datetime.fromtimestamp(2000.0, UTC)
+
+
+def alert(name: str, began: float, ended: float | None = None, **given: Any) -> Alert:
+    return Alert(
+        **{
+            "fingerprint": name,
+            "rule": "R",
+            "check": "stopped",
+            "severity": AlertSeverity.WARNING,
+            "labels": {"cluster": "c"},
+            "state": State.FIRING if ended is None else State.RESOLVED,
+            "started_at": began,
+            "last_true_at": ended or 2000.0,
+            "resolved_at": ended,
+            "what": name,
+            **given,
+        }
+    )
+
+
+def test_symptoms_stand_under_the_cause_of_their_cause() -> None:
+    broker = alert("broker", 100.0)
+    offline = alert("offline", 110.0, inhibited_by="broker")
+    group = alert("group", 120.0, inhibited_by="offline")
+    (found,) = incidents([group, offline, broker])
+    assert found.cause is broker
+    assert found.symptoms == (offline, group)
+
+
+def test_a_symptom_belongs_to_the_time_that_its_cause_was_there() -> None:
+    first, second = alert("broker", 100.0, 200.0), alert("broker", 1000.0, 1100.0)
+    early = alert("early", 110.0, 190.0, inhibited_by="broker")
+    late = alert("late", 1010.0, 1090.0, inhibited_by="broker")
+    newest, oldest = incidents([first, second, late, early])
+    assert (newest.cause, newest.symptoms) == (second, (late,))
+    assert (oldest.cause, oldest.symptoms) == (first, (early,))
+
+
+def test_a_symptom_without_its_cause_and_a_circle_stand_for_themselves() -> None:
+    lonely = alert("lonely", 100.0, inhibited_by="gone")
+    round_a = alert("a", 100.0, inhibited_by="b")
+    round_b = alert("b", 100.0, inhibited_by="a")
+    causes = {one.cause.fingerprint for one in incidents([lonely, round_a, round_b])}
+    assert "lonely" in causes
+    names = {
+        alert.fingerprint
+        for one in incidents([lonely, round_a, round_b])
+        for alert in (one.cause, *one.symptoms)
+    }
+    assert names == {"lonely", "a", "b"}
+
+
+def test_the_worst_and_newest_come_first_and_what_is_over_last() -> None:
+    old = alert("old", 100.0, severity=AlertSeverity.CRITICAL)
+    new = alert("new", 900.0, severity=AlertSeverity.CRITICAL)
+    watch = alert("watch", 1500.0)
+    over = alert("over", 1900.0, 1950.0, severity=AlertSeverity.CRITICAL)
+    assert [one.cause.what for one in incidents([over, watch, old, new])] == [
+        *("new", "old", "watch", "over")
+    ]
+
+
+def test_an_incident_goes_on_while_a_symptom_does() -> None:
+    cause = alert("cause", 100.0, 200.0)
+    symptom = alert("symptom", 110.0, inhibited_by="cause")
+    (found,) = incidents([cause, symptom])
+    assert found.ended_at is None
+    (ended,) = incidents([cause, alert("symptom", 110.0, 250.0, inhibited_by="cause")])
+    assert ended.ended_at == 250.0
+
+
+def test_the_timeline_has_a_bar_for_the_cause_and_one_for_all_its_symptoms() -> None:
+    cause = alert("cause", 100.0, 200.0, severity=AlertSeverity.CRITICAL)
+    symptoms = [
+        alert(f"s{number}", 110.0 + number, 150.0, inhibited_by="cause") for number in range(18)
+    ]
+    rows = timeline_rows(incidents([*symptoms, cause]), NOW)
+    assert [name.strip() for name in rows["what"]] == ["cause", "↳ 18 symptoms of cause"]
+    assert rows["severity"].to_list() == ["critical", "warning"]
+    assert (rows["to"][1] - rows["from"][1]).total_seconds() == 40.0
+
+
+def test_counts_and_what_is_left_out_are_said() -> None:
+    assert numbers(["critical", "warning", "warning"]) == "1 thing needs you now, 2 to watch"
+    assert numbers(["warning"]) == "Nothing needs you now, 1 to watch"
+    assert numbers([]) == "Nothing needs you"
+    lines = [str(number) for number in range(MOST_SYMPTOMS + 3)]
+    assert limited(lines)[-1] == "and 3 more"
+    assert len(limited(lines)) == MOST_SYMPTOMS + 1

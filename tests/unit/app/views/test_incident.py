@@ -1,0 +1,103 @@
+"""One incident in order of time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import polars as pl
+
+from alerting.rules.lifecycle import Alert, State
+from alerting.rules.matchers import Acknowledgement
+from alerting.rules.model import AlertSeverity
+from app.ui.incidents import Incident
+from app.views.incident.view_model import after, markdown, sentence, step_rows, steps
+from lake.schemas.tables import CLUSTER_EVENTS
+
+
+def at(second: float) -> datetime:
+    return datetime.fromtimestamp(second, UTC)
+
+
+CAUSE = Alert(
+    fingerprint="f",
+    rule="BrokerMissing",
+    check="broker_missing",
+    severity=AlertSeverity.CRITICAL,
+    labels={"cluster": "c", "broker": "2"},
+    state=State.RESOLVED,
+    started_at=1000.0,
+    fired_at=1001.0,
+    last_true_at=1300.0,
+    resolved_at=1360.0,
+    what="Broker 2 is missing",
+    detail="2 of 3 brokers are left | <b>.",
+)
+SYMPTOM = Alert(
+    fingerprint="s",
+    rule="UnderReplicated",
+    check="under_replicated",
+    severity=AlertSeverity.WARNING,
+    labels={"cluster": "c", "topic": "t"},
+    state=State.RESOLVED,
+    started_at=1010.0,
+    last_true_at=1300.0,
+    resolved_at=1350.0,
+    inhibited_by="f",
+    what="3 partitions of t under-replicated",
+)
+CHANGES = pl.DataFrame(
+    [
+        {
+            "cluster": "c",
+            "poll_id": "p",
+            "observed_at": at(940),
+            "kind": "broker configuration changed",
+            "subject": "2",
+            "before": "a=1",
+            "after": "a=2",
+        }
+    ],
+    schema=CLUSTER_EVENTS.polars_schema,
+)
+INCIDENT = Incident(cause=CAUSE, symptoms=(SYMPTOM,))
+
+
+def test_what_happened_is_told_in_order_of_time() -> None:
+    by = {CAUSE.id: Acknowledgement(alert=CAUSE.id, author="ana", comment="I look", at=1100.0)}
+    found = steps(INCIDENT, CHANGES, by)
+    assert [step.kind for step in found] == [
+        *("change", "cause", "alert", "symptom", "person", "end", "end")
+    ]
+    rows = step_rows(found, at(1000))
+    assert rows["after"].to_list() == [
+        *("-1 min", "0 s", "+1 s", "+10 s", "+1 min 40 s", "+5 min 50 s", "+6 min")
+    ]
+    assert rows["detail"][0] == "a=1 → a=2"
+    assert after(at(1000), at(1000)) == "0 s"
+
+
+def test_its_sentence_says_when_it_began_and_ended() -> None:
+    assert sentence(INCIDENT, at(2000), UTC) == (
+        "It began at 00:16, ended at 00:22 and lasted 6 min. 1 symptom followed from it."
+    )
+    open_one = Incident(
+        cause=Alert(**{**_fields(CAUSE), "state": State.FIRING, "resolved_at": None})
+    )
+    assert sentence(open_one, at(1120), UTC) == (
+        "It began at 00:16 and has lasted 2 min. Nothing followed from it."
+    )
+
+
+def _fields(alert: Alert) -> dict[str, object]:
+    return {name: getattr(alert, name) for name in Alert.__dataclass_fields__}
+
+
+def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
+    text = markdown(INCIDENT, steps(INCIDENT, CHANGES, {}), at(2000), "http://h/incident")
+    assert text.startswith("# Broker 2 is missing\n")
+    assert "1970\\-01\\-01 00:16:40 UTC" in text or "1970-01-01 00" in text.replace("\\", "")
+    assert "<b>" not in text.replace("\\<b\\>", "")
+    table = [line for line in text.splitlines() if line.startswith("| ")]
+    # A bar in a text of others opens no cell.
+    assert all(line.replace("\\|", "").count("|") == 6 for line in table)
+    assert len(table) == 1 + 6
