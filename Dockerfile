@@ -1,6 +1,6 @@
 # One image; the command chooses the role:
 #   python -m collectors run, python -m alerting run, python -m spark_metrics run,
-#   streamlit run app/main.py, or python -m runtime run for all four in one container.
+#   python -m app, or python -m runtime run for all four in one container.
 FROM python:3.11-slim-bookworm
 
 ENV HEADROOM_CACHE=/opt/headroom/.cache \

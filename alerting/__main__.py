@@ -6,6 +6,7 @@ import json
 import logging
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,18 +18,23 @@ from rich.console import Console
 
 from alerting.errors import AlertingError
 from alerting.inputs.lake_rows import clusters_of
+from alerting.notify.requests import Request
+from alerting.notify.shared_state import ask, only_service, read_state
 from alerting.notify.store import AlertStore
 from alerting.notify.wording import moment
 from alerting.rules.rule_file import load_rules, parse_duration
 from alerting.service import AlertingService
 from alerting.tools.benchmark.command import benchmark
 from alerting.tools.commands import parse_moment, replay_command, test_command, test_notify_command
+from alerting.tools.explain import as_object, explained, print_explanation
 from alerting.tools.status_report import print_status, status_as_object, written_clusters
 from config.errors import ConfigError
 from config.load import load
 from config.logs import log_to_stderr
 from config.settings import Settings
+from lake.errors import LakeError, LeaseLostError
 from lake.storage.current_store import CurrentStore
+from lake.storage.store import Lake
 
 BAD_CONFIGURATION = 2
 
@@ -51,15 +57,31 @@ app.command()(benchmark)
 
 @app.command()
 def run(config: ConfigOption) -> None:
-    """Evaluate the rules at each poll and send what follows from it, until stopped."""
+    """Evaluate the rules at each poll and send what follows from it, until stopped.
+
+    Where the state is shared, a second service waits for the first one to end. Exit status: 0
+    after a signal, 1 the work cannot be done or another service has taken it over, 2 the
+    configuration is wrong.
+    """
     settings = _settings(config)
     log_to_stderr()
     _quiet()
-    with _one_line():
-        service = AlertingService(settings)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: service.stop())
-        service.run()
+    ended, lost = threading.Event(), threading.Event()
+
+    def end(*_: object) -> None:
+        ended.set()
+
+    def lose(error: LeaseLostError) -> None:
+        logging.getLogger(__name__).error("%s", error)
+        lost.set()
+        ended.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    with _one_line(), only_service(settings, ended, lose) as hold:
+        if not ended.is_set():
+            AlertingService(settings, hold=hold, ended=ended).run()
+    raise typer.Exit(1 if lost.is_set() else 0)
 
 
 @app.command()
@@ -70,7 +92,7 @@ def status(config: ConfigOption, as_json: JsonOption = False) -> None:
     configuration is wrong.
     """
     settings = _settings(config)
-    with _one_line(), _store(settings) as store:
+    with _one_line(), _state(settings) as store:
         found = status_as_object(store, settings.alerting.rules, time.time())
         found["clusters"] = written_clusters(CurrentStore(settings.lake), clusters_of(settings))
     if as_json:
@@ -78,6 +100,39 @@ def status(config: ConfigOption, as_json: JsonOption = False) -> None:
     else:
         print_status(Console(), found)
     raise typer.Exit(3 if found["firing"] else 0)
+
+
+@app.command("explain")
+def explain_group(
+    config: ConfigOption,
+    group: Annotated[str, typer.Argument(help="The consumer group.")],
+    moment_text: Annotated[
+        str | None, typer.Option("--at", help="At this moment: 2026-01-05T10:00Z. Else now.")
+    ] = None,
+    cluster: Annotated[str | None, typer.Option("--cluster", help="Only this cluster.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print why a group has its status: what was measured, and what it is compared with.
+
+    Exit status: 1 no cluster has the group, 2 the configuration is wrong.
+    """
+    settings = _settings(config)
+    with _one_line():
+        now = time.time() if moment_text is None else parse_moment(moment_text)
+        clusters = clusters_of(settings) if cluster is None else [cluster]
+        lake, objective = Lake(settings.lake), settings.scaling.objective_seconds(group)
+        found = [
+            as_object(name, group, now, one)
+            for name in clusters
+            if (one := explained(lake, name, group, now, objective_seconds=objective)) is not None
+        ]
+        if not found:
+            raise AlertingError(f"no cluster has samples of {group} at {moment(now)}")
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return
+    for row in found:
+        print_explanation(Console(), row)
 
 
 @app.command()
@@ -97,9 +152,9 @@ def silence(
     """Make a silence, list silences, or end one: nobody is notified of what it matches."""
     settings = _settings(config)
     now = time.time()
-    with _one_line(), _store(settings) as store:
+    with _one_line(), _state(settings) as store:
         if end is not None:
-            if not store.end_silence(end, now):
+            if not ask(settings, Request(kind="end", at=now, number=end)):
                 raise AlertingError(f"there is no silence {end} that has not ended")
             print(f"silence {end} is ended")
             return
@@ -121,14 +176,16 @@ def silence(
         if duration is None:
             raise ValueError("--for says how long the silence lasts, for example --for 2h")
         starts_at = now + parse_duration(starts_in)
-        number = store.silence(
-            matchers or [],
+        wanted = Request(
+            kind="silence",
+            at=now,
+            matchers=tuple(matchers or ()),
             starts_at=starts_at,
             ends_at=starts_at + parse_duration(duration),
             author=author,
             comment=comment,
-            now=now,
         )
+        number = ask(settings, wanted)
         print(json.dumps({"id": number}) if as_json else f"silence {number} is made")
 
 
@@ -150,13 +207,20 @@ def ack(
 ) -> None:
     """Acknowledge an alert: it is not repeated, and its end is notified."""
     settings = _settings(config)
-    with _one_line(), _store(settings) as store:
+    with _one_line(), _state(settings) as store:
         known = [one for one in store.alerts().values() if one.state.value == "firing"]
         found = [one for one in known if one.id.startswith(alert)]
         if len(found) != 1:
             number = "no alert" if not found else f"{len(found)} alerts"
             raise AlertingError(f"{number} that fires has an id that begins with {alert}")
-        store.acknowledge(found[0].id, author=author, comment=comment, now=time.time())
+        wanted = Request(
+            kind="acknowledge",
+            at=time.time(),
+            alert=found[0].id,
+            author=author,
+            comment=comment,
+        )
+        ask(settings, wanted)
         print(f"{found[0].id} is acknowledged: {found[0].what}")
 
 
@@ -235,8 +299,8 @@ def _settings(path: Path) -> Settings:
 
 
 @contextmanager
-def _store(settings: Settings) -> Iterator[AlertStore]:
-    store = AlertStore(Path(settings.alerting.state))
+def _state(settings: Settings) -> Iterator[AlertStore]:
+    store = read_state(settings) or AlertStore.of_copy(None)
     try:
         yield store
     finally:
@@ -250,7 +314,12 @@ def _one_line() -> Iterator[None]:
         yield
     except ConfigError as error:
         _end(str(error), BAD_CONFIGURATION)
-    except (AlertingError, ValueError, OverflowError) as error:  # a number beyond SQLite's
+    except (
+        AlertingError,
+        LakeError,
+        ValueError,
+        OverflowError,
+    ) as error:  # a number beyond SQLite's
         _end(str(error), 1)
 
 

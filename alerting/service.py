@@ -11,6 +11,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from deltalake.exceptions import DeltaError
+
 from alerting.current.state import Present
 from alerting.errors import AlertingError, StoreBusyError, StoreError
 from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
@@ -18,6 +20,7 @@ from alerting.inputs.lake_rows import clusters_of
 from alerting.notify.notifications import Notification, NotificationIntervals, plan
 from alerting.notify.problems import SHOWN_SECONDS, limited, silence_problems
 from alerting.notify.sender import Sender
+from alerting.notify.shared_state import SharedState, is_shared
 from alerting.notify.store import AlertStore
 from alerting.notify.targets.registry import make_target
 from alerting.rules.lifecycle import Alert, active
@@ -27,7 +30,8 @@ from config.alerting import TargetSettings
 from config.errors import ConfigError
 from config.load import stamp_of
 from config.settings import Settings
-from lake.errors import LakeError
+from lake.errors import LakeError, LeaseLostError
+from lake.maintenance.lease import Hold
 from lake.storage.current_store import CurrentStore
 from lake.storage.store import Lake
 
@@ -88,7 +92,7 @@ def evaluate_once(
 def is_quiet(
     alert: Alert, silences: Sequence[Silence], windows: Sequence[MaintenanceWindow], now: float
 ) -> bool:
-    """Tell whether a silence or a maintenance window covers an alert."""
+    """Return whether a silence or a maintenance window covers an alert."""
     return any(silence.covers(alert, now) for silence in silences) or any(
         window.covers(alert, now) for window in windows
     )
@@ -102,13 +106,28 @@ def addressees(notification: Notification, targets: Sequence[TargetSettings]) ->
 class AlertingService:
     """Evaluates at a cadence; senders work beside it and never hold it up."""
 
-    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Callable[[], float] = time.time,
+        hold: Hold | None = None,
+        ended: threading.Event | None = None,
+    ) -> None:
         """Read the rules and open the store; a rule that cannot be used is left out and said.
+
+        Args:
+            settings: All settings.
+            clock: The time in Unix seconds.
+            hold: The right to be the only service, where the state is shared.
+            ended: Ends ``run``, as ``stop`` does.
 
         Raises:
             StoreError: The store cannot be opened, or another service works on it.
+            LakeError: The shared state cannot be read.
         """
         own = settings.alerting
+        self._hold = hold
+        self._shared = SharedState(settings.lake) if is_shared(settings) else None
         self._settings = settings
         self._clock = clock
         self._rules = usable_rules(own.rules)
@@ -118,7 +137,7 @@ class AlertingService:
         self._rules_stamp = stamp_of(own.rules)
         self._started_at = clock()
         self._forgot_at = clock()
-        self._ended = threading.Event()
+        self._ended = ended or threading.Event()
         self._intervals = NotificationIntervals(
             group_interval_seconds=own.group_interval_seconds,
             repeat_interval_seconds=own.repeat_interval_seconds,
@@ -135,9 +154,15 @@ class AlertingService:
         except OSError:
             self._exit.close()
             raise StoreBusyError(f"{path}: another alerting service works on this store") from None
+        if self._shared is not None:
+            self._shared.restore(path)
         self.store = AlertStore(path)
         self._exit.callback(self.store.close)
-        self._evaluator = ClusterEvaluator(Lake(settings.lake), watched_since=self._started_at)
+        self._evaluator = ClusterEvaluator(
+            Lake(settings.lake),
+            watched_since=self._started_at,
+            objective=settings.scaling.objective_seconds,
+        )
         self._present = Present(CurrentStore(settings.lake))
         url = dashboard_url(settings)
         self._senders = [
@@ -175,7 +200,11 @@ class AlertingService:
         next_at = self._clock()
         while not self._ended.wait(max(0.0, next_at - self._clock())):
             next_at = max(next_at + self.interval_seconds, self._clock())
-            self.evaluate()
+            try:
+                self.evaluate()
+            except LeaseLostError as error:
+                _log.error("%s", error)
+                break
         for sender in self._senders:
             sender.stop()
         self.close()
@@ -192,6 +221,7 @@ class AlertingService:
         """Evaluate every cluster once; one that fails stops no other."""
         began = time.monotonic()
         self._reload()
+        taken = self._take_requests()
         failures: dict[str, str] = {}
         for cluster in clusters_of(self._settings):
             try:
@@ -211,9 +241,33 @@ class AlertingService:
                 failures[cluster] = f"{type(error).__name__}: {error}"
         for cluster, failure in failures.items():
             _log.error("%s: %s", cluster, failure)
+        self._note(time.monotonic() - began, failures)
+        self._publish(taken)
         for sender in self._senders:
             sender.wake()
-        self._note(time.monotonic() - began, failures)
+
+    def _take_requests(self) -> list[str]:
+        """Apply what others asked for; confirm before that this service is still the one."""
+        if self._shared is None:
+            return []
+        try:
+            if self._hold is not None:
+                self._hold.confirm()
+            return self._shared.take(self.store)
+        except LeaseLostError:
+            raise
+        except (AlertingError, LakeError, DeltaError, OSError) as error:
+            _log.error("what was asked for is not known: %s", error)
+            return []
+
+    def _publish(self, taken: list[str]) -> None:
+        """Let others read the state; a lake that cannot be written holds up no message."""
+        if self._shared is None:
+            return
+        try:
+            self._shared.publish(self.store, taken)
+        except (AlertingError, LakeError) as error:
+            _log.error("the state is not shared: %s", error)
 
     def _note(self, seconds: float, failures: dict[str, str]) -> None:
         now = self._clock()

@@ -13,10 +13,10 @@ if _ROOT not in sys.path:  # Streamlit puts this file's folder there, not the pr
 import streamlit as st  # noqa: E402 (the path comes first, here and below)
 
 from app.data import present, queries  # noqa: E402
-from app.data.context import open_view  # noqa: E402
+from app.data.context import open_view, seen_clusters  # noqa: E402
 from app.data.time_range import DEFAULT_RANGE, RANGES  # noqa: E402
 from app.style.format import duration  # noqa: E402
-from app.ui import components, empty_states, routes, status_bar  # noqa: E402
+from app.ui import components, empty_states, login, routes, status_bar  # noqa: E402
 from config.errors import ConfigError  # noqa: E402
 from config.load import load_from_environment  # noqa: E402
 
@@ -45,9 +45,13 @@ except ConfigError as error:
     empty_states.misconfigured(error)
     st.stop()
 
+viewer = login.viewer(settings.app)
 page = st.navigation(routes.all_pages(), expanded=True)
 st.set_page_config(page_title=f"{page.title} · Headroom")
-clusters = [cluster.name for cluster in settings.clusters]
+clusters = seen_clusters(settings, viewer)
+if not clusters:
+    empty_states.no_cluster()
+    st.stop()
 with st.sidebar:
     st.selectbox("Cluster", clusters, key="cluster", bind="query-params")
     # The address holds what the choice shows, so the choice shows the ranges' short names.
@@ -63,12 +67,14 @@ with st.sidebar:
     )
     if st.button("Refresh now", icon=":material/refresh:", type="tertiary"):
         st.cache_data.clear()
+    login.draw(viewer)
     st.caption(f"Reads the lake every {duration(settings.app.refresh_seconds)}.")
 
 components.begin_page()
 view = open_view(
     settings,
-    queries.open_lake(settings.lake.uri, settings.lake),
+    viewer,
+    queries.open_lake(settings.lake, viewer),
     st.session_state["cluster"],
     st.session_state["range"],
 )

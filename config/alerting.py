@@ -70,6 +70,11 @@ class AlertingSettings(Section):
         min_length=1,
         description="a file (from the configuration's folder) for alerts, silences, deliveries",
     )
+    shared: bool | None = Field(
+        default=None,
+        description="others read and change that state through the lake; none: where the lake is "
+        "an object store",
+    )
     rules: Path | None = Field(
         default=None, description="a file of rules (from the configuration's folder)"
     )

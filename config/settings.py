@@ -16,6 +16,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from config.alerting import AlertingSettings
+from config.app import AppSettings
 from config.integrations import (
     BesideKafkaSettings,
     ConnectSettings,
@@ -27,7 +28,7 @@ from config.integrations import (
 )
 from config.parts import LONGEST_INTERVAL_SECONDS, Name, Pattern, Section, Selection
 from config.scaling import ScalingSettings
-from config.secret import Secret, one_line, resolve_secret
+from config.secret import Secret, Token, one_line, resolve_secret
 from config.storage import RetentionSettings, check_options, object_store_options
 
 SECRET_PROPERTY = re.compile(
@@ -93,6 +94,7 @@ Feature = Literal[
     "certificates",
     "follower_lag",
     "transactions",
+    "rebalances",
     "broker_configs",
     "client_quotas",
     "acls",
@@ -229,6 +231,7 @@ class ExporterSettings(Section):
 
     port: int | None = Field(default=None, ge=1, le=65535, description="none: nothing is served")
     address: str = Field(default="localhost", description="0.0.0.0 to serve other machines")
+    token: Token | None = Field(default=None, description="bearer token that /metrics wants")
     names: list[MetricNames] = Field(
         default=["headroom"], description="whose names the metrics carry; several at once"
     )
@@ -258,14 +261,6 @@ class SparkSettings(Section):
         default=3600.0, ge=60, description="samples later than this are counted, not merged"
     )
     properties: dict[str, str] = Field(default={}, description="any further property of Spark")
-
-
-class AppSettings(Section):
-    """The dashboard."""
-
-    address: str = Field(default="localhost", description="0.0.0.0 to serve other machines")
-    port: int = Field(default=8501, ge=1, le=65535)
-    refresh_seconds: float = Field(default=10.0, ge=2, le=3600)
 
 
 class Settings(BaseSettings):

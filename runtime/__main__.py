@@ -77,6 +77,8 @@ def run(
         port = port or settings.app.port
         address = settings.app.address
         if not no_dashboard:
+            if (refused := settings.app.refusal(address)) is not None:
+                raise ConfigError(refused)
             require_port(port, option="--port or app.port")
         java = find_java(on_progress=_out.print)
         lake = settings.lake

@@ -54,12 +54,8 @@ def services(
     ]
     if dashboard:
         command = (
-            *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app" / "main.py")),
-            f"--server.port={port}",
-            f"--server.address={address}",
-            "--server.headless=true",
-            "--server.fileWatcherType=none",
-            "--browser.gatherUsageStats=false",
+            *(sys.executable, "-m", "app", "--config", path),
+            *("--port", str(port), "--address", address),
         )
         found.append(Service(name="dashboard", command=command, environment=common))
     return found
@@ -164,7 +160,7 @@ def pause_seconds(deaths: int) -> float:
 
 
 def dashboard_answers(port: int) -> bool:
-    """Tell whether a dashboard on this machine says that it is healthy."""
+    """Return whether a dashboard on this machine says that it is healthy."""
     url = f"http://127.0.0.1:{port}/_stcore/health"
     try:
         with urllib.request.urlopen(url, timeout=2) as answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from alerting.checks.loss_deadline import next_loss, retentions_of
 from alerting.checks.model import Check, CheckInput, CheckResult, check
@@ -13,6 +13,13 @@ from alerting.status.phrases import duration, messages, plural
 from lake.schemas.tables import GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
 
 _FINE = frozenset({Status.OK, Status.CATCHING_UP})
+_AFTER: Mapping[Status, frozenset[Status]] = {
+    Status.STOPPED: frozenset({Status.CATCHING_UP, Status.FALLING_BEHIND, Status.STALLED}),
+    Status.STALLED: frozenset({Status.CATCHING_UP, Status.FALLING_BEHIND}),
+    Status.REWOUND: frozenset({Status.CATCHING_UP, Status.FALLING_BEHIND}),
+    Status.FALLING_BEHIND: frozenset({Status.CATCHING_UP}),
+}
+"""In these states a group still has the backlog that the trouble left."""
 
 
 def _status(status: Status, meaning: str) -> Check:
@@ -40,6 +47,20 @@ def _status(status: Status, meaning: str) -> Check:
                     status=status.value,
                     related=_related(found),
                 )
+            elif found.status in _AFTER.get(status, ()):
+                yield CheckResult(
+                    labels=_labels(key),
+                    value=_worth(found),
+                    stands=True,
+                    what=_mending(key, found),
+                    detail=found.reason,
+                    since=found.since,
+                    cause=f"It {_was(status)}, and what came meanwhile is not read yet.",
+                    step="Wait, or add consumers until it has caught up.",
+                    page="group",
+                    status=status.value,
+                    related=_related(found),
+                )
             # A group that may only pass through a peak: no reason to begin, nor to end an alert.
             elif found.status is status or (status is not Status.UNKNOWN and has_unknown(found)):
                 yield CheckResult(labels=_labels(key), value=None)
@@ -48,7 +69,7 @@ def _status(status: Status, meaning: str) -> Check:
 
 
 def has_unknown(found: GroupStatus) -> bool:
-    """Tell whether a partition that counts is unknown: then its group may be worse than it looks.
+    """Return whether a partition that counts is unknown: then its group may be worse than it looks.
 
     One that is fine has none.
     """
@@ -59,6 +80,24 @@ def has_unknown(found: GroupStatus) -> bool:
             for part in found.partitions
         )
     )
+
+
+def _mending(key: GroupKey, found: GroupStatus) -> str:
+    """Say what a group does that was in trouble and has not caught up."""
+    if found.status is not Status.CATCHING_UP:
+        return f"{key.group} {_verb(found.status)}"
+    left = found.numbers.drain_seconds
+    done = "" if left is None else f", done in about {duration(left, units=1)}"
+    return f"{key.group} is catching up{done}"
+
+
+def _verb(status: Status) -> str:
+    words = group_words(status)
+    return words.verb if words else ""
+
+
+def _was(status: Status) -> str:
+    return {Status.FALLING_BEHIND: "fell behind"}.get(status, _verb(status))
 
 
 def _worth(found: GroupStatus) -> float:

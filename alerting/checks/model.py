@@ -33,6 +33,8 @@ class CheckResult:
             untrue.
         may_be_worse: Part of what the value is made from is unknown: it can make a rule true, but
             not untrue.
+        stands: What was wrong is mended and its damage is not: an alert that fires goes on, and
+            none begins.
         what: The thing and its state in a few words: ``payments stalled``.
         since: Since when in Unix seconds, where known.
         page: Page of the dashboard that shows it; its parameters are among the labels.
@@ -42,6 +44,7 @@ class CheckResult:
     labels: Mapping[str, str]
     value: float | None
     may_be_worse: bool = False
+    stands: bool = False
     what: str = ""
     detail: str = ""
     since: float | None = None
@@ -96,9 +99,8 @@ class CheckInput:
 
     @cached_property
     def troubled(self) -> Mapping[GroupKey, GroupStatus]:
-        """The groups that are neither fine nor about to be."""
-        fine = (Status.OK, Status.CATCHING_UP)
-        return {key: found for key, found in self.statuses.items() if found.status not in fine}
+        """The groups that are not fine."""
+        return {key: found for key, found in self.statuses.items() if found.status is not Status.OK}
 
     @cached_property
     def groups(self) -> Mapping[str, Mapping[str, Any]]:

@@ -1,11 +1,12 @@
-"""The partitions of a group that is OK without a doubt, classified only where somebody looks."""
+"""Groups that need no full classification; their partitions get it where somebody looks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
-from alerting.status.model import GroupStatus, PartitionStatus
+from alerting.status.model import GroupStatus, LagNumbers, PartitionStatus, Status
+from alerting.status.phrases import duration, messages
 
 
 class PartitionsClassifiedLater(Sequence[PartitionStatus]):
@@ -34,3 +35,27 @@ class PartitionsClassifiedLater(Sequence[PartitionStatus]):
 
     def __iter__(self) -> Iterator[PartitionStatus]:
         return iter(self._found())
+
+
+def stale(age: float, at: float) -> GroupStatus:
+    """Return the status of a group whose newest sample is that old."""
+    reason = f"Unknown: the newest sample is {duration(age)} old."
+    return GroupStatus(
+        status=Status.UNKNOWN,
+        reason=reason,
+        since=at,
+        numbers=LagNumbers(),
+    )
+
+
+def keeps_up(numbers: LagNumbers, unknown: int, parts: Sequence[PartitionStatus]) -> GroupStatus:
+    """Return the status of a group that is OK without a doubt."""
+    waits = f"{messages(numbers.lag or 0)} wait{'s' if numbers.lag == 1 else ''}"
+    reason = f"Keeps up: {waits}."
+    return GroupStatus(
+        status=Status.OK,
+        reason=reason,
+        numbers=numbers,
+        unknown_partitions=unknown,
+        partitions=parts,
+    )

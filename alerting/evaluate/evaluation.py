@@ -5,20 +5,20 @@ The alerting service and everybody who evaluates without it use these classes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from alerting.evaluate.observations import Seen, evaluate_cluster, observe
+from alerting.evaluate.observations import CheckedCluster, evaluate_cluster, observe
 from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.frames import Frames
 from alerting.inputs.recent_rows import RecentRows
 from alerting.inputs.windows import GroupKey
-from alerting.rules.inhibition import inhibited
-from alerting.rules.lifecycle import Alert, Alerts, advance
+from alerting.rules.inhibition import advance_with_causes
+from alerting.rules.lifecycle import Alert, Alerts
 from alerting.rules.model import Rule
-from alerting.status.model import GroupStatus
+from alerting.status.model import OBJECTIVE_SECONDS, GroupStatus
 from lake.storage.store import Lake
 
 
@@ -34,7 +34,7 @@ class ClusterEvaluation:
     frames: Frames
     statuses: Mapping[GroupKey, GroupStatus]
     clear_partitions: pl.DataFrame
-    seen: Seen
+    seen: CheckedCluster
 
 
 class ClusterEvaluator:
@@ -43,16 +43,23 @@ class ClusterEvaluator:
     One thread at a time may use it.
     """
 
-    def __init__(self, lake: Lake, *, watched_since: float) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        *,
+        watched_since: float,
+        objective: Callable[[str], float] = lambda _: OBJECTIVE_SECONDS,
+    ) -> None:
         """Begin without a memory.
 
         Args:
             lake: Where the samples are.
             watched_since: Since when somebody evaluates, in Unix seconds.
+            objective: The time lag that a group is not to exceed, seconds, by its name.
         """
         self._recent = RecentRows(lake)
         self._watched_since = watched_since
-        self._memory = GroupMemory(lake)
+        self._memory = GroupMemory(lake, objective)
 
     def evaluate(self, cluster: str, now: float) -> ClusterEvaluation:
         """Read what is new of a cluster and evaluate it."""
@@ -73,4 +80,4 @@ class ClusterEvaluator:
 def advanced(alerts: Alerts, found: ClusterEvaluation, rules: Sequence[Rule]) -> dict[str, Alert]:
     """Take the alerts of a cluster one evaluation further."""
     evaluation = evaluate_cluster(rules, found.seen, found.frames.cluster)
-    return advance(alerts, evaluation, inhibited(evaluation.findings), found.frames.sampled_at)
+    return advance_with_causes(alerts, evaluation, found.frames.sampled_at)

@@ -10,14 +10,15 @@ processor time than a core has between two polls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from alerting.evaluate.deferred import PartitionsClassifiedLater
+from alerting.evaluate.deferred import PartitionsClassifiedLater, keeps_up, stale
 from alerting.inputs.polls import (
     NONE,
     PARTITION_LAG,
@@ -35,15 +36,12 @@ from alerting.status.baseline import is_empty
 from alerting.status.group_status import group_status
 from alerting.status.model import (
     DEFAULT_STATUS_RULES,
+    OBJECTIVE_SECONDS,
     GroupStatus,
     LagNumbers,
-    PartitionStatus,
     PartitionWindow,
     Sample,
-    Status,
-    StatusRules,
 )
-from alerting.status.phrases import duration, messages
 
 _KEY = ("group", "topic", "partition")
 _MOST_POLLS = 40
@@ -53,9 +51,12 @@ _MOST_POLLS = 40
 class LagWatch:
     """The groups of one cluster; its memory grows with their partitions, not with time."""
 
-    def __init__(self, cluster: str, rules: StatusRules = DEFAULT_STATUS_RULES) -> None:
+    def __init__(
+        self, cluster: str, objective: Callable[[str], float] = lambda _: OBJECTIVE_SECONDS
+    ) -> None:
         self._cluster = cluster
-        self._rules = rules
+        self._rules = DEFAULT_STATUS_RULES
+        self._objective = objective
         self._keys = pl.DataFrame(
             schema={"group": pl.String, "topic": pl.String, "partition": pl.Int32}
         )
@@ -145,7 +146,7 @@ class LagWatch:
             key = GroupKey(self._cluster, group)
             if age > self._rules.stale_polls * step:
                 is_ok[index] = False
-                found[key] = _stale(age, newest.at)
+                found[key] = stale(age, newest.at)
             elif is_ok[index] and index not in self._unread:
                 numbers = LagNumbers(
                     lag=int(lags[index]),
@@ -158,7 +159,7 @@ class LagWatch:
                     samples=len(self._polls),
                 )
                 parts = PartitionsClassifiedLater(partial(self.classify, group, now))
-                found[key] = _keeps_up(numbers, int(quiet[index]), parts)
+                found[key] = keeps_up(numbers, int(quiet[index]), parts)
             else:
                 is_ok[index] = False
                 found[key] = self.classify(group, now)
@@ -197,10 +198,13 @@ class LagWatch:
 
     def classify(self, group: str, now: float | None = None) -> GroupStatus:
         """Return what a group is doing, by the rules in full."""
-        return group_status(self.windows(group), now=now, rules=self._rules)
+        rules = replace(self._rules, objective_seconds=self._objective(group))
+        return group_status(self.windows(group), now=now, rules=rules)
 
     def windows(self, group: str) -> tuple[PartitionWindow, ...]:
-        """Return the samples of a group's partitions, sorted by topic and partition."""
+        """Return the samples of a group's partitions, sorted; none where no poll had the group."""
+        if group not in self._groups:
+            return ()
         index = self._groups[group]
         mine = self._members_of[index]
         polls = reversed(self._polls)
@@ -376,25 +380,3 @@ class _Clear(NamedTuple):
 
     which: Booleans
     behind: Floats
-
-
-def _stale(age: float, at: float) -> GroupStatus:
-    reason = f"Unknown: the newest sample is {duration(age)} old."
-    return GroupStatus(
-        status=Status.UNKNOWN,
-        reason=reason,
-        since=at,
-        numbers=LagNumbers(),
-    )
-
-
-def _keeps_up(numbers: LagNumbers, unknown: int, parts: Sequence[PartitionStatus]) -> GroupStatus:
-    waits = f"{messages(numbers.lag or 0)} wait{'s' if numbers.lag == 1 else ''}"
-    reason = f"Keeps up: {waits}."
-    return GroupStatus(
-        status=Status.OK,
-        reason=reason,
-        numbers=numbers,
-        unknown_partitions=unknown,
-        partitions=parts,
-    )

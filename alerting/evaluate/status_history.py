@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from datetime import timedelta
 
 import polars as pl
@@ -15,7 +16,7 @@ from alerting.inputs.frames import Frames
 from alerting.inputs.polls import PARTITION_LAG
 from alerting.inputs.windows import HISTORY_SECONDS, GroupKey, kept_of
 from alerting.status.group_status import group_status
-from alerting.status.model import GroupStatus
+from alerting.status.model import OBJECTIVE_SECONDS, GroupStatus, PartitionWindow
 from lake.errors import LakeError
 from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 from lake.storage.store import Lake
@@ -41,8 +42,11 @@ class GroupMemory:
     of them the older they are.
     """
 
-    def __init__(self, lake: Lake) -> None:
+    def __init__(
+        self, lake: Lake, objective: Callable[[str], float] = lambda _: OBJECTIVE_SECONDS
+    ) -> None:
         self._lake = lake
+        self._objective = objective
         self._watches: dict[str, LagWatch] = {}
 
     def newest_at(self, cluster: str) -> float | None:
@@ -58,7 +62,7 @@ class GroupMemory:
             timedelta(seconds=2 * frames.interval_seconds),
         )
         if watch is None:
-            watch = self._watches[frames.cluster] = LagWatch(frames.cluster)
+            watch = self._watches[frames.cluster] = LagWatch(frames.cluster, self._objective)
             before = self._recalled(frames)
             offsets = pl.concat([*before[0], offsets.select(_OFFSETS)])
             groups = pl.concat([*before[1], groups])
@@ -67,6 +71,11 @@ class GroupMemory:
         for key in unread_groups(frames):
             found.setdefault(key, group_status((), now=frames.now))
         return found
+
+    def windows(self, cluster: str, group: str) -> tuple[PartitionWindow, ...]:
+        """Return the samples that a group is classified by; none where it is not known."""
+        watch = self._watches.get(cluster)
+        return () if watch is None else watch.windows(group)
 
     def clear_partitions(self, cluster: str) -> pl.DataFrame:
         """Return the partitions of groups that are OK; see ``LagWatch.clear_partitions``."""

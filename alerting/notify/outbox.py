@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from tenacity import RetryCallState, Retrying, wait_exponential_jitter
 
+from alerting.notify.json_codec import notification_to_json
 from alerting.notify.notifications import Notification
 
 FIRST_PAUSE_SECONDS = 1.0
@@ -71,3 +73,20 @@ def free_at(sent: Sequence[float], max_per_minute: int, now: float) -> float:
     if len(recent) < max_per_minute:
         return now
     return recent[-max_per_minute] + 60.0
+
+
+def add_to_outbox(
+    connection: sqlite3.Connection, notification: Notification, targets: Sequence[str], now: float
+) -> None:
+    """Put a message into the outbox, within a transaction; one whose key is known is there."""
+    if not targets:
+        return
+    connection.execute(
+        "INSERT OR IGNORE INTO notifications (key, at, alert_group, body) VALUES (?, ?, ?, ?)",
+        (notification.key, notification.at, notification.group, notification_to_json(notification)),
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO deliveries (key, target, state, queued_at, next_at) "
+        "VALUES (?, ?, 'queued', ?, ?)",
+        [(notification.key, target, now, now) for target in targets],
+    )

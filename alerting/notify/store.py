@@ -21,35 +21,56 @@ from alerting.notify.json_codec import (
     alert_from_json,
     alert_to_dict,
     fact_from_json,
-    matchers_from_json,
-    matchers_to_json,
     notification_from_json,
-    notification_to_json,
     notified_from_json,
     notified_to_json,
 )
 from alerting.notify.notifications import Notification, Notified
-from alerting.notify.outbox import Delivery, DeliveryState, TargetHealth
-from alerting.notify.store_schema import connect
-from alerting.notify.stored_rows import RowReader, acknowledgement_of, silence_of
+from alerting.notify.outbox import Delivery, DeliveryState, TargetHealth, add_to_outbox
+from alerting.notify.store_schema import IN_MEMORY, connect
+from alerting.notify.stored_rows import (
+    RowReader,
+    acknowledgement_of,
+    silence_of,
+    silence_to_json,
+)
 from alerting.rules.lifecycle import Alert, State
-from alerting.rules.matchers import Acknowledgement, Silence, parse_matcher
-from alerting.rules.rule_file import LONGEST_SECONDS
+from alerting.rules.matchers import Acknowledgement, Silence
 
 
 class AlertStore:
     """The store; threads may share one, and processes one file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, copy: bytes | None = None) -> None:
         """Open the store; the file is made where there is none."""
         self._path = path
         self._lock = threading.RLock()
         self._reader = RowReader()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = connect(path)
+            if path != IN_MEMORY:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = connect(path, copy)
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{path}: the alert store cannot be opened: {error}") from error
+
+    @classmethod
+    def of_copy(cls, copy: bytes | None) -> AlertStore:
+        """Open what ``copy`` returned, in memory; None is an empty store.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        return cls(IN_MEMORY, copy=copy)
+
+    def copy(self) -> bytes:
+        """Return the whole store, as a file of SQLite that is in use by nobody."""
+        with self._lock:
+            try:
+                content = bytearray(self._connection.serialize())
+            except sqlite3.Error as error:
+                raise StoreError(f"{self._path}: the alert store failed: {error}") from error
+        content[18:20] = b"\x01\x01"  # of the header: there is no log of writes beside it
+        return bytes(content)
 
     def close(self) -> None:
         """Close the file."""
@@ -167,7 +188,7 @@ class AlertStore:
                 [(name, cluster, notified_to_json(one)) for name, one in notified.items()],
             )
             for notification, targets in notifications:
-                _queue(connection, notification, targets, now)
+                add_to_outbox(connection, notification, targets, now)
 
     def forget(self, before: float) -> None:
         """Delete history that ended before a moment."""
@@ -196,7 +217,7 @@ class AlertStore:
     def queue(self, notification: Notification, targets: Sequence[str], now: float) -> None:
         """Put one message into the outbox."""
         with self._transaction() as connection:
-            _queue(connection, notification, targets, now)
+            add_to_outbox(connection, notification, targets, now)
 
     def due(self, target: str, now: float) -> Delivery | None:
         """Return the oldest message that a target is to get, where its time has come.
@@ -265,7 +286,7 @@ class AlertStore:
         return [at for (at,) in rows]
 
     def has_open(self, group: str) -> bool:
-        """Tell whether a message about a group of alerts still waits for one of its targets."""
+        """Return whether a message about a group of alerts still waits for one of its targets."""
         rows = self._rows(
             "SELECT 1 FROM deliveries d JOIN notifications n ON n.key = d.key "
             "WHERE state = 'queued' AND alert_group = ? LIMIT 1",
@@ -310,31 +331,24 @@ class AlertStore:
         author: str,
         comment: str,
         now: float,
+        number: int | None = None,
     ) -> int:
-        """Make a silence and return its number.
+        """Make a silence and return its number; of one whose number is known nothing changes.
 
         Raises:
             ValueError: A matcher is none, there is none, or it ends before it starts.
         """
-        parsed = [parse_matcher(text) for text in matchers]
-        if not parsed:
-            raise ValueError("a silence needs a matcher such as group=payments")
-        if ends_at <= max(starts_at, now):
-            raise ValueError("a silence must end after it starts, and in the future")
-        if not ends_at <= now + LONGEST_SECONDS:
-            raise ValueError("a silence may last ten years at most")
-        if not author.strip() or not comment.strip():
-            raise ValueError("a silence needs an author and a comment")
-        texts = matchers_to_json(parsed)
-        if matchers_from_json(texts) != tuple(parsed):
-            raise ValueError("these matchers cannot be kept")
+        texts = silence_to_json(
+            matchers, starts_at=starts_at, ends_at=ends_at, author=author, comment=comment, now=now
+        )
         with self._transaction() as connection:
             cursor = connection.execute(
-                "INSERT INTO silences (matchers, starts_at, ends_at, author, comment, created_at) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (texts, starts_at, ends_at, author.strip(), comment.strip(), now),
+                "INSERT INTO silences "
+                "(id, matchers, starts_at, ends_at, author, comment, created_at) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+                (number, texts, starts_at, ends_at, author.strip(), comment.strip(), now),
             )
-            return int(cursor.lastrowid or 0)
+            return number or int(cursor.lastrowid or 0)
 
     def end_silence(self, number: int, now: float) -> bool:
         """End a silence now; tell whether it was still to come or on."""
@@ -382,19 +396,3 @@ class AlertStore:
         """Return a fact on the service; None where there is none."""
         rows = self._rows("SELECT body FROM facts WHERE name = ?", name)
         return self._reader.read(f"fact {name}", fact_from_json, rows[0][0]) if rows else None
-
-
-def _queue(
-    connection: sqlite3.Connection, notification: Notification, targets: Sequence[str], now: float
-) -> None:
-    if not targets:
-        return
-    connection.execute(
-        "INSERT OR IGNORE INTO notifications (key, at, alert_group, body) VALUES (?, ?, ?, ?)",
-        (notification.key, notification.at, notification.group, notification_to_json(notification)),
-    )
-    connection.executemany(
-        "INSERT OR IGNORE INTO deliveries (key, target, state, queued_at, next_at) "
-        "VALUES (?, ?, 'queued', ?, ?)",
-        [(notification.key, target, now, now) for target in targets],
-    )

@@ -43,8 +43,16 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, body TEXT NOT NULL) STR
 """
 
 
-def connect(path: Path) -> sqlite3.Connection:
+IN_MEMORY = Path(":memory:")
+"""The path of a store that is no file."""
+
+
+def connect(path: Path, copy: bytes | None = None) -> sqlite3.Connection:
     """Open the file; it is made where there is none.
+
+    Args:
+        path: The file, or ``IN_MEMORY``.
+        copy: Content for a store in memory.
 
     Raises:
         sqlite3.Error: It cannot be opened.
@@ -56,8 +64,11 @@ def connect(path: Path) -> sqlite3.Connection:
     # Bytes that are no text damage one value, not every reading of its table.
     connection.text_factory = lambda found: found.decode(errors="replace")
     try:
+        if copy is not None:
+            connection.deserialize(copy)
         is_new = _is_new(connection, path)
-        _write_ahead(connection)
+        if path != IN_MEMORY:
+            _write_ahead(connection)
         connection.execute("PRAGMA synchronous=FULL")
         if is_new:
             connection.executescript(
@@ -70,7 +81,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
-    """Tell whether a file has no tables yet.
+    """Return whether a file has no tables yet.
 
     Raises:
         StoreError: It has those of another version.

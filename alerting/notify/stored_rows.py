@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from alerting.notify.json_codec import matchers_from_json
+from alerting.notify.json_codec import matchers_from_json, matchers_to_json
 from alerting.rules.lifecycle import LAST_MOMENT, Moment
-from alerting.rules.matchers import Acknowledgement, Silence
+from alerting.rules.matchers import Acknowledgement, Silence, parse_matcher
+from alerting.rules.rule_file import LONGEST_SECONDS
 
 T = TypeVar("T")
 _MOMENT: TypeAdapter[float] = TypeAdapter(Moment)
@@ -75,3 +76,32 @@ def silence_of(row: Sequence[Any]) -> Silence:
         return replace(found, matchers=matchers_from_json(matchers))
     except ValueError as error:
         return replace(found, problem=str(error))
+
+
+def silence_to_json(
+    matchers: Iterable[str],
+    *,
+    starts_at: float,
+    ends_at: float,
+    author: str,
+    comment: str,
+    now: float,
+) -> str:
+    """Return the matchers of a silence that can be made, as they are kept.
+
+    Raises:
+        ValueError: It cannot be made like this; the message says why.
+    """
+    parsed = [parse_matcher(text) for text in matchers]
+    if not parsed:
+        raise ValueError("a silence needs a matcher such as group=payments")
+    if ends_at <= max(starts_at, now):
+        raise ValueError("a silence must end after it starts, and in the future")
+    if not ends_at <= now + LONGEST_SECONDS:
+        raise ValueError("a silence may last ten years at most")
+    if not author.strip() or not comment.strip():
+        raise ValueError("a silence needs an author and a comment")
+    texts = matchers_to_json(parsed)
+    if matchers_from_json(texts) != tuple(parsed):
+        raise ValueError("these matchers cannot be kept")
+    return texts

@@ -33,15 +33,16 @@ def link(alert: Alert, dashboard_url: str, now: float) -> str:
 def title(notification: Notification) -> str:
     """Return a message's first line: how bad, what, where."""
     cluster = notification.group.partition("/")[0]
-    first = (notification.firing or notification.resolved)[0]
-    number = len(notification.firing or notification.resolved)
+    alerts = notification.firing or notification.resolved
+    what = _one_line(alerts[0].what)
+    number = len(alerts)
     more = f" and {number - 1} more" if number > 1 else ""
     if notification.kind is NotificationKind.TEST:
-        return f"[TEST] {first.what} ({cluster})"
+        return f"[TEST] {what} ({cluster})"
     if not notification.firing:
-        return f"[RESOLVED] {first.what}{more} ({cluster})"
+        return f"[RESOLVED] {what}{more} ({cluster})"
     word = "STILL " if notification.kind is NotificationKind.REPEAT else ""
-    return f"[{word}{notification.severity.value.upper()}] {first.what}{more} ({cluster})"
+    return f"[{word}{notification.severity.value.upper()}] {what}{more} ({cluster})"
 
 
 def body(notification: Notification, dashboard_url: str) -> str:
@@ -55,13 +56,16 @@ def body(notification: Notification, dashboard_url: str) -> str:
         )
     if notification.resolved:
         lines = [
-            f"- {alert.what}: "
+            f"- {_one_line(alert.what)}: "
             f"lasted {duration((alert.resolved_at or notification.at) - alert.began_at)}"
             for alert in notification.resolved[:_SHOWN]
         ]
         parts.append("\n".join(["Resolved:", *lines]))
     if notification.inhibited:
-        lines = [f"- {alert.what}: {alert.detail}" for alert in notification.inhibited[:_SHOWN]]
+        lines = [
+            f"- {_one_line(alert.what)}: {_one_line(alert.detail)}"
+            for alert in notification.inhibited[:_SHOWN]
+        ]
         if len(notification.inhibited) > _SHOWN:
             lines.append(f"- … and {len(notification.inhibited) - _SHOWN} more")
         parts.append("\n".join(["Follows from this, and is not notified on its own:", *lines]))
@@ -85,7 +89,12 @@ def _alert(alert: Alert, dashboard_url: str, now: float) -> str:
     if alert.runbook:
         lines.append(f"Runbook: {alert.runbook}")
     lines.append(f"See: {link(alert, dashboard_url, now)}")
-    return "\n".join(lines)
+    return "\n".join(map(_one_line, lines))
+
+
+def _one_line(text: str) -> str:
+    """Return text whose names, whatever they are, begin no line of their own."""
+    return " ".join(text.split())
 
 
 def moment(at: float) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from alerting.rules.model import AlertSeverity, Finding
+from alerting.rules.lifecycle import Alert, Alerts, State, advance
+from alerting.rules.model import AlertSeverity, Evaluation, Finding
 
 OUTAGE_SECONDS = 300.0
 """A group that gets into trouble this soon after brokers did is taken for their symptom."""
@@ -35,6 +37,17 @@ _STRENGTH: tuple[str, ...] = (
     "unknown",
 )
 """Checks whose findings explain others; a symptom is held under the first that explains it."""
+
+
+def advance_with_causes(alerts: Alerts, evaluation: Evaluation, now: float) -> dict[str, Alert]:
+    """Take every alert one evaluation further, symptoms held under their causes.
+
+    What was mended and has left its damage is the cause of what follows, while its alert fires.
+    """
+    firing = {key for key, alert in alerts.items() if alert.state is State.FIRING}
+    standing = [one for one in evaluation.standing if one.fingerprint in firing]
+    found = replace(evaluation, findings=(*evaluation.findings, *standing))
+    return advance(alerts, found, inhibited(found.findings), now)
 
 
 def inhibited(findings: Sequence[Finding]) -> dict[str, str]:
@@ -85,7 +98,7 @@ def _root(cause: str, held: Mapping[str, str]) -> str:
 
 
 def explains(cause: Finding, symptom: Finding) -> bool:
-    """Tell whether one finding of a cluster follows from another of the same cluster."""
+    """Return whether one finding of a cluster follows from another of the same cluster."""
     why, what = cause.observation, symptom.observation
     if what.check == "losing_data":
         return False  # what retention deletes is gone, whoever is to blame
@@ -130,11 +143,13 @@ def explains(cause: Finding, symptom: Finding) -> bool:
                     why.check == "losing_data"
                     or symptom.rule.severity is not AlertSeverity.CRITICAL
                 )
+            if why.check == "stopped" and what.check == "stalled":
+                return True  # it came back, and cannot work off what came meanwhile
             return what.check in {"time_lag", "lag", "idle_consumers", "falling_behind"}
 
 
 def _same(cause: Finding, symptom: Finding, label: str) -> bool:
-    """Tell whether both are about the same thing; a symptom may be about several."""
+    """Return whether both are about the same thing; a symptom may be about several."""
     one = _label(cause, label)
     return one is not None and one in (_label(symptom, label) or "").split(",")
 
@@ -145,7 +160,7 @@ def _label(found: Finding, label: str) -> str | None:
 
 
 def _began_with(cause: Finding, symptom: Finding) -> bool:
-    """Tell whether the symptom began with the outage; where either date is unknown, it did not."""
+    """Return whether the symptom began with the outage; unknown dates: it did not."""
     why, what = cause.observation.since, symptom.observation.since
     if why is None or what is None:
         return False

@@ -216,8 +216,8 @@ def _with_cause(alert: Alert, cause: str | None, alerts: Alerts, now: float) -> 
         return alert  # the cause keeps firing for a while: so does what follows from it
     if alert.inhibited_until is None:
         return replace(alert, inhibited_until=now + SETTLE_SECONDS)
-    if now < alert.inhibited_until:
-        return alert
+    if now < alert.inhibited_until or alert.last_true_at < now:
+        return alert  # what only fires on because its rule keeps it is no news
     return replace(alert, inhibited_by=None, inhibited_until=None)
 
 

@@ -110,7 +110,7 @@ def _first(value: float | None, otherwise: float | None) -> float | None:
 
 
 def matches(patterns: Mapping[str, str], labels: Mapping[str, str]) -> bool:
-    """Tell whether each pattern matches the whole value of its label; a missing label is empty."""
+    """Return whether each pattern matches the whole value of its label; missing ones are empty."""
     return all(matches_whole(pattern, labels.get(label, "")) for label, pattern in patterns.items())
 
 
@@ -128,17 +128,19 @@ class Evaluation:
     """What rules say at one moment.
 
     Attributes:
+        standing: What is true for alerts that fire already, and makes no new one.
         unknown: Check, and labels of the things of which nothing is known: their alerts stay
             as they are.
         partial: Sources that were read in part: alerts of things that may be hidden stay, too.
     """
 
     findings: tuple[Finding, ...] = ()
+    standing: tuple[Finding, ...] = ()
     unknown: frozenset[tuple[str, frozenset[tuple[str, str]]]] = frozenset()
     partial: tuple[PartialData, ...] = ()
 
     def is_unknown(self, check: str, labels: Mapping[str, str], last_true_at: float) -> bool:
-        """Tell whether a thing that is not among the findings may be as it was.
+        """Return whether a thing that is not among the findings may be as it was.
 
         It was last seen to be so at ``last_true_at``, in Unix seconds.
         """
@@ -173,6 +175,7 @@ def evaluate(
     for rule in rules:
         by_check.setdefault(rule.check, []).append(rule)
     findings: list[Finding] = []
+    standing: list[Finding] = []
     unknown: set[tuple[str, frozenset[tuple[str, str]]]] = set()
     for seen in observations:
         if seen.value is None:
@@ -183,7 +186,7 @@ def evaluate(
             if applied is None:
                 continue
             if applied.is_true_of(seen.value):
-                findings.append(
+                (standing if seen.stands else findings).append(
                     Finding(
                         rule=applied,
                         observation=seen,
@@ -192,4 +195,9 @@ def evaluate(
                 )
             elif seen.may_be_worse:
                 unknown.add((seen.check, frozenset(seen.labels.items())))
-    return Evaluation(findings=tuple(findings), unknown=frozenset(unknown), partial=tuple(partial))
+    return Evaluation(
+        findings=tuple(findings),
+        standing=tuple(standing),
+        unknown=frozenset(unknown),
+        partial=tuple(partial),
+    )

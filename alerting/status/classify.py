@@ -15,7 +15,7 @@ from alerting.status.trend import Trend
 _AWAY_AS_EVER = 2.0
 """So many times its longest absence is no longer than a group that keeps coming back was away."""
 
-_MUCH_LESS = 0.75
+MUCH_LESS = 0.75
 """A group that reads less than this share of what arrives was not made for such a peak."""
 
 
@@ -244,10 +244,12 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         )
     rising_for = found.newest.at - (found.lowest_at or found.newest.at)
     growth = found.growth
-    too_late = rules.late_seconds
-    if growth is not None and growth.is_swinging:
-        is_peak = trend.consumption_per_second >= _MUCH_LESS * trend.arrival_per_second
-        too_late = rules.late_swing_seconds if is_peak else rules.late_overload_seconds
+    too_late = rules.objective_seconds
+    if growth is not None and growth.is_swinging and not found.exceeds_yesterday:
+        if growth.read_share >= MUCH_LESS:
+            too_late = (
+                rules.late_swing_seconds
+            )  # a daily peak that it was made for, as far as known
     is_lasting = (
         growth is not None
         and growth.is_lasting
@@ -259,7 +261,9 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         is_late = (
             behind is not None
             and behind >= too_late
+            and (found.age_before_seconds or 0.0) >= too_late
             and at_highest
+            and trend.consumption_per_second > 0  # else it stands still, or is about to commit
             and found.newest.at - found.working_since >= rules.steady_seconds
         )
         return StatusDecision(

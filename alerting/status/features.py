@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter, sub
@@ -17,7 +17,14 @@ from alerting.status.baseline import (
     plain_state,
     waiting_of,
 )
-from alerting.status.growth import Growth, Point, age_of, growth_of, shrinks_since
+from alerting.status.growth import (
+    Growth,
+    Point,
+    age_of,
+    exceeds_yesterday,
+    growth_of,
+    shrinks_since,
+)
 from alerting.status.model import PartitionWindow, Sample, StatusRules
 from alerting.status.offset_faults import (
     Overtaken,
@@ -55,6 +62,8 @@ class Measurement:
         shrinks_since: Since when the lag shrinks, if slowly; see ``growth.shrinks_since``.
         age_seconds: Time since the log end passed the committed offset; None where no sample is
             as old.
+        age_before_seconds: The same, as it was ``StatusRules.confirm_seconds`` ago.
+        exceeds_yesterday: Whether clearly more arrives than a day ago; None where that is unknown.
     """
 
     window: PartitionWindow
@@ -80,6 +89,8 @@ class Measurement:
     resumed_at: float | None
     shrinks_since: float | None
     age_seconds: float | None
+    age_before_seconds: float | None
+    exceeds_yesterday: bool | None
 
     @property
     def at_end(self) -> bool:
@@ -97,7 +108,7 @@ class Measurement:
         return self.waiting.pauses.usual_seconds
 
     def grew_since(self, since: float) -> bool:
-        """Tell whether messages arrived since a moment."""
+        """Return whether messages arrived since a moment."""
         return grew_since(self.window.samples, since)
 
     @property
@@ -150,7 +161,7 @@ class Measurement:
 
 
 def is_rebalancing(sample: Sample) -> bool:
-    """Tell whether the group was between two assignments."""
+    """Return whether the group was between two assignments."""
     return plain_state(sample.state) in REBALANCING
 
 
@@ -162,7 +173,7 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
 
 
 def _stands_still(samples: Sequence[Sample]) -> bool:
-    """Tell whether nothing moved and nothing waits in any sample, as in most partitions."""
+    """Return whether nothing moved and nothing waits in any sample, as in most partitions."""
     first = samples[0]
     if first.lag != 0 or first.committed is None or first.log_end is None:
         return False
@@ -210,6 +221,8 @@ def _standing_still(window: PartitionWindow, rules: StatusRules) -> Measurement:
         resumed_at=None,
         shrinks_since=None,
         age_seconds=None,
+        age_before_seconds=None,
+        exceeds_yesterday=None,
     )
 
 
@@ -275,10 +288,24 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
         resumed_at=resumed_at,
         shrinks_since=shrinks_since(rising) if lag and lag > end_lag else None,
         age_seconds=age_of(points, end_lag) if lag and is_measured else None,
+        age_before_seconds=_age_at(newest.at - rules.confirm_seconds, samples, points, end_lag)
+        if lag
+        else None,
+        exceeds_yesterday=exceeds_yesterday(points) if lag and lag > end_lag else None,
     )
 
 
 _time = attrgetter("at")
+
+
+def _age_at(
+    at: float, samples: Sequence[Sample], points: Sequence[Point], end_lag: int
+) -> float | None:
+    """Return the age of the oldest waiting message at a moment: measured, else by the log end."""
+    index = bisect_right(samples, at, key=_time)
+    if index and samples[index - 1].time_lag_seconds is not None:
+        return samples[index - 1].time_lag_seconds
+    return age_of(points[: bisect_right(points, at, key=itemgetter(0))], end_lag)
 
 
 def _of_window(samples: Sequence[Sample], rules: StatusRules) -> Sequence[Sample]:

@@ -85,7 +85,7 @@ def group_status(
         )
     measured = [measure(window, rules) for window in partitions]
     subscribed = _subscribed_topics(measured)
-    peers = _peers(measured, rules)
+    peers = peers_of(measured, rules)
     decisions = tuple(
         classify(window, found, peers, now, rules)
         if subscribed is None or window.topic in subscribed
@@ -114,10 +114,10 @@ def group_status(
 
 
 def _is_lasting(alike: Sequence[PartitionStatus], rules: StatusRules) -> bool:
-    """Tell whether half of the partitions that fall behind will go on, or one is too late."""
+    """Return whether half of the partitions that fall behind will go on, or one is too late."""
     lasting = [decision for decision in alike if decision.is_lasting]
     return (2 * len(lasting) >= len(alike) and bool(lasting)) or any(
-        (decision.numbers.behind_seconds or 0.0) >= rules.late_seconds for decision in lasting
+        (decision.numbers.behind_seconds or 0.0) >= rules.objective_seconds for decision in lasting
     )
 
 
@@ -145,7 +145,7 @@ def _unsubscribed(window: PartitionWindow, found: Measurement | None) -> Partiti
     )
 
 
-def _peers(measured: Sequence[Measurement | None], rules: StatusRules) -> Peers:
+def peers_of(measured: Sequence[Measurement | None], rules: StatusRules) -> Peers:
     found = [one for one in measured if one is not None]
     advances = [one.last_advance_at for one in found if one.last_advance_at is not None]
     periods = [one.commit_period_seconds for one in found if one.commit_period_seconds is not None]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
 
-from alerting.status.model import StatusRules
+from alerting.status.model import DOWNSAMPLED_TO, StatusRules
 
 Point = tuple[float, int, int, int]
 """Time, log end, committed offset, lag."""
@@ -27,6 +27,7 @@ _MARGIN = 0.1
 _SLOWER = 0.97
 _A_LITTLE_SLOWER = 0.99
 _GAP = 0.25
+_DAY = 86400.0
 _SHRINKING_SECONDS = 3600.0
 _LEAST_SHRINKING_SECONDS = 1200.0
 _SHRUNK = 0.95
@@ -42,6 +43,7 @@ class Growth:
         is_lasting: Whether nothing speaks for an end: what arrives is what arrived before and the
             lag rises evenly; or it has risen for so long that it does not matter why.
         is_swinging: Whether arrivals swing, so that it may pass as they swing back.
+        read_share: What is read of what arrives, over the newer two fifths of the rise.
     """
 
     since: float
@@ -49,6 +51,7 @@ class Growth:
     messages: int
     is_lasting: bool
     is_swinging: bool = False
+    read_share: float = 1.0
 
 
 def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules) -> Growth | None:
@@ -99,10 +102,10 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     history = [point for point in points if point[0] <= since - margin]
     before = _before(history)
     is_swinging = before is not None and max(before) - min(before) > _SWING * max(before)
+    # Commit steps are no growth, so that what is read is rather overstated; what was read of late
+    # counts as well, as the onset of a peak is slow.
+    lately = (sum(arrivals[-2:]) - sum(rises[-2:]) * _PARTS / seconds) / 2
     if before is not None and rises_on:
-        # Commit steps are no growth, so that what is read is rather overstated; what was read
-        # of late counts as well, as the onset of a peak is slow.
-        lately = (sum(arrivals[-2:]) - sum(rises[-2:]) * _PARTS / seconds) / 2
         read = max(arrived - risen / seconds, lately) / max(_consumed(history), 1e-9)
         late = current / arrived if arrived > 0 else 0.0
         matters = seconds >= rules.slower_seconds and late >= rules.slower_behind_seconds
@@ -113,8 +116,14 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
             if seconds >= rules.lasting_seconds:
                 return Growth(since=since, seconds=seconds, messages=risen, is_lasting=True)
     if is_swinging:
+        share = 2 * lately / sum(arrivals[-2:]) if any(arrivals[-2:]) else 1.0
         return Growth(
-            since=since, seconds=seconds, messages=risen, is_lasting=False, is_swinging=True
+            since=since,
+            seconds=seconds,
+            messages=risen,
+            is_lasting=False,
+            is_swinging=True,
+            read_share=share,
         )
     enough = rules.lasting_seconds if before is None else rules.lasting_peak_seconds
     if before is None and seconds < rules.lasting_peak_seconds:
@@ -187,6 +196,19 @@ def shrinks_since(points: Sequence[Point]) -> float | None:
     return begin if first > middle > last and last <= _SHRUNK * first else None
 
 
+def exceeds_yesterday(points: Sequence[Point]) -> bool | None:
+    """Tell whether clearly more arrived in the last hours than a day before; None: not known.
+
+    They are as many as lie between two samples of a day ago, as those are downsampled.
+    """
+    span = DOWNSAMPLED_TO * _DAY
+    if not points or points[0][0] > points[-1][0] - _DAY - span:
+        return None
+    now = points[-1][0]
+    today, yesterday = (_at(points, at)[0] - _at(points, at - span)[0] for at in (now, now - _DAY))
+    return today > (1 + _UNCHANGED) * yesterday
+
+
 def age_of(points: Sequence[Point], end_lag: int) -> float | None:
     """Return how long ago the log end passed the oldest waiting message; None: before all points.
 
@@ -195,9 +217,9 @@ def age_of(points: Sequence[Point], end_lag: int) -> float | None:
         end_lag: Where no more than that came after the committed offset at first, these are
             markers of transactions: they do not wait, however old they are.
     """
-    now, _, committed, _ = points[-1]
-    if points[0][1] > committed:
+    if not points or points[0][1] > points[-1][2]:
         return None
+    now, _, committed, _ = points[-1]
     index = bisect_right(points, committed, key=lambda point: point[1])
     if index < len(points) and points[index][1] - committed <= end_lag:
         committed += end_lag

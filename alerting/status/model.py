@@ -78,6 +78,10 @@ class PartitionWindow:
     unknown_reason: str | None = None
 
 
+OBJECTIVE_SECONDS = 300.0
+"""The time lag that a group is not to exceed, where nothing else was agreed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusRules:
     """The thresholds of the evaluation.
@@ -95,9 +99,9 @@ class StatusRules:
         slower_behind_seconds: and is this late.
         lasting_peak_seconds: It is lasting after this where more arrives than before.
         long_seconds: Any growth is lasting after this.
-        late_seconds: Growth is lasting with a time lag of this,
-        late_swing_seconds: or of this, where arrivals swing,
-        late_overload_seconds: or of this, where the group reads far less than arrives.
+        objective_seconds: The time lag that the group is not to exceed. Growth beyond is lasting,
+        late_swing_seconds: or beyond this, where arrivals swing and it may be a daily peak.
+        confirm_seconds: It must have been beyond for this long.
         stall_polls: The stall timeout is at least this many polls without a commit,
         stall_seconds: at least this long,
         stall_periods: and at least this many of the partition's usual commit periods.
@@ -131,9 +135,9 @@ class StatusRules:
     slower_behind_seconds: float = 30.0
     lasting_peak_seconds: float = 1500.0
     long_seconds: float = 2700.0
-    late_seconds: float = 900.0
+    objective_seconds: float = OBJECTIVE_SECONDS
     late_swing_seconds: float = 3600.0
-    late_overload_seconds: float = 1800.0
+    confirm_seconds: float = 120.0
     stall_polls: int = 3
     stall_seconds: float = 45.0
     stall_periods: float = 2.5

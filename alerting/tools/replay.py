@@ -11,8 +11,8 @@ from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.frames import Frames
 from alerting.inputs.lake_rows import at, read_range
 from alerting.notify.notifications import NotificationIntervals, Notified, plan
-from alerting.rules.inhibition import inhibited
-from alerting.rules.lifecycle import Alert, State, advance
+from alerting.rules.inhibition import advance_with_causes
+from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import MaintenanceWindow
 from alerting.rules.model import Evaluation, Rule
 from lake.storage.store import Lake
@@ -53,8 +53,7 @@ class Recorder:
     def take(self, evaluation: Evaluation, now: float) -> None:
         """Take every alert one evaluation further."""
         self.evaluations += 1
-        held = inhibited(evaluation.findings)
-        self._alerts = advance(self._alerts, evaluation, held, now)
+        self._alerts = advance_with_causes(self._alerts, evaluation, now)
         notifications, self._notified = plan(
             self._alerts,
             self._notified,

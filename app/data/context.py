@@ -9,9 +9,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit as st
 
 from app.data.time_range import DEFAULT_RANGE, RANGES, TimeRange
+from app.data.viewer import Viewer
+from app.data.visible_lake import VisibleLake
 from app.style.theme import Palette, palette
 from config.settings import Settings
-from lake.storage.store import Lake
 
 _KEY = "_view"
 
@@ -21,7 +22,8 @@ class View:
     """The frame that a page is drawn in."""
 
     settings: Settings
-    lake: Lake
+    viewer: Viewer
+    lake: VisibleLake
     cluster: str
     range: TimeRange
     now: datetime
@@ -34,16 +36,33 @@ class View:
         return self.settings.poll_interval_seconds(self.settings.cluster(self.cluster))
 
     @property
-    def lake_uri(self) -> str:
-        """Where the lake is: the first part of every cache key."""
-        return self.settings.lake.uri
+    def clusters(self) -> list[str]:
+        """The clusters that the viewer sees."""
+        return seen_clusters(self.settings, self.viewer)
+
+    @property
+    def cache_key(self) -> str:
+        """Which lake, and what the viewer sees of it: the first part of every cache key."""
+        return f"{self.settings.lake.uri}#{self.viewer.key}"
 
 
-def open_view(settings: Settings, lake: Lake, cluster: str | None, range_key: str | None) -> View:
+def seen_clusters(settings: Settings, viewer: Viewer) -> list[str]:
+    """Return the clusters that somebody sees."""
+    return [one.name for one in settings.clusters if viewer.sees(one.name)]
+
+
+def open_view(
+    settings: Settings,
+    viewer: Viewer,
+    lake: VisibleLake,
+    cluster: str | None,
+    range_key: str | None,
+) -> View:
     """Begin a page: keep what was chosen for the page's script to find."""
-    known = [one.name for one in settings.clusters]
+    known = seen_clusters(settings, viewer)
     view = View(
         settings=settings,
+        viewer=viewer,
         lake=lake,
         cluster=cluster if cluster in known else known[0],
         range=RANGES.get(range_key or DEFAULT_RANGE, RANGES[DEFAULT_RANGE]),

@@ -1,4 +1,7 @@
-"""Evaluating clusters in the background, where no alerting service does: never while drawing."""
+"""Evaluating clusters in the background, where no alerting service does: never while drawing.
+
+What is found is of the whole cluster; ``app.data.present`` shows each viewer what is theirs.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,12 @@ from alerting.current.state import EvaluationInMemory
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import Alerts
 from alerting.rules.rule_file import usable_rules
-from app.data.alert_store import open_store
+from app.data.alert_store import whole_store
 from app.data.background import Background
 from app.data.context import View
 from config.load import stamp_of
 from lake.schemas.model import Table
+from lake.storage.store import Lake
 
 EVALUATED_AGAIN_AFTER = timedelta(seconds=15)
 
@@ -29,10 +33,10 @@ Rows = Mapping[Table, pl.DataFrame]
 def tables(view: View) -> Rows | None:
     """Return the newest evaluation of the cluster; None until the first one is there."""
     rules = stamp_of(view.settings.alerting.rules)
-    evaluation = _evaluation(view.lake_uri, rules, view)
+    evaluation = _evaluation(view.settings.lake.uri, rules, view)
     cluster, now = view.cluster, view.now.timestamp()
     found = _evaluations().newest(
-        (view.lake_uri, cluster), lambda: evaluation.evaluate(cluster, now), view.now
+        (view.settings.lake.uri, cluster), lambda: evaluation.evaluate(cluster, now), view.now
     )
     return None if found is None else found.future.result()
 
@@ -56,12 +60,15 @@ def _evaluation(uri: str, rules: tuple[float, int] | None, _view: View) -> Evalu
 
     def alerts_of(cluster: str) -> Alerts:
         try:
-            store = open_store(_view)
+            store = whole_store(_view)
             return {} if store is None else store.alerts(cluster)
         except AlertingError as error:
             _log.warning("alerts begin anew: %s", error)
             return {}
 
     return EvaluationInMemory(
-        _view.lake, usable.rules, watched_since=_view.now.timestamp(), alerts_of=alerts_of
+        Lake(_view.settings.lake),
+        usable.rules,
+        watched_since=_view.now.timestamp(),
+        alerts_of=alerts_of,
     )

@@ -16,14 +16,14 @@ import streamlit as st
 
 from app.data import evaluation
 from app.data.context import View
-from config.settings import LakeSettings
+from app.data.visible_lake import VisibleCurrentStore
 from lake.errors import LakeError
 from lake.schemas.current import CLUSTER_STATUS
 from lake.schemas.model import Table
 from lake.storage.current_store import CurrentStore
 
 STALE_EVALUATIONS = 4.0
-"""After so many polls without an evaluation the service is taken not to run."""
+"""The service counts as stopped after this many polls without an evaluation."""
 _LEAST_STALE_SECONDS = 60.0
 _LOOK_AGAIN_SECONDS = 2.0
 
@@ -31,7 +31,8 @@ _LOOK_AGAIN_SECONDS = 2.0
 def rows(view: View, table: Table) -> pl.DataFrame:
     """Return the cluster's rows of a table of the present; none before the first evaluation."""
     if not runs(view) and (own := evaluation.tables(view)) is not None:
-        return own[table]
+        store = _store(view)
+        return store.visible(table, own[table].lazy(), view.cluster).collect()
     service = _written(view, table)
     return _no_rows(table) if service is None else service
 
@@ -42,7 +43,7 @@ def evaluated_at(view: View) -> datetime | None:
 
 
 def is_known(view: View) -> bool:
-    """Tell whether the cluster was ever evaluated, as far as can be read."""
+    """Return whether the cluster was ever evaluated, as far as can be read."""
     try:
         return evaluated_at(view) is not None
     except LakeError:
@@ -56,7 +57,7 @@ def unreadable(view: View) -> list[LakeError]:
 
 
 def runs(view: View) -> bool:
-    """Tell whether the alerting service evaluated the cluster of late."""
+    """Return whether the alerting service evaluated the cluster of late."""
     try:
         written = _written(view, CLUSTER_STATUS)
     except LakeError:
@@ -78,14 +79,12 @@ def _no_rows(table: Table) -> pl.DataFrame:
 
 
 def _written(view: View, table: Table) -> pl.DataFrame | None:
-    store = _store(view.lake_uri, view.settings.lake)
-    uri = store.uri(table, view.cluster)
-    return _read(uri, _version(uri), table.name, view.cluster, store, table)
+    uri = _store(view).uri(table, view.cluster)
+    return _read(view.cache_key, uri, _version(uri), table.name, view.cluster, _store(view), table)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _store(uri: str, _settings: LakeSettings) -> CurrentStore:
-    return CurrentStore(_settings)
+def _store(view: View) -> VisibleCurrentStore:
+    return view.lake.current
 
 
 def _version(uri: str) -> float:
@@ -99,6 +98,12 @@ def _version(uri: str) -> float:
 # Frames are never altered: all sessions share one, without a copy.
 @st.cache_resource(max_entries=128, show_spinner=False)
 def _read(
-    uri: str, version: float, table: str, cluster: str, _store: CurrentStore, _table: Table
+    key: str,
+    uri: str,
+    version: float,
+    table: str,
+    cluster: str,
+    _store: CurrentStore,
+    _table: Table,
 ) -> pl.DataFrame | None:
     return _store.read(_table, cluster)

@@ -19,6 +19,8 @@ from app.data import lake_tables, present, recent_samples
 from app.data.context import View
 from app.data.history import CLUSTER, DEAD_LETTER, GROUP, PARTITION, TOPIC, History, Measure, merge
 from app.data.time_range import TimeRange
+from app.data.viewer import Viewer
+from app.data.visible_lake import VisibleLake
 from config.settings import LakeSettings
 from lake.errors import LakeError
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
@@ -37,6 +39,7 @@ from lake.schemas.tables import (
     GROUPS,
     JOBS,
     PARTITIONS,
+    REBALANCES,
     TABLES,
     TOPIC_HISTORY,
     TOPICS,
@@ -48,7 +51,7 @@ SAMPLES_LENGTH = timedelta(minutes=15)
 """How far back raw samples are read where history has nothing yet."""
 
 _SMALL_PARTITIONS = 3000
-"""Beyond so many partitions of groups and topics, charts end in history and the present point."""
+"""Above this many partitions, charts end in history and the present point."""
 
 
 _DAY = timedelta(hours=24)
@@ -57,10 +60,14 @@ _TRANSACTIONS_STAND = timedelta(minutes=2)
 _LOOK_BACK = (timedelta(minutes=15), timedelta(hours=26), timedelta(days=8))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def open_lake(uri: str, _settings: LakeSettings) -> Lake:
-    """Return the one handle on the lake that all sessions share."""
-    return Lake(_settings)
+def open_lake(settings: LakeSettings, viewer: Viewer) -> VisibleLake:
+    """Return the one handle on what a viewer sees of the lake, shared by all who see the same."""
+    return _open_lake(settings.uri, viewer.key, settings, viewer)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _open_lake(uri: str, key: str, _settings: LakeSettings, _viewer: Viewer) -> VisibleLake:
+    return VisibleLake(_settings, _viewer)
 
 
 KAFKA = "kafka"
@@ -69,7 +76,7 @@ KAFKA = "kafka"
 
 def newest(view: View, table: Table) -> pl.DataFrame:
     """Return the newest poll's rows of a bronze table; no rows if there was no poll for days."""
-    return _newest(view.lake_uri, table.name, view.cluster, view.lake, view.now)
+    return _newest(view.cache_key, table.name, view.cluster, view.lake, view.now)
 
 
 @st.cache_data(ttl=2, max_entries=128, show_spinner=False)
@@ -85,12 +92,12 @@ def _newest(uri: str, table: str, cluster: str, _lake: Lake, _now: datetime) -> 
 
 def recent(view: View, table: Table, length: timedelta = SAMPLES_LENGTH) -> pl.DataFrame:
     """Return a bronze table's rows of the last minutes."""
-    return _read(view.lake_uri, table.name, view.cluster, length, None, view)
+    return _read(view.cache_key, table.name, view.cluster, length, None, view)
 
 
 def recent_of(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
     """Return the rows of one series of a bronze table of the last minutes."""
-    return _read(view.lake_uri, table.name, view.cluster, SAMPLES_LENGTH, (key, name), view)
+    return _read(view.cache_key, table.name, view.cluster, SAMPLES_LENGTH, (key, name), view)
 
 
 @st.cache_data(ttl=4, max_entries=128, show_spinner=False)
@@ -110,7 +117,7 @@ def _read(
 def topic_settings(view: View, topic: str) -> pl.DataFrame:
     """Return the newest row of ``topics`` of a topic: collectors write it on change and hourly."""
     length = timedelta(hours=26)
-    rows = _read(view.lake_uri, TOPICS.name, view.cluster, length, ("topic", topic), view)
+    rows = _read(view.cache_key, TOPICS.name, view.cluster, length, ("topic", topic), view)
     return rows.sort("observed_at").tail(1)
 
 
@@ -121,6 +128,17 @@ def cluster_events(view: View) -> pl.DataFrame:
         LakeError: The table cannot be read.
     """
     return recent(view, CLUSTER_EVENTS, view.range.length)
+
+
+def rebalances(view: View, group: str) -> pl.DataFrame:
+    """Return a group's rebalances in the chosen range, as far back as samples are kept.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    only = ("group", group)
+    rows = _read(view.lake_uri, REBALANCES.name, view.cluster, view.range.length, only, view)
+    return rows.filter(pl.col("rebalanced_at") >= view.range.start(view.now)).sort("rebalanced_at")
 
 
 def open_transactions(view: View, topic: str) -> pl.DataFrame:
@@ -150,7 +168,7 @@ def history(
     start = view.range.start(view.now)
     wanted = tuple(sorted(names))
     return _history(
-        view.lake_uri, table.name, view.cluster, view.range, key, wanted, start, view.lake
+        view.cache_key, table.name, view.cluster, view.range, key, wanted, start, view.lake
     ).filter(pl.col("window_start") >= start)
 
 
@@ -245,7 +263,7 @@ def dead_letter_history(view: View) -> History:
 
 
 def is_small(view: View) -> bool:
-    """Tell whether all samples of the last minutes can be read in a moment."""
+    """Return whether all samples of the last minutes can be read in a moment."""
     of_groups = present.rows(view, GROUP_STATUS)["partitions"].to_list()
     of_topics = present.rows(view, CLUSTER_STATUS)["partitions"].to_list()
     return sum(one or 0 for one in (*of_groups, *of_topics)) <= _SMALL_PARTITIONS
@@ -295,7 +313,7 @@ def newest_collections(view: View) -> pl.DataFrame:
         Rows of ``collections``, source never null, section with the source's name where it is
         not Kafka itself.
     """
-    own = _newest(view.lake_uri, COLLECTIONS.name, view.cluster, view.lake, view.now)
+    own = _newest(view.cache_key, COLLECTIONS.name, view.cluster, view.lake, view.now)
     rows = _named(recent(view, COLLECTIONS)).filter(pl.col("source") != KAFKA)
     others = rows.filter(pl.col("observed_at") == pl.col("observed_at").max().over("source"))
     return pl.concat([_named(own), others])
@@ -320,7 +338,7 @@ def collections(view: View) -> pl.DataFrame:
 def derived(view: View, table: Table, **values: str) -> pl.DataFrame:
     """Return rows of a table that Spark derives from history, by values of their columns."""
     wanted = tuple(sorted(values.items()))
-    return _derived(view.lake_uri, table.name, view.cluster, wanted, view.lake, view.now)
+    return _derived(view.cache_key, table.name, view.cluster, wanted, view.lake, view.now)
 
 
 @st.cache_data(ttl=60, max_entries=32, show_spinner=False)
@@ -344,12 +362,14 @@ def no_rows(table: Table) -> pl.DataFrame:
 
 def jobs(view: View) -> pl.DataFrame:
     """Return the runs of the background jobs of the last day, of all clusters."""
-    return _read(view.lake_uri, JOBS.name, None, _DAY, None, view)
+    if not view.viewer.sees_all:
+        return no_rows(JOBS)  # their errors are about all
+    return _read(view.cache_key, JOBS.name, None, _DAY, None, view)
 
 
 def lake_state(view: View) -> pl.DataFrame:
     """Return what each table of the lake consists of; see ``app.data.lake_tables.lake_rows``."""
-    return _lake_state(view.lake_uri, view.lake, view.now)
+    return _lake_state(view.cache_key, view.lake, view.now)
 
 
 @st.cache_data(ttl=10, max_entries=8, show_spinner=False)

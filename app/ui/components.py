@@ -236,3 +236,11 @@ def open_one(kind: str, names: pl.Series, page: str) -> None:
     if name:
         del st.session_state[key]
         routes.go(page, {kind: name})
+
+
+def author(view: View, label: str) -> str:
+    """Ask who acts; whoever is logged in is not asked."""
+    if view.viewer.roles is None:
+        return st.text_input(label)
+    st.caption(f"{label}: {escape(view.viewer.name or '')}")
+    return ""

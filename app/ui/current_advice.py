@@ -47,7 +47,7 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
     errors: list[LakeError] = []
     given_at = None
     try:
-        given = _standing(view.lake_uri, view.cluster, view.lake, view.now)
+        given = _standing(view.cache_key, view.cluster, view.lake, view.now)
         given_at = given.as_of
         if given.is_current(view.now):
             return CurrentAdvice(rows=given.rows, as_of=given_at, given_at=given_at)
@@ -62,7 +62,7 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
         return _of_a_large_cluster(view, group, given_at, errors)
     lake, cluster, now, settings = view.lake, view.cluster, view.now, view.settings.scaling
     found = evaluations().newest(
-        (view.lake_uri, cluster), lambda: _evaluated(lake, cluster, now, settings), now
+        (view.cache_key, cluster), lambda: _evaluated(lake, cluster, now, settings), now
     )
     rows = recommendation_frame([])
     if found is not None:
@@ -120,7 +120,7 @@ def _of_a_large_cluster(
     rows = recommendation_frame([])
     if group is not None:
         try:
-            rows = _of_group(view.lake_uri, view.cluster, group, view)
+            rows = _of_group(view.cache_key, view.cluster, group, view)
         except LakeError as error:
             errors.append(error)
     return CurrentAdvice(
@@ -144,7 +144,7 @@ def _group(uri: str, cluster: str, group: str, _view: View) -> GroupFacts | None
 
 def facts_of_group(view: View, group: str) -> GroupFacts | None:
     """Return what the advice on one group is taken from; None where the group is not known."""
-    return _group(view.lake_uri, view.cluster, group, view)
+    return _group(view.cache_key, view.cluster, group, view)
 
 
 @st.cache_resource(show_spinner=False)

@@ -30,6 +30,12 @@ def misconfigured(error: ConfigError) -> None:
     st.caption("The file is read again each time this page is loaded.")
 
 
+def no_cluster() -> None:
+    """Say that the viewer's roles see no cluster."""
+    st.title("No cluster is open to you", anchor=False)
+    st.markdown("Your roles see none of the configured clusters.")
+
+
 def no_samples(view: View) -> None:
     """Say that nobody has polled this cluster yet, and how to begin."""
     interval = duration(view.interval_seconds)

@@ -48,7 +48,9 @@ def make_exporter(
         return _health({"reasons": reasons} if reasons else {})
 
     paths: dict[str, Respond] = {"/metrics": metrics, "/healthz": healthz, "/readyz": readyz}
-    return ExporterServer(settings.address, port, paths)
+    token = settings.token
+    tokens = {} if token is None else {"/metrics": token.get_secret_value()}
+    return ExporterServer(settings.address, port, paths, tokens=tokens)
 
 
 def _health(wrong: dict[str, list[str]]) -> Answer:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from hmac import compare_digest
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -65,15 +66,23 @@ class ExporterServer:
         port: int,
         paths: Mapping[str, Respond],
         connection_seconds: float = CONNECTION_SECONDS,
+        tokens: Mapping[str, str] | None = None,
     ) -> None:
         """Bind the address; clients are answered between ``__enter__`` and ``__exit__``.
+
+        Args:
+            address: A name or an address of this machine.
+            port: 0 is any that is free.
+            paths: What is answered.
+            connection_seconds: How long a connection may last.
+            tokens: By path, the bearer token without which nothing is answered.
 
         Raises:
             ServeError: The address is not one of this machine, or the port is in use.
         """
         try:
             family, place = _place(address, port)
-            self._server = _Server(family, place, paths, connection_seconds)
+            self._server = _Server(family, place, paths, connection_seconds, tokens or {})
         except OSError as error:
             raise ServeError(_why(address, port, error)) from None
         self._thread = threading.Thread(
@@ -112,9 +121,11 @@ class _Server(ThreadingHTTPServer):
         place: tuple[Any, ...],
         paths: Mapping[str, Respond],
         connection_seconds: float,
+        tokens: Mapping[str, str],
     ) -> None:
         self.address_family = family
         self.paths = paths
+        self.tokens = tokens
         self._connection_seconds = connection_seconds
         self._lock = threading.Lock()
         self._open: dict[socket.socket, float] = {}
@@ -184,8 +195,15 @@ class _Handler(BaseHTTPRequestHandler):
         log.debug(format, *args)
 
     def _answer(self, with_body: bool) -> None:
-        respond = self.server.paths.get(self.path.partition("?")[0])
-        if respond is None:
+        path = self.path.partition("?")[0]
+        respond = self.server.paths.get(path)
+        if not self._may_read(path):
+            answer = Answer(
+                parts=[b"this page wants a bearer token\n"],
+                content_type="text/plain",
+                status=HTTPStatus.UNAUTHORIZED,
+            )
+        elif respond is None:
             there = ", ".join(self.server.paths)
             answer = Answer(
                 parts=[f"there are {there}\n".encode()],
@@ -200,12 +218,19 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Type", answer.content_type)
             if answer.packed:
                 self.send_header("Content-Encoding", "gzip")
+            if answer.status is HTTPStatus.UNAUTHORIZED:
+                self.send_header("WWW-Authenticate", "Bearer")
             self.send_header("Vary", "Accept-Encoding")
             self.send_header("Content-Length", str(sum(len(part) for part in parts)))
             self.end_headers()
             if with_body:
                 for part in parts:
                     self.wfile.write(part)
+
+    def _may_read(self, path: str) -> bool:
+        token = self.server.tokens.get(path)
+        said = self.headers.get("Authorization", "").encode(errors="replace")
+        return token is None or compare_digest(said, f"Bearer {token}".encode())
 
     def _made(self, respond: Respond) -> Answer:
         try:

@@ -8,11 +8,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import yaml
 from streamlit.testing.v1 import AppTest
 
+from alerting.evaluate.evaluation import ClusterEvaluator
+from alerting.inputs.lake_rows import clusters_of
+from alerting.notify.notifications import NotificationIntervals
+from alerting.notify.store import AlertStore
+from alerting.rules.rule_file import load_rules
+from alerting.service import SERVICE, evaluate_once
 from app.ui import current_advice
 from config.load import load
 from lake.schemas.model import Table
+from lake.storage.store import Lake
 from tests.app import generated
 
 MAIN = Path(__file__).resolve().parents[2] / "app" / "main.py"
@@ -93,3 +101,39 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
         return test.run() if page in ("scaling", "group", "topic") else test
 
     return draw
+
+
+def store_of(folder: Path) -> AlertStore:
+    return AlertStore(Path(load(folder / "headroom.yaml").alerting.state))
+
+
+@pytest.fixture(scope="session")
+def alarmed_once(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A filled folder whose alerts were evaluated, with a target that got nothing yet."""
+    folder = tmp_path_factory.mktemp("alarmed") / "filled"
+    shutil.copytree(filled, folder)
+    path = folder / "headroom.yaml"
+    content = yaml.safe_load(path.read_text())
+    targets = [{"name": "hook", "kind": "webhook", "url": "http://localhost:9/hook"}]
+    content["alerting"] = {"targets": targets}
+    path.write_text(yaml.safe_dump(content))
+    settings = load(path)
+    store = store_of(folder)
+    evaluator = ClusterEvaluator(Lake(load(folder / "headroom.yaml").lake), watched_since=0.0)
+    for cluster in clusters_of(settings):
+        found = evaluator.evaluate(cluster, NOW.timestamp())
+        evaluate_once(
+            found, load_rules(None), store, NotificationIntervals(), settings.alerting.targets
+        )
+    store.note(
+        SERVICE,
+        {"evaluated_at": NOW.timestamp() - 2, "interval_seconds": 5.0, "rules": 34, "failures": {}},
+    )
+    store.close()
+    return folder
+
+
+@pytest.fixture
+def alarmed(alarmed_once: Path, tmp_path: Path) -> Path:
+    """A copy of it for one test to write to."""
+    return Path(shutil.copytree(alarmed_once, tmp_path / "alarmed"))

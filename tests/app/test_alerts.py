@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable
@@ -13,54 +12,13 @@ import pytest
 import yaml
 from streamlit.testing.v1 import AppTest
 
-from alerting.evaluate.evaluation import ClusterEvaluator
-from alerting.inputs.lake_rows import clusters_of
-from alerting.notify.notifications import NotificationIntervals
-from alerting.notify.store import AlertStore
-from alerting.rules.rule_file import load_rules
-from alerting.service import SERVICE, evaluate_once
+from alerting.service import SERVICE
 from config.load import load
 from lake.storage.store import Lake
-from tests.app.conftest import NOW
+from tests.app.conftest import NOW, store_of
 from tests.app.test_pages import calm, texts
 
 Open = Callable[..., AppTest]
-
-
-def store_of(folder: Path) -> AlertStore:
-    return AlertStore(Path(load(folder / "headroom.yaml").alerting.state))
-
-
-@pytest.fixture(scope="module")
-def alarmed_once(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A filled folder whose alerts were evaluated, with a target that got nothing yet."""
-    folder = tmp_path_factory.mktemp("alarmed") / "filled"
-    shutil.copytree(filled, folder)
-    path = folder / "headroom.yaml"
-    content = yaml.safe_load(path.read_text())
-    targets = [{"name": "hook", "kind": "webhook", "url": "http://localhost:9/hook"}]
-    content["alerting"] = {"targets": targets}
-    path.write_text(yaml.safe_dump(content))
-    settings = load(path)
-    store = store_of(folder)
-    evaluator = ClusterEvaluator(_lake(folder), watched_since=0.0)
-    for cluster in clusters_of(settings):
-        found = evaluator.evaluate(cluster, NOW.timestamp())
-        evaluate_once(
-            found, load_rules(None), store, NotificationIntervals(), settings.alerting.targets
-        )
-    store.note(
-        SERVICE,
-        {"evaluated_at": NOW.timestamp() - 2, "interval_seconds": 5.0, "rules": 34, "failures": {}},
-    )
-    store.close()
-    return folder
-
-
-@pytest.fixture
-def alarmed(alarmed_once: Path, tmp_path: Path) -> Path:
-    """A copy of it for one test to write to."""
-    return Path(shutil.copytree(alarmed_once, tmp_path / "alarmed"))
 
 
 def _lake(folder: Path) -> Lake:

@@ -62,6 +62,17 @@ def test_choosing_a_group_opens_its_page(open_page: Open, filled: Path) -> None:
     assert test.title[0].value == "payments"
 
 
+def test_a_group_says_on_request_why_it_has_its_status(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "group", group="payments")
+    assert "decides:" not in texts(test)
+    test.toggle(key="group-why").set_value(True).run()
+    calm(test)
+    assert "decides: Falling behind" in texts(test)
+    shown = next(one.value for one in test.dataframe if "compared" in one.value)
+    by_name = shown.set_index("name")
+    assert by_name.loc["age of the oldest of them", "compared"].startswith("objective 5 min")
+
+
 def test_a_group_that_falls_behind(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "group", group="payments")
     calm(test)

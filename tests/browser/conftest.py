@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,11 +32,10 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with log.open("wb") as output:
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app" / "main.py")),
-                *("--server.port", str(port), "--server.address", "localhost"),
+                *(sys.executable, "-m", "app", "--config", str(config)),
+                *("--port", str(port)),
             ],
             cwd=ROOT,
-            env={**os.environ, "HEADROOM_CONFIG": str(config)},
             stdout=output,
             stderr=subprocess.STDOUT,
         )

@@ -148,7 +148,7 @@ def configurations() -> list[object]:
 def test_configurations_load(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in re.findall(r"\{env: (\w+)\}", block):
         monkeypatch.setenv(name, "json://example.com")
-    monkeypatch.setenv("A_FILE", "secret")
+    monkeypatch.setenv("A_FILE", "secret-of-more-than-thirty-two-characters")
     text = re.sub(r"\{file: [^}]+\}", "{env: A_FILE}", block)
     if "clusters" not in yaml.safe_load(block):
         text += "\nclusters: [{name: production, bootstrap_servers: 'kafka-1:9092'}]\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Callable
 
@@ -19,6 +20,20 @@ _APPRISE_TYPES = {
 }
 
 
+_MARKUP = re.compile(r"[@<\]]")
+"""Mentions, tags and links of chats begin or go on with one of these."""
+
+_MAIL = frozenset({"mailto", "mailtos"})
+
+
+def inert(text: str) -> str:
+    """Return text in which no chat finds a mention or a link behind other words.
+
+    Groups and topics are named by whoever may create them. A zero-width space is not seen.
+    """
+    return _MARKUP.sub("\\g<0>\u200b", text)
+
+
 class AppriseTarget:
     """Any service that Apprise knows: Slack, Teams, PagerDuty, Opsgenie, e-mail and others."""
 
@@ -27,6 +42,11 @@ class AppriseTarget:
         address = settings.address.get_secret_value() if settings.address else ""
         self._timeout_seconds = settings.timeout_seconds
         self._plugin = apprise.Apprise.instantiate(address)
+        self._is_mail = address.partition(":")[0].lower() in _MAIL
+        # It escapes plain text for the service; the plug-in by itself takes text for markup.
+        self._services = apprise.Apprise()
+        if self._plugin:
+            self._services.add(self._plugin)
         self._dashboard_url = dashboard_url
 
     def send(self, notification: Notification) -> str:
@@ -39,13 +59,16 @@ class AppriseTarget:
             notification.kind,
             severe if notification.severity == "critical" else apprise.NotifyType.WARNING,
         )
+        texts = title(notification), body(notification, self._dashboard_url)
+        first, text = texts if self._is_mail else map(inert, texts)
         with _heard() as said:
             taken = self._within(
                 lambda: bool(
-                    plugin.notify(
-                        title=title(notification),
-                        body=body(notification, self._dashboard_url),
+                    self._services.notify(
+                        title=first,
+                        body=text,
                         notify_type=kind,
+                        body_format=apprise.NotifyFormat.TEXT,
                     )
                 )
             )

@@ -30,6 +30,9 @@ from simulation.scenarios import families
 from simulation.scenarios.model import Scenario, ScenarioError, parse_scenario
 from simulation.scenarios.model import as_document as scenario_document
 
+_FIRST_SEED = 1000
+"""Scenarios that are drawn have seeds that no variant has."""
+
 _TITLES = {
     OURS: "Headroom",
     "burrow": "Burrow",
@@ -55,8 +58,16 @@ def benchmark(
             "what is not right. Exit status 3 where there is any.",
         ),
     ] = 0,
+    drawn: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="The same of N further scenarios, a seed each; also with --variants.",
+        ),
+    ] = 0,
     only: Annotated[
-        str, typer.Option(help="With --variants: scenarios whose file has this in its name.")
+        str,
+        typer.Option(help="With --variants or --drawn: scenarios with this in their file's name."),
     ] = "",
     write: Annotated[
         Path | None,
@@ -66,8 +77,8 @@ def benchmark(
 ) -> None:
     """Evaluate scenarios by our rules, Burrow's, Strimzi's and Grafana's, and compare."""
     console = Console(stderr=True)
-    if variants:
-        raise typer.Exit(3 if _sweep(variants, only, console) else 0)
+    if variants or drawn:
+        raise typer.Exit(3 if _sweep(variants, drawn, only, console) else 0)
     try:
         count, found = _read(scenarios) if scenarios else _built_in(variant)
         shown = track(found, "Scenarios", total=count, console=console, transient=True)
@@ -84,13 +95,18 @@ def benchmark(
         _print(Console(), evaluated)
 
 
-def _sweep(variants: int, only: str, console: Console) -> int:
+def _sweep(variants: int, drawn: int, only: str, console: Console) -> int:
     """Print what we are wrong on, and return on how many scenarios."""
     made = [
         (name, make, variant)
         for variant in range(1, variants + 1)
         for name, make in families().items()
         if only in name
+    ]
+    drawn_from = [(name, make) for name, make in families().items() if only in name]
+    made += [
+        (*drawn_from[number % len(drawn_from)], _FIRST_SEED + number)
+        for number in range(drawn if drawn_from else 0)
     ]
     wrong = 0
     delays_of: dict[str, list[float]] = {}

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from alerting.evaluate.observations import group_observations
 from alerting.inputs.windows import GroupKey, downsampled
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
-from alerting.rules.inhibition import inhibited
-from alerting.rules.lifecycle import Alert, State, advance
+from alerting.rules.inhibition import advance_with_causes
+from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import evaluate
 from alerting.status.group_status import GroupStatus, PartitionWindow, Sample, group_status
 from alerting.tools.benchmark.scoring import Fired
@@ -27,7 +27,7 @@ def ours(scenario: Scenario) -> list[Fired]:
     for at, status in statuses(scenario):
         seen = group_observations({key: status}, now=at)
         evaluation = evaluate(DEFAULT_ALERT_RULES, seen)
-        alerts = advance(alerts, evaluation, inhibited(evaluation.findings), at)
+        alerts = advance_with_causes(alerts, evaluation, at)
         fired |= {
             alert.id: alert
             for alert in alerts.values()

@@ -1,13 +1,10 @@
 """What fires, what did, what is inhibited?"""
 
-import time
-
 import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import State, active
-from alerting.service import SERVICE, is_quiet
-from app.data import alert_store
+from app.data import alert_actions, alert_store
 from app.data.context import current
 from app.style.charts.timelines import timeline_chart
 from app.style.format import age, escape
@@ -22,9 +19,8 @@ try:
     store = alert_store.open_store(view)
     rules = alert_store.rules(view)
     alerts = store.alerts() if store else {}
-    silences = store.silences(now) if store else []
     acknowledged = store.acknowledgements() if store else {}
-    service = store.noted(SERVICE) if store else None
+    service = store.service() if store else None
     history = store.history(view.range.start(view.now).timestamp()) if store else []
     health = store.health() if store else []
     problems = alert_store.problems(view, store, rules)
@@ -41,7 +37,7 @@ if store is None:
 
 firing = active(alerts.values())
 pending = [alert for alert in alerts.values() if alert.state is State.PENDING]
-silenced = {alert.id for alert in firing if is_quiet(alert, silences, rules.maintenance, now)}
+silenced = {alert.id for alert in firing if store.is_quiet(alert, rules.maintenance, now)}
 causes = {alert.fingerprint: alert.what for alert in alerts.values()}
 components.headline(*map(escape, alert_list.sentence(firing, len(pending), len(silenced), service)))
 evaluated = alert_list.service_age(service, view.now)
@@ -102,7 +98,7 @@ for title, key, rows, nothing in lists:
         )
 
 open_alerts = [alert for alert in firing if not alert.is_inhibited and alert.id not in acknowledged]
-if open_alerts:
+if open_alerts and view.viewer.operates:
     with (
         st.expander("Acknowledge an alert: it is not repeated, and its end is notified"),
         st.form("acknowledge", border=False, clear_on_submit=True),
@@ -110,11 +106,11 @@ if open_alerts:
         chosen = st.selectbox(
             "Alert", open_alerts, format_func=lambda alert: f"{alert.what} ({alert.id[:8]})"
         )
-        author = st.text_input("Who looks after it")
+        said = components.author(view, "Who looks after it")
         comment = st.text_input("Comment")
         if st.form_submit_button("Acknowledge") and chosen is not None:
             try:
-                store.acknowledge(chosen.id, author=author, comment=comment, now=time.time())
+                alert_actions.acknowledge(view, chosen, said=said, comment=comment)
                 st.rerun()
             except (ValueError, AlertingError) as error:
                 st.error(escape(str(error)))
@@ -151,34 +147,38 @@ with components.section("History", help_text="What fired in the chosen range."):
             noun="alerts",
         )
 
-with components.section("Delivery", help_text="Whether notifications arrive."):
-    targets = [target.name for target in view.settings.alerting.targets]
-    if not targets and not health:
-        components.nothing(
-            "Nobody is notified: no target is configured. config/example.yaml shows "
-            "alerting.targets, docs/alerts.md explains them.",
-            icon=":material/notifications_off:",
-        )
-    else:
-        tables.show(
-            alert_list.health_rows(health, targets, view.now),
-            {
-                "target": Column("target", width=150),
-                "label": Column(
-                    "state", "status", badge_styles=list(alert_list.HEALTH_BADGE_STYLES), width=110
-                ),
-                "sent": Column("sent", "count"),
-                "waiting": Column("waiting", "count"),
-                "waits_seconds": Column("waits for", "duration", unknown=tables.DASH),
-                "attempts": Column("attempts", "count", unknown=tables.DASH),
-                "given_up": Column("given up", "count"),
-                "last_sent_at": Column("last sent", "time", unknown="never"),
-                "answer": Column("what it said", unknown="", width="large"),
-            },
-            view=view,
-            key="alerts-delivery",
-            alt="Targets with messages sent, waiting and given up",
-            noun="targets",
-        )
+if view.viewer.sees_all:
+    with components.section("Delivery", help_text="Whether notifications arrive."):
+        targets = [target.name for target in view.settings.alerting.targets]
+        if not targets and not health:
+            components.nothing(
+                "Nobody is notified: no target is configured. config/example.yaml shows "
+                "alerting.targets, docs/alerts.md explains them.",
+                icon=":material/notifications_off:",
+            )
+        else:
+            tables.show(
+                alert_list.health_rows(health, targets, view.now),
+                {
+                    "target": Column("target", width=150),
+                    "label": Column(
+                        "state",
+                        "status",
+                        badge_styles=list(alert_list.HEALTH_BADGE_STYLES),
+                        width=110,
+                    ),
+                    "sent": Column("sent", "count"),
+                    "waiting": Column("waiting", "count"),
+                    "waits_seconds": Column("waits for", "duration", unknown=tables.DASH),
+                    "attempts": Column("attempts", "count", unknown=tables.DASH),
+                    "given_up": Column("given up", "count"),
+                    "last_sent_at": Column("last sent", "time", unknown="never"),
+                    "answer": Column("what it said", unknown="", width="large"),
+                },
+                view=view,
+                key="alerts-delivery",
+                alt="Targets with messages sent, waiting and given up",
+                noun="targets",
+            )
 routes.link(routes.SILENCES, "Silences", icon=":material/notifications_paused:")
 routes.link(routes.RULES, "Rules", icon=":material/rule:")

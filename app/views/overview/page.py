@@ -73,8 +73,8 @@ def draw_cause(cause: view_model.Cause) -> None:
             )
 
 
-if len(view.settings.clusters) > 1:
-    names = [one.name for one in view.settings.clusters]
+if len(view.clusters) > 1:
+    names = view.clusters
     others = [replace(view, cluster=name) for name in names]
     with components.guarded():
         tables.show(
@@ -124,7 +124,9 @@ if not cluster.is_empty():
     grown = view_model.growth(course, "lag")
     with st.grid(6, min_column_width=124, gap="small"):
         slowest = now["slowest_group"]
-        slow = groups.filter(pl.col("group") == slowest, is_late()).height
+        slow = groups.filter(
+            pl.col("group").eq_missing(pl.lit(slowest, pl.String)), is_late()
+        ).height
         components.tile(
             "Slowest group",
             duration(now["time_lag_seconds"]),

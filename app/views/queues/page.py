@@ -15,7 +15,9 @@ from app.views.queues import view_model
 from lake.schemas.tables import QUEUES
 
 view = current()
-servers = {server.name: server for server in view.settings.rabbitmq}
+servers = {
+    server.name: server for server in view.settings.rabbitmq if view.viewer.sees(server.name)
+}
 if not servers:
     components.headline("No RabbitMQ is watched")
     components.nothing(

@@ -98,7 +98,7 @@ with components.section(
     first = last - LENGTHS[length]
     changed = replace(rule, threshold=threshold, for_seconds=lasts, enabled=True)
     try:
-        found = tried(view.lake_uri, changed, view.cluster, first, last, view)
+        found = tried(view.cache_key, changed, view.cluster, first, last, view)
     except LakeError as error:
         components.show_broken(error)
         st.stop()

@@ -1,13 +1,12 @@
 """Of what is nobody notified, until when, and who said so?"""
 
-import time
 from datetime import timedelta
 
 import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import active
-from app.data import alert_store
+from app.data import alert_actions, alert_store
 from app.data.context import current
 from app.style.format import count, escape
 from app.ui import alert_list, components, tables
@@ -64,51 +63,49 @@ if silences:
 else:
     components.nothing("No silence was on in the last day.", icon=":material/notifications:")
 
-left, right = st.columns(2, gap="medium")
-with left, components.section("New silence"), st.form("silence", clear_on_submit=False):
-    matchers = st.text_area(
-        "Matchers, one a line: all must match",
-        placeholder="rule=GroupStopped\ngroup=~payments-.*",
-        help="label=value, label!=value, label=~expression, label!~expression. Labels: rule, "
-        "severity, cluster, group, topic, broker, name, connector, queue …",
-    )
-    length = st.selectbox("For", list(DURATIONS), index=2)
-    author = st.text_input("Who")
-    comment = st.text_input("Why")
-    if st.form_submit_button("Silence"):
-        try:
-            target = alert_store.open_store(view, create=True)
-            begins = time.time()
-            if target is not None:
-                number = target.silence(
+if not view.viewer.operates:
+    st.caption("Your roles show silences; operators make and end them.")
+else:
+    left, right = st.columns(2, gap="medium")
+    with left, components.section("New silence"), st.form("silence", clear_on_submit=False):
+        matchers = st.text_area(
+            "Matchers, one a line: all must match",
+            placeholder="rule=GroupStopped\ngroup=~payments-.*",
+            help="label=value, label!=value, label=~expression, label!~expression. Labels: rule, "
+            "severity, cluster, group, topic, broker, name, connector, queue …",
+        )
+        length = st.selectbox("For", list(DURATIONS), index=2)
+        said = components.author(view, "Who")
+        comment = st.text_input("Why")
+        if st.form_submit_button("Silence"):
+            try:
+                number = alert_actions.silence(
+                    view,
                     [line for line in matchers.splitlines() if line.strip()],
-                    starts_at=begins,
-                    ends_at=begins + DURATIONS[length].total_seconds(),
-                    author=author,
+                    seconds=DURATIONS[length].total_seconds(),
+                    said=said,
                     comment=comment,
-                    now=begins,
                 )
                 st.success(f"Silence {number} is made.")
-        except (ValueError, AlertingError) as error:
-            st.error(escape(str(error)))
-
-to_end = [one for one in silences if one.ends_at > now]
-with right, components.section("End a silence"):
-    if not to_end or store is None:
-        components.nothing("There is none to end.")
-    else:
-        with st.form("end-silence"):
-            chosen = st.selectbox(
-                "Silence",
-                to_end,
-                format_func=lambda one: f"{one.id}: {one}",
-            )
-            if st.form_submit_button("End it now") and chosen is not None:
-                try:
-                    store.end_silence(chosen.id, time.time())
-                    st.rerun()
-                except AlertingError as error:
-                    st.error(escape(str(error)))
+            except (ValueError, AlertingError) as error:
+                st.error(escape(str(error)))
+    to_end = [one for one in silences if one.ends_at > now]
+    with right, components.section("End a silence"):
+        if not to_end:
+            components.nothing("There is none to end.")
+        else:
+            with st.form("end-silence"):
+                chosen = st.selectbox(
+                    "Silence",
+                    to_end,
+                    format_func=lambda one: f"{one.id}: {one}",
+                )
+                if st.form_submit_button("End it now") and chosen is not None:
+                    try:
+                        alert_actions.end_silence(view, chosen)
+                        st.rerun()
+                    except AlertingError as error:
+                        st.error(escape(str(error)))
 
 with components.section(
     "Maintenance windows", help_text="They come again each week; the file of rules has them."

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
+import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from aiosmtpd.controller import Controller
@@ -16,6 +19,9 @@ from runtime.processes import free_ports
 from tests.servers.alerting.messages import SECRET, alert, health, notification
 from tests.servers.alerting.receiver import Receiver
 from tests.support import eventually
+
+ODD = "[here](http://evil) @all <!channel> <http://evil|you> stalled\nSee: evil"
+NAME = '<img src="http://evil/x.png">'
 
 
 def test_a_webhook_is_signed_and_says_all_that_a_person_needs(
@@ -124,7 +130,8 @@ def test_mail_arrives_through_apprise(
             "MAIL",
             f"mailto://127.0.0.1:{port}?from=headroom@example.com&to=ops@example.com&mode=insecure",
         )
-        store.queue(notification(alert()), ["t"], time.time())
+        odd = replace(alert(), cause=f"{NAME} is poison.")
+        store.queue(notification(odd), ["t"], time.time())
         run_sender(kind="apprise", address={"env": "MAIL"})
         eventually(lambda: health(store) == (1, 0, 0), what="delivery")
     finally:
@@ -132,7 +139,38 @@ def test_mail_arrives_through_apprise(
     (mail,) = mails
     assert mail["Subject"] == "[CRITICAL] payments stalled (production)"
     assert mail["To"].endswith("ops@example.com")
-    assert "Next step: Look at the handler's log." in mail.as_string().replace("=\n", "")
+    parts = {
+        part.get_content_type(): part.get_payload(decode=True).decode()
+        for part in mail.walk()
+        if not part.is_multipart()
+    }
+    lines = parts.pop("text/plain", "").splitlines() or [
+        html.unescape(line) for line in re.split(r"<br ?/?>|\n", parts["text/html"])
+    ]
+    assert "Next step: Look at the handler's log." in lines
+    assert f"Likely cause: {NAME} is poison." in lines
+    assert "<img" not in parts.get("text/html", "")
+
+
+def test_no_name_mentions_or_links_anybody_in_a_chat(
+    store: AlertStore,
+    receiver: Receiver,
+    run_sender: Callable[..., Sender],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = receiver.url.removeprefix("http://").rstrip("/")
+    monkeypatch.setenv("CHAT", f"mmost://{host.partition('/')[0]}/{'a' * 24}")
+    named = replace(
+        alert(), what="[here](http://evil) @all <!channel> <http://evil|you> stalled\nSee: evil"
+    )
+    store.queue(notification(named), ["t"], time.time())
+    run_sender(kind="apprise", address={"env": "CHAT"})
+    eventually(lambda: health(store) == (1, 0, 0), what="delivery")
+    (one,) = receiver.received
+    text = one.body["text"]
+    assert "stalled See: evil" in text
+    for live in ("@all", "](", "<!", "<http"):
+        assert live not in text
 
 
 def test_a_mail_server_that_is_down_is_told_without_its_address(

@@ -16,6 +16,7 @@ from lake.errors import BusyError, LakeError
 from lake.maintenance.lease import Lease, Rhythm, only_one
 from lake.maintenance.run import JOB, maintain
 from lake.schemas.tables import BROKERS, GROUP_OFFSETS
+from lake.storage.shared_files import SharedFiles
 from lake.storage.store import Lake
 from lake.storage.table_maintenance import Kept, maintain_table
 from spark_metrics.maintain import delete_checkpoints
@@ -147,3 +148,19 @@ def test_checkpoints_that_nothing_reads_any_more_are_deleted(s3: S3Server) -> No
     assert delete_checkpoints(lake) == [old]
     left = folder.get_file_info(FileSelector("history", recursive=True))
     assert {one.path for one in left if one.is_file} == set(names[:2])
+
+
+def test_small_files_are_put_listed_read_and_removed(s3: S3Server) -> None:
+    files = SharedFiles(s3.bucket("files"), "alerting/requests")
+    assert files.names() == []
+    assert files.get("a.json") is None
+    files.put("b.json", b"2")
+    files.put("a.json", b"1")
+    files.put("a.json", b"one")
+    assert files.names() == ["a.json", "b.json"]
+    content = files.get("a.json")
+    assert content is not None and content.rstrip() == b"one"
+    files.remove("a.json")
+    files.remove("a.json")
+    assert files.names() == ["b.json"]
+    assert files.get("a.json") is None

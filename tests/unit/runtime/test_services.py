@@ -134,7 +134,10 @@ def test_every_service_knows_the_configuration(tmp_path: Path) -> None:
     assert found["collectors"].command[1:] == ("-m", "collectors", "run", "--config", str(config))
     assert found["spark"].command[1:] == ("-m", "spark_metrics", "run", "--config", str(config))
     assert found["spark"].environment["JAVA_HOME"] == "/opt/java"
-    assert "--server.port=8600" in found["dashboard"].command
+    assert found["dashboard"].command[1:] == (
+        *("-m", "app", "--config", str(config)),
+        *("--port", "8600", "--address", "localhost"),
+    )
     assert found["dashboard"].environment["HEADROOM_CONFIG"] == str(config)
     without = services(config, JAVA, port=8600, dashboard=False)
     assert [each.name for each in without] == ["collectors", "alerting", "spark"]

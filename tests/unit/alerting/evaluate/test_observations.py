@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
-from alerting.evaluate.observations import Seen, evaluate_cluster, group_statuses, observe
+from alerting.__main__ import app
+from alerting.evaluate.observations import CheckedCluster, evaluate_cluster, group_statuses, observe
 from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.frames import Frames
 from alerting.inputs.lake_rows import read_range
@@ -59,13 +63,15 @@ def collected(
     return rows(COLLECTIONS, *sections, seconds_ago=seconds_ago)
 
 
-def look(*frames: tuple[Table, pl.DataFrame], collections: pl.DataFrame | None = None) -> Seen:
+def look(
+    *frames: tuple[Table, pl.DataFrame], collections: pl.DataFrame | None = None
+) -> CheckedCluster:
     tables = {table.name: frame for table, frame in frames}
     tables["collections"] = collected() if collections is None else collections
     return observe(Frames(cluster="c", now=NOW.timestamp(), tables=tables))
 
 
-def found(seen: Seen) -> dict[str, dict[str, str]]:
+def found(seen: CheckedCluster) -> dict[str, dict[str, str]]:
     """Return the rules that are true, with the labels of what they are true of."""
     evaluation = evaluate_cluster(DEFAULT_ALERT_RULES, seen, "c")
     return {
@@ -365,3 +371,27 @@ def test_after_a_restart_the_past_is_read_from_the_lake(tmp_path: Path) -> None:
     status = GroupMemory(lake).statuses(frames)[key]
     assert status.status == "OK"
     assert status.reason.startswith("Between runs")
+
+
+def test_what_a_status_follows_from_can_be_asked_for(lake: Lake, tmp_path: Path) -> None:
+    config = tmp_path / "headroom.yaml"
+    config.write_text(
+        "clusters: [{name: c, bootstrap_servers: 'localhost:1'}]\n"
+        f"lake: {{uri: '{tmp_path / 'lake'}'}}\n"
+        "scaling: {objectives: [{groups: 'g', time_lag_seconds: 120}]}\n"
+    )
+    run = partial(CliRunner().invoke, app)
+    asked = ["explain", "g", "--config", str(config), "--at", NOW.isoformat()]
+    answer = run([*asked, "--json"])
+    assert answer.exit_code == 0, answer.output
+    (one,) = json.loads(answer.stdout)
+    features = {feature["name"]: feature for feature in one["features"]}
+    assert one["status"] == "STALLED"
+    assert features["age of the oldest of them"]["compared"].startswith("objective 2 min")
+    assert features["time without a commit"]["compared"] == "stalled from 45 s on"
+    assert one["partition"] == "t-0"
+    text = run(asked).stdout
+    assert "t-0 decides" in text
+    assert "stalled from 45 s on" in text
+    missing = run(["explain", "nobody", "--config", str(config), "--at", NOW.isoformat()])
+    assert missing.exit_code == 1

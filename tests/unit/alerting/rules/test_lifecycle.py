@@ -8,11 +8,14 @@ from dataclasses import replace
 import pytest
 
 from alerting.checks.model import Observation
+from alerting.evaluate.observations import group_observations
+from alerting.inputs.windows import GroupKey
 from alerting.notify.notifications import NotificationIntervals, NotificationKind, Notified, plan
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
-from alerting.rules.inhibition import inhibited
-from alerting.rules.lifecycle import Alert, Alerts, State, advance
+from alerting.rules.inhibition import advance_with_causes, inhibited
+from alerting.rules.lifecycle import Alert, Alerts, State, active, advance
 from alerting.rules.model import AlertSeverity, Evaluation, Override, Rule, evaluate
+from alerting.status.model import GroupStatus, LagNumbers, Status
 
 STALLED = Rule(
     name="GroupStalled",
@@ -278,6 +281,51 @@ def test_a_symptom_is_told_when_it_outlives_its_cause() -> None:
         (165.0, "resolved", "c/BrokerMissing"),
         (225.0, "firing", "c/GroupStalled"),
     ]
+
+
+def of_status(status: Status, lasting: bool = False) -> list[Observation]:
+    numbers = LagNumbers(lag=5000, drain_seconds=36_500.0)
+    found = GroupStatus(status=status, reason="r.", numbers=numbers, is_lasting=lasting)
+    return group_observations({GroupKey("c", "g"): found}, now=0.0)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "rule"),
+    [
+        (Status.STOPPED, "GroupStopped"),
+        (Status.STALLED, "GroupStalled"),
+        (Status.REWOUND, "GroupRewound"),
+        (Status.FALLING_BEHIND, "GroupFallingBehind"),
+    ],
+)
+def test_one_alert_stands_until_the_backlog_is_read(trouble: Status, rule: str) -> None:
+    alerts: Alerts = {}
+    phases = {
+        600.0: (trouble, True),
+        6000.0: (Status.CATCHING_UP, False),
+        7000.0: (Status.FALLING_BEHIND, True),
+        9000.0: (Status.CATCHING_UP, False),
+        12_000.0: (Status.OK, False),
+    }
+    told: dict[str, float] = {}
+    texts: list[str] = []
+    for now in range(0, 12_000, 15):
+        seen = next(one for end, one in phases.items() if now < end)
+        evaluation = evaluate(DEFAULT_ALERT_RULES, of_status(*seen))
+        alerts = advance_with_causes(alerts, evaluation, float(now))
+        for alert in active(alerts.values()):
+            if not alert.is_inhibited:
+                told[alert.rule] = now
+                texts.append(alert.what)
+    assert list(told) == [rule]
+    assert 9000 <= told[rule] < 9000 + 11 * 60
+    assert "g is catching up, done in about 10 h" in texts
+
+
+def test_catching_up_alone_is_no_alert() -> None:
+    evaluation = evaluate(DEFAULT_ALERT_RULES, of_status(Status.CATCHING_UP))
+    assert evaluation.standing
+    assert advance_with_causes({}, evaluation, 0.0) == {}
 
 
 def notifications_of(

@@ -165,3 +165,24 @@ def test_an_ipv6_address() -> None:
     with made:
         url = f"http://[::1]:{made.port}/healthz"
         assert httpx.get(url, timeout=10, trust_env=False).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "authorization", "status"),
+    [
+        ("/metrics", "Bearer of-this-test", 200),
+        ("/metrics?x=1", "Bearer of-this-test", 200),
+        ("/metrics", "", 401),
+        ("/metrics?x=1", "Bearer other", 401),
+        ("/metrics", "Bearer of-this-test-and-more", 401),
+        ("/metrics", "of-this-test", 401),
+        ("/healthz", "", 200),
+    ],
+)
+def test_a_token_guards_its_page_alone(path: str, authorization: str, status: int) -> None:
+    tokens = {"/metrics": "of-this-test"}
+    with ExporterServer("localhost", 0, PATHS, tokens=tokens) as server:
+        answer = get(server, path, **({"authorization": authorization} if authorization else {}))
+        assert answer.status_code == status
+        assert (b"headroom_topics" in answer.content) is (status == 200 and "metrics" in path)
+        assert ("www-authenticate" in answer.headers) is (status == 401)

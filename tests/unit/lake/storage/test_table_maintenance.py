@@ -7,10 +7,12 @@ import threading
 from datetime import UTC, datetime, timedelta
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from uuid import NAMESPACE_OID, uuid5
 
 import polars as pl
 import pytest
 from deltalake import DeltaTable
+from pyarrow.parquet import ParquetFile
 
 from config.settings import LakeSettings
 from config.storage import RetentionSettings
@@ -229,3 +231,29 @@ def maintain_and_wait(uri: str, started: Event) -> None:
     started.set()
     maintain_table(BROKERS, uri, None, FOR_EVER, now=NOW, kept=AT_ONCE)
     signal.pause()
+
+
+def test_a_compacted_file_holds_each_of_very_many_member_ids_once(lake: Lake) -> None:
+    count, polls = 30_000, 6
+    members = [f"consumer-{uuid5(NAMESPACE_OID, str(number))}" for number in range(count)]
+    for poll in range(polls):
+        rows = pl.DataFrame({"group": members, "member_id": members}).with_columns(
+            cluster=pl.lit("c"),
+            observed_at=pl.lit(NOW + timedelta(seconds=15 * poll)),
+            poll_id=pl.lit(f"p{poll}"),
+            topic=pl.lit("t"),
+            partition=pl.lit(0, pl.Int32),
+            log_end=pl.int_range(pl.len(), dtype=pl.Int64) * 1000 + poll,
+        )
+        lake.append(GROUP_OFFSETS, rows)
+    maintain_table(GROUP_OFFSETS, lake.uri(GROUP_OFFSETS), None, FOR_EVER, now=NOW, kept=AT_ONCE)
+    (file,) = DeltaTable(lake.uri(GROUP_OFFSETS)).file_uris()
+    metadata = ParquetFile(file).metadata
+    assert metadata.num_rows == count * polls
+    (row_group,) = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    column = next(
+        one
+        for one in map(row_group.column, range(metadata.num_columns))
+        if one.path_in_schema == "member_id"
+    )
+    assert column.total_uncompressed_size < 2 * count * len(members[0])

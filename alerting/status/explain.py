@@ -1,0 +1,144 @@
+"""Why a group has its status: what was measured of it, beside what it is compared with. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from alerting.status.classify import MUCH_LESS
+from alerting.status.features import Measurement, measure
+from alerting.status.group_status import group_status, peers_of
+from alerting.status.model import GroupStatus, PartitionStatus, PartitionWindow, StatusRules
+from alerting.status.phrases import duration, messages, rate
+from alerting.status.stall_timeout import stall_timeout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """One thing that was measured of a partition.
+
+    Attributes:
+        compared: What it is compared with, and what follows; empty where it is only shown.
+    """
+
+    name: str
+    value: str
+    compared: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a group has its status.
+
+    Attributes:
+        partition: The one that decides; None where no partition is known.
+        features: What was measured of it.
+    """
+
+    status: GroupStatus
+    partition: PartitionStatus | None
+    features: tuple[Feature, ...]
+
+
+def explain(
+    windows: Sequence[PartitionWindow], *, now: float | None, rules: StatusRules
+) -> Explanation:
+    """Explain a group by the partition that decides on its status.
+
+    Args:
+        windows: The windows of all its partitions, as ``group_status`` takes them.
+        now: The present in Unix seconds.
+        rules: The thresholds.
+    """
+    status = group_status(windows, now=now, rules=rules)
+    alike = [part for part in status.partitions if part.status is status.status]
+    if not alike:
+        return Explanation(status=status, partition=None, features=())
+    worst = max(alike, key=lambda part: part.numbers.behind_seconds or 0.0)
+    measured = [measure(window, rules) for window in windows]
+    found = next(
+        one
+        for window, one in zip(windows, measured, strict=True)
+        if (window.topic, window.partition) == (worst.topic, worst.partition)
+    )
+    period = peers_of(measured, rules).commit_period_seconds
+    features = () if found is None else tuple(_features(found, period, rules))
+    return Explanation(status=status, partition=worst, features=features)
+
+
+def _features(
+    found: Measurement, peers_period: float | None, rules: StatusRules
+) -> Iterator[Feature]:
+    newest = found.newest
+    yield Feature(
+        name="messages that wait",
+        value="unknown" if newest.lag is None else messages(newest.lag),
+        compared=f"up to {found.end_lag} are none; up to {rules.minimum_messages} are no trend",
+    )
+    yield Feature(
+        name="age of the oldest of them",
+        value=_seconds(found.behind_seconds),
+        compared=f"objective {duration(rules.objective_seconds)}; "
+        f"under {duration(rules.material_seconds)} is on time",
+    )
+    yield Feature(
+        name=f"the same, {duration(rules.confirm_seconds)} earlier",
+        value=_seconds(found.age_before_seconds),
+        compared=f"objective {duration(rules.objective_seconds)}",
+    )
+    yield Feature(
+        name="time without a commit",
+        value=_seconds(found.waiting.seconds),
+        compared=f"stalled from {duration(stall_timeout(found, peers_period, rules))} on",
+    )
+    pauses = found.waiting.pauses
+    yield Feature(
+        name="usual pause between commits",
+        value=_seconds(pauses.usual_seconds),
+        compared=f"{pauses.seen} pauses seen",
+    )
+    away = None if found.absence is None else newest.at - found.absence.since
+    yield Feature(
+        name="members",
+        value="unknown" if found.members is None else str(found.members),
+        compared=""
+        if away is None
+        else f"none for {duration(away)}; stopped from {duration(rules.stop_seconds)} on, "
+        "unless it is a job",
+    )
+    trend = found.recent or found.full
+    if trend is not None:
+        yield Feature(
+            name=f"rates of the last {duration(trend.span_seconds)}",
+            value=f"{rate(trend.arrival_per_second)} arrive, "
+            f"{rate(trend.consumption_per_second)} consumed",
+            compared=f"lag {'+' if trend.growth_per_second >= 0 else '-'}"
+            f"{rate(abs(trend.growth_per_second))}; a direction from "
+            f"{rate(trend.noise_per_second)} on",
+        )
+    growth = found.growth
+    if growth is not None:
+        yield Feature(
+            name="growth since the lag was lowest",
+            value=f"{messages(growth.messages)} in {duration(growth.seconds)}",
+            compared="lasting" if growth.is_lasting else "not called lasting by its shape",
+        )
+    if growth is not None and growth.is_swinging:
+        more = {None: "no yesterday is known", True: "more", False: "as much as yesterday"}
+        yield Feature(
+            name="arrivals swing",
+            value=f"{growth.read_share:.0%} of what arrives is read",
+            compared=f"under {MUCH_LESS:.0%}, or more than yesterday "
+            f"({more[found.exceeds_yesterday]}): the objective counts; else "
+            f"{duration(rules.late_swing_seconds)}",
+        )
+    if found.rewind is not None:
+        yield Feature(
+            name="offsets went back",
+            value=messages(found.rewind.before - found.rewind.after),
+            compared="meant: the group had no members then" if found.rewind.was_meant else "",
+        )
+
+
+def _seconds(value: float | None) -> str:
+    return "unknown" if value is None else duration(value)

@@ -1,0 +1,101 @@
+"""What operators do: acknowledge, silence, end a silence. Whether they may is asked here alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from alerting.errors import AlertingError
+from alerting.notify.requests import Request
+from alerting.notify.shared_state import ask
+from alerting.rules.lifecycle import Alert
+from alerting.rules.matchers import Matcher, Silence, parse_matcher
+from app.data import alert_store
+from app.data.context import View
+from app.data.viewer import Viewer
+
+
+class NotAllowedError(AlertingError):
+    """The viewer's roles do not allow it."""
+
+
+def author(view: View, said: str) -> str:
+    """Return who acts: the one who is logged in, whatever was said; without login who they say."""
+    return said if view.viewer.roles is None else (view.viewer.name or "")
+
+
+def acknowledge(view: View, alert: Alert, *, said: str, comment: str) -> None:
+    """Note that somebody looks after an alert.
+
+    Raises:
+        NotAllowedError: The viewer may not.
+        ValueError: There is no author.
+        AlertingError: It cannot be written.
+    """
+    if not alert_store.sees_labels(view.viewer, alert.labels, operating=True):
+        raise NotAllowedError("your roles do not allow to acknowledge this alert")
+    _ask(
+        view,
+        Request(
+            kind="acknowledge",
+            at=time.time(),
+            alert=alert.id,
+            author=author(view, said),
+            comment=comment,
+        ),
+    )
+
+
+def silence(view: View, matchers: Sequence[str], *, seconds: float, said: str, comment: str) -> int:
+    """Make a silence that begins now, and return its number.
+
+    Raises:
+        NotAllowedError: The viewer may not.
+        ValueError: It cannot be made like this.
+        AlertingError: It cannot be written.
+    """
+    parsed = [parse_matcher(text) for text in matchers]
+    if not may_silence(view.viewer, parsed):
+        raise NotAllowedError(
+            "your roles allow silences with cluster=NAME, and group=NAME or topic=NAME, "
+            "of what you operate"
+            if view.viewer.operates
+            else "your roles do not allow to silence"
+        )
+    now = time.time()
+    return _ask(
+        view,
+        Request(
+            kind="silence",
+            at=now,
+            matchers=tuple(matchers),
+            starts_at=now,
+            ends_at=now + seconds,
+            author=author(view, said),
+            comment=comment,
+        ),
+    )
+
+
+def end_silence(view: View, one: Silence) -> None:
+    """End a silence now.
+
+    Raises:
+        NotAllowedError: The viewer may not.
+        AlertingError: It cannot be written.
+    """
+    if not may_silence(view.viewer, one.matchers):
+        raise NotAllowedError("your roles do not allow to end this silence")
+    _ask(view, Request(kind="end", at=time.time(), number=one.id))
+
+
+def _ask(view: View, request: Request) -> int:
+    found = ask(view.settings, request)
+    alert_store.forget()
+    return found
+
+
+def may_silence(viewer: Viewer, matchers: Sequence[Matcher]) -> bool:
+    """Tell whether a silence reaches nothing beyond what somebody operates."""
+    exact = {one.label: one.value for one in matchers if one.operator == "="}
+    return alert_store.sees_labels(viewer, exact, operating=True)
