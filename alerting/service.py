@@ -88,7 +88,7 @@ def evaluate_once(
 def is_quiet(
     alert: Alert, silences: Sequence[Silence], windows: Sequence[MaintenanceWindow], now: float
 ) -> bool:
-    """Tell whether a silence or a maintenance window covers an alert."""
+    """Return whether a silence or a maintenance window covers an alert."""
     return any(silence.covers(alert, now) for silence in silences) or any(
         window.covers(alert, now) for window in windows
     )

@@ -11,10 +11,10 @@ from collectors.prometheus.source import prometheus_sources
 from collectors.rabbitmq.source import rabbitmq_sources
 from collectors.schema_registry.source import schema_registry_sources
 from collectors.source.model import Source
-from collectors.source.shared_state import Exchange
+from collectors.source.shared_state import SharedState
 from config.settings import Settings
 
-Maker = Callable[[Settings, Exchange], Iterable[Source]]
+Maker = Callable[[Settings, SharedState], Iterable[Source]]
 """Makes every source of one kind that the settings ask for."""
 
 
@@ -30,20 +30,20 @@ MAKERS: tuple[Maker, ...] = (
 
 
 def make_sources(
-    settings: Settings, only: str | None = None, exchange: Exchange | None = None
+    settings: Settings, only: str | None = None, shared: SharedState | None = None
 ) -> list[Source]:
     """Return every source, or those whose samples carry the name of one cluster.
 
     Args:
         settings: What they are made from.
         only: The name of one cluster.
-        exchange: Where they find what others have told; none: nobody has told anything.
+        shared: Where they find what others have told; none: nobody has told anything.
 
     Raises:
         SettingsError: A source's settings cannot work.
         KeyError: There is no cluster ``only``.
     """
-    shared = exchange or Exchange()
+    shared = shared or SharedState()
     sources = [source for make in MAKERS for source in make(settings, shared)]
     if only is None:
         return sources

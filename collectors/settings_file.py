@@ -13,8 +13,8 @@ from pathlib import Path
 from collectors.errors import SettingsError
 from collectors.registry import make_sources, source_specs
 from collectors.service.polling import Plan
-from collectors.source.complaints import Complaints
-from collectors.source.shared_state import Exchange
+from collectors.source.repeat_filter import RepeatFilter
+from collectors.source.shared_state import SharedState
 from config.errors import ConfigError
 from config.load import load, stamp_of
 from config.secret import hide
@@ -29,10 +29,10 @@ class SettingsFile:
     def __init__(self, path: Path, settings: Settings) -> None:
         self._path = path
         self._started_with = settings
-        self._exchange = Exchange()
+        self._shared = SharedState()
         self._stamp = stamp_of(path)
         self._refused = False
-        self._complaints = Complaints()
+        self._repeats = RepeatFilter()
         self.problem: str | None = None
         """What the file says and is not in effect, in one text; None: all of it is."""
 
@@ -40,7 +40,7 @@ class SettingsFile:
         """Return what settings ask for; without any, those that the service was started with."""
         chosen = settings or self._started_with
         return Plan(
-            make=lambda: make_sources(chosen, exchange=self._exchange), specs=source_specs(chosen)
+            make=lambda: make_sources(chosen, shared=self._shared), specs=source_specs(chosen)
         )
 
     def read_again(self) -> None:
@@ -69,10 +69,10 @@ class SettingsFile:
             self._refused = False
             self.problem = restart_needed(self._started_with, settings)
             log.info("settings read from %s", self._path)
-        is_news = self._complaints.is_news(("settings",), self.problem)
-        if is_news and self.problem is not None:
+        should_log = self._repeats.should_log(("settings",), self.problem)
+        if should_log and self.problem is not None:
             log.error("%s", self.problem)
-        return is_news
+        return should_log
 
 
 def restart_needed(before: Settings, after: Settings) -> str | None:

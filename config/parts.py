@@ -37,7 +37,7 @@ class Selection(Section):
     exclude: list[Pattern] = Field(default=[], description="regular expressions, none matches")
 
     def selects(self, name: str) -> bool:
-        """Tell whether ``name`` is watched; an expression must match the whole name."""
+        """Return whether ``name`` is watched; an expression must match the whole name."""
         return any(matches_whole(pattern, name) for pattern in self.include) and not any(
             matches_whole(pattern, name) for pattern in self.exclude
         )

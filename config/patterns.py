@@ -39,12 +39,12 @@ def check_pattern(pattern: str) -> str:
 
 
 def matches_whole(pattern: str, text: str) -> bool:
-    """Tell whether the pattern matches the whole text."""
+    """Return whether the pattern matches the whole text."""
     return _compiled(pattern).fullmatch(_bytes(text)) is not None
 
 
 def matches_part(pattern: str, text: str) -> bool:
-    """Tell whether the pattern matches some part of the text."""
+    """Return whether the pattern matches some part of the text."""
     return _compiled(pattern).search(_bytes(text)) is not None
 
 

@@ -93,6 +93,7 @@ Feature = Literal[
     "certificates",
     "follower_lag",
     "transactions",
+    "rebalances",
     "broker_configs",
     "client_quotas",
     "acls",

@@ -104,7 +104,7 @@ def _run(folder: DataFolder, options: Options) -> None:
         ensure_all((DELTA, KAFKA), IvyResolver(java), _out.print)
     with _step("Kafka's classes"):
         ensure_class_archive(java)
-    demo = RunningDemo(folder, options, java, _tell)
+    demo = RunningDemo(folder, options, java, _say)
     try:
         with _step(f"{options.brokers} Kafka brokers"):
             demo.start_brokers()
@@ -221,7 +221,7 @@ def _step(name: str) -> Iterator[None]:
     _out.print(f"{name:<32}{watch.seconds:6.1f} s")
 
 
-def _tell(message: str) -> None:
+def _say(message: str) -> None:
     _err.print(message, markup=False)
 
 

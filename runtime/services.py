@@ -164,7 +164,7 @@ def pause_seconds(deaths: int) -> float:
 
 
 def dashboard_answers(port: int) -> bool:
-    """Tell whether a dashboard on this machine says that it is healthy."""
+    """Return whether a dashboard on this machine says that it is healthy."""
     url = f"http://127.0.0.1:{port}/_stcore/health"
     try:
         with urllib.request.urlopen(url, timeout=2) as answer:

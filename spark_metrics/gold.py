@@ -75,7 +75,7 @@ class GoldTable:
         self.table = table
 
     def exists(self) -> bool:
-        """Tell whether the table was ever written.
+        """Return whether the table was ever written.
 
         Raises:
             LakeError: It cannot be read.
@@ -131,7 +131,7 @@ class GoldTable:
         self._write(made, where, replaces=self._has([Grain.HOUR, Grain.DAY], days[0]))
 
     def _has(self, grains: Collection[Grain], start: datetime) -> bool:
-        """Tell whether the table may have windows from start on, by its files' statistics."""
+        """Return whether the table may have windows from start on, by its files' statistics."""
         if self._is_remote:
             return True
         files = self._lake.files(self.table)

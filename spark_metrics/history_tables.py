@@ -22,7 +22,7 @@ from spark_metrics.session import is_remote
 CHUNK_HOURS = 6
 """The longest time range that is computed at once."""
 SMALL_ROWS = 500_000
-"""Up to so many samples, Spark generates no code, which saved time where it was measured. The
+"""Up to this many samples, Spark generates no code, which saved time where it was measured. The
 properties are internal to Spark: without them the rows are the same."""
 
 _SMALL = {
@@ -48,7 +48,7 @@ class HistoryTables:
         self._gold = {table: GoldTable(spark, lake, table, is_remote=remote) for table in HISTORIES}
 
     def exists(self) -> bool:
-        """Tell whether every history table was written.
+        """Return whether every history table was written.
 
         Raises:
             LakeError: One cannot be read.
@@ -124,7 +124,7 @@ def first_of(files: pl.DataFrame) -> datetime | None:
 
 
 def tune(spark: SparkSession, rows: int) -> None:
-    """Set the session up for the work on so many rows."""
+    """Set the session up for the work on a number of rows."""
     for key, value in (_SMALL if rows <= SMALL_ROWS else _LARGE).items():
         spark.conf.set(key, value)
 

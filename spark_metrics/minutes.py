@@ -20,7 +20,7 @@ from spark_metrics.samples import Samples, Source, collected, map_together, rows
 
 LONGEST_REACH = timedelta(hours=4)
 MOST_AT_ONCE = 10_000_000
-"""About so many samples are computed at once; their minutes wait in Spark's cache to be written."""
+"""Samples computed at once, about; their minutes wait in Spark's cache to be written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

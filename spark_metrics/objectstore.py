@@ -22,7 +22,7 @@ def hadoop_address(uri: str) -> str:
 
 
 def is_s3(lake: LakeSettings) -> bool:
-    """Tell whether the lake is in S3 or in a store with its interface."""
+    """Return whether the lake is in S3 or in a store with its interface."""
     return lake.uri.startswith(("s3://", "s3a://"))
 
 

@@ -37,7 +37,7 @@ class TimeRange:
         return replace(self, end=end) if end > self.start else None
 
     def overlaps(self, other: TimeRange) -> bool:
-        """Tell whether a minute is in both."""
+        """Return whether a minute is in both."""
         return self.start < other.end and other.start < self.end
 
 

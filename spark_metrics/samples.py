@@ -32,7 +32,7 @@ Results = Mapping[str, pl.DataFrame]
 """What a task makes, by the name of the result."""
 
 ROWS_A_TASK = 1_000_000
-"""About so many samples are held in memory by a task: up to 1.3 GB, with what is made of them."""
+"""Samples that a task holds in memory, about: up to 1.3 GB, with what is made of them."""
 
 _BATCH_ROWS = 50_000
 
@@ -67,7 +67,7 @@ def with_all_columns(rows: DataFrame, table: Table) -> DataFrame:
 
 
 def between(table: Table, since: datetime, until: datetime) -> Column:
-    """Tell which rows lie in a time range, so that no other date's files are opened."""
+    """Return which rows lie in a time range, so that no other date's files are opened."""
     time, date = F.col(table.time), F.col("date")
     return (
         (date >= F.lit(since.date()))
@@ -269,7 +269,7 @@ def map_partitions(
 
 
 def tasks_for(rows: int) -> int:
-    """Return over how many tasks so many samples are spread."""
+    """Return over how many tasks a number of samples is spread."""
     return max(1, -(-rows // ROWS_A_TASK))
 
 

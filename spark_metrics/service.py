@@ -1,4 +1,4 @@
-"""Running the history job until it is told to stop."""
+"""Running the history job until it is stopped."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from spark_metrics.streaming import HistoryJob
 
 log = logging.getLogger(__name__)
 
-RESTS = 2.0
-"""A micro-batch is followed by a rest of so many times its length, so that history takes at most
+PAUSE_RATIO = 2.0
+"""The pause after a micro-batch, as a multiple of its length: history takes at most
 a third of the time of the machine that it shares with what it watches."""
 LONGEST_REST_SECONDS = 30.0
 """A micro-batch that takes long because the machine is busy otherwise must not make history old."""
 MOST_FAILURES = 10
-"""After so many failures in a row the process ends, for its supervisor to start it again."""
+"""The process ends after this many failures in a row; its supervisor starts it again."""
 LONGEST_PAUSE_SECONDS = 60.0
 AFTER_A_MINUTE_SECONDS = 20.0
 """By then a poll of every 15 s that began after the minute has been written."""
@@ -70,7 +70,7 @@ def serve(
         took = time.monotonic() - begun
         if done.status == "ok":
             log.info("duration=%.1fs delay=%.0fs", took, done.delay_seconds or 0.0)
-            rest = min(RESTS * took, LONGEST_REST_SECONDS)
+            rest = min(PAUSE_RATIO * took, LONGEST_REST_SECONDS)
             stop.wait(max(rest, pause(time.time() - took, trigger_seconds) - took))
         else:
             stop.wait(max(0.0, pause(time.time() - took, trigger_seconds) - took))

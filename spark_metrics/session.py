@@ -106,7 +106,7 @@ def master_of(settings: SparkSettings) -> str:
 
 
 def is_remote(settings: SparkSettings) -> bool:
-    """Tell whether another process is the driver: a Spark Connect server, with jars of its own."""
+    """Return whether another process is the driver: a Spark Connect server."""
     return master_of(settings).startswith("sc://")
 
 
@@ -116,7 +116,7 @@ def without_token(master: str) -> str:
 
 
 def is_submitted() -> bool:
-    """Tell whether spark-submit started this process."""
+    """Return whether spark-submit started this process."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 

@@ -46,16 +46,16 @@ from spark_metrics.progress import (
 log = logging.getLogger(__name__)
 
 GRACE = timedelta(seconds=5)
-"""A minute is closed when a sample so much later has come."""
+"""A minute is closed when a sample has come that is this much later than its end."""
 LONGEST_OPEN = timedelta(seconds=90)
-"""A minute that began so long ago is closed even if no sample came after it."""
+"""A minute is closed this long after its begin, even if no sample came after it."""
 OPEN_HOUR_EVERY = timedelta(minutes=10)
 """How old the current hour and day may become, if computing them is quick."""
-ROLL_UP_RESTS = 20.0
-"""Open hours are computed again after so many times what it took."""
+ROLL_UP_PAUSE_RATIO = 20.0
+"""The pause between two computations of open hours, as a multiple of the last one's length."""
 TRIES = 3
 """How often in a row is tried what meets a file that cannot be read, before it is passed over."""
-SIGN_OF_LIFE = timedelta(minutes=1)
+WAITING_LOG_INTERVAL = timedelta(minutes=1)
 """How often the job says that it waits."""
 
 _LENIENT = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
@@ -138,7 +138,7 @@ class HistoryJob:
             status="ok" if worked else "waiting",
             delay_seconds=_delay_seconds(progress),
         )
-        if worked or time.monotonic() > self._kept_at + SIGN_OF_LIFE.total_seconds():
+        if worked or time.monotonic() > self._kept_at + WAITING_LOG_INTERVAL.total_seconds():
             self._records.add(done, progress)
             self._kept_at = time.monotonic()
         self._progress = progress
@@ -231,7 +231,7 @@ class HistoryJob:
     def _longer_windows_are_due(self, progress: Progress, *, everything: bool, first: bool) -> bool:
         if not progress.hours or first:
             return everything and bool(progress.hours)
-        pause = max(OPEN_HOUR_EVERY.total_seconds(), ROLL_UP_RESTS * self._roll_up_took)
+        pause = max(OPEN_HOUR_EVERY.total_seconds(), ROLL_UP_PAUSE_RATIO * self._roll_up_took)
         if everything or time.monotonic() > self._rolled_up_at + pause:
             return True
         hour = timedelta(hours=1)

@@ -25,7 +25,7 @@ def exhaustive(*values: Any) -> list[Any]:
 
 
 def runs_on(node_id: str, day: int) -> bool:
-    """Tell whether an exhaustive test runs on a day; the same ones do on every machine.
+    """Return whether an exhaustive test runs on a day; the same ones do on every machine.
 
     Args:
         node_id: The test's, as pytest names it.

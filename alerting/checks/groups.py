@@ -48,7 +48,7 @@ def _status(status: Status, meaning: str) -> Check:
 
 
 def has_unknown(found: GroupStatus) -> bool:
-    """Tell whether a partition that counts is unknown: then its group may be worse than it looks.
+    """Return whether a partition that counts is unknown: then its group may be worse than it looks.
 
     One that is fine has none.
     """

@@ -107,7 +107,7 @@ def _of(rows: CurrentRows, table: Table) -> pl.DataFrame:
 
 
 def _is_seen(frames: Frames, source: Table) -> bool:
-    """Tell whether there are rows of a table, or the section that writes it had none to write."""
+    """Return whether there are rows of a table, or the section that writes it had none to write."""
     if not frames.rows(source).is_empty():
         return True
     if not frames.is_fresh(frames.rows(COLLECTIONS)):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from alerting.evaluate.observations import Seen, evaluate_cluster, observe
+from alerting.evaluate.observations import CheckedCluster, evaluate_cluster, observe
 from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.frames import Frames
 from alerting.inputs.recent_rows import RecentRows
@@ -34,7 +34,7 @@ class ClusterEvaluation:
     frames: Frames
     statuses: Mapping[GroupKey, GroupStatus]
     clear_partitions: pl.DataFrame
-    seen: Seen
+    seen: CheckedCluster
 
 
 class ClusterEvaluator:

@@ -26,7 +26,7 @@ Classifier = Callable[[Frames], Mapping[GroupKey, GroupStatus]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class CheckedCluster:
     """What checks see of one cluster at one moment."""
 
     observations: tuple[Observation, ...]  # what they see; without a value where nothing is known
@@ -66,7 +66,7 @@ def observe(
     frames: Frames,
     only: str | None = None,
     classify: Classifier = group_statuses,
-) -> Seen:
+) -> CheckedCluster:
     """Look at everything that is known of one cluster.
 
     Args:
@@ -105,7 +105,9 @@ def observe(
                             present=frozenset(_things(given, check, table)),
                         )
                     )
-    return Seen(observations=tuple(found), partial=tuple(partial), has_no_data=has_no_data)
+    return CheckedCluster(
+        observations=tuple(found), partial=tuple(partial), has_no_data=has_no_data
+    )
 
 
 def _labels(given: CheckInput, check: Check, missing: NoData) -> dict[str, str]:
@@ -125,6 +127,6 @@ def _things(given: CheckInput, check: Check, table: Table) -> Iterator[tuple[str
     return given.frames.newest(table).select(columns).unique().iter_rows()
 
 
-def evaluate_cluster(rules: Sequence[Rule], seen: Seen, cluster: str) -> Evaluation:
+def evaluate_cluster(rules: Sequence[Rule], seen: CheckedCluster, cluster: str) -> Evaluation:
     """Compare what is seen of one cluster with the rules."""
     return evaluate(rules, seen.observations, partial=seen.partial)

@@ -51,7 +51,7 @@ class Frames:
         return rows.filter(pl.col("observed_at") == newest, pl.col("observed_at") >= oldest)
 
     def is_fresh(self, rows: pl.DataFrame, every_seconds: float = 0.0) -> bool:
-        """Tell whether rows are of a poll that is not older than a few intervals.
+        """Return whether rows are of a poll that is not older than a few intervals.
 
         Args:
             rows: The rows.

@@ -46,7 +46,7 @@ class Poll:
     states: tuple[str | None, ...]
 
     def has_any(self, partitions: Sequence[int]) -> bool:
-        """Tell whether one of some partitions was there."""
+        """Return whether one of some partitions was there."""
         return any(one < len(self.present) and self.present[one] for one in partitions)
 
     def sample(self, partition: int, group: int) -> Sample | None:

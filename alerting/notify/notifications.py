@@ -148,7 +148,7 @@ def _due(
 
 
 def _is_news(alert: Alert, before: Notified) -> bool:
-    """Tell whether an alert was not notified yet, or as less bad than it is now."""
+    """Return whether an alert was not notified yet, or as less bad than it is now."""
     notified_as = before.firing.get(alert.id)
     return notified_as is None or SEVERITIES.index(alert.severity) < SEVERITIES.index(notified_as)
 

@@ -278,7 +278,7 @@ class AlertStore:
         return [at for (at,) in rows]
 
     def has_open(self, group: str) -> bool:
-        """Tell whether a message about a group of alerts still waits for one of its targets."""
+        """Return whether a message about a group of alerts still waits for one of its targets."""
         rows = self._rows(
             "SELECT 1 FROM deliveries d JOIN notifications n ON n.key = d.key "
             "WHERE state = 'queued' AND alert_group = ? LIMIT 1",

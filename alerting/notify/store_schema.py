@@ -70,7 +70,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
-    """Tell whether a file has no tables yet.
+    """Return whether a file has no tables yet.
 
     Raises:
         StoreError: It has those of another version.

@@ -85,7 +85,7 @@ def _root(cause: str, held: Mapping[str, str]) -> str:
 
 
 def explains(cause: Finding, symptom: Finding) -> bool:
-    """Tell whether one finding of a cluster follows from another of the same cluster."""
+    """Return whether one finding of a cluster follows from another of the same cluster."""
     why, what = cause.observation, symptom.observation
     if what.check == "losing_data":
         return False  # what retention deletes is gone, whoever is to blame
@@ -134,7 +134,7 @@ def explains(cause: Finding, symptom: Finding) -> bool:
 
 
 def _same(cause: Finding, symptom: Finding, label: str) -> bool:
-    """Tell whether both are about the same thing; a symptom may be about several."""
+    """Return whether both are about the same thing; a symptom may be about several."""
     one = _label(cause, label)
     return one is not None and one in (_label(symptom, label) or "").split(",")
 
@@ -145,7 +145,7 @@ def _label(found: Finding, label: str) -> str | None:
 
 
 def _began_with(cause: Finding, symptom: Finding) -> bool:
-    """Tell whether the symptom began with the outage; where either date is unknown, it did not."""
+    """Return whether the symptom began with the outage; unknown dates: it did not."""
     why, what = cause.observation.since, symptom.observation.since
     if why is None or what is None:
         return False

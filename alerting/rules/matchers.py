@@ -29,7 +29,7 @@ class Matcher:
     value: str
 
     def accepts(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether the labels fulfil the condition."""
+        """Return whether the labels fulfil the condition."""
         found = labels.get(self.label, "")
         if self.operator in ("=", "!="):
             return (found == self.value) == (self.operator == "=")
@@ -75,7 +75,7 @@ class Silence:
     problem: str = ""  # why its matchers cannot be read, so that it silences nothing; else empty
 
     def covers(self, alert: Alert, now: float) -> bool:
-        """Tell whether it silences an alert at a moment."""
+        """Return whether it silences an alert at a moment."""
         if not self.matchers or not self.starts_at <= now < self.ends_at:
             return False
         labels = labels_of(alert)
@@ -98,7 +98,7 @@ class MaintenanceWindow:
     to_minute: int  # when it ends; on the next day where that is earlier
 
     def is_on(self, now: float) -> bool:
-        """Tell whether a moment lies in it."""
+        """Return whether a moment lies in it."""
         moment = datetime.fromtimestamp(now, UTC)
         minute, day = moment.hour * 60 + moment.minute, moment.weekday()
         if self.from_minute < self.to_minute:
@@ -108,7 +108,7 @@ class MaintenanceWindow:
         )
 
     def covers(self, alert: Alert, now: float) -> bool:
-        """Tell whether it silences an alert at a moment."""
+        """Return whether it silences an alert at a moment."""
         return self.is_on(now) and matches(self.match, labels_of(alert))
 
 

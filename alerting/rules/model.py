@@ -110,7 +110,7 @@ def _first(value: float | None, otherwise: float | None) -> float | None:
 
 
 def matches(patterns: Mapping[str, str], labels: Mapping[str, str]) -> bool:
-    """Tell whether each pattern matches the whole value of its label; a missing label is empty."""
+    """Return whether each pattern matches the whole value of its label; missing ones are empty."""
     return all(matches_whole(pattern, labels.get(label, "")) for label, pattern in patterns.items())
 
 
@@ -138,7 +138,7 @@ class Evaluation:
     partial: tuple[PartialData, ...] = ()
 
     def is_unknown(self, check: str, labels: Mapping[str, str], last_true_at: float) -> bool:
-        """Tell whether a thing that is not among the findings may be as it was.
+        """Return whether a thing that is not among the findings may be as it was.
 
         It was last seen to be so at ``last_true_at``, in Unix seconds.
         """

@@ -29,7 +29,7 @@ def plain_state(state: str | None) -> str:
 
 
 def is_empty(state: str | None) -> bool:
-    """Tell whether a group in this state has no members."""
+    """Return whether a group in this state has no members."""
     return plain_state(state) in _WITHOUT_MEMBERS
 
 
@@ -275,7 +275,7 @@ class _Run:
         self.last_lag = min((lag for lag in late if lag is not None), default=None)
 
     def is_job(self, end_lag: int, *, was_awaited: bool) -> bool:
-        """Tell whether it was that of a job: it read what had come together, and left.
+        """Return whether it was that of a job: it read what had come together, and left.
 
         Args:
             end_lag: No more than that waits where everything was read.
@@ -355,7 +355,7 @@ def absence_of(
 
 
 def _was_read(samples: Sequence[Sample]) -> bool:
-    """Tell whether nothing waited at first sight.
+    """Return whether nothing waited at first sight.
 
     Between two runs of a job messages nearly always wait. A few messages that wait at the first
     sample may just as well be of a group that stopped a moment ago.
@@ -364,7 +364,7 @@ def _was_read(samples: Sequence[Sample]) -> bool:
 
 
 def _read_all(before: Sample, sample: Sample) -> bool:
-    """Tell whether no more waits than came since the sample before.
+    """Return whether no more waits than came since the sample before.
 
     An operator who moves the offsets of an absent group, and leaves messages, has read nothing.
     """
@@ -374,7 +374,7 @@ def _read_all(before: Sample, sample: Sample) -> bool:
 
 
 def _are_close(commits: Sequence[float]) -> bool:
-    """Tell whether any few commits are so close to each other that no job runs that often."""
+    """Return whether any few commits are so close to each other that no job runs that often."""
     few = zip(commits, commits[_COMMITS_ALONE - 1 :], strict=False)
     return any(last - first <= _COMMITS_ALONE_SECONDS for first, last in few)
 

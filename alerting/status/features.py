@@ -97,7 +97,7 @@ class Measurement:
         return self.waiting.pauses.usual_seconds
 
     def grew_since(self, since: float) -> bool:
-        """Tell whether messages arrived since a moment."""
+        """Return whether messages arrived since a moment."""
         return grew_since(self.window.samples, since)
 
     @property
@@ -150,7 +150,7 @@ class Measurement:
 
 
 def is_rebalancing(sample: Sample) -> bool:
-    """Tell whether the group was between two assignments."""
+    """Return whether the group was between two assignments."""
     return plain_state(sample.state) in REBALANCING
 
 
@@ -162,7 +162,7 @@ def measure(window: PartitionWindow, rules: StatusRules) -> Measurement | None:
 
 
 def _stands_still(samples: Sequence[Sample]) -> bool:
-    """Tell whether nothing moved and nothing waits in any sample, as in most partitions."""
+    """Return whether nothing moved and nothing waits in any sample, as in most partitions."""
     first = samples[0]
     if first.lag != 0 or first.committed is None or first.log_end is None:
         return False

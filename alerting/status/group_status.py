@@ -114,7 +114,7 @@ def group_status(
 
 
 def _is_lasting(alike: Sequence[PartitionStatus], rules: StatusRules) -> bool:
-    """Tell whether half of the partitions that fall behind will go on, or one is too late."""
+    """Return whether half of the partitions that fall behind will go on, or one is too late."""
     lasting = [decision for decision in alike if decision.is_lasting]
     return (2 * len(lasting) >= len(alike) and bool(lasting)) or any(
         (decision.numbers.behind_seconds or 0.0) >= rules.late_seconds for decision in lasting

@@ -76,7 +76,7 @@ def _unknown_since(samples: Sequence[Sample]) -> float | None:
 
 
 def _untouched(window: PartitionWindow) -> bool:
-    """Tell whether nothing was committed and nothing arrived: there may be nothing to read."""
+    """Return whether nothing was committed and nothing arrived: there may be nothing to read."""
     ends = [sample.log_end for sample in window.samples if sample.log_end is not None]
     return (
         all(sample.committed is None for sample in window.samples)

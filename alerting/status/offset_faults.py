@@ -88,7 +88,7 @@ def came_to_new_log_at(samples: Sequence[Sample], rules: StatusRules) -> float |
 
 
 def reads_to_end(samples: Sequence[Sample], *, from_end: bool = False) -> bool:
-    """Tell whether the group has read up to the very end of a log in which messages arrive.
+    """Return whether the group has read up to the very end of a log in which messages arrive.
 
     Markers of transactions keep it from that, except before the first of them.
 
@@ -113,7 +113,7 @@ def largest_commit(samples: Sequence[Sample]) -> int:
 
 
 def grew_since(samples: Sequence[Sample], since: float | None) -> bool:
-    """Tell whether messages arrived since a moment; never since none."""
+    """Return whether messages arrived since a moment; never since none."""
     if since is None:
         return False
     ends = [s.log_end for s in samples if s.at >= since and s.log_end is not None]

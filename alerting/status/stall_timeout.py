@@ -6,7 +6,7 @@ from alerting.status.features import Measurement
 from alerting.status.model import StatusRules
 
 _MANY = 4
-"""So many pauses tell how long one may be."""
+"""Number of pauses from which the longest usual one is learnt."""
 
 _ABOUT = 1.5
 

@@ -150,7 +150,7 @@ def merge(
 
 
 SHORT = timedelta(hours=1)
-"""What is so near is shown as it was measured, however short the time since the start."""
+"""Ranges up to this long are drawn from raw samples."""
 
 
 def _generated_note(gold: pl.DataFrame) -> str | None:

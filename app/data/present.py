@@ -23,7 +23,7 @@ from lake.schemas.model import Table
 from lake.storage.current_store import CurrentStore
 
 STALE_EVALUATIONS = 4.0
-"""After so many polls without an evaluation the service is taken not to run."""
+"""The service counts as stopped after this many polls without an evaluation."""
 _LEAST_STALE_SECONDS = 60.0
 _LOOK_AGAIN_SECONDS = 2.0
 
@@ -42,7 +42,7 @@ def evaluated_at(view: View) -> datetime | None:
 
 
 def is_known(view: View) -> bool:
-    """Tell whether the cluster was ever evaluated, as far as can be read."""
+    """Return whether the cluster was ever evaluated, as far as can be read."""
     try:
         return evaluated_at(view) is not None
     except LakeError:
@@ -56,7 +56,7 @@ def unreadable(view: View) -> list[LakeError]:
 
 
 def runs(view: View) -> bool:
-    """Tell whether the alerting service evaluated the cluster of late."""
+    """Return whether the alerting service evaluated the cluster of late."""
     try:
         written = _written(view, CLUSTER_STATUS)
     except LakeError:

@@ -38,6 +38,7 @@ from lake.schemas.tables import (
     GROUPS,
     JOBS,
     PARTITIONS,
+    REBALANCES,
     TABLES,
     TOPIC_HISTORY,
     TOPICS,
@@ -49,7 +50,7 @@ SAMPLES_LENGTH = timedelta(minutes=15)
 """How far back raw samples are read where history has nothing yet."""
 
 _SMALL_PARTITIONS = 3000
-"""Beyond so many partitions of groups and topics, charts end in history and the present point."""
+"""Above this many partitions, charts end in history and the present point."""
 
 
 _DAY = timedelta(hours=24)
@@ -134,6 +135,17 @@ def changes_between(view: View, start: datetime, end: datetime) -> pl.DataFrame:
     length = timedelta(hours=ceil((view.now - start) / timedelta(hours=1)))
     rows = recent(view, CLUSTER_EVENTS, length)
     return rows.filter(pl.col("observed_at").is_between(start, end))
+
+
+def rebalances(view: View, group: str) -> pl.DataFrame:
+    """Return a group's rebalances in the chosen range, as far back as samples are kept.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    only = ("group", group)
+    rows = _read(view.lake_uri, REBALANCES.name, view.cluster, view.range.length, only, view)
+    return rows.filter(pl.col("rebalanced_at") >= view.range.start(view.now)).sort("rebalanced_at")
 
 
 def open_transactions(view: View, topic: str) -> pl.DataFrame:
@@ -258,7 +270,7 @@ def dead_letter_history(view: View) -> History:
 
 
 def is_small(view: View) -> bool:
-    """Tell whether all samples of the last minutes can be read in a moment."""
+    """Return whether all samples of the last minutes can be read in a moment."""
     of_groups = present.rows(view, GROUP_STATUS)["partitions"].to_list()
     of_topics = present.rows(view, CLUSTER_STATUS)["partitions"].to_list()
     return sum(one or 0 for one in (*of_groups, *of_topics)) <= _SMALL_PARTITIONS

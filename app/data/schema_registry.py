@@ -15,7 +15,7 @@ _REGISTRY = "schema_registry"
 
 
 def is_watched(view: View) -> bool:
-    """Tell whether the settings name a registry beside the cluster of the page."""
+    """Return whether the settings name a registry beside the cluster of the page."""
     settings = view.settings
     return any(settings.cluster_of(each) == view.cluster for each in settings.schema_registry)
 

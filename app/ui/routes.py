@@ -101,7 +101,7 @@ _PRESENT = frozenset({OVERVIEW, GROUPS, GROUP, TOPICS, TOPIC, BROKERS})
 
 
 def shows_the_present(page: st.Page) -> bool:
-    """Tell whether a page shows what the newest evaluation found."""
+    """Return whether a page shows what the newest evaluation found."""
     return page.url_path.replace("-", "_") in _PRESENT | {""}
 
 

@@ -29,7 +29,7 @@ from collectors.kafka.source import KafkaSource
 from collectors.service.cluster import lease_of
 from collectors.service.rows import Stamp
 from collectors.service.writer import LakeWriter
-from collectors.source.shared_state import Exchange
+from collectors.source.shared_state import SharedState
 from config.settings import ClusterSettings, LakeSettings
 from lake.storage.store import Lake
 from runtime.spawning import nameless_main
@@ -108,7 +108,7 @@ def _measure(servers: str, groups: int, polls: int) -> list[Figure]:
 class _Poller:
     def __init__(self, servers: str, folder: Path) -> None:
         settings = ClusterSettings(name="bench", bootstrap_servers=servers, commit_log=False)
-        self._source = KafkaSource(settings, _INTERVAL_SECONDS, Exchange())
+        self._source = KafkaSource(settings, _INTERVAL_SECONDS, SharedState())
         lake = Lake(LakeSettings(uri=str(folder)))
         self._lease = lease_of(lake, "bench", _INTERVAL_SECONDS)
         self._lease.acquire()

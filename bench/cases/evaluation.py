@@ -25,14 +25,14 @@ from lake.storage.store import Lake
 LARGE = 10_000
 _SMALL = 15
 _SMALL_POLL_SECONDS = 5.0
-_SMALL_SHARE = 0.03
-_LARGE_SHARE = 0.25
+_SMALL_FRACTION = 0.03
+_LARGE_FRACTION = 0.25
 _WARM_POLLS = 44
 _IDLE_RATIO = 0.8
 
 
 def measure(groups: int, polls: int, on_progress: Callable[[str], None]) -> list[Figure]:
-    """Evaluate a small cluster and one of so many groups, poll after poll.
+    """Evaluate a small cluster and one of this many groups, poll after poll.
 
     Consumers follow within five seconds; one group in fifty follows at up to a minute, so that it
     is classified in full.
@@ -49,13 +49,13 @@ def measure(groups: int, polls: int, on_progress: Callable[[str], None]) -> list
         polls,
         on_progress,
     )
-    name, goal = f"{groups:,} groups of 15 partitions", _LARGE_SHARE * INTERVAL_SECONDS
+    name, goal = f"{groups:,} groups of 15 partitions", _LARGE_FRACTION * INTERVAL_SECONDS
     return [
         Figure(
             name=f"{_SMALL} groups of 6 partitions: an evaluation, median",
             value=median(small[1:]),
             unit="CPU s",
-            most=_SMALL_SHARE * _SMALL_POLL_SECONDS,
+            most=_SMALL_FRACTION * _SMALL_POLL_SECONDS,
         ),
         Figure(name=f"{name}: the first evaluation", value=large[0], unit="CPU s"),
         Figure(

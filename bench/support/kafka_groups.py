@@ -45,7 +45,7 @@ class _Group:
 
 @contextmanager
 def broker_with_groups(groups: int) -> Iterator[KafkaCluster]:
-    """Give one broker with so many groups, each with one member and 15 committed partitions.
+    """Give one broker with this many groups, each with one member and 15 committed partitions.
 
     Groups read one of several topics, a hundred groups each. Members are real to the broker: they
     have joined with an assignment, and their sessions outlast the benchmark.

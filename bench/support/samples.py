@@ -33,8 +33,8 @@ class Workload:
     seed: int = 1
     start: datetime = START
     delay_seconds: float = 4 * INTERVAL_SECONDS  # the most that consumers follow behind
-    late_every: int = 0  # every so many groups follow at up to four polls; 0: none does
-    stopped_every: int = 0  # every so many groups lost its consumers after ten polls; 0: none did
+    late_every: int = 0  # one group of this many follows at up to four polls; 0: none does
+    stopped_every: int = 0  # one group of this many lost its consumers; 0: none did
     _polls: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:

@@ -19,7 +19,7 @@ from collectors.connect.comparison import Compared
 from collectors.errors import CollectorError, NoAnswerError
 from collectors.source.answer import Odd
 from collectors.source.http_client import HttpClient, NotFoundError
-from collectors.source.shared_state import Exchange
+from collectors.source.shared_state import SharedState
 from config.integrations import ConnectSettings
 
 _REBALANCE = (409,)
@@ -33,18 +33,18 @@ class ConnectClient(HttpClient):
         settings: ConnectSettings,
         cluster: str,
         clusters: Collection[str],
-        exchange: Exchange,
+        shared: SharedState,
     ) -> None:
         super().__init__(settings)
         self.cluster = cluster
-        self.exchange = exchange
+        self.shared = shared
         self.compared: dict[tuple[str, str], Compared] = {}
         self._connect = settings
         self._clusters = frozenset(clusters)
         self._listing: list[Connector] | CollectorError | None = None
 
     def begin_poll(self, seconds: float) -> None:
-        """Let the requests that follow take so many seconds together, and forget the last poll."""
+        """Let the requests that follow share this many seconds, and forget the last poll."""
         super().begin_poll(seconds)
         self._listing = None
 
@@ -95,7 +95,7 @@ class ConnectClient(HttpClient):
     def source_ends(self, alias: str) -> pl.DataFrame:
         """Return where the logs of a mirror's source cluster end."""
         cluster = self.source_cluster(alias)
-        ends = self.exchange.ends(cluster)
+        ends = self.shared.ends(cluster)
         if ends is None:
             raise CollectorError(f"the source cluster {cluster} has not been read yet")
         return ends
@@ -133,7 +133,7 @@ class ConnectClient(HttpClient):
         return found
 
     def _has_started(self) -> bool:
-        """Tell whether the worker has read its configuration; before, it lists no connectors."""
+        """Return whether the worker has read its configuration; before, it lists no connectors."""
         try:
             self.get("/health")
         except NotFoundError:

@@ -21,7 +21,7 @@ def collect(
 ) -> dict[str, pl.DataFrame]:
     """Return the tables ``connectors`` and ``connector_tasks``; tell the sinks."""
     connectors = sorted(client.connectors(), key=lambda each: each.name)
-    client.exchange.tell_sinks(
+    client.shared.set_sinks(
         client.cluster,
         settings.name,
         [

@@ -8,7 +8,7 @@ from collectors.connect import connectors, mirrors
 from collectors.connect.checks import run_checks
 from collectors.connect.client import ConnectClient
 from collectors.source.http_source import HttpSource
-from collectors.source.shared_state import Exchange
+from collectors.source.shared_state import SharedState
 from config.integrations import ConnectSettings
 from config.settings import Settings
 
@@ -17,7 +17,7 @@ SECTIONS = {"connectors": connectors.collect, "mirrors": mirrors.collect}
 
 
 def connect_sources(
-    settings: Settings, exchange: Exchange
+    settings: Settings, shared: SharedState
 ) -> Iterator[HttpSource[ConnectClient, ConnectSettings]]:
     """Make a source of each Connect cluster in the settings."""
     clusters = [each.name for each in settings.clusters]
@@ -28,7 +28,7 @@ def connect_sources(
             each,
             cluster,
             settings.poll_interval_seconds(each),
-            ConnectClient(each, cluster, clusters, exchange),
+            ConnectClient(each, cluster, clusters, shared),
             SECTIONS,
             run_checks,
         )

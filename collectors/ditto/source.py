@@ -24,7 +24,7 @@ from collectors.source.http_source import HttpSource
 from collectors.source.model import Check
 from collectors.source.redaction import redact
 from collectors.source.rows import frame
-from collectors.source.shared_state import Exchange
+from collectors.source.shared_state import SharedState
 from config.integrations import DittoSettings
 from config.settings import Settings
 from lake.schemas.tables import DITTO_CONNECTIONS
@@ -35,10 +35,10 @@ _CONNECTIONS = "/api/2/connections"
 class DittoClient(HttpClient):
     """Asks one Ditto, and tells others which consumer groups are its own. For one thread."""
 
-    def __init__(self, settings: DittoSettings, cluster: str, exchange: Exchange) -> None:
+    def __init__(self, settings: DittoSettings, cluster: str, shared: SharedState) -> None:
         super().__init__(settings)
         self._cluster = cluster
-        self._exchange = exchange
+        self._shared = shared
 
     def connections(self) -> list[Connection]:
         """Return all connections, in one answer: Ditto knows no pages."""
@@ -51,7 +51,7 @@ class DittoClient(HttpClient):
         self.problems += odd.problems
         if listed and not known:
             raise self._not_understood()
-        self._exchange.tell_ditto_groups(
+        self._shared.set_ditto_groups(
             self._cluster, self.settings.name, (each.group for each in known if each.group)
         )
         return known
@@ -146,19 +146,19 @@ def _complete(
 
 
 def ditto_source(
-    settings: DittoSettings, cluster: str, interval_seconds: float, exchange: Exchange
+    settings: DittoSettings, cluster: str, interval_seconds: float, shared: SharedState
 ) -> HttpSource[DittoClient, DittoSettings]:
     """Make the source of one Ditto."""
-    client = DittoClient(settings, cluster, exchange)
+    client = DittoClient(settings, cluster, shared)
     collectors = {"ditto_connections": collect}
     return HttpSource("ditto", settings, cluster, interval_seconds, client, collectors, check)
 
 
 def ditto_sources(
-    settings: Settings, exchange: Exchange
+    settings: Settings, shared: SharedState
 ) -> Iterator[HttpSource[DittoClient, DittoSettings]]:
     """Make a source of each Ditto in the settings."""
     for each in settings.ditto:
         yield ditto_source(
-            each, settings.cluster_of(each), settings.poll_interval_seconds(each), exchange
+            each, settings.cluster_of(each), settings.poll_interval_seconds(each), shared
         )

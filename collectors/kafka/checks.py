@@ -16,7 +16,7 @@ from collectors.kafka.cluster.setting_changes import (
 )
 from collectors.kafka.commit_log.follower import NEEDS
 from collectors.kafka.commit_log.follower import TOPIC as COMMIT_LOG
-from collectors.kafka.dead_letters.header_samples import Span, sample
+from collectors.kafka.dead_letters.header_samples import OffsetRange, sample
 from collectors.kafka.poll.cluster_settings import SETTINGS
 from collectors.kafka.poll.reads import PollView
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
@@ -210,7 +210,7 @@ def _dead_letters(view: PollView) -> _Found:
     for topic in filled["topic"].unique(maintain_order=True):
         rows = filled.filter(pl.col("topic") == topic)
         spans = [
-            Span(partition=partition, first=first, end=end)
+            OffsetRange(partition=partition, first=first, end=end)
             for partition, first, end in rows.select(
                 "partition", "log_start", "log_end"
             ).iter_rows()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 import polars as pl
 
 from collectors.kafka.checks import run_checks
-from collectors.kafka.cluster.changes import Seen
+from collectors.kafka.cluster.changes import ClusterView
 from collectors.kafka.cluster.settings_reads import Found
 from collectors.kafka.commit_log.follower import CommitLog
 from collectors.kafka.groups.model import GroupRef
@@ -22,13 +22,15 @@ from collectors.kafka.time_lag.recall import recalled_times
 from collectors.kafka.time_lag.timeline import CAPACITY
 from collectors.source.model import Check, Recall, SectionResult
 from collectors.source.section import run_collector
-from collectors.source.shared_state import Exchange
+from collectors.source.shared_state import SharedState
 from config.settings import ClusterSettings, Settings
 
 # Of the cadence: what a poll may take, and what a single request of it may.
-_POLL_SHARE = 0.8
-_REQUEST_SHARE = 0.3
+_POLL_FRACTION = 0.8
+_REQUEST_FRACTION = 0.3
 _NAMES = 200_000
+REBALANCES_TOLD = timedelta(hours=1)
+"""How old a rebalance may be that a first start tells: no older ones are recalled."""
 
 
 class KafkaSource:
@@ -40,6 +42,7 @@ class KafkaSource:
         Recall(table="groups"),
         Recall(table="group_offsets"),
         Recall(table="cluster_settings"),
+        Recall(table="rebalances"),
         Recall(
             table="partitions",
             polls=CAPACITY,
@@ -48,12 +51,12 @@ class KafkaSource:
     )
 
     def __init__(
-        self, settings: ClusterSettings, interval_seconds: float, exchange: Exchange
+        self, settings: ClusterSettings, interval_seconds: float, shared: SharedState
     ) -> None:
         self._settings = settings
         self.cluster = settings.name
         self.interval_seconds = interval_seconds
-        self._exchange = exchange
+        self._shared = shared
         self._connections = validate(settings)
         self._wire = self._connect()
         # A poll asks for every name.
@@ -100,6 +103,8 @@ class KafkaSource:
                 group: GroupRef(group=group, type=type_ or "classic", protocol_type="")
                 for group, type_ in tables["groups"].select("group", "type").iter_rows()
             }
+        if "rebalances" in tables:
+            memory.rebalances_since = tables["rebalances"]["rebalanced_at"].max()  # type: ignore[assignment]  # a time: Polars cannot say so
         if "group_offsets" in tables:
             rows = tables["group_offsets"]
             memory.group_partitions = rows.select("group", "topic", "partition")
@@ -114,7 +119,10 @@ class KafkaSource:
         """
         if self._polled and self._settings.commit_log and self._memory.commit_log is None:
             self._memory.commit_log = CommitLog(
-                self.cluster, self._connect, self._settings.request_timeout_seconds
+                self.cluster,
+                self._connect,
+                self._settings.request_timeout_seconds,
+                since=self._memory.rebalances_since or now - REBALANCES_TOLD,
             )
         self._polled = True
         view = self.view(now)
@@ -126,8 +134,8 @@ class KafkaSource:
         self._wire.begin_poll()
         self._memory.follow_clock(now)
         deadline = Deadline(
-            self.interval_seconds * _POLL_SHARE,
-            min(self._settings.request_timeout_seconds, self.interval_seconds * _REQUEST_SHARE),
+            self.interval_seconds * _POLL_FRACTION,
+            min(self._settings.request_timeout_seconds, self.interval_seconds * _REQUEST_FRACTION),
         )
         return PollView(
             self._wire,
@@ -136,7 +144,7 @@ class KafkaSource:
             self._memory,
             now,
             deadline,
-            self._exchange,
+            self._shared,
         )
 
     def check(self) -> Sequence[Check]:
@@ -154,10 +162,10 @@ class KafkaSource:
         return Wire(self._settings.bootstrap_servers, self._connections, client_id)
 
 
-def _seen(brokers: pl.DataFrame) -> Seen:
+def _seen(brokers: pl.DataFrame) -> ClusterView:
     """Return what the last poll before a restart saw of brokers and controller."""
     controller = brokers.filter("is_controller")["broker_id"]
-    return Seen(
+    return ClusterView(
         controller=int(controller[0]) if controller.len() else None,
         brokers={
             broker: f"{host}:{port}"
@@ -178,7 +186,7 @@ def _settings(rows: pl.DataFrame) -> dict[str, Found]:
     return {kind: subjects for kind, subjects in found.items() if subjects or kind not in unknown}
 
 
-def kafka_sources(settings: Settings, exchange: Exchange) -> Iterator[KafkaSource]:
+def kafka_sources(settings: Settings, shared: SharedState) -> Iterator[KafkaSource]:
     """Make a source of each Kafka cluster in the settings."""
     for each in settings.clusters:
-        yield KafkaSource(each, settings.poll_interval_seconds(each), exchange)
+        yield KafkaSource(each, settings.poll_interval_seconds(each), shared)

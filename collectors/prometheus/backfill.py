@@ -178,7 +178,7 @@ class Backfill:
             self._fill(window)
             return
         # Told first: were it cut short in between, the next run would find nothing to tell of.
-        self._tell(window, [rows for _, rows, _ in found], started_at, time.monotonic() - start)
+        self._report(window, [rows for _, rows, _ in found], started_at, time.monotonic() - start)
         for table, rows, skipped in found:
             if skipped:
                 self.report.skipped[table.name] += skipped
@@ -278,7 +278,7 @@ class Backfill:
     def _poll_id(self, at: int) -> str:
         return uuid.uuid5(_NAMESPACE, f"{self._cluster.name}/{self._server.name}/{at}").hex
 
-    def _tell(
+    def _report(
         self,
         window: Window,
         tables: Sequence[pl.DataFrame],
@@ -315,7 +315,7 @@ class Backfill:
 
 
 def _far(moments: pl.Series, samples: Sequence[datetime], reach: timedelta) -> pl.Series:
-    """Tell of each moment whether no sample is nearer than ``reach``."""
+    """Return for each moment whether no sample is nearer than ``reach``."""
     type_ = pl.Datetime("us", "UTC")
     near = pl.DataFrame({"moment": moments}).join_asof(
         pl.DataFrame({"sample": pl.Series(samples, dtype=type_).sort()}),

@@ -85,13 +85,13 @@ class PrometheusClient(HttpClient):
         )
 
     def begin_poll(self, seconds: float) -> None:
-        """Let the requests that follow take so many seconds together."""
+        """Let the requests that follow share this many seconds."""
         super().begin_poll(seconds)
         self.warnings: list[str] = []
         self.odd = Odd()
 
     def refusal(self, path: str, status: int, body: bytes) -> Exception:
-        """Tell queries that are too large from other failures."""
+        """Separate queries that are too large from other failures."""
         where = self.settings.url
         if status == 404:
             return SettingsError(f"{where} has no query API (404): is this Prometheus's URL?")

@@ -64,7 +64,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Believed:
+class _CachedRouting:
     """Exchanges and bindings of a virtual host, and for which queues they were read, and when."""
 
     routing: Routing
@@ -82,10 +82,10 @@ class RabbitClient(HttpClient):
         self._rabbit = settings
         self._clock = clock
         self._snapshot: Snapshot | CollectorError | None = None
-        self._believed: dict[str, _Believed] = {}
+        self._routing: dict[str, _CachedRouting] = {}
 
     def begin_poll(self, seconds: float) -> None:
-        """Let the requests that follow take so many seconds together, and read all anew."""
+        """Let the requests that follow share this many seconds, and read all anew."""
         super().begin_poll(seconds)
         self._snapshot = None
         self._odd = Odd()
@@ -168,8 +168,8 @@ class RabbitClient(HttpClient):
             except CollectorError as error:
                 failure = error
                 problems.append(f"virtual host {name}: {error}")
-        for gone in self._believed.keys() - set(names):
-            del self._believed[gone]
+        for gone in self._routing.keys() - set(names):
+            del self._routing[gone]
         if failure is not None and not found:
             raise failure
         if problems and not found:
@@ -207,9 +207,9 @@ class RabbitClient(HttpClient):
             if needs_routing(each)
         )
         if not asked_for:
-            self._believed.pop(name, None)
+            self._routing.pop(name, None)
             return None
-        last = self._believed.get(name)
+        last = self._routing.get(name)
         now = self._clock()
         if last is not None and last.asked_for == asked_for and now - last.at < ROUTING_SECONDS:
             return last.routing
@@ -218,7 +218,7 @@ class RabbitClient(HttpClient):
         except CollectorError as error:
             problems.append(f"virtual host {name}: where its dead letters go is unknown: {error}")
             return f"exchanges and bindings could not be read: {error}"
-        self._believed[name] = _Believed(routing=routing, asked_for=asked_for, at=now)
+        self._routing[name] = _CachedRouting(routing=routing, asked_for=asked_for, at=now)
         return routing
 
     def _pages(self, path: str, params: Mapping[str, str | int]) -> Iterator[Fields]:

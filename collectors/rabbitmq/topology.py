@@ -145,7 +145,7 @@ class Routing:
         self._known: dict[tuple[str, str | None], _Reached] = {}
 
     def has(self, exchange: str) -> bool:
-        """Tell whether there is such an exchange."""
+        """Return whether there is such an exchange."""
         return exchange in self._exchanges
 
     def own_keys(self, queue: str) -> frozenset[str] | None:
@@ -214,7 +214,7 @@ class Routing:
 
 
 def topic_matches(pattern: str, key: str) -> bool:
-    """Tell whether a topic binding takes a key: ``*`` is one word, ``#`` any number of them."""
+    """Return whether a topic binding takes a key: ``*`` is one word, ``#`` any number of them."""
     words = key.split(".") if key else []
     # The lengths of the key's beginnings that the pattern's words so far can stand for.
     ends = {0}
@@ -235,7 +235,7 @@ def _is_pattern(routing_key: str) -> bool:
 
 
 def needs_routing(queue: Queue) -> bool:
-    """Tell whether exchanges and bindings must be known to find a queue's targets."""
+    """Return whether exchanges and bindings must be known to find a queue's targets."""
     exchange = queue.dead_letter_exchange
     return exchange is not None and (exchange != "" or queue.dead_letter_routing_key is None)
 
@@ -302,7 +302,7 @@ Kind = Literal["plain", "dead letter", "retry"]
 
 
 def classify(queues: Mapping[str, Queue], targets: Mapping[str, Targets]) -> dict[str, Kind]:
-    """Tell dead-letter queues from those where messages only wait to be tried again.
+    """Distinguish dead-letter queues from those where messages only wait to be tried again.
 
     A *retry* queue has a dead-letter exchange, nobody consumes from it, and either its messages
     expire and come back to it sooner or later (it is part of a cycle), or it is nobody's target,
@@ -336,7 +336,7 @@ def classify(queues: Mapping[str, Queue], targets: Mapping[str, Targets]) -> dic
 
 
 def _comes_back(start: str, edges: Mapping[str, list[str]]) -> bool:
-    """Tell whether dead letters of a queue lead back to it."""
+    """Return whether dead letters of a queue lead back to it."""
     seen: set[str] = set()
     todo = list(edges[start])
     while todo:

@@ -57,7 +57,7 @@ class PollReport:
         return empty
 
     def failed(self, name: str) -> bool:
-        """Tell whether the section of that name yielded nothing."""
+        """Return whether the section of that name yielded nothing."""
         return any(r.section == name and r.status == "failed" for r in self.results)
 
     def as_object(self, statuses: pl.DataFrame | None = None) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class RegistryClient(HttpClient):
         super().__init__(settings)
 
     def begin_poll(self, seconds: float) -> None:
-        """Let the requests that follow take so many seconds together, and forget the last poll."""
+        """Let the requests that follow share this many seconds, and forget the last poll."""
         super().begin_poll(seconds)
         self.tick = time.monotonic()
         self._found = None
@@ -115,7 +115,7 @@ class RegistryClient(HttpClient):
         self._memory.levels = dict(levels)
 
     def is_asked_for(self, feature: RegistryFeature) -> bool:
-        """Tell whether the settings ask for something."""
+        """Return whether the settings ask for something."""
         return feature not in self._registry.switched_off
 
     def registry(self) -> Registry:

@@ -16,8 +16,8 @@ from collectors.service.poller import Poller
 from collectors.service.rows import Stamp
 from collectors.service.snapshot import Snapshots
 from collectors.service.writer import FAULTS, LakeWriter
-from collectors.source.complaints import Complaints
 from collectors.source.model import SectionResult, Source
+from collectors.source.repeat_filter import RepeatFilter
 from config.secret import hide
 from lake.errors import BusyError, LeaseLostError, one_line
 from lake.maintenance.lease import Lease, Rhythm
@@ -94,7 +94,7 @@ class ClusterPolling:
         self._lake = lake
         self._writer = writer
         self._snapshots = snapshots
-        self._complaints = Complaints()
+        self._repeats = RepeatFilter()
         self._lock = threading.Lock()  # of the sources to come, the lease and the state
         self._lease: Lease | None = None
         self._state = ClusterState()
@@ -186,7 +186,7 @@ class ClusterPolling:
         except FAULTS as error:
             problem = f"the lease cannot be taken: {hide(one_line(error))}"
             self._state = ClusterState(problem=problem)
-            if self._complaints.is_news((self._cluster, "lease"), problem):
+            if self._repeats.should_log((self._cluster, "lease"), problem):
                 log.error("cluster=%s not polled: %s", self._cluster, problem)
             self._stop.wait(_RETRY_SECONDS)
             return False
@@ -198,7 +198,7 @@ class ClusterPolling:
             return False
         before = f", as {lease.other} does no more" if lease.other else ""
         log.info("cluster=%s this process polls it%s", self._cluster, before)
-        self._complaints.is_news((self._cluster, "lease"), None)
+        self._repeats.should_log((self._cluster, "lease"), None)
         return True
 
     def _wait_for(self, other: str | None) -> None:
@@ -233,7 +233,7 @@ class ClusterPolling:
     def _begin(self, source: Source, lease: Lease) -> None:
         if self._snapshots is not None:
             self._snapshots.follow(source)
-        poller = Poller(source, lease, self._lake, self._writer, self._snapshots, self._complaints)
+        poller = Poller(source, lease, self._lake, self._writer, self._snapshots, self._repeats)
         self._pollers = {**self._pollers, source.name: poller}
         poller.thread.start()
 

@@ -13,8 +13,8 @@ import polars as pl
 from collectors.service.rows import Stamp
 from collectors.service.snapshot import POLL, Snapshots
 from collectors.service.writer import FAULTS, LakeWriter
-from collectors.source.complaints import Complaints
 from collectors.source.model import SectionResult, Source
+from collectors.source.repeat_filter import RepeatFilter
 from config.secret import hide
 from lake.errors import LakeError
 from lake.maintenance.lease import Lease
@@ -28,7 +28,7 @@ _RECALLED = timedelta(seconds=_RECALLED_SECONDS)
 
 
 class Poller:
-    """Polls one source until it is told to stop.
+    """Polls one source until it is stopped.
 
     The n-th poll of a source begins ``n * interval`` after its first one, by the monotonic clock,
     however long polls take. A poll that is late because the one before took too long is not made
@@ -42,14 +42,14 @@ class Poller:
         lake: Lake,
         writer: LakeWriter,
         snapshots: Snapshots | None,
-        complaints: Complaints,
+        repeats: RepeatFilter,
     ) -> None:
         self.source = source
         self._lease = lease
         self._lake = lake
         self._writer = writer
         self._snapshots = snapshots
-        self._complaints = complaints
+        self._repeats = repeats
         self._where = f"cluster={source.cluster} source={source.name}"
         self._stop = threading.Event()
         self.thread = threading.Thread(
@@ -81,7 +81,7 @@ class Poller:
         source.close()
 
     def _recall(self) -> None:
-        """Tell the source what its last polls before a restart saw."""
+        """Give the source what its last polls before a restart saw."""
         source = self.source
         tables = {}
         now = datetime.now(UTC)
@@ -124,7 +124,7 @@ class Poller:
                 self._complain(result)
         except FAULTS as error:  # one of ours in one source must not end its polling
             failure = hide(f"{type(error).__name__}: {error}")
-            if self._complaints.is_news((source.cluster, source.name, POLL), failure):
+            if self._repeats.should_log((source.cluster, source.name, POLL), failure):
                 log.exception("%s poll failed", self._where)
             at = stamp.observed_at
             self._take(SectionResult.without_rows(POLL, at, "failed", failure), stamp)
@@ -142,7 +142,7 @@ class Poller:
     def _complain(self, result: SectionResult) -> None:
         """Log what is wrong with a section when that changes, and once an hour."""
         about = (self.source.cluster, self.source.name, result.section)
-        if not self._complaints.is_news(about, result.error):
+        if not self._repeats.should_log(about, result.error):
             return
         where = f"{self._where} section={result.section}"
         if result.error is None:
@@ -153,7 +153,7 @@ class Poller:
     def _skip(self, due_at: datetime, took_seconds: float) -> None:
         source = self.source
         error = f"the poll before took {took_seconds:.1f} s of {source.interval_seconds:g} s"
-        if self._complaints.is_news((source.cluster, source.name, "skipped"), error):
+        if self._repeats.should_log((source.cluster, source.name, "skipped"), error):
             log.warning("%s skipped: %s", self._where, error)
         stamp = Stamp.new(source.name, source.cluster, due_at)
         self._take(SectionResult.without_rows(POLL, due_at, "skipped", error), stamp)

@@ -42,7 +42,7 @@ class Plan:
 
 
 class Service:
-    """Polls sources until it is told to stop: a thread each, and one that writes."""
+    """Polls sources until it is stopped: a thread each, and one that writes."""
 
     def __init__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,6 +59,7 @@ def rows_of(
         "status": result.status,
         "error": result.error,
         "rows": result.rows,
+        "collector": f"{socket.gethostname()}/{os.getpid()}",
     }
     schema = {name: COLLECTIONS.polars_schema[name] for name in row}
     yield COLLECTIONS, stamp.on(pl.DataFrame([row], schema=schema))

@@ -20,7 +20,7 @@ from collectors.source.rows import section_schema
 from lake.schemas.tables import CLUSTER_EVENTS, TABLES, TOPICS
 
 OUTDATED_INTERVALS = 3
-"""After so many intervals without a successful read, a section's rows are shown no more."""
+"""A section's rows are dropped after this many intervals without a successful read."""
 
 POLL = "poll"
 """The section of polls that were skipped or broke off: no section is read under this name."""

@@ -115,7 +115,7 @@ class LakeWriter:
         self._waiting_bytes = 0
         self._written_rows = 0
         self._lost_rows = 0
-        self._untold: dict[tuple[str, str], _Loss] = {}
+        self._unreported: dict[tuple[str, str], _Loss] = {}
         # Of the thread that appends.
         self._encoders = {
             table.name: ChangeEncoder(table) for table in TABLES.values() if table.change_only
@@ -133,7 +133,7 @@ class LakeWriter:
     def state(self) -> WriterState:
         """Return how the lake is written at this moment."""
         with self._lock:
-            reasons = list(dict.fromkeys(loss.because for loss in self._untold.values()))
+            reasons = list(dict.fromkeys(loss.because for loss in self._unreported.values()))
             return WriterState(
                 written_rows=self._written_rows,
                 lost_rows=self._lost_rows,
@@ -214,7 +214,7 @@ class LakeWriter:
                 large = [name for name, same in by_table.items() if _size(same) > _LARGE_BYTES]
                 done = [self._append(by_table.pop(name)) for name in large]
                 if any([*done, *pool.map(self._append, by_table.values())]):
-                    self._tell_losses()
+                    self._report_losses()
                 if ended is not None:
                     self._end(ended)
 
@@ -320,17 +320,17 @@ class LakeWriter:
                 )
 
     def _add(self, key: tuple[str, str], loss: _Loss) -> None:
-        known = self._untold.setdefault(key, _Loss(rows=0, because=loss.because))
+        known = self._unreported.setdefault(key, _Loss(rows=0, because=loss.because))
         known.rows += loss.rows
         known.because = loss.because
 
-    def _tell_losses(self) -> None:
+    def _report_losses(self) -> None:
         with self._lock:
-            untold, self._untold = self._untold, {}
-        for (cluster, source), loss in untold.items():
-            self._tell(cluster, source, loss)
+            unreported, self._unreported = self._unreported, {}
+        for (cluster, source), loss in unreported.items():
+            self._report_loss(cluster, source, loss)
 
-    def _tell(self, cluster: str, source: str, loss: _Loss) -> None:
+    def _report_loss(self, cluster: str, source: str, loss: _Loss) -> None:
         """Record what could not be written, as soon as something can be written again."""
         now = datetime.now(UTC)
         error = f"{loss.rows} rows were not written: {loss.because}"
@@ -348,7 +348,7 @@ def _tokens(items: Sequence[_Item]) -> dict[str, int]:
 
 
 def _is_held(lease: Lease, look: bool) -> bool:
-    """Tell whether rows that were polled under a lease may still be written."""
+    """Return whether rows that were polled under a lease may still be written."""
     until = time.monotonic() + _CONFIRM_SECONDS
     while True:
         try:

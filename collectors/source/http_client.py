@@ -85,7 +85,7 @@ class HttpClient:
         self.begin_poll(settings.request_timeout_seconds)
 
     def begin_poll(self, seconds: float) -> None:
-        """Let the requests that follow take so many seconds together."""
+        """Let the requests that follow share this many seconds."""
         self._ends = time.monotonic() + seconds
         self.requests_sent = 0
 

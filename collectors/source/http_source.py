@@ -13,14 +13,14 @@ from collectors.source.section import Client, Collector, run_collector
 from config.integrations import HttpSettings
 
 # Of the cadence: what a poll may take.
-_POLL_SHARE = 0.8
+_POLL_FRACTION = 0.8
 
 
 class PollClient(Client, Protocol):
     """What a server is asked over: ``HttpClient``, or a library's client with the same limits."""
 
     def begin_poll(self, seconds: float) -> None:
-        """Let the requests that follow take so many seconds together."""
+        """Let the requests that follow share this many seconds."""
 
     def close(self) -> None:
         """Give up all connections."""
@@ -60,13 +60,13 @@ class HttpSource(Generic[C, S]):
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:
         """Read everything once; one result a section, as soon as it is known."""
-        self.client.begin_poll(self.interval_seconds * _POLL_SHARE)
+        self.client.begin_poll(self.interval_seconds * _POLL_FRACTION)
         for name, collect in self._collectors.items():
             yield run_collector(name, collect, self.client, self._settings, now)
 
     def check(self) -> Sequence[Check]:
         """Try each feature once."""
-        self.client.begin_poll(self.interval_seconds * _POLL_SHARE)
+        self.client.begin_poll(self.interval_seconds * _POLL_FRACTION)
         return self._check(self.client, self._settings)
 
     def close(self) -> None:

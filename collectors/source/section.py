@@ -16,13 +16,13 @@ from typing import Protocol, TypeVar
 import polars as pl
 
 from collectors.errors import CollectorError, SwitchedOffError
-from collectors.source.complaints import Complaints
 from collectors.source.model import SectionResult, Status
+from collectors.source.repeat_filter import RepeatFilter
 from config.secret import hide
 from lake.schemas.tables import TABLES
 
 log = logging.getLogger(__name__)
-_faults = Complaints()
+_faults = RepeatFilter()
 
 
 class Client(Protocol):
@@ -60,7 +60,7 @@ def run_collector(
         status, error = "failed", hide(str(failure))
     except Exception as failure:  # a fault of ours in one section must not stop the others
         status, error = "failed", hide(f"{type(failure).__name__}: {failure}")
-        if _faults.is_news((name, type(failure).__name__), error):
+        if _faults.should_log((name, type(failure).__name__), error):
             log.exception("section=%s", name)
     else:
         if client.problems:

@@ -22,7 +22,7 @@ class Sink:
     dead_letter_topic: str | None
 
 
-class Exchange:
+class SharedState:
     """Facts by Kafka cluster, as last reported. Safe among threads."""
 
     def __init__(self) -> None:
@@ -31,8 +31,8 @@ class Exchange:
         self._ends: dict[str, pl.DataFrame] = {}
         self._ditto: dict[str, dict[str, frozenset[str]]] = {}
 
-    def tell_sinks(self, cluster: str, connect: str, sinks: Sequence[Sink]) -> None:
-        """Tell which sinks a Connect cluster has beside a Kafka cluster."""
+    def set_sinks(self, cluster: str, connect: str, sinks: Sequence[Sink]) -> None:
+        """Set which sinks a Connect cluster has beside a Kafka cluster."""
         with self._lock:
             self._sinks.setdefault(cluster, {})[connect] = tuple(sinks)
 
@@ -41,8 +41,8 @@ class Exchange:
         with self._lock:
             return [sink for sinks in self._sinks.get(cluster, {}).values() for sink in sinks]
 
-    def tell_ditto_groups(self, cluster: str, ditto: str, groups: Iterable[str]) -> None:
-        """Tell with which consumer groups an Eclipse Ditto reads from a Kafka cluster."""
+    def set_ditto_groups(self, cluster: str, ditto: str, groups: Iterable[str]) -> None:
+        """Set with which consumer groups an Eclipse Ditto reads from a Kafka cluster."""
         with self._lock:
             self._ditto.setdefault(cluster, {})[ditto] = frozenset(groups)
 
@@ -51,8 +51,8 @@ class Exchange:
         with self._lock:
             return frozenset[str]().union(*self._ditto.get(cluster, {}).values())
 
-    def tell_ends(self, cluster: str, ends: pl.DataFrame) -> None:
-        """Tell where a cluster's logs end: topic, partition, log_end."""
+    def set_end_offsets(self, cluster: str, ends: pl.DataFrame) -> None:
+        """Set where a cluster's logs end: topic, partition, log_end."""
         with self._lock:
             self._ends[cluster] = ends
 

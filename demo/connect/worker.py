@@ -85,7 +85,7 @@ class ConnectWorker:
         return Service(name="connect", command=tuple(command))
 
     def ready(self) -> bool:
-        """Tell whether it has joined its group and takes requests."""
+        """Return whether it has joined its group and takes requests."""
         try:
             self.ask("GET", "/health", timeout_seconds=2.0)
         except DemoError:

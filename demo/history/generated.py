@@ -27,11 +27,11 @@ MINUTE_SECONDS = 60.0
 
 _SLOWER_GROUP, _SLOWER_FROM, _SLOWER_TO = "order-fulfilment", 9.4 * DAY, 6.4 * DAY
 _TOO_LITTLE = 0.85
-"""Slower consumers can do so much of what arrives when most does."""
+"""Capacity of slower consumers, as a fraction of the peak arrival rate."""
 _GROWING_TOPIC, _GROWN_FROM, _GROWING_SINCE = "payments.authorised", 0.65, 6.0 * DAY
 _DAY_SWING, _QUIET_DAYS = 0.35, 0.8
 _ENOUGH = 1.25
-"""Consumers can do so many times what arrives when most does."""
+"""Capacity of consumers, as a multiple of the peak arrival rate."""
 _SATURDAY = 5
 
 

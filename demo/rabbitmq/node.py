@@ -51,7 +51,7 @@ class RabbitApi:
         self.url = url
 
     def ready(self) -> bool:
-        """Tell whether it takes requests and messages."""
+        """Return whether it takes requests and messages."""
         try:
             self.ask("GET", "/api/health/checks/protocol-listener/amqp", timeout_seconds=2.0)
         except DemoError:

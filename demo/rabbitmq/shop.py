@@ -22,7 +22,7 @@ VIRTUAL_HOST = "shop"
 SEEDED_INVOICES = 150
 """Invoices that wait from the start."""
 REJECTED_EVERY = 10
-"""In one of so many seconds an invoice and a parcel cannot be processed."""
+"""Seconds between two messages that cannot be processed, on average."""
 RETRY_SECONDS = 15
 
 _ROUND_SECONDS = 1.0

@@ -135,7 +135,7 @@ class Member(GroupMember):
             consumer.close()
 
     def _was_here(self, consumer: Consumer) -> bool:
-        """Tell whether the group has committed before; then it left for good."""
+        """Return whether the group has committed before; then it left for good."""
         asked = [TopicPartition(self.group.topic, number) for number in range(self._partitions)]
         while not self._ended.is_set():
             try:

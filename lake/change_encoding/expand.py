@@ -23,7 +23,7 @@ import polars as pl
 from lake.schemas.model import Table
 
 REWRITTEN_AFTER = timedelta(minutes=15)
-"""A row stands for no poll that is so much later, or later still."""
+"""A row never stands for a poll that is this much later, or more."""
 
 HEARTBEAT = "heartbeat"
 TOMBSTONE = "tombstone"

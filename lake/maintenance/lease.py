@@ -44,7 +44,7 @@ _PROPERTIES = {
 _COMPARE_AND_SET = CommitProperties(max_commit_retries=0)
 _WATCHES_A_BEAT = 4
 _SURE_OF_EXPIRY = 0.5
-"""Of the expiry: for so long after a renewal nobody can have taken the lease."""
+"""Of the expiry: for this long after a renewal nobody can have taken the lease."""
 
 # Goes on while the machine sleeps, where the system has such a clock.
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
@@ -72,7 +72,7 @@ def _process_mark(pid: int) -> str | None:
 
 
 def _is_dead(mark: str | None) -> bool:
-    """Tell whether a process is known to have ended: one of this machine and container."""
+    """Return whether a process is known to have ended: one of this machine and container."""
     own = _process_mark(os.getpid())
     if not mark or own is None or mark.split()[:2] != own.split()[:2]:
         return False
@@ -84,7 +84,7 @@ class Rhythm:
     """How a lease is kept."""
 
     beat_seconds: float = 10.0
-    expiry_seconds: float = 45.0  # after so long without a renewal another one may take it
+    expiry_seconds: float = 45.0  # another one may take it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,7 +338,7 @@ class Lease:
             )
 
     def _is_mine(self) -> bool:
-        """Tell whether the newest version is one of ours: an answer to a commit can be lost."""
+        """Return whether the newest version is one of ours: an answer to a commit can be lost."""
         with self._lock:
             if self._handle is None:
                 return False

@@ -178,6 +178,26 @@ GROUP_OFFSETS = samples(
 IN_TOTALS = pl.col("is_subscribed").fill_null(True)
 """Rows of ``group_offsets`` that belong to their group's totals: not those left over."""
 
+REBALANCES = samples(
+    "rebalances",
+    ("group", "log_partition", "log_offset"),
+    collected_by=(),  # the section ``commit_log`` writes it
+    group="string",
+    rebalanced_at="timestamp",  # by the clock of the broker that coordinates the group
+    generation="int",  # the epoch of KIP-848, share and Streams groups
+    generation_before="int",
+    members="int",
+    members_before="int",
+    joined="int",
+    left="int",
+    reason="string",  # what differs between the two generations
+    protocol="string",  # the assignor; null: the broker's
+    session_timeout_seconds="double",
+    rebalance_timeout_seconds="double",
+    log_partition="int",  # where in __consumer_offsets it stands
+    log_offset="long",
+)
+
 DEAD_LETTERS = samples(
     "dead_letters",
     ("source", "name"),
@@ -269,4 +289,5 @@ COLLECTIONS = samples(
     status="string",  # ok, partial, failed, skipped
     error="string",
     rows="long",
+    collector="string",  # host and process id of the one that polled: who holds the lease
 )

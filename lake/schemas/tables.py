@@ -17,6 +17,7 @@ from lake.schemas.bronze import (
     LOG_DIRECTORIES,
     PARTITIONS,
     QUORUM,
+    REBALANCES,
     TOPICS,
     TRANSACTIONS,
 )
@@ -84,6 +85,7 @@ __all__ = [
     "PARTITIONS",
     "QUEUES",
     "QUORUM",
+    "REBALANCES",
     "RECOMMENDATIONS",
     "SCHEMA_REGISTRIES",
     "SCHEMA_SUBJECTS",

@@ -48,7 +48,7 @@ class OpenTable:
         return True
 
     def _is_there(self) -> bool:
-        """Tell whether a table in a folder was not deleted, or deleted and made anew.
+        """Return whether a table in a folder was not deleted, or deleted and made anew.
 
         Its data files have names of their own, and are kept for hours after they were replaced. Of
         a table in an object store, looking costs as much as opening it.

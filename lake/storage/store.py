@@ -66,7 +66,7 @@ class Lake:
         return f"{self._handles.root}/_checkpoints"
 
     def exists(self, table: Table) -> bool:
-        """Tell whether anything was ever written to the table.
+        """Return whether anything was ever written to the table.
 
         Raises:
             UnreadableTableError: There is something, but it is not a readable table.

@@ -72,7 +72,7 @@ class Maintained:
 def oldest_kept(days: int | None, now: datetime) -> date | None:
     """Return the first date whose rows are kept; None: all are.
 
-    A date is kept as long as any moment of it is younger than so many days.
+    A date is kept while any moment of it is younger than this many days.
     """
     return None if days is None else (now - timedelta(days=days)).date()
 
@@ -85,7 +85,7 @@ def days_kept(table: Table, retention: RetentionSettings) -> int | None:
 
 
 def written_by_delta_rs(handle: DeltaTable) -> bool:
-    """Tell whether delta-rs made the newest commit; a table is written by one engine alone."""
+    """Return whether delta-rs made the newest commit; a table is written by one engine alone."""
     newest = handle.history(1)
     return bool(newest) and "engineInfo" in newest[0] and "delta-rs" in newest[0]["engineInfo"]
 

@@ -42,7 +42,7 @@ class _File:
     newest: datetime | None  # the newest moment in it
 
     def may_hold(self, cluster: str, since: datetime) -> bool:
-        """Tell whether rows of a cluster from a moment on may be in it."""
+        """Return whether rows of a cluster from a moment on may be in it."""
         return not (
             (self.first is not None and self.first > cluster)
             or (self.last is not None and self.last < cluster)

@@ -20,7 +20,7 @@ import yaml
 
 from scaling.advice.model import Artefact
 
-OBJECTIVE_SHARE = 6
+OBJECTIVE_DIVISOR = 6
 """A lag threshold of capacity x objective / 6 keeps the worst member within the objective: the
 total hides it, and the reaction takes a poll, an evaluation and a start."""
 
@@ -60,7 +60,7 @@ def lag_threshold(capacity_per_second: float, objective_seconds: float) -> int:
         capacity_per_second: What one consumer can process, the lower end of its interval.
         objective_seconds: The time lag that is not to be exceeded.
     """
-    return max(1, floor(capacity_per_second * objective_seconds / OBJECTIVE_SHARE))
+    return max(1, floor(capacity_per_second * objective_seconds / OBJECTIVE_DIVISOR))
 
 
 def scaled_object(

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 SETTLES = timedelta(minutes=10)
-"""A change takes so long to show: consumers start, partitions move, a backlog is read."""
+"""Time until a change shows: consumers start, partitions move, a backlog is read."""
 
 WATCHED = timedelta(hours=2)
-"""So long after a change its effect is looked at; and so long after advice ended it may follow."""
+"""How long a change's effect is looked at, and how long after advice ended it may follow."""
 
 
 class Followed(StrEnum):

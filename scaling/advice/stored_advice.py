@@ -27,7 +27,7 @@ class Standing:
     as_of: datetime | None  # when it was given; None: never
 
     def is_current(self, now: datetime) -> bool:
-        """Tell whether it says anything about the present."""
+        """Return whether it says anything about the present."""
         return self.as_of is not None and now - self.as_of <= STANDS_FOR
 
 

@@ -129,7 +129,7 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
 
 
 def _blocked(facts: GroupFacts) -> Recommendation | None:
-    """Tell a poison partition from a group that stands still as a whole."""
+    """Distinguish a poison partition from a group that stands still as a whole."""
     waiting = [
         part
         for part in facts.partitions

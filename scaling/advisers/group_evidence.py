@@ -56,7 +56,7 @@ def behind(facts: GroupFacts) -> list[PartitionFacts]:
 
 
 def is_stuck(status: PartitionStatus) -> bool:
-    """Tell whether no commit comes, also where lost data is the worse news."""
+    """Return whether no commit comes, also where lost data is the worse news."""
     return status.status is Status.STALLED or (
         status.status is Status.LOSING_DATA
         and (status.numbers.without_commit_seconds or 0.0) >= _STUCK_SECONDS
@@ -65,7 +65,7 @@ def is_stuck(status: PartitionStatus) -> bool:
 
 
 def advances(status: PartitionStatus) -> bool:
-    """Tell whether messages of a partition are processed."""
+    """Return whether messages of a partition are processed."""
     moving = (Status.OK, Status.CATCHING_UP, Status.FALLING_BEHIND)
     return status.status in moving and (status.numbers.consumption_per_second or 0.0) > 0
 

@@ -97,7 +97,7 @@ def _coming_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | Non
 
 
 def _is_near(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> bool:
-    """Tell whether a deadline is advice of its own: soon, or with much of the retention used."""
+    """Return whether a deadline is advice of its own: soon, or with much of the retention used."""
     left = deadline.seconds or 0.0
     ratio = _used_ratio(facts, part)
     return left <= ACT_WITHIN_SECONDS or (

@@ -140,7 +140,7 @@ class Intervals:
 
 
 def saturated(intervals: Intervals, rules: CapacityRules = DEFAULT_CAPACITY_RULES) -> Booleans:
-    """Tell which entries show a member that never waited.
+    """Return which entries show a member that never waited.
 
     Its backlog exceeds, at both ends, what it may hold uncommitted: the larger of max.poll.records
     and what arrives in two commit intervals (or in ``rules.backlog_seconds``). The interval lasts
@@ -160,7 +160,7 @@ def saturated(intervals: Intervals, rules: CapacityRules = DEFAULT_CAPACITY_RULE
 
 
 def foreseeable(full: Intervals, rate: float) -> Booleans:
-    """Tell which saturated entries were sure to be saturated when their run of them began.
+    """Return which saturated entries were sure to be saturated when their run of them began.
 
     A run ends when the member's backlog is gone: early if the member was quick, late if it was
     slow, so that counting all of it counts slow moments too often. A run therefore counts for as
@@ -209,7 +209,7 @@ def episodes(started_at: Floats, seconds: Floats, rules: CapacityRules) -> Integ
 def blocked_partitions(
     committed: Floats, log_end: Floats, member: Integers, *, polls: int = 4
 ) -> Booleans:
-    """Tell which partitions are blocked: a poison message, not too little capacity.
+    """Return which partitions are blocked: a poison message, not too little capacity.
 
     Args:
         committed: Committed offsets, one row a poll, oldest first, one column a partition.

@@ -147,7 +147,7 @@ def season(hour_starts: Floats, rates: Floats, *, now: float) -> Season:
 
 
 def _is_covered(hours: Integers, now: float, length: int) -> bool:
-    """Tell whether there are two seasons, with few holes."""
+    """Return whether there are two seasons, with few holes."""
     if not len(hours):
         return False
     recent = hours[hours >= now // HOUR_SECONDS - 2 * length]

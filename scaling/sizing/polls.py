@@ -42,7 +42,7 @@ class Polls:
         return self._cut(slice(int(np.searchsorted(self.at, at - _SLACK_SECONDS)), None))
 
     def blocked(self, member: Integers, *, seconds: float) -> Booleans:
-        """Tell which partitions did not advance for a time while others of their member did.
+        """Return which partitions did not advance for a time while others of their member did.
 
         Args:
             member: The member that holds each partition; negative: nobody.

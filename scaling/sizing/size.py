@@ -136,7 +136,7 @@ def size(inputs: SizeInputs) -> GroupSize:
 
 
 def hot_partitions(loads: Floats, rate: float) -> Booleans:
-    """Tell which partitions exceed a consumer of their own; none where most do (overload)."""
+    """Return which partitions exceed a consumer of their own; none where most do (overload)."""
     hot: Booleans = loads > rate
     if hot.sum() > max(1.0, _MOST_HOT * len(hot)):
         hot = np.zeros(len(hot), dtype=np.bool_)
@@ -224,7 +224,7 @@ class _SizeCalculation:
         )
 
     def _lateness(self) -> tuple[bool, bool]:
-        """Tell whether the backlog endangers the objective, and whether it does so regardless."""
+        """Return whether the backlog endangers the objective, and whether it does so regardless."""
         if self.hopeless.any():
             # Its neighbours are late with it, and their old messages move about with them in every
             # rebalance: the load of the others still counts, their age tells nothing.

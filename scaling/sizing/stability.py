@@ -86,7 +86,7 @@ class Stability:
         return replace(self, changes=changes, since=at, tried=expected if step < 0 else self.tried)
 
     def is_on_trial(self, at: float, rules: StabilityRules) -> bool:
-        """Tell whether consumers were taken away a short time ago."""
+        """Return whether consumers were taken away a short time ago."""
         last = self.changes[-1] if self.changes else None
         return last is not None and last[1] < 0 and at - last[0] < rules.trial_seconds
 

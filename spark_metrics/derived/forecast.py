@@ -33,7 +33,7 @@ _EVALUATION_HOURS = 5 * WEEK
 """Methods are compared over this many of the last hours."""
 _HOLDOUT_RATIO = 0.25
 _HALF_LIFE = 14 * DAY
-"""After so many hours an error counts half."""
+"""The half-life of an error, in hours."""
 _DEPENDENT = 9.0
 """Errors, over three neighbouring lead times, that count as one: they come in runs."""
 _QUANTILES = (0.05, 0.1, 0.5, 0.9, 0.95)
@@ -42,7 +42,7 @@ _SMOOTHED_HOURS = 7
 _FAST, _SLOW = 0.5, 0.1
 """Weights of the newest hour in the two levels."""
 _PRIOR_HOURS = 10.0
-"""As much as so many hours of usual noise speaks for the profile alone."""
+"""The weight of the profile alone, in hours of usual noise."""
 _OUTLIER = 8.0
 """Hours further from the profile, in standard deviations, count as that far."""
 

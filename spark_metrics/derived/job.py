@@ -57,13 +57,13 @@ EARLY_EVERY = timedelta(minutes=10)
 ADVISE_EVERY = timedelta(minutes=10)
 """As long as the samples that advice is based on: none of them is passed over."""
 RETRY_AFTER = timedelta(minutes=10)
-"""What failed is tried again so long after it began."""
-LARGEST_SHARE = 0.1
+"""Time from the begin of a failed try to the next."""
+MAX_TIME_FRACTION = 0.1
 """The share of the time that advice, or trying again, may take: on a large lake both come less
 often."""
 _HOURS_A_TASK = 250_000
 LONGEST_SILENCE = timedelta(minutes=5)
-"""An hour that ended so long ago is over even if no sample came after it."""
+"""An hour is over this long after its end, even if no sample came after it."""
 YOUNG = timedelta(hours=3)
 """A lake whose first samples are no older does not wait for the end of an hour."""
 
@@ -307,7 +307,7 @@ def closed_until(end: datetime, history: Progress | None, now: datetime) -> date
 
 def _after(begun: datetime, pause: timedelta) -> datetime:
     """Return when work that began then, and ends now, may be done again."""
-    return begun + max(pause, (datetime.now(UTC) - begun) / LARGEST_SHARE)
+    return begun + max(pause, (datetime.now(UTC) - begun) / MAX_TIME_FRACTION)
 
 
 def _failures(works: Sequence[Callable[[datetime], None]], until: datetime) -> list[str]:
@@ -330,7 +330,7 @@ def _hour_of(moment: datetime) -> datetime:
 
 
 def keep(job: DerivedJob, stop: threading.Event) -> None:
-    """Derive after each hour, and advise in between, until told to stop; what fails is tried again.
+    """Derive after each hour, and advise in between, until stopped; what fails is tried again.
 
     Args:
         job: The job.

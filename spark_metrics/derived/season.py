@@ -12,7 +12,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 WEEKS_LOOKED_AT = 10
 DAYS_NEEDED = 14
 _BORROWED_WEEKS = 2.0
-"""The same hour of the other days of its kind (working day or weekend) counts as so many weeks:
+"""The same hour of the other days of its kind (working day or weekend) counts as this many weeks:
 with two weeks of history, one outage would otherwise be half of what is known of its hour."""
 _WEEKEND_FROM = 5 * DAY
 

@@ -15,7 +15,7 @@ DAY = 24
 WEEK = 168
 """Hours."""
 _MONDAY_OF_EPOCH = 72
-"""1970-01-01 was a Thursday: so many hours after a Monday's midnight."""
+"""1970-01-01 was a Thursday: this many hours after a Monday's midnight."""
 
 
 def hour_of_week(hours: Integers) -> Integers:
@@ -63,7 +63,7 @@ def quantile(rows: Floats, at: float) -> Floats:
 
 
 def lagged(values: Floats, lags: Sequence[int]) -> Floats:
-    """Return a column for each lag: the value so many steps earlier, NaN before the first."""
+    """Return a column for each lag: the value that many steps earlier, NaN before the first."""
     columns = np.full((len(values), len(lags)), np.nan)
     for number, lag in enumerate(lags):
         if lag < len(values):

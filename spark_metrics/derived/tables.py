@@ -20,9 +20,9 @@ from spark_metrics.samples import Source, address, between, read, with_all_colum
 
 HOUR = timedelta(hours=1)
 GROUPS_A_TASK = 250
-"""About so many groups' samples of ten minutes, or of an hour, fit well into a worker's memory."""
+"""Groups a task: their samples of ten minutes, or of an hour, fit into a worker's memory."""
 _COUNTED = timedelta(minutes=10)
-"""Over so much time groups are counted, if there are any."""
+"""The time over which groups are counted, if there are any."""
 
 
 class DerivedTables:
@@ -34,7 +34,7 @@ class DerivedTables:
         self._settings = settings
 
     def exists(self, table: Table) -> bool:
-        """Tell whether anything was ever written to a table.
+        """Return whether anything was ever written to a table.
 
         Raises:
             UnreadableTableError: There is something, but it is not a readable table.

@@ -21,7 +21,7 @@ def minute_of(moment: str) -> pl.Expr:
 
 
 def of_kafka() -> pl.Expr:
-    """Tell which rows of ``collections`` are about a Kafka cluster itself."""
+    """Return which rows of ``collections`` are about a Kafka cluster itself."""
     return pl.col("source").fill_null("kafka") == "kafka"
 
 

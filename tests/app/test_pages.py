@@ -168,6 +168,12 @@ def test_a_page_whose_samples_are_broken_still_shows_the_past(
     assert any(course is not None and len(course) > 1 for course in listed["trend"])
 
 
+def test_health_names_the_process_that_polls(open_page: Open, filled: Path) -> None:
+    said = texts(open_page(filled, "health"))
+    assert "Polled by **watch\\-2/71**" in said
+    assert "watch\\-1/17 did" in said
+
+
 def test_what_administrators_set_and_changed_is_on_the_pages(open_page: Open, filled: Path) -> None:
     def lines(page: str, **parameters: str) -> str:
         test = open_page(filled, page, **parameters)
@@ -189,6 +195,10 @@ def test_what_administrators_set_and_changed_is_on_the_pages(open_page: Open, fi
         "controller changed",
     ):
         assert expected in brokers, expected
+    group = lines("group", group="billing")
+    for expected in ("till-3 at 10.0.0.7 left", "till-4 at 10.0.0.8 joined"):
+        assert expected in group, expected
+        assert expected not in lines("group", group="clicks-enricher")
     topic = lines("topic", topic="sessions")
     for expected in ("retention.ms=3600000", "sessions-writer-7"):
         assert expected in topic, expected

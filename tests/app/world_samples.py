@@ -17,6 +17,7 @@ from lake.schemas.tables import (
     GROUP_OFFSETS,
     GROUPS,
     PARTITIONS,
+    REBALANCES,
     TOPICS,
     TRANSACTIONS,
 )
@@ -63,6 +64,7 @@ def bronze_rows(end: datetime) -> dict[Table, list[dict[str, Any]]]:
         if poll_id == "poll-00300":
             _put_events(put)
             _put_settings(put)
+            _put_rebalances(put, observed_at)
         for group in GROUPS_HERE:
             _put_group(put, group, at, observed_at)
         _put_dead_letters(put, at, observed_at)
@@ -75,6 +77,7 @@ _BRONZE = (
     CLUSTER_EVENTS,
     CLUSTER_SETTINGS,
     TRANSACTIONS,
+    REBALANCES,
     PARTITIONS,
     TOPICS,
     GROUPS,
@@ -120,6 +123,27 @@ def _put_events(put: Callable[..., None]) -> None:
         ("controller changed", "controller", "2", "1"),
     ):
         put(CLUSTER_EVENTS, kind=kind, subject=subject, before=before, after=after)
+
+
+def _put_rebalances(put: Callable[..., None], observed_at: datetime) -> None:
+    for number, reason in enumerate(("till-3 at 10.0.0.7 left", "till-4 at 10.0.0.8 joined")):
+        put(
+            REBALANCES,
+            group="billing",
+            rebalanced_at=observed_at - timedelta(seconds=5 - number),
+            generation=17 + number,
+            generation_before=16 + number,
+            members=2 + number,
+            members_before=3 - number,
+            joined=number,
+            left=1 - number,
+            reason=reason,
+            protocol="range",
+            session_timeout_seconds=45.0,
+            rebalance_timeout_seconds=300.0,
+            log_partition=3,
+            log_offset=100 + number,
+        )
 
 
 def _put_transaction(put: Callable[..., None], end: datetime) -> None:
@@ -323,4 +347,5 @@ def _put_collections(put: Callable[..., None], observed_at: datetime, lost: bool
             status="partial" if partly else "ok",
             error="reports: the coordinator, broker 2, does not answer" if partly else None,
             rows=12,
+            collector="watch-2/71" if lost else "watch-1/17",
         )

@@ -123,7 +123,7 @@ class Watched:
 
 
 def answers(url: str) -> bool:
-    """Tell whether somebody answers there."""
+    """Return whether somebody answers there."""
     try:
         with urlopen(url, timeout=2) as response:  # noqa: S310 (an address of this machine)
             return bool(response.status == 200)

@@ -82,7 +82,7 @@ def statuses(lake: Lake) -> list[str]:
 
 
 def held(world: World) -> bool:
-    """Tell whether a driver holds the lake's lease."""
+    """Return whether a driver holds the lake's lease."""
     uri, options = f"{world.lake.checkpoints_uri}/history.lease", world.lake.options
     if not DeltaTable.is_deltatable(uri, options):
         return False

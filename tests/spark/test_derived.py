@@ -232,7 +232,7 @@ def test_what_failed_is_told_and_tried_again_for_the_same_hour(
     assert job.step().status == "waiting"  # the pause is not over
 
     monkeypatch.setattr("spark_metrics.derived.job.RETRY_AFTER", timedelta())
-    monkeypatch.setattr("spark_metrics.derived.job.LARGEST_SHARE", 1e9)
+    monkeypatch.setattr("spark_metrics.derived.job.MAX_TIME_FRACTION", 1e9)
     job = DerivedJob(spark, lake, settings)
     assert job.step().error == "ValueError: a bug"
     assert job.step().status == "ok"

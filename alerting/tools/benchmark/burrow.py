@@ -77,7 +77,7 @@ def burrow_partition_status(
 
 
 def _is_stopped(window: Sequence[Commit], ends: Sequence[int], now_ms: int) -> bool:
-    """Tell whether the silence is longer than the window, and it was not at the end lately."""
+    """Return whether the silence is longer than the window, and it was not at the end lately."""
     first, last = window[0], window[-1]
     silence = now_ms - last.timestamp_ms
     return silence > last.timestamp_ms - first.timestamp_ms and all(
@@ -86,7 +86,7 @@ def _is_stopped(window: Sequence[Commit], ends: Sequence[int], now_ms: int) -> b
 
 
 def _is_rewound(window: Sequence[Commit]) -> bool:
-    """Tell whether the first step backwards was never made good in the window."""
+    """Return whether the first step backwards was never made good in the window."""
     for index, (before, after) in enumerate(pairwise(window)):
         if after.offset < before.offset:
             return all(later.offset < before.offset for later in window[index + 1 :])

@@ -197,7 +197,7 @@ def _peak(frame: pl.DataFrame, column: str) -> float:
 
 
 def _has_lonely(values: list[float | None]) -> bool:
-    """Tell whether a known value stands between two unknown ones."""
+    """Return whether a known value stands between two unknown ones."""
     padded = [None, *values, None]
     return any(
         padded[at] is not None and padded[at - 1] is None and padded[at + 1] is None

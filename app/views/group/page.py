@@ -19,7 +19,7 @@ from app.ui.tables import NEVER, NONE, Column
 from app.ui.time_axis import broker_marks, page_axis
 from app.views.group import view_model
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
-from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS, GROUPS
+from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, REBALANCES
 from scaling.advice.model import Subject
 
 NEUTRAL_SECONDS = 60.0
@@ -104,12 +104,16 @@ with st.grid(6, min_column_width=124, gap="small"):
         help_text="Consumers in the group; an idle one holds no partition.",
     )
 
+rebalances = queries.no_rows(REBALANCES)
+with components.guarded():
+    rebalances = queries.rebalances(view, group)
+
 left_side, right_side = st.columns([3, 2], gap="medium")
 with components.guarded():
     partitions = queries.partition_history(view, group)
     whole = queries.group_history(view, [group])
     history = replace(whole, frame=view_model.with_whole_delays(whole.frame, partitions.frame))
-    events = broker_marks(view)
+    events = (*broker_marks(view), *view_model.rebalance_marks(rebalances))
     first = min((one for one in (history.first, partitions.first) if one), default=None)
     axis = page_axis(view, first, events, step_seconds=history.step_seconds)
     with left_side:
@@ -229,6 +233,34 @@ with components.section("Members"):
             key="group-members",
             alt=f"Members of {group} with what they hold and read",
             noun="members",
+        )
+
+with components.section(
+    "Rebalances",
+    help_text="From the log of commits. Kafka writes no reason there: it is what differs between "
+    "two generations. A member that left may have been too slow instead.",
+):
+    if rebalances.is_empty():
+        components.nothing(
+            f"No rebalance is known in the last {view.range.label}.", icon=":material/check:"
+        )
+    else:
+        tables.show(
+            rebalances.sort("rebalanced_at", "generation", descending=True),
+            {
+                "rebalanced_at": Column("at", "time", width=110),
+                "reason": Column("what changed", width="large"),
+                "members_before": Column("members before", "count"),
+                "members": Column("after", "count"),
+                "generation": Column("generation", "count"),
+                "protocol": Column("assignor", unknown="the broker's"),
+                "session_timeout_seconds": Column("session time-out", "duration", unknown=""),
+                "rebalance_timeout_seconds": Column("rebalance time-out", "duration", unknown=""),
+            },
+            view=view,
+            key="group-rebalances",
+            alt=f"Rebalances of {group}, the newest first",
+            noun="rebalances",
         )
 
 with components.section("Partitions"):

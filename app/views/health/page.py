@@ -12,7 +12,7 @@ from app.data import alert_store, queries
 from app.data.context import current
 from app.data.lake_tables import TABLE_BADGE_STYLES
 from app.style.charts.lines import Line, columns_chart, series_chart
-from app.style.format import escape
+from app.style.format import clock, escape
 from app.ui import components, tables
 from app.ui.tables import DASH, Column
 from app.ui.time_axis import page_axis
@@ -59,6 +59,14 @@ elif collections is not None:
         alt="Sections of the collectors with state, age, duration and error",
         noun="sections",
     )
+    processes = view_model.collectors(collections)
+    if not processes.is_empty():
+        newest, *before = processes.iter_rows(named=True)
+        text = f"Polled by **{escape(newest['collector'])}**; others that run wait for it."
+        if before:
+            when = clock(before[0]["last_at"], view.zone, now=view.now)
+            text += f" Until {when} {escape(before[0]['collector'])} did."
+        st.markdown(text)
     for row in sections.filter(pl.col("error").is_not_null()).iter_rows(named=True):
         st.markdown(
             f":red[:material/sync_problem:] **{escape(row['section'])}**: "

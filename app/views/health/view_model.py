@@ -104,6 +104,16 @@ def table_rows(sections: pl.DataFrame, now: datetime, interval_seconds: float) -
     )
 
 
+def collectors(collections: pl.DataFrame) -> pl.DataFrame:
+    """Return which processes have polled, the newest first: collector, last_at."""
+    return (
+        collections.drop_nulls("collector")
+        .group_by("collector")
+        .agg(pl.col("observed_at").max().alias("last_at"))
+        .sort("last_at", descending=True)
+    )
+
+
 _STEPS = (
     (
         ("auth", "denied", "permission", "not authorized"),

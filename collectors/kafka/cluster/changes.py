@@ -47,7 +47,7 @@ class ClusterEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicSeen:
+class TopicIdentity:
     """A topic: its id (None before Kafka 2.8) and how many partitions it has."""
 
     topic_id: str | None
@@ -55,7 +55,7 @@ class TopicSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ClusterView:
     """What a poll saw of a cluster; None: nothing was seen yet.
 
     Attributes:
@@ -70,13 +70,13 @@ class Seen:
     controller: int | None = None
     brokers: Mapping[int, str] | None = None
     alive: frozenset[int] | None = None
-    topics: Mapping[str, TopicSeen] | None = None
+    topics: Mapping[str, TopicIdentity] | None = None
     vanished: frozenset[str] = frozenset()
     registered: frozenset[int] | None = None
 
 
-def compare(before: Seen, now: Seen) -> tuple[list[ClusterEvent], Seen]:
-    """Tell what changed between two polls, and what to compare the next one with.
+def compare(before: ClusterView, now: ClusterView) -> tuple[list[ClusterEvent], ClusterView]:
+    """Return what changed between two polls, and what to compare the next one with.
 
     The first poll has no events, and an unknown controller is no change.
     """
@@ -98,7 +98,7 @@ def compare(before: Seen, now: Seen) -> tuple[list[ClusterEvent], Seen]:
     controller = now.controller if now.controller is not None else before.controller
     brokers = {**(before.brokers or {}), **(now.brokers or {})}
     registered = now.registered if now.registered is not None else before.registered
-    return events, Seen(
+    return events, ClusterView(
         controller=controller,
         brokers=brokers,
         alive=now.alive,
@@ -108,7 +108,7 @@ def compare(before: Seen, now: Seen) -> tuple[list[ClusterEvent], Seen]:
     )
 
 
-def _controller(before: Seen, now: Seen) -> Iterator[ClusterEvent]:
+def _controller(before: ClusterView, now: ClusterView) -> Iterator[ClusterEvent]:
     if None not in (before.controller, now.controller) and before.controller != now.controller:
         yield ClusterEvent(
             kind=CONTROLLER_CHANGED,
@@ -118,7 +118,7 @@ def _controller(before: Seen, now: Seen) -> Iterator[ClusterEvent]:
         )
 
 
-def _brokers(before: Seen, now: Seen) -> Iterator[ClusterEvent]:
+def _brokers(before: ClusterView, now: ClusterView) -> Iterator[ClusterEvent]:
     if before.alive is None or now.alive is None:
         return
     known, places = before.brokers or {}, now.brokers or {}
@@ -135,7 +135,7 @@ def _brokers(before: Seen, now: Seen) -> Iterator[ClusterEvent]:
 
 
 def _topics(
-    before: Mapping[str, TopicSeen], now: Mapping[str, TopicSeen]
+    before: Mapping[str, TopicIdentity], now: Mapping[str, TopicIdentity]
 ) -> Iterator[ClusterEvent]:
     for topic, seen in now.items():
         known = before.get(topic)
@@ -160,7 +160,7 @@ def _topics(
             )
 
 
-def _partitions(topic: TopicSeen) -> str:
+def _partitions(topic: TopicIdentity) -> str:
     return f"{topic.partitions} partition{'' if topic.partitions == 1 else 's'}"
 
 

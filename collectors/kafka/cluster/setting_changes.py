@@ -37,7 +37,7 @@ def cut(text: str | None, length: int = _VALUE_LENGTH) -> str:
 
 
 def is_secret(name: str) -> bool:
-    """Tell whether the value of a setting must not be kept, whatever the broker says of it."""
+    """Return whether the value of a setting must not be kept, whatever the broker says of it."""
     return SECRET_PROPERTY.search(name) is not None
 
 
@@ -119,7 +119,7 @@ def _shown(config: Mapping[str, tuple[str | None, bool]], names: set[str]) -> Se
 
 
 def _is_default(value: str | None) -> bool:
-    """Tell whether nobody set a value: then another one is the work of another release."""
+    """Return whether nobody set a value: then another one is the work of another release."""
     return value is None or value.endswith(DEFAULT)
 
 

@@ -16,7 +16,7 @@ from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import COORDINATOR_MOVES, reason
 
 OPEN_SECONDS = 60
-"""A transaction that is open for so long is listed."""
+"""Transactions that are open at least this long are listed."""
 
 MOST_TRANSACTIONS = 1000
 _UNFINISHED = ["Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"]
@@ -31,7 +31,7 @@ class Transaction:
         coordinator: The broker that keeps its state.
         state: ``Ongoing``; ``PrepareCommit`` and ``PrepareAbort`` while its end is written.
         started_at: When it began, by the clock of the coordinator.
-        timeout_seconds: After so long the coordinator aborts it.
+        timeout_seconds: The coordinator aborts it after this time.
         topics: What it has written to, at most 100.
     """
 

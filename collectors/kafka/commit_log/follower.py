@@ -12,7 +12,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any
 
 import polars as pl
@@ -21,10 +22,13 @@ from collectors.errors import CollectorError
 from collectors.kafka.cluster.metadata import Metadata
 from collectors.kafka.cluster.offsets import read_offsets
 from collectors.kafka.commit_log.partition import COMMITS_SCHEMA, PartitionCommits
+from collectors.kafka.commit_log.rebalances import MOST
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.error_codes import reason
 from collectors.kafka.protocol.fetch_requests import READ_UNCOMMITTED, Position, fetch_request
 from collectors.kafka.protocol.record_batches import CorruptBatchError
+from collectors.source.rows import frame
+from lake.schemas.tables import REBALANCES
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +37,7 @@ NEEDS = f"not permitted: needs READ on the topic {TOPIC}"
 """The right without which commits are estimated."""
 
 FRESH_SECONDS = 60.0
-"""A partition that was not read to its end for so long tells nothing."""
+"""A partition that was not read to its end for this long is unknown."""
 
 FETCH_BYTES = 2**20
 _PAUSE_SECONDS = 1.0  # between two looks at a log that has been read to its end
@@ -55,12 +59,14 @@ class LogState:
     Attributes:
         partitions: How many the topic has; 0 before a poll has seen it.
         reported: How many were read to their end lately, so that they tell the last commits.
+        late: Whether it has had the time to read all of the log.
         behind: Records between what was read and the high watermarks, as far as is known.
         lost: What could not be understood within the last hour, one line each.
     """
 
     partitions: int = 0
     reported: int = 0
+    late: bool = False
     behind: int = 0
     denied: bool = False
     problems: tuple[str, ...] = ()
@@ -71,6 +77,17 @@ class LogState:
     def caught_up(self) -> bool:
         """Whether every partition tells its last commits."""
         return 0 < self.partitions == self.reported
+
+    @property
+    def complaints(self) -> list[str]:
+        """What an operator has to know: nothing while the log is read for the first time."""
+        lines = [*self.problems, *self.lost]
+        if self.late and self.reported < self.partitions and not self.problems:
+            lines.append(
+                f"{self.partitions - self.reported} of {self.partitions} partitions of {TOPIC} are "
+                f"not read to their end; {self.behind} records are known to be left"
+            )
+        return lines
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,8 +121,8 @@ class _Layout:
 class CommitLog:
     """The last commit of every group partition of a cluster, from the coordinators' log.
 
-    ``meet``, ``latest``, ``state`` and ``close`` are for one thread, the one that polls; the
-    reading is done by another one, which ends with ``close`` or with the process.
+    Its methods are for one thread, the one that polls; the reading is done by another one, which
+    ends with ``close`` or with the process.
     """
 
     def __init__(
@@ -114,12 +131,24 @@ class CommitLog:
         connect: Callable[[], Wire],
         request_seconds: float,
         *,
+        since: datetime | None = None,
         duty: float = _DUTY,
         pause_seconds: float = _PAUSE_SECONDS,
     ) -> None:
+        """Follow nothing yet.
+
+        Args:
+            cluster: Its name, for the log.
+            connect: Makes the connections of the follower's own.
+            request_seconds: How long one request waits for its answer.
+            since: Rebalances from then on are told; None: all that the log has.
+            duty: Share of a core while there is more to read.
+            pause_seconds: Between two looks at a log that has been read to its end.
+        """
         self._cluster = cluster
         self._connect = connect
         self._request_seconds = request_seconds
+        self._since = since
         self._duty = duty
         self._pause_seconds = pause_seconds
         self._reported: deque[_Layout] = deque(maxlen=1)  # by a poll, not taken over yet
@@ -130,6 +159,7 @@ class CommitLog:
         self._turn = 0
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._begun_at: float | None = None
 
     def meet(self, metadata: Metadata) -> None:
         """Take over where the topic's partitions are now; start to follow when there are any."""
@@ -144,6 +174,7 @@ class CommitLog:
             self._thread = threading.Thread(
                 target=self._follow, name=f"commits-{self._cluster}", daemon=True
             )
+            self._begun_at = time.monotonic()
             self._thread.start()
 
     def latest(self) -> pl.DataFrame:
@@ -157,6 +188,26 @@ class CommitLog:
         ]
         return pl.concat(frames) if frames else pl.DataFrame(schema=COMMITS_SCHEMA)
 
+    def rebalances(self) -> tuple[pl.DataFrame, list[str]]:
+        """Return the rebalances that were found since the last call, and what is unknown of them.
+
+        Those up to ``since`` are left out: the lake has them, or they are too old.
+        """
+        rows, problems = [], []
+        for index, each in list(self._followed.items()):
+            groups = each.commits.groups
+            if len(groups.found) == MOST:
+                problems.append(f"only the last {MOST} rebalances of {each.commits.where} are told")
+            while groups.found:
+                rows.append({**asdict(groups.found.popleft()), "log_partition": index})
+            if groups.problem is not None:
+                problems.append(f"{each.commits.where}: {groups.problem}")
+                groups.problem = None
+        found = frame(REBALANCES, rows)
+        if self._since is not None:
+            found = found.filter(pl.col("rebalanced_at") > self._since)
+        return found, problems
+
     @property
     def state(self) -> LogState:
         """How far the follower is."""
@@ -168,6 +219,7 @@ class CommitLog:
         return LogState(
             partitions=len(followed),
             reported=sum(_is_fresh(each, now) for each in followed),
+            late=self._begun_at is not None and now - self._begun_at > FRESH_SECONDS,
             behind=sum(each.behind for each in followed),
             denied=denied,
             problems=tuple(problems),

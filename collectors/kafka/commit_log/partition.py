@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from collectors.kafka.commit_log.rebalances import GroupHistory
 from collectors.kafka.commit_log.records import (
     MALFORMED,
     Commits,
@@ -61,6 +62,7 @@ class PartitionCommits:
 
     Attributes:
         position: The offset to be read next; None before the log's start is known.
+        groups: The generations of the groups whose commits these are.
         leader_epoch: Epoch of the last batch; -1 before the first.
         ended_at: When it was last read to its end (monotonic seconds); None before that.
     """
@@ -70,6 +72,7 @@ class PartitionCommits:
         self.position: int | None = None
         self.leader_epoch = -1
         self.commits_read = 0
+        self.groups = GroupHistory()
         self.ended_at: float | None = None
         self._fed_at = 0.0
         self._lock = threading.Lock()
@@ -109,7 +112,7 @@ class PartitionCommits:
                         if batch.producer_id is not None:
                             commits = self._open.setdefault(batch.producer_id, Commits())
                         before = len(commits.keys)
-                        read_commits(batch, commits)
+                        self.groups.take(read_commits(batch, commits))
                         self.commits_read += len(commits.keys) - before
                 except MALFORMED as error:
                     raise CorruptBatchError(
@@ -161,6 +164,7 @@ class PartitionCommits:
         )
 
     def _forget_all(self) -> None:
+        self.groups.forget()
         self._slots: dict[bytes, int] = {}
         self._free: list[int] = []
         self._used = 0

@@ -1,7 +1,7 @@
 """The records of ``__consumer_offsets``.
 
-Keys begin with a record type, values with a version. Only offset commits (types 0 and 1) are read;
-records of all other types are stepped over.
+Keys begin with a record type, values with a version. Offset commits (types 0 and 1) are read here,
+records of groups and members by ``group_records``; those of all other types are stepped over.
 
 Source of the formats: the schemas in Kafka's group coordinator (``common/message/*.json``).
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+from collectors.kafka.commit_log.group_records import TYPES, GroupRecord, read_group_record
 from collectors.kafka.protocol.record_batches import Batch
 
 OFFSET_COMMIT = 1
@@ -76,8 +77,8 @@ class Commits:
         return rest
 
 
-def read_commits(batch: Batch, into: Commits) -> None:
-    """Read the records of one batch.
+def read_commits(batch: Batch, into: Commits) -> list[GroupRecord]:
+    """Read the records of one batch; return those of groups.
 
     This is the inner loop over every commit of a cluster, hence its plain form: lengths are read
     in place (zigzag varints; those of one byte without a call), and what is not needed is
@@ -92,12 +93,14 @@ def read_commits(batch: Batch, into: Commits) -> None:
     add_key, add_offset, add_time = keys.append, offsets.append, times.append
     plain, plain_size = _PLAIN_V4.unpack_from, _PLAIN_V4_SIZE
     before = len(keys)
+    groups = []
     try:
         for _ in range(batch.records):
             size = data[at]
             at += 1
             if size >= 0x80:
                 size, at = _varint(data, at - 1)
+            start = at
             following = at + (size >> 1)
             if size & 1 or following > end:
                 raise ValueError("a record is longer than its batch")
@@ -117,6 +120,8 @@ def read_commits(batch: Batch, into: Commits) -> None:
             if size & 1 or size < 4 or at > following:
                 raise ValueError("a record's key is missing or longer than the record")
             if data[key_at + 1] > OFFSET_COMMIT or data[key_at]:
+                if data[key_at + 1] in TYPES and not data[key_at]:
+                    groups.append(read_group_record(batch, start))
                 at = following
                 continue
             add_key(data[key_at:at])
@@ -151,10 +156,11 @@ def read_commits(batch: Batch, into: Commits) -> None:
         into.log_offsets.extend([batch.base_offset] * (len(keys) - before))
     if at != end:
         raise ValueError("the batch is longer than its records")
+    return groups
 
 
 def ends_in_commit(batch: Batch) -> bool:
-    """Tell what a control batch does with its producer's transaction: commit it, or abort it."""
+    """Return what a control batch does with its producer's transaction: commit it, or abort it."""
     data = batch.data
     _, at = _varint(data, batch.start)
     at += 1

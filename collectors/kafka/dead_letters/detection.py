@@ -73,7 +73,7 @@ HeaderValue = bytes | str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Letter:
+class DeadLetterHeaders:
     """What a dead letter's headers say.
 
     Attributes:
@@ -133,7 +133,7 @@ def origin_by_name(topic: str, topics: Collection[str]) -> str | None:
     return None
 
 
-def read_headers(headers: Iterable[tuple[str, HeaderValue]]) -> Letter:
+def read_headers(headers: Iterable[tuple[str, HeaderValue]]) -> DeadLetterHeaders:
     """Understand the headers of a dead letter: Spring, Connect, Streams, SmallRye, share groups.
 
     Only class and topic names and times are taken, names cut to 256 characters; messages and stack
@@ -149,7 +149,7 @@ def read_headers(headers: Iterable[tuple[str, HeaderValue]]) -> Letter:
         for prefix, copied in _COPIES_TIMESTAMP.items()
         if any(name.startswith(prefix) for name in by_name)
     }
-    return Letter(
+    return DeadLetterHeaders(
         reason=_first(by_name, _EXCEPTION_HEADERS, _text) or _share_reason(by_name),
         origin=origin if origin and _TOPIC.fullmatch(origin) else None,
         # Where it went through several hands, nobody knows whose timestamp it is.

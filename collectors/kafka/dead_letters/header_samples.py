@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from collectors.errors import CollectorError
-from collectors.kafka.dead_letters.detection import Letter, read_headers
+from collectors.kafka.dead_letters.detection import DeadLetterHeaders, read_headers
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.records import Record, fetch, read_records
 
@@ -21,7 +21,7 @@ _NOTHING_THERE = frozenset({1, 3})  # retention was quicker, or the topic was de
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class OffsetRange:
     """What to read of one partition.
 
     Attributes:
@@ -69,7 +69,7 @@ class Sample:
 def sample(
     wire: Wire,
     topic: str,
-    spans: Sequence[Span],
+    spans: Sequence[OffsetRange],
     leaders: Mapping[int, int],
     records: int,
     deadline: Deadline,
@@ -113,8 +113,8 @@ def sample(
     )
 
 
-def times_of(record: Record, letter: Letter) -> Times | None:
-    """Tell the times of a dead letter from its timestamp and its headers.
+def times_of(record: Record, letter: DeadLetterHeaders) -> Times | None:
+    """Return the times of a dead letter from its timestamp and its headers.
 
     With LogAppendTime the timestamp is the arrival. With CreateTime it is the event's where the
     writer copies it (Kafka Connect, Kafka Streams), the arrival where the writer sets none

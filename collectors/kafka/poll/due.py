@@ -25,7 +25,7 @@ class Due:
     _again_at: dict[str, float] = field(default_factory=dict)
 
     def is_due(self, what: str, now: float) -> bool:
-        """Tell whether something was never read, or is to be read again by now."""
+        """Return whether something was never read, or is to be read again by now."""
         return now >= self._again_at.get(what, -math.inf)
 
     def was_read(self, what: str, now: float, *, again_after: float) -> None:
@@ -34,5 +34,5 @@ class Due:
         self._again_at[what] = now + again_after
 
     def is_new(self, what: str, now: float) -> bool:
-        """Tell whether something was read in the poll that began at this moment."""
+        """Return whether something was read in the poll that began at this moment."""
         return self._read_at.get(what) == now

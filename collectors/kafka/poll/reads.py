@@ -31,7 +31,7 @@ from collectors.kafka.poll.cluster_settings import SettingsReads
 from collectors.kafka.poll.once import once
 from collectors.kafka.poll.state import Memory, TopicConfig
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
-from collectors.source.shared_state import Exchange, Sink
+from collectors.source.shared_state import SharedState, Sink
 from config.settings import ClusterSettings, Feature
 from lake.schemas.tables import LOG_DIRECTORIES, WRITTEN_EVERY_SECONDS
 
@@ -57,7 +57,7 @@ class PollView:
         memory: Memory,
         now: datetime,
         deadline: Deadline,
-        exchange: Exchange,
+        shared: SharedState,
     ) -> None:
         self.wire = wire
         self.settings = settings
@@ -66,7 +66,7 @@ class PollView:
         self.tick = time.monotonic()
         self.offsets_at = now
         self.deadline = deadline
-        self.exchange = exchange
+        self.shared = shared
         self.problems: list[str] = []
         self._selects_topic, self._selects_group = selects
         self.done: dict[object, object] = {}
@@ -171,6 +171,10 @@ class PollView:
         self.memory.groups = found.refs
         return found
 
+    def selects_groups(self, groups: pl.Series) -> pl.Series:
+        """Return which of some groups are watched."""
+        return pl.Series([self._selects_group(group) for group in groups], dtype=pl.Boolean())
+
     @once
     def offsets(self) -> pl.DataFrame:
         """First, last stable and end offsets of the watched partitions.
@@ -184,7 +188,9 @@ class PollView:
         # Groups were read before, which takes seconds of a large cluster.
         self.offsets_at = self.now + timedelta(seconds=time.monotonic() - self.tick)
         found = read_offsets(self.wire, partitions, self.deadline)
-        self.exchange.tell_ends(self.settings.name, found.select("topic", "partition", "log_end"))
+        self.shared.set_end_offsets(
+            self.settings.name, found.select("topic", "partition", "log_end")
+        )
         return found
 
     @once
@@ -346,7 +352,7 @@ class PollView:
     @once
     def sinks(self) -> Sequence[Sink]:
         """Sinks of Kafka Connect on this cluster, the same ones throughout a poll."""
-        return self.exchange.sinks(self.settings.name)
+        return self.shared.sinks(self.settings.name)
 
     @property
     def groups_of_dead_letters(self) -> set[str]:
@@ -386,10 +392,10 @@ class PollView:
 
 
 def _is_known(found: object) -> bool:
-    """Tell whether something was read: reasons why it was not are texts."""
+    """Return whether something was read: reasons why it was not are texts."""
     return found is not None and not isinstance(found, str)
 
 
 def _worth_asking(known: TopicConfig | str | None) -> bool:
-    """Tell whether a configuration is new or failed to be read; a refusal stays one for a while."""
+    """Return whether a configuration is new or failed to be read; refusals last a while."""
     return known is None or (isinstance(known, str) and not known.startswith("not permitted"))

@@ -12,12 +12,12 @@ import polars as pl
 
 from collectors.errors import CollectorError
 from collectors.kafka.cluster.broker_reads import SIZES_SCHEMA, LogDirectories
-from collectors.kafka.cluster.changes import Seen
+from collectors.kafka.cluster.changes import ClusterView
 from collectors.kafka.cluster.offsets import LAG_SCHEMA
 from collectors.kafka.cluster.transactions import Transaction
 from collectors.kafka.commit_log.estimate import NOTHING_SEEN, CommitsSeen
 from collectors.kafka.commit_log.follower import CommitLog
-from collectors.kafka.dead_letters.header_samples import Sample, Span
+from collectors.kafka.dead_letters.header_samples import OffsetRange, Sample
 from collectors.kafka.groups.model import GroupRef
 from collectors.kafka.groups.subscriptions import TopicPatterns
 from collectors.kafka.poll.cluster_settings import SettingsMemory
@@ -40,7 +40,7 @@ class Sampled:
     """A dead-letter topic's sample, kept until the topic moves."""
 
     at: datetime
-    spans: tuple[Span, ...]
+    spans: tuple[OffsetRange, ...]
     outcome: Sample | str
 
 
@@ -66,12 +66,13 @@ class Memory:
         due: When each of those that are not read at every poll is read anew.
         topics_written: Topic: its row as it was last written, and when (monotonic seconds).
         clock_offset: This machine's clock minus the time since it was started.
+        rebalances_since: When the last group rebalanced before a restart.
         commit_log: Follows the log of commits; None in a first poll, and where it is switched off.
     """
 
     cluster_id: str | None = None
     controller: int | None = None
-    seen: Seen = field(default_factory=Seen)
+    seen: ClusterView = field(default_factory=ClusterView)
     ends: pl.DataFrame | None = None
     brokers: dict[int, Broker] = field(default_factory=dict)
     groups: Mapping[str, GroupRef] = field(default_factory=dict)
@@ -92,6 +93,7 @@ class Memory:
     sizes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SIZES_SCHEMA))
     topics_written: dict[str, tuple[object, float]] = field(default_factory=dict)
     samples: dict[str, Sampled] = field(default_factory=dict)
+    rebalances_since: datetime | None = None
     commit_log: CommitLog | None = None
     commits_seen: CommitsSeen = NOTHING_SEEN
     clock_offset: float | None = None

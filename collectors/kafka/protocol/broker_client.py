@@ -31,7 +31,7 @@ from collectors.kafka.protocol.connection import Connection, as_it_is
 from collectors.kafka.protocol.connector import Connector
 
 PATIENCE_SECONDS = 30.0
-"""After so long a silence a connection is given up and opened anew."""
+"""A connection that is silent this long is closed and opened anew."""
 
 _REFUSED_BACK_OFF_SECONDS = 30.0  # between two logins once one was refused
 _JITTER = 0.2

@@ -25,7 +25,7 @@ _FORWARDED_SECONDS = 1.0
 """Patience with what a broker passes on to the controller: where there is none, it waits."""
 
 _SHORTEST_SILENCE_SECONDS, _LONGEST_SILENCE_SECONDS = 0.5, 2.0
-"""After so long without a byte the next broker is asked as well."""
+"""If no byte has come by then, the next broker is asked as well."""
 
 _GLANCE_SECONDS = 0.05
 

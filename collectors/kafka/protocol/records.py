@@ -72,7 +72,7 @@ def read_records(answer: Any, first: int, end: int, where: str) -> tuple[list[Re
 
 
 def _committed(batches: Iterable[Batch], aborted: Iterable[Any]) -> Iterator[tuple[Batch, bool]]:
-    """Tell of each batch whether its records count: no markers, nothing that was rolled back."""
+    """Return for each batch whether its records count: no markers, nothing that was rolled back."""
     waiting = sorted((each.first_offset, each.producer_id) for each in aborted)
     rolled_back: set[int | None] = set()
     for batch in batches:

@@ -8,7 +8,7 @@ import socket
 import time
 from dataclasses import dataclass
 
-_STAGGER_SECONDS = 0.25  # RFC 8305: the next address is tried beside one that is silent so long
+_STAGGER_SECONDS = 0.25  # RFC 8305: the next address is tried beside one that is silent this long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ import polars as pl
 from collectors.errors import CollectorError, SwitchedOffError
 from collectors.kafka.cluster.changes import (
     ClusterEvent,
-    Seen,
-    TopicSeen,
+    ClusterView,
+    TopicIdentity,
     backward_ends,
     compare,
 )
@@ -30,12 +30,12 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
     """
     metadata = client.metadata
     counts = client.partitions.group_by("topic").agg(pl.col("topic_id").first(), pl.len())
-    seen = Seen(
+    seen = ClusterView(
         controller=client.controller,
         brokers={broker.broker_id: f"{broker.host}:{broker.port}" for broker in metadata.brokers},
         alive=frozenset(client.broker_ids),
         topics={
-            topic: TopicSeen(topic_id=id_, partitions=count)
+            topic: TopicIdentity(topic_id=id_, partitions=count)
             for topic, id_, count in counts.sort("topic").iter_rows()
         },
         registered=_registered(client),

@@ -21,7 +21,6 @@ def with_commits(client: PollView, rows: pl.DataFrame, now: datetime) -> pl.Data
         memory.commit_log.meet(client.metadata)
         reported = memory.commit_log.latest().drop("log_committed")
         reported = reported.with_columns(pl.lit(LOG).alias("commit_source"))
-        client.problems += memory.commit_log.state.lost
         # A key is there twice once the log has more partitions: old records stay where they were.
         newest = reported.sort("committed_at").unique(KEY, keep="last")
         rows = rows.join(newest, on=KEY, how="left", maintain_order="left", validate="1:1")

@@ -11,7 +11,7 @@ import polars as pl
 from collectors.errors import CollectorError
 from collectors.kafka.cluster.changes import arrival_ratio, arrivals_by_topic
 from collectors.kafka.dead_letters.detection import origin_by_name
-from collectors.kafka.dead_letters.header_samples import Sample, Span, sample
+from collectors.kafka.dead_letters.header_samples import OffsetRange, Sample, sample
 from collectors.kafka.poll.reads import PollView
 from collectors.kafka.poll.state import Sampled
 from collectors.kafka.protocol.broker_requests import Deadline
@@ -50,7 +50,9 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
     return {"dead_letters": frame(DEAD_LETTERS, rows)}
 
 
-def _depths(client: PollView, topic: str, ends: pl.DataFrame) -> tuple[dict[str, Any], list[Span]]:
+def _depths(
+    client: PollView, topic: str, ends: pl.DataFrame
+) -> tuple[dict[str, Any], list[OffsetRange]]:
     """Return a topic's depths, and what of each partition its sample is to be taken from."""
     group = client.settings.dead_letters.redrive_groups.get(topic)
     reasons: list[str] = sorted(set(ends["offsets_unknown"].drop_nulls()))
@@ -76,7 +78,7 @@ def _depths(client: PollView, topic: str, ends: pl.DataFrame) -> tuple[dict[str,
                     for partition, end in known.select("partition", "log_end").iter_rows()
                 )
     spans = [
-        Span(partition=partition, first=first[partition], end=end)
+        OffsetRange(partition=partition, first=first[partition], end=end)
         for partition, end in known.select("partition", "log_end").iter_rows()
     ]
     return {
@@ -103,7 +105,7 @@ def _committed(client: PollView, group: str, topic: str) -> dict[int, int]:
 
 
 def _samples(
-    client: PollView, spans: Mapping[str, list[Span]], incomplete: Collection[str]
+    client: PollView, spans: Mapping[str, list[OffsetRange]], incomplete: Collection[str]
 ) -> dict[str, Sampled]:
     """Sample the topics that moved, the longest unread ones first, while there is time."""
     if not client.settings.dead_letters.sample_records:

@@ -17,7 +17,7 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
     client.problems += found.problems
     client.problems += _unseen(client.metadata.partitions)
     streams = streams_applications(client.metadata.partitions["topic"].unique().to_list())
-    ditto = client.exchange.ditto_groups(client.settings.name)
+    ditto = client.shared.ditto_groups(client.settings.name)
     kinds = [
         group_kind(
             row["group"],

@@ -10,6 +10,7 @@ from collectors.kafka.sections import (
     brokers,
     cluster_events,
     cluster_settings,
+    commit_log,
     dead_letters,
     group_offsets,
     groups,
@@ -25,6 +26,7 @@ from config.settings import ClusterSettings
 SECTIONS: dict[str, Collector[PollView, ClusterSettings]] = {
     "groups": groups.collect,
     "group_offsets": group_offsets.collect,
+    "commit_log": commit_log.collect,
     "partitions": partitions.collect,
     "topics": topics.collect,
     "brokers": brokers.collect,

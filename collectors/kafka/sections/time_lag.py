@@ -41,7 +41,7 @@ _TOLD_SCHEMA = {
 }
 _REFUSAL_SECONDS = 600.0
 _SEARCH_ROUNDS = 8
-_LOOKUP_SHARE = 0.25  # of what is left of the poll's time
+_LOOKUP_FRACTION = 0.25  # of what is left of the poll's time
 
 
 def time_lags(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
@@ -224,7 +224,7 @@ def _search(
     """
     times = client.memory.times
     open_items = {item.place: item for item in wanted}
-    until = time.monotonic() + _LOOKUP_SHARE * client.deadline.left_seconds
+    until = time.monotonic() + _LOOKUP_FRACTION * client.deadline.left_seconds
     for _ in range(_SEARCH_ROUNDS):
         if not open_items or time.monotonic() > until:
             return

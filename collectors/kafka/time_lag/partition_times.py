@@ -54,7 +54,7 @@ class PartitionTimes:
             self.timeline.record(offset, at)
 
     def time_at(self, offset: int, now: float) -> tuple[float, str] | None:
-        """Tell when the record at an offset was appended, and what that was taken from."""
+        """Return when the record at an offset was appended, and what that was taken from."""
         seen = self.timeline.time_at(offset)
         if seen is not None:
             return seen, TIMELINE

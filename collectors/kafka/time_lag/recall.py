@@ -67,7 +67,7 @@ def recalled_times(
 
 
 def _is_in_order(rows: pl.DataFrame) -> bool:
-    """Tell whether each series' rows are together and in the order of time."""
+    """Return whether each series' rows are together and in the order of time."""
     begins = _begins(rows["series"].to_numpy())
     times = rows["observed_at"].to_physical().to_numpy()
     is_later = np.append(True, times[1:] > times[:-1])
@@ -75,12 +75,12 @@ def _is_in_order(rows: pl.DataFrame) -> bool:
 
 
 def _begins(series: npt.NDArray[np.uint64]) -> _Mask:
-    """Tell which rows are the first of their series."""
+    """Return which rows are the first of their series."""
     return np.append(True, series[1:] != series[:-1])
 
 
 def _other_topic(topic_ids: pl.Series) -> _Mask:
-    """Tell which rows have another topic id than the last one that is known before."""
+    """Return which rows have another topic id than the last one that is known before."""
     known = topic_ids.forward_fill().shift(1)
     return (topic_ids != known).fill_null(False).to_numpy()
 
@@ -88,7 +88,7 @@ def _other_topic(topic_ids: pl.Series) -> _Mask:
 def _since_last_reset(
     series: npt.NDArray[np.uint64], ends: npt.NDArray[np.int64], is_other: _Mask
 ) -> _Mask:
-    """Tell which rows follow the last time that their topic was made anew or cut back."""
+    """Return which rows follow the last time that their topic was made anew or cut back."""
     begins = _begins(series)
     went_back = np.append(False, ends[1:] < ends[:-1])
     run = np.cumsum(begins | went_back | is_other)

@@ -8,7 +8,7 @@ POINTS = 32
 """Most points that are kept of a partition."""
 
 _SURE_SECONDS = 60.0
-_SURE_SHARE = 0.25
+_CERTAIN_FRACTION = 0.25
 
 
 class RecordTimes:
@@ -40,7 +40,7 @@ class RecordTimes:
             del self._offsets[gone], self._times[gone]
 
     def time_at(self, offset: int, upper: tuple[int, float] | None, now: float) -> float | None:
-        """Tell when the record at an offset was written.
+        """Return when the record at an offset was written.
 
         Args:
             offset: The record's offset.
@@ -54,7 +54,7 @@ class RecordTimes:
         if low == offset:
             return low_time
         width = high_time - low_time
-        if not 0 <= width <= max(_SURE_SECONDS, _SURE_SHARE * (now - low_time)):
+        if not 0 <= width <= max(_SURE_SECONDS, _CERTAIN_FRACTION * (now - low_time)):
             return None
         return low_time + width * (offset - low) / (high - low)
 

@@ -165,7 +165,7 @@ def _read(answer: Any, places: Mapping[Place, Wanted], found: dict[Wanted, float
 
 
 def batch_time(data: bytes, offset: int) -> float | str:
-    """Tell when a record was written by the head of the batch that holds it.
+    """Return when a record was written by the head of the batch that holds it.
 
     Returns:
         Seconds since the epoch, or why it is not known.

@@ -85,7 +85,7 @@ def plan(workload: Workload, utilisation: float) -> Floats:
 def _feasible(
     workload: Workload, assignment: Assignment, slots: int, consumers: int, most: float
 ) -> Booleans:
-    """Tell for each slot whether so many consumers carry it; a partition alone is not asked."""
+    """Return for each slot whether this many consumers carry it; a partition alone is not asked."""
     holders = assignment.holders(consumers)
     offsets = np.arange(slots * _SAMPLES, dtype=np.float64) * (SLOT_SECONDS / _SAMPLES)
     times: Floats = workload.starts_at + offsets

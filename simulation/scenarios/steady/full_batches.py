@@ -1,4 +1,4 @@
-"""A group that commits when so many messages are together, in busy and in quiet times."""
+"""A group that commits when a number of messages is together, in busy and in quiet times."""
 
 from dataclasses import replace
 

@@ -172,7 +172,7 @@ def test_dead_letters_of_a_sink_are_found_by_its_configuration(
     ]
     with polling(kafka_cluster, **only) as poller:
         assert poller.poll().table("dead_letters").is_empty()
-        poller.exchange.tell_sinks("test", "main", sinks)
+        poller.shared.set_sinks("test", "main", sinks)
         row = poller.poll().dead_letter(dead)
         assert (row["found_by"], row["origin"], row["retained"]) == ("connect config", main, 1)
         assert (row["reasons"], row["origins"], row["sampled_records"]) == ([], [], 1)
@@ -180,7 +180,7 @@ def test_dead_letters_of_a_sink_are_found_by_its_configuration(
         kinds = poller.poll().table("topics").filter(pl.col("topic") == dead)["kind"]
         assert set(kinds) <= {"dead letter"}
     with polling(kafka_cluster, dead_letters={"ignore": [f"^{dead}$"]}, **only) as poller:
-        poller.exchange.tell_sinks("test", "main", sinks)
+        poller.shared.set_sinks("test", "main", sinks)
         assert poller.poll().table("dead_letters").is_empty()
 
 

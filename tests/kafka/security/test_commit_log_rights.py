@@ -40,8 +40,10 @@ def test_read_denied_and_granted_later(
         assert (found["commit_source"], found["committed"]) == ("estimate", 5)
         estimated = found["committed_at"]
         assert "group_offsets" not in poll.errors  # nothing is unknown: it is labelled
+        assert poll.errors["commit_log"] == f"partial: {NEEDS}"
         grant(LOG)
         eventually(lambda: row()["commit_source"] == "log", what="the log's word")
+        assert "commit_log" not in poller.poll().errors
         key = (secured.group, secured.topic, 0)
         assert row()["committed_at"] == last_commits(secured.cluster)[key][1]
         assert row()["committed_at"] < estimated

@@ -132,6 +132,9 @@ def test_the_second_takes_over_within_two_polls(
     assert gaps.min() > timedelta(seconds=0.8 * INTERVAL_SECONDS)
     rows = lake.read(COLLECTIONS, cluster="shop")
     assert rows.height == rows.unique(["observed_at", "source", "section"]).height
+    processes = rows.sort("observed_at")["collector"].unique(maintain_order=True).to_list()
+    host = os.uname().nodename
+    assert processes == [f"{host}/{each.process.pid}" for each in (first, second)]
 
 
 def active(port: int) -> int:

@@ -66,7 +66,7 @@ class RunningConnect:
         return found
 
     def is_in(self, connector: str, state: str, tasks: list[str]) -> bool:
-        """Tell whether a connector and its tasks are in these states."""
+        """Return whether a connector and its tasks are in these states."""
         status = self.status(connector)
         found = [task["state"] for task in status["tasks"]]
         return bool(status["connector"]["state"] == state and found == tasks)

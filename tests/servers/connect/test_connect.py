@@ -19,7 +19,7 @@ from collectors.connect.source import connect_sources
 from collectors.kafka.source import KafkaSource
 from collectors.source.http_source import HttpSource
 from collectors.source.model import SectionResult
-from collectors.source.shared_state import Exchange
+from collectors.source.shared_state import SharedState
 from config.integrations import ConnectSettings
 from config.settings import Settings
 from demo.kafka.cluster import KafkaCluster
@@ -84,7 +84,7 @@ def world(kafka_java: Java, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         topics = [NewTopic(name, 2, 1) for name in ("orders", "poison", "ledger", "quiet")]
         for future in cluster.admin().create_topics(topics).values():
             future.result(20)
-        exchange = Exchange()
+        shared = SharedState()
         settings = Settings.model_validate(
             {
                 "clusters": [{"name": CLUSTER, "bootstrap_servers": cluster.bootstrap_servers}],
@@ -99,8 +99,8 @@ def world(kafka_java: Java, tmp_path_factory: pytest.TempPathFactory) -> Iterato
                 ],
             }
         )
-        kafka = KafkaSource(settings.clusters[0], 5.0, exchange)
-        (source,) = connect_sources(settings, exchange)
+        kafka = KafkaSource(settings.clusters[0], 5.0, shared)
+        (source,) = connect_sources(settings, shared)
         made = World(cluster, connect, kafka, source)
         good = [b'{"number": %d}' % number for number in range(RECORDS - BAD_RECORDS)]
         made.produce("orders", [*good, *[b"no JSON"] * BAD_RECORDS])

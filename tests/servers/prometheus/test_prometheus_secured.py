@@ -99,7 +99,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 
 
 def is_read(result: SectionResult) -> bool:
-    """Tell whether Prometheus answered: this one knows no Kafka, and says so."""
+    """Return whether Prometheus answered: this one knows no Kafka, and says so."""
     return "has no metrics of Kafka brokers" in (result.error or "")
 
 

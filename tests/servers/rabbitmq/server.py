@@ -144,7 +144,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def runs(pid: int) -> bool:
-    """Tell whether a process runs; a zombie does not."""
+    """Return whether a process runs; a zombie does not."""
     try:
         os.kill(pid, 0)
         state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]

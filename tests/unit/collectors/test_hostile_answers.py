@@ -23,7 +23,7 @@ from collectors.rabbitmq.source import rabbitmq_sources
 from collectors.schema_registry.source import schema_registry_sources
 from collectors.service.rows import Stamp, rows_of
 from collectors.source.model import SectionResult, Source
-from collectors.source.shared_state import Exchange
+from collectors.source.shared_state import SharedState
 from config.settings import Settings
 from lake.schemas.tables import WRITTEN_EVERY_SECONDS
 from lake.storage.append import conform
@@ -54,7 +54,7 @@ class Server:
     """
 
     answers: dict[str, Any]
-    make: Callable[[Settings, Exchange], Iterator[Source]]
+    make: Callable[[Settings, SharedState], Iterator[Source]]
     whole: Callable[[str, Path], bool]
     thing: Callable[[str, Path], str | None]
     key: Callable[[Mapping[str, Any]], str]
@@ -114,7 +114,7 @@ def _rabbitmq() -> Server:
         }
 
     queues = [
-        queue("orders", arguments={"x-dead-letter-exchange": "dlx", "x-message-ttl": 5000}),
+        queue("orders", arguments={"x-dead-letter-shared": "dlx", "x-message-ttl": 5000}),
         queue("dead"),
         queue("quorum", type="quorum", effective_policy_definition={"delivery-limit": 6}),
         queue("log", type="stream"),
@@ -264,9 +264,9 @@ class Polled:
         settings = Settings.model_validate(
             {"clusters": [{"name": "east", "bootstrap_servers": "kafka:9092"}], kind: [own]}
         )
-        exchange = Exchange()
-        exchange.tell_ends("east", ends(("t", 0, 9), ("t", 1, 9), ("t", 2, 9)))
-        (self.source,) = server.make(settings, exchange)
+        shared = SharedState()
+        shared.set_end_offsets("east", ends(("t", 0, 9), ("t", 1, 9), ("t", 2, 9)))
+        (self.source,) = server.make(settings, shared)
 
     def poll(self, answers: Mapping[str, bytes]) -> list[SectionResult]:
         self.answers = answers

@@ -138,11 +138,11 @@ class Mechanism:
             raise SecurityError(f"Kerberos: the broker's answer is wrong: {_why(error)}") from None
 
     def is_done(self) -> bool:
-        """Tell whether the broker was sent everything, and agrees."""
+        """Return whether the broker was sent everything, and agrees."""
         return self._is_done
 
     def is_authenticated(self) -> bool:
-        """Tell whether each side has shown who it is."""
+        """Return whether each side has shown who it is."""
         return self._is_done
 
     def _receive(self, received: bytes) -> None:

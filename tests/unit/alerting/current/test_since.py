@@ -13,7 +13,7 @@ from alerting.current.groups import group_rows, partition_lag
 from alerting.current.rows import alert_rows, current_rows
 from alerting.current.state import Present
 from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
-from alerting.evaluate.observations import Seen, group_observations
+from alerting.evaluate.observations import CheckedCluster, group_observations
 from alerting.inputs.frames import Frames
 from alerting.inputs.polls import PARTITION_LAG
 from alerting.inputs.windows import GroupKey
@@ -43,7 +43,7 @@ def classified(
 ) -> ClusterEvaluation:
     frames = Frames(cluster="c", now=at, tables=tables or {})
     found = {GroupKey("c", group): status}
-    seen = Seen(observations=tuple(group_observations(found, now=at)))
+    seen = CheckedCluster(observations=tuple(group_observations(found, now=at)))
     nothing = pl.DataFrame(schema=PARTITION_LAG)
     return ClusterEvaluation(frames=frames, statuses=found, clear_partitions=nothing, seen=seen)
 

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from alerting.evaluate.observations import Seen, evaluate_cluster, group_statuses, observe
+from alerting.evaluate.observations import CheckedCluster, evaluate_cluster, group_statuses, observe
 from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.frames import Frames
 from alerting.inputs.lake_rows import read_range
@@ -59,13 +59,15 @@ def collected(
     return rows(COLLECTIONS, *sections, seconds_ago=seconds_ago)
 
 
-def look(*frames: tuple[Table, pl.DataFrame], collections: pl.DataFrame | None = None) -> Seen:
+def look(
+    *frames: tuple[Table, pl.DataFrame], collections: pl.DataFrame | None = None
+) -> CheckedCluster:
     tables = {table.name: frame for table, frame in frames}
     tables["collections"] = collected() if collections is None else collections
     return observe(Frames(cluster="c", now=NOW.timestamp(), tables=tables))
 
 
-def found(seen: Seen) -> dict[str, dict[str, str]]:
+def found(seen: CheckedCluster) -> dict[str, dict[str, str]]:
     """Return the rules that are true, with the labels of what they are true of."""
     evaluation = evaluate_cluster(DEFAULT_ALERT_RULES, seen, "c")
     return {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from collectors.connect.source import connect_sources
-from collectors.source.shared_state import Exchange
+from collectors.source.shared_state import SharedState
 from config.settings import Settings
 from tests.unit.collectors.connect.fakeconnect import FakeConnect, fake_connect
 from tests.unit.collectors.connect.polling import Source
@@ -21,12 +21,12 @@ def fake() -> Iterator[FakeConnect]:
 
 
 @pytest.fixture
-def exchange() -> Exchange:
-    return Exchange()
+def shared() -> SharedState:
+    return SharedState()
 
 
 @pytest.fixture
-def make(exchange: Exchange) -> Iterator[Callable[..., Source]]:
+def make(shared: SharedState) -> Iterator[Callable[..., Source]]:
     """Make a source of a URL; further settings are those of ``ConnectSettings``."""
     made: list[Source] = []
 
@@ -49,7 +49,7 @@ def make(exchange: Exchange) -> Iterator[Callable[..., Source]]:
                 ],
             }
         )
-        (new,) = connect_sources(settings, exchange)
+        (new,) = connect_sources(settings, shared)
         made.append(new)
         return new
 

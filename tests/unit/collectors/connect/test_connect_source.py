@@ -14,7 +14,7 @@ import pytest
 from collectors.connect.answers import NO_STATUS
 from collectors.service.polling import Plan, Service
 from collectors.service.rows import Stamp, rows_of
-from collectors.source.shared_state import Exchange, Sink
+from collectors.source.shared_state import SharedState, Sink
 from config.settings import LakeSettings
 from lake.schemas.tables import COLLECTIONS, CONNECTORS
 from lake.storage.store import Lake
@@ -38,7 +38,7 @@ HOUR = timedelta(hours=1)
 
 
 def test_connectors_and_tasks_become_rows(
-    fake: FakeConnect, make: Callable[..., Source], exchange: Exchange
+    fake: FakeConnect, make: Callable[..., Source], shared: SharedState
 ) -> None:
     fake.lists(
         {
@@ -75,7 +75,7 @@ def test_connectors_and_tasks_become_rows(
         "a.Bad",
         "a.Worse",
     )
-    assert exchange.sinks("prod") == [
+    assert shared.sinks("prod") == [
         Sink(connector="orders-sink", group="connect-orders-sink", dead_letter_topic="orders.dlq")
     ]
     assert fake.asked == [EXPANDED, "/connectors"], "one listing serves both sections"
@@ -102,12 +102,12 @@ def test_no_connectors_is_no_fault(fake: FakeConnect, make: Callable[..., Source
 
 
 def test_only_selected_connectors_are_told(
-    fake: FakeConnect, make: Callable[..., Source], exchange: Exchange
+    fake: FakeConnect, make: Callable[..., Source], shared: SharedState
 ) -> None:
     fake.lists({name: entry(name) for name in ("orders-a", "orders-b", "test-a")})
     source = make(fake.url, connectors={"include": ["orders-.*"], "exclude": [".*-b"]})
     assert [row["connector"] for row in rows(poll(source), "connectors")] == ["orders-a"]
-    assert [sink.connector for sink in exchange.sinks("prod")] == ["orders-a"]
+    assert [sink.connector for sink in shared.sinks("prod")] == ["orders-a"]
 
 
 def test_a_connector_without_a_status_is_told_as_unknown(
@@ -158,19 +158,19 @@ def test_a_rebalance_without_an_end_ends_with_the_polls_time(
 
 
 def test_a_starting_worker_has_not_no_connectors(
-    fake: FakeConnect, make: Callable[..., Source], exchange: Exchange
+    fake: FakeConnect, make: Callable[..., Source], shared: SharedState
 ) -> None:
     fake.lists({"a": entry("a")})
     source = make(fake.url)
     poll(source)
-    before = exchange.sinks("prod")
+    before = shared.sinks("prod")
     fake.lists({})
     fake.answers["/health"] = says({"status": "starting", "message": "still starting up"}, 503)
     results = poll(source)
     assert results["connectors"].status == "failed"
     assert results["connectors"].error is not None
     assert "still starting up" in results["connectors"].error
-    assert exchange.sinks("prod") == before, "what was known stays known"
+    assert shared.sinks("prod") == before, "what was known stays known"
     fake.lists({"a": entry("a")})
     assert poll(source)["connectors"].status == "ok"
 

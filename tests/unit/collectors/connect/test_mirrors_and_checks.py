@@ -9,7 +9,7 @@ import pytest
 
 from collectors.connect.comparison import NO_PARTITION
 from collectors.source.model import Check
-from collectors.source.shared_state import Exchange
+from collectors.source.shared_state import SharedState
 from tests.unit.collectors.connect.fakeconnect import FakeConnect, entry, says
 from tests.unit.collectors.connect.polling import Source, ends, mirror, offsets, poll, rows
 
@@ -17,13 +17,13 @@ EXPANDED = "/connectors?expand=status&expand=info"
 
 
 def test_a_mirror_is_compared_with_its_source_cluster(
-    fake: FakeConnect, make: Callable[..., Source], exchange: Exchange
+    fake: FakeConnect, make: Callable[..., Source], shared: SharedState
 ) -> None:
     fake.lists({"mirror": mirror(), "a": entry("a")})
     fake.answers["/connectors/mirror/offsets"] = offsets(
         ("orders", 0, 39), ("orders", 1, 99), ("deleted", 0, 5)
     )
-    exchange.tell_ends("east", ends(("orders", 0, 100), ("orders", 1, 100), ("other", 0, 7)))
+    shared.set_end_offsets("east", ends(("orders", 0, 100), ("orders", 1, 100), ("other", 0, 7)))
     results = poll(make(fake.url))
     assert results["mirrors"].status == "ok"
     found = rows(results, "mirror_offsets")
@@ -36,13 +36,13 @@ def test_a_mirror_is_compared_with_its_source_cluster(
 
 
 def test_an_alias_may_have_another_name_in_the_configuration(
-    fake: FakeConnect, make: Callable[..., Source], exchange: Exchange
+    fake: FakeConnect, make: Callable[..., Source], shared: SharedState
 ) -> None:
     fake.lists({"mirror": mirror(source__cluster__alias="old-dc")})
     fake.answers["/connectors/mirror/offsets"] = says(
         {"offsets": [{"partition": {"topic": "t", "partition": 0}, "offset": {"offset": 1}}]}
     )
-    exchange.tell_ends("east", ends(("t", 0, 5)))
+    shared.set_end_offsets("east", ends(("t", 0, 5)))
     (row,) = rows(poll(make(fake.url, mirrors={"old-dc": "east"})), "mirror_offsets")
     assert (row["source_cluster"], row["replicated"], row["lag"]) == ("old-dc", 2, 3)
 
@@ -77,13 +77,13 @@ def test_a_source_cluster_that_is_not_known_makes_the_lag_unknown(
 
 
 def test_one_mirror_that_cannot_be_read_costs_no_other(
-    fake: FakeConnect, make: Callable[..., Source], exchange: Exchange
+    fake: FakeConnect, make: Callable[..., Source], shared: SharedState
 ) -> None:
     fake.lists({name: mirror(name) for name in ("good", "bad", "with/slash")})
     fake.answers["/connectors/bad/offsets"] = says({"message": "boom"}, 500)
     fake.answers["/connectors/good/offsets"] = offsets(("t", 0, 1))
     fake.answers["/connectors/with%2Fslash/offsets"] = offsets(("u", 0, 1))
-    exchange.tell_ends("east", ends(("t", 0, 5), ("u", 0, 5)))
+    shared.set_end_offsets("east", ends(("t", 0, 5), ("u", 0, 5)))
     results = poll(make(fake.url))
     assert results["connectors"].status == "ok"
     assert results["mirrors"].status == "partial"

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from collectors.ditto.source import DittoClient, ditto_source
 from collectors.source.http_source import HttpSource
 from collectors.source.model import SectionResult
-from collectors.source.shared_state import Exchange
+from collectors.source.shared_state import SharedState
 from config.integrations import DittoSettings
 from tests.unit.collectors.ditto.answering import Answering, Reply, Request, answering, seconds_of
 from tests.unit.collectors.ditto.fakeditto import IN_THE_URI, PASSWORD, USER, FakeDitto
@@ -31,15 +31,15 @@ def server(ditto: FakeDitto) -> Iterator[Answering]:
 
 
 def source_of(
-    server: Answering, exchange: Exchange | None = None, **settings: Any
+    server: Answering, shared: SharedState | None = None, **settings: Any
 ) -> HttpSource[DittoClient, DittoSettings]:
     login = {"username": USER, "password": SecretStr(PASSWORD)}
     configured = DittoSettings(name="twins", url=server.url, **{**login, **settings})
-    return ditto_source(configured, "production", 3.0, exchange or Exchange())
+    return ditto_source(configured, "production", 3.0, shared or SharedState())
 
 
-def poll(server: Answering, exchange: Exchange | None = None, **settings: Any) -> SectionResult:
-    source = source_of(server, exchange, **settings)
+def poll(server: Answering, shared: SharedState | None = None, **settings: Any) -> SectionResult:
+    source = source_of(server, shared, **settings)
     try:
         (result,) = source.poll(NOW)
     finally:
@@ -128,10 +128,10 @@ def test_kafka_is_told_which_groups_are_dittos(ditto: FakeDitto, server: Answeri
     ditto.add("c3", type_="hono", sources=[{"addresses": ["telemetry"]}])
     ditto.add("c4", type_="mqtt")
     ditto.add("c5", sources=[])
-    exchange = Exchange()
-    rows = {row["connection"]: row for row in rows_of(poll(server, exchange))}
-    assert exchange.ditto_groups("production") == {"c1", "twins-2", "c3"}
-    assert exchange.ditto_groups("another") == set()
+    shared = SharedState()
+    rows = {row["connection"]: row for row in rows_of(poll(server, shared))}
+    assert shared.ditto_groups("production") == {"c1", "twins-2", "c3"}
+    assert shared.ditto_groups("another") == set()
     assert rows["c3"]["topics"] is None, "a Hono connection's addresses are no topics"
     assert rows["c4"]["group"] is rows["c4"]["topics"] is None
     assert rows["c5"]["consumers"] == 0

@@ -5,8 +5,8 @@ import pytest
 
 from collectors.kafka.cluster.changes import (
     ClusterEvent,
-    Seen,
-    TopicSeen,
+    ClusterView,
+    TopicIdentity,
     arrival_ratio,
     arrivals_by_topic,
     backward_ends,
@@ -16,15 +16,15 @@ from collectors.kafka.cluster.changes import (
 )
 
 BROKERS = {1: "a:9092", 2: "b:9092", 3: "c:9092"}
-BASE = Seen(
+BASE = ClusterView(
     controller=1,
     brokers=BROKERS,
     alive=frozenset(BROKERS),
-    topics={"orders": TopicSeen(topic_id="id-1", partitions=3)},
+    topics={"orders": TopicIdentity(topic_id="id-1", partitions=3)},
 )
 
 
-def seen(**changes: object) -> Seen:
+def seen(**changes: object) -> ClusterView:
     values = {
         "controller": BASE.controller,
         "brokers": BASE.brokers,
@@ -32,13 +32,13 @@ def seen(**changes: object) -> Seen:
         "topics": BASE.topics,
         **changes,
     }
-    return Seen(**values)  # type: ignore[arg-type]
+    return ClusterView(**values)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("before", "now", "events"),
     [
-        pytest.param(Seen(), BASE, [], id="first sight"),
+        pytest.param(ClusterView(), BASE, [], id="first sight"),
         pytest.param(BASE, BASE, [], id="nothing"),
         pytest.param(
             BASE, seen(controller=2), [("controller changed", "controller", "1", "2")], id="moved"
@@ -63,7 +63,7 @@ def seen(**changes: object) -> Seen:
             id="broker added",
         ),
         pytest.param(
-            Seen(controller=None, brokers=BROKERS, alive=frozenset(BROKERS)),
+            ClusterView(controller=None, brokers=BROKERS, alive=frozenset(BROKERS)),
             seen(alive=frozenset({1, 2})),
             [("broker missing", "3", "c:9092", None)],
             id="after a restart brokers are recalled, and topics are at first sight",
@@ -72,8 +72,8 @@ def seen(**changes: object) -> Seen:
             BASE,
             seen(
                 topics={
-                    "orders": TopicSeen(topic_id="id-1", partitions=3),
-                    "new": TopicSeen(topic_id="id-2", partitions=1),
+                    "orders": TopicIdentity(topic_id="id-1", partitions=3),
+                    "new": TopicIdentity(topic_id="id-2", partitions=1),
                 }
             ),
             [("topic created", "new", None, "1 partition")],
@@ -90,19 +90,19 @@ def seen(**changes: object) -> Seen:
         ),
         pytest.param(
             BASE,
-            seen(topics={"orders": TopicSeen(topic_id="id-9", partitions=3)}),
+            seen(topics={"orders": TopicIdentity(topic_id="id-9", partitions=3)}),
             [("topic recreated", "orders", "id-1", "id-9")],
             id="topic recreated",
         ),
         pytest.param(
-            seen(topics={"orders": TopicSeen(topic_id=None, partitions=3)}),
+            seen(topics={"orders": TopicIdentity(topic_id=None, partitions=3)}),
             BASE,
             [],
             id="ids not known before",
         ),
         pytest.param(
             BASE,
-            seen(topics={"orders": TopicSeen(topic_id="id-1", partitions=5)}),
+            seen(topics={"orders": TopicIdentity(topic_id="id-1", partitions=5)}),
             [("partitions added", "orders", "3 partitions", "5 partitions")],
             id="partitions added",
         ),
@@ -110,7 +110,7 @@ def seen(**changes: object) -> Seen:
     ],
 )
 def test_events(
-    before: Seen, now: Seen, events: list[tuple[str, str, str | None, str | None]]
+    before: ClusterView, now: ClusterView, events: list[tuple[str, str, str | None, str | None]]
 ) -> None:
     found, _ = compare(before, now)
     assert [(event.kind, event.subject, event.before, event.after) for event in found] == events
@@ -132,7 +132,7 @@ def test_stale_metadata_delete_no_topic_and_create_none() -> None:
     assert found == []
     found, kept = compare(kept, seen(topics={}))
     assert found == []
-    found, _ = compare(kept, seen(topics={"orders": TopicSeen(topic_id="id-2", partitions=3)}))
+    found, _ = compare(kept, seen(topics={"orders": TopicIdentity(topic_id="id-2", partitions=3)}))
     assert [event.kind for event in found] == ["topic recreated"]
 
 

@@ -16,7 +16,7 @@ from collectors.kafka.cluster.kinds import (
 )
 from collectors.kafka.poll.state import Memory
 from collectors.kafka.sections import groups, topics
-from collectors.source.shared_state import Exchange
+from collectors.source.shared_state import SharedState
 from config.settings import ClusterSettings
 from lake.schemas.tables import GROUP_MEMBERS
 
@@ -236,7 +236,7 @@ class Cluster:
         self.config_problems: list[str] = []
         self.problems: list[str] = []
         self.memory = Memory()
-        self.exchange = Exchange()
+        self.shared = SharedState()
         self.settings = SimpleNamespace(name="production")
         rows = [
             {
@@ -277,8 +277,8 @@ def test_topics_of_hono_carry_their_tenant() -> None:
 def test_a_group_that_ditto_calls_its_own_is_dittos() -> None:
     cluster = Cluster(["orders"], ["4b7f-twins", "billing"])
     before = collect(groups, cluster, "groups")
-    cluster.exchange.tell_ditto_groups("another", "twins", ["billing"])
-    cluster.exchange.tell_ditto_groups("production", "twins", ["4b7f-twins"])
+    cluster.shared.set_ditto_groups("another", "twins", ["billing"])
+    cluster.shared.set_ditto_groups("production", "twins", ["4b7f-twins"])
     after = collect(groups, cluster, "groups")
     assert before["kind"].to_list() == ["plain", "plain"]
     assert after["kind"].to_list() == ["ditto", "plain"]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.kafka.dead_letters.detection import (
+    DeadLetterHeaders,
     HeaderValue,
-    Letter,
     find_dead_letters,
     origin_by_name,
     read_headers,
@@ -142,10 +142,10 @@ SPRING = [
 @pytest.mark.parametrize(
     ("headers", "letter"),
     [
-        pytest.param([], Letter(reason=None, origin=None), id="none"),
+        pytest.param([], DeadLetterHeaders(reason=None, origin=None), id="none"),
         pytest.param(
             SPRING,
-            Letter(
+            DeadLetterHeaders(
                 reason="java.lang.IllegalStateException",
                 origin="orders",
                 copies_timestamp=False,
@@ -155,7 +155,7 @@ SPRING = [
         ),
         pytest.param(
             [("kafka_dlt-key-exception-fqcn", b"java.lang.E")],
-            Letter(reason="java.lang.E", origin=None, copies_timestamp=False),
+            DeadLetterHeaders(reason="java.lang.E", origin=None, copies_timestamp=False),
             id="spring, the key",
         ),
         pytest.param(
@@ -167,7 +167,7 @@ SPRING = [
                 ("retry_topic-backoff-timestamp", (AT + 5000).to_bytes(6, "big")),
                 ("kafka_original-timestamp", struct.pack(">q", AT + 1000)),
             ],
-            Letter(
+            DeadLetterHeaders(
                 reason="java.io.IOException", origin="o", copies_timestamp=False, event_at=AT / 1000
             ),
             id="spring retry topic, a time of the length that it needs",
@@ -178,7 +178,7 @@ SPRING = [
                 ("retry_topic-attempts", b"\x04"),
                 ("retry_topic-original-timestamp", b"\x00" + AT.to_bytes(6, "big")),
             ],
-            Letter(reason=None, origin="o", copies_timestamp=False, event_at=AT / 1000),
+            DeadLetterHeaders(reason=None, origin="o", copies_timestamp=False, event_at=AT / 1000),
             id="spring retry topic, attempts in one byte",
         ),
         pytest.param(
@@ -187,7 +187,9 @@ SPRING = [
                 ("kafka_dlt-original-topic", b"orders"),
                 ("kafka_dlt-exception-fqcn", b"java.lang.E"),
             ],
-            Letter(reason="java.lang.E", origin="orders", copies_timestamp=False, event_at=None),
+            DeadLetterHeaders(
+                reason="java.lang.E", origin="orders", copies_timestamp=False, event_at=None
+            ),
             id="a time of a wrong length spoils nothing else",
         ),
         pytest.param(
@@ -196,17 +198,19 @@ SPRING = [
                 ("__connect.errors.topic", b"orders"),
                 ("__connect.errors.offset", b"12"),
             ],
-            Letter(reason="org.apache.kafka.DataException", origin="orders", copies_timestamp=True),
+            DeadLetterHeaders(
+                reason="org.apache.kafka.DataException", origin="orders", copies_timestamp=True
+            ),
             id="connect",
         ),
         pytest.param(
             [("__streams.errors.exception", b"java.lang.E"), ("__streams.errors.topic", b"t")],
-            Letter(reason="java.lang.E", origin="t", copies_timestamp=True),
+            DeadLetterHeaders(reason="java.lang.E", origin="t", copies_timestamp=True),
             id="streams",
         ),
         pytest.param(
             [("dead-letter-exception-class-name", "java.lang.E"), ("dead-letter-topic", "t")],
-            Letter(reason="java.lang.E", origin="t", copies_timestamp=False),
+            DeadLetterHeaders(reason="java.lang.E", origin="t", copies_timestamp=False),
             id="smallrye",
         ),
         pytest.param(
@@ -214,7 +218,7 @@ SPRING = [
                 ("dead-letter-cause-class-name", b"java.lang.Cause"),
                 ("delayed-retry-original-timestamp", str(AT).encode()),
             ],
-            Letter(
+            DeadLetterHeaders(
                 reason="java.lang.Cause", origin=None, copies_timestamp=False, event_at=AT / 1000
             ),
             id="smallrye, its cause alone, a time as text",
@@ -226,27 +230,29 @@ SPRING = [
                 ("__dlq.errors.delivery.count", b"5"),
                 ("__dlq.errors.message", b"Offset delivery count exceeded the threshold."),
             ],
-            Letter(reason="delivery limit exceeded", origin="t", copies_timestamp=False),
+            DeadLetterHeaders(reason="delivery limit exceeded", origin="t", copies_timestamp=False),
             id="share group, delivery limit",
         ),
         pytest.param(
             [("__dlq.errors.message", b"Offset rejected by client.")],
-            Letter(reason="rejected by the consumer", origin=None, copies_timestamp=False),
+            DeadLetterHeaders(
+                reason="rejected by the consumer", origin=None, copies_timestamp=False
+            ),
             id="share group, rejected",
         ),
         pytest.param(
             [("__dlq.errors.message", b"card 4111"), ("__dlq.errors.delivery.count", b"3")],
-            Letter(reason="delivery count 3", origin=None, copies_timestamp=False),
+            DeadLetterHeaders(reason="delivery count 3", origin=None, copies_timestamp=False),
             id="share group, a message that is not the broker's own is not taken",
         ),
         pytest.param(
             [("__dlq.errors.delivery.count", b"many")],
-            Letter(reason=None, origin=None, copies_timestamp=False),
+            DeadLetterHeaders(reason=None, origin=None, copies_timestamp=False),
             id="share group, no number",
         ),
         pytest.param(
             [*SPRING, ("__connect.errors.topic", b"orders-dlt")],
-            Letter(
+            DeadLetterHeaders(
                 reason="java.lang.IllegalStateException",
                 origin="orders",
                 copies_timestamp=None,
@@ -256,42 +262,42 @@ SPRING = [
         ),
         pytest.param(
             [("kafka_original-topic", b"first"), ("kafka_original-topic", b"second")],
-            Letter(reason=None, origin="second", copies_timestamp=False),
+            DeadLetterHeaders(reason=None, origin="second", copies_timestamp=False),
             id="the newest of several headers of a name",
         ),
         pytest.param(
             [("kafka_original-topic", b"first"), ("kafka_original-topic", b"\xff")],
-            Letter(reason=None, origin="first", copies_timestamp=False),
+            DeadLetterHeaders(reason=None, origin="first", copies_timestamp=False),
             id="the newest one that can be read",
         ),
         pytest.param(
             [("kafka_dlt-exception-fqcn", b"\xff\xfe\x00"), ("kafka_dlt-original-topic", b"t")],
-            Letter(reason=None, origin="t", copies_timestamp=False),
+            DeadLetterHeaders(reason=None, origin="t", copies_timestamp=False),
             id="no text",
         ),
         pytest.param(
             [("kafka_dlt-exception-cause-fqcn", b"a\nb"), ("kafka_dlt-exception-fqcn", b"E")],
-            Letter(reason="E", origin=None, copies_timestamp=False),
+            DeadLetterHeaders(reason="E", origin=None, copies_timestamp=False),
             id="several lines are no name",
         ),
         pytest.param(
             [("kafka_dlt-original-topic", b"my topic; drop")],
-            Letter(reason=None, origin=None, copies_timestamp=False),
+            DeadLetterHeaders(reason=None, origin=None, copies_timestamp=False),
             id="no name of a topic",
         ),
         pytest.param(
             [("kafka_dlt-exception-fqcn", None)],
-            Letter(reason=None, origin=None, copies_timestamp=False),
+            DeadLetterHeaders(reason=None, origin=None, copies_timestamp=False),
             id="without a value",
         ),
         pytest.param(
             [("kafka_dlt-exception-fqcn", b"x" * 1000)],
-            Letter(reason="x" * 256, origin=None, copies_timestamp=False),
+            DeadLetterHeaders(reason="x" * 256, origin=None, copies_timestamp=False),
             id="cut",
         ),
     ],
 )
-def test_read_headers(headers: list[tuple[str, HeaderValue]], letter: Letter) -> None:
+def test_read_headers(headers: list[tuple[str, HeaderValue]], letter: DeadLetterHeaders) -> None:
     assert read_headers(headers) == letter
 
 
@@ -362,37 +368,39 @@ MOMENT, EVENT = (datetime.fromtimestamp(seconds, UTC) for seconds in (1_700_000_
     [
         pytest.param(
             False,
-            Letter(reason="E", origin="t", copies_timestamp=True),
+            DeadLetterHeaders(reason="E", origin="t", copies_timestamp=True),
             Times(timestamp=MOMENT, event_at=MOMENT, arrived_at=None),
             id="copied: the event's time, arrival unknown",
         ),
         pytest.param(
             True,
-            Letter(reason="E", origin="t", copies_timestamp=True),
+            DeadLetterHeaders(reason="E", origin="t", copies_timestamp=True),
             Times(timestamp=MOMENT, event_at=None, arrived_at=MOMENT),
             id="copied, and replaced by the broker",
         ),
         pytest.param(
             False,
-            Letter(reason="E", origin="t", copies_timestamp=False, event_at=EVENT.timestamp()),
+            DeadLetterHeaders(
+                reason="E", origin="t", copies_timestamp=False, event_at=EVENT.timestamp()
+            ),
             Times(timestamp=MOMENT, event_at=EVENT, arrived_at=MOMENT),
             id="not copied, reported by a header",
         ),
         pytest.param(
             False,
-            Letter(reason="E", origin="t", copies_timestamp=False),
+            DeadLetterHeaders(reason="E", origin="t", copies_timestamp=False),
             Times(timestamp=MOMENT, event_at=None, arrived_at=MOMENT),
             id="not copied, reported by nobody",
         ),
         pytest.param(
             False,
-            Letter(reason=None, origin=None),
+            DeadLetterHeaders(reason=None, origin=None),
             Times(timestamp=MOMENT, event_at=None, arrived_at=None),
             id="nobody knows who wrote it",
         ),
     ],
 )
-def test_times(appended: bool, letter: Letter, times: Times) -> None:
+def test_times(appended: bool, letter: DeadLetterHeaders, times: Times) -> None:
     assert times_of(Record(0, int(MOMENT.timestamp() * 1000), appended, []), letter) == times
 
 
@@ -403,7 +411,7 @@ def test_without_a_timestamp(timestamp_ms: int | None) -> None:
     assert (
         times_of(
             Record(0, timestamp_ms, False, []),
-            Letter(reason="E", origin="t", copies_timestamp=True),
+            DeadLetterHeaders(reason="E", origin="t", copies_timestamp=True),
         )
         is None
     )

@@ -1,4 +1,4 @@
-"""Which complaints are worth a line in the log: new ones, and old ones once an hour."""
+"""Which repeats are worth a line in the log: new ones, and old ones once an hour."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Said:
+class _Logged:
     """What was logged last of something, without its numbers, and when."""
 
     shape: str
     at: float
 
 
-class Complaints:
+class RepeatFilter:
     """What was logged of each section of each source. For one thread a source."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._said: dict[tuple[str, ...], _Said] = {}
+        self._said: dict[tuple[str, ...], _Logged] = {}
 
-    def is_news(self, about: tuple[str, ...], text: str | None) -> bool:
-        """Tell whether to log how something is.
+    def should_log(self, about: tuple[str, ...], text: str | None) -> bool:
+        """Return whether to log how something is.
 
         Args:
             about: What it is about.
@@ -42,5 +42,5 @@ class Complaints:
         now = self._clock()
         if before is not None and before.shape == shape and now - before.at < AGAIN_SECONDS:
             return False
-        self._said[about] = _Said(shape=shape, at=now)
+        self._said[about] = _Logged(shape=shape, at=now)
         return True
