@@ -137,7 +137,7 @@ def rebalances(view: View, group: str) -> pl.DataFrame:
         LakeError: The table cannot be read.
     """
     only = ("group", group)
-    rows = _read(view.lake_uri, REBALANCES.name, view.cluster, view.range.length, only, view)
+    rows = _read(view.cache_key, REBALANCES.name, view.cluster, view.range.length, only, view)
     return rows.filter(pl.col("rebalanced_at") >= view.range.start(view.now)).sort("rebalanced_at")
 
 
