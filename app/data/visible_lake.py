@@ -35,6 +35,7 @@ from lake.schemas.tables import (
     GROUPS,
     LAG_ANOMALIES,
     PARTITIONS,
+    REBALANCES,
     RECOMMENDATIONS,
     SCHEMA_SUBJECTS,
     SEASONALITY,
@@ -102,7 +103,8 @@ SHOWN_BY: dict[Table, Callable[[Viewer], pl.Expr]] = {
     **{
         table: _name("group")
         for table in (
-            *(GROUPS, GROUP_MEMBERS, GROUP_HISTORY, LAG_ANOMALIES, CAPACITY, CAPACITY_INTERVALS),
+            *(GROUPS, GROUP_MEMBERS, REBALANCES, GROUP_HISTORY, LAG_ANOMALIES),
+            *(CAPACITY, CAPACITY_INTERVALS),
             current.GROUP_STATUS,
         )
     },

@@ -16,6 +16,8 @@ from collectors.kafka.cluster.metadata import PARTITIONS_SCHEMA, Metadata
 from collectors.kafka.commit_log import follower as module
 from collectors.kafka.commit_log.follower import NEEDS, TOPIC, CommitLog
 from collectors.kafka.protocol.broker_requests import Broker, Deadline
+from collectors.kafka.protocol.connection import as_it_is
+from collectors.kafka.protocol.many_partitions import OffsetsRequest
 from tests.support import eventually
 from tests.unit.collectors.kafka.commit_log import building as build
 
@@ -77,26 +79,27 @@ class Cluster:
         self.closed.set()
 
     def each(
-        self, requests: dict[int, list[Any]], deadline: Deadline
+        self,
+        requests: dict[int, list[Any]],
+        deadline: Deadline,
+        read: Callable[[Any], Any] = as_it_is,
     ) -> dict[int, list[Any] | CollectorError]:
         return {
             broker: UnreachableError(f"broker {broker}: refused")
             if broker in self.down
-            else [self.answer(request) for request in asked]
+            else [read(self.answer(request)) for request in asked]
             for broker, asked in requests.items()
         }
 
     def answer(self, request: Any) -> Any:
         self.asked.append(type(request).__name__)
-        if type(request).__name__ == "ListOffsetsRequest":
-            (topic,) = request.topics
+        if isinstance(request, OffsetsRequest):
+            ((_, wanted),) = request.wanted
             partitions = [
                 SimpleNamespace(
-                    partition_index=each.partition_index,
-                    error_code=0,
-                    offset=self.parts[each.partition_index].start,
+                    partition_index=number, error_code=0, offset=self.parts[number].start
                 )
-                for each in topic.partitions
+                for number in wanted
             ]
             return SimpleNamespace(topics=[SimpleNamespace(name=TOPIC, partitions=partitions)])
         (topic,) = request.topics
