@@ -20,11 +20,9 @@ from collectors.kafka.cluster.broker_reads import (
 )
 from collectors.kafka.cluster.changes import compare_ends, ends_to_keep
 from collectors.kafka.cluster.metadata import (
-    CONFIGS_A_REQUEST,
     Metadata,
     TopicConfig,
     read_metadata,
-    read_topic_configs,
 )
 from collectors.kafka.cluster.offsets import out_of_sync, read_follower_ends, read_offsets
 from collectors.kafka.cluster.settings_reads import Found
@@ -36,16 +34,13 @@ from collectors.kafka.poll import due
 from collectors.kafka.poll.cluster_settings import SettingsReads
 from collectors.kafka.poll.once import once
 from collectors.kafka.poll.state import Memory
+from collectors.kafka.poll.topic_configs import is_known, read_due_configs
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.source.shared_state import SharedState, Sink
 from config.settings import ClusterSettings, Feature
 from lake.schemas.tables import LOG_DIRECTORIES, WRITTEN_EVERY_SECONDS
 
 _MOST_FOLLOWERS = 5000
-_CONFIGS_SECONDS = 2.0
-
-CONFIG_WAITS = "waits for its turn: many are read in the course of several polls"
-"""Why the configuration of a topic is unknown in the first polls of many topics."""
 
 
 class PollView:
@@ -252,29 +247,8 @@ class PollView:
         seconds is left to the next polls.
         """
         self.asked_for("topic_configs")
-        memory = self.memory
-        topics = self.watched_topics
-        if memory.due.is_due(due.TOPIC_CONFIGS, self.tick):
-            memory.configs_due = set(topics)
-            memory.due.was_read(due.TOPIC_CONFIGS, self.tick, again_after=due.CONFIGS_EVERY_SECONDS)
-        memory.configs = {topic: memory.configs.get(topic, CONFIG_WAITS) for topic in topics}
-        unknown = [topic for topic in topics if _worth_asking(memory.configs[topic])]
-        wanted = [*unknown, *sorted(memory.configs_due.intersection(topics).difference(unknown))]
-        until = time.monotonic() + _CONFIGS_SECONDS
-        for start in range(0, len(wanted), CONFIGS_A_REQUEST):
-            if start and time.monotonic() > until:
-                break
-            chunk = wanted[start : start + CONFIGS_A_REQUEST]
-            memory.configs_due.difference_update(chunk)
-            known = {
-                id(each): each for each in memory.configs.values() if not isinstance(each, str)
-            }
-            found = read_topic_configs(self.wire, chunk, self.deadline, known.values())
-            for topic, config in found.items():
-                # What was known stays known while it cannot be asked for again.
-                if not (isinstance(config, str) and _is_known(memory.configs.get(topic))):
-                    memory.configs[topic] = config
-        return memory.configs
+        read_due_configs(self.wire, self.memory, self.watched_topics, self.deadline, self.tick)
+        return self.memory.configs
 
     @property
     def config_problems(self) -> list[str]:
@@ -396,27 +370,17 @@ class PollView:
             self._read_disks()
         else:
             known = memory.log_directories
-            wanted = [broker for broker in wanted if not _is_known(known.get(broker))]
+            wanted = [broker for broker in wanted if not is_known(known.get(broker))]
         if wanted:
             found, sizes = read_log_directories(self.wire, wanted, self.deadline)
             memory.log_directories.update(found)
             memory.sizes = pl.concat(
                 [memory.sizes.filter(~pl.col("broker_id").is_in(wanted)), sizes]
             )
-            if any(_is_known(disks) for disks in found.values()):
+            if any(is_known(disks) for disks in found.values()):
                 self._read_disks()
         return memory.log_directories, memory.sizes
 
     def _read_disks(self) -> None:
         every = WRITTEN_EVERY_SECONDS[LOG_DIRECTORIES.name]
         self.memory.due.was_read(due.LOG_DIRECTORIES, self.tick, again_after=every)
-
-
-def _is_known(found: object) -> bool:
-    """Return whether something was read: reasons why it was not are texts."""
-    return found is not None and not isinstance(found, str)
-
-
-def _worth_asking(known: TopicConfig | str) -> bool:
-    """Return whether a configuration failed to be read; refusals last a while."""
-    return isinstance(known, str) and not known.startswith("not permitted")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from bench.support import synthetic_cluster as cluster
-from collectors.kafka.poll.reads import CONFIG_WAITS
+from collectors.kafka.poll.topic_configs import CONFIG_WAITS
 from collectors.kafka.source import KafkaSource
 from collectors.source.model import SectionResult
 from collectors.source.shared_state import SharedState
