@@ -90,9 +90,10 @@ def test_who_lost_its_lease_writes_no_more_and_waits(lake: Lake) -> None:
         assert of(service).waits_for == "elsewhere/7"
         write_lease(lake, state="free")
         eventually(lambda: of(service).active, what="lease taken again", timeout_seconds=20)
+        # The sources are made after the lease is taken.
+        eventually(lambda: plan.made[-1] is not source, what="sources anew", timeout_seconds=20)
         again = plan.made[-1]
         polls(again, 1).wait(60)
-        assert again is not source
         assert again.remembered.keys() == {"brokers"}
 
 
