@@ -126,6 +126,32 @@ def reader_rows(lag: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def with_silent_readers(
+    readers: pl.DataFrame, groups: pl.DataFrame, previous: pl.DataFrame | None
+) -> pl.DataFrame:
+    """Add what groups read when they were last seen, without numbers, while they are unknown.
+
+    Args:
+        readers: Rows of ``reader_rows``.
+        groups: Rows of ``group_status``.
+        previous: Rows of ``readers`` of the evaluation before.
+    """
+    if previous is None:
+        return readers
+    unknown = groups.filter(pl.col("status") == Status.UNKNOWN.value)["group"]
+    silent = previous.filter(
+        pl.col("group").is_in(unknown.implode())
+        & ~pl.col("group").is_in(readers["group"].implode())
+    ).with_columns(
+        pl.lit(None, pl.Int64()).alias("lag"),
+        pl.lit(None, pl.Float64()).alias("time_lag_seconds"),
+        pl.col("partitions").alias("unknown_partitions"),
+    )
+    return pl.concat([readers, silent.select(readers.columns).cast(readers.schema)]).sort(
+        "topic", "group"
+    )
+
+
 def partition_lag(found: ClusterEvaluation) -> pl.DataFrame:
     """Return how late each group is on each partition that it reads (``PARTITION_LAG``)."""
     classified = pl.DataFrame(

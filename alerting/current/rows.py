@@ -10,7 +10,13 @@ import polars as pl
 
 from alerting.current.changes import recent_changes
 from alerting.current.cluster import broker_rows, cluster_row, risk_rows
-from alerting.current.groups import group_rows, partition_lag, partition_rows, reader_rows
+from alerting.current.groups import (
+    group_rows,
+    partition_lag,
+    partition_rows,
+    reader_rows,
+    with_silent_readers,
+)
 from alerting.current.topics import newest_partitions, topic_rows
 from alerting.evaluate.evaluation import ClusterEvaluation
 from alerting.inputs.facts import dead_letter_rows
@@ -68,7 +74,7 @@ def current_rows(
     lag = partition_lag(found)
     groups = group_rows(found, lag, previous.get(GROUP_STATUS))
     partitions = newest_partitions(frames)
-    readers = reader_rows(lag)
+    readers = with_silent_readers(reader_rows(lag), groups, previous.get(READERS))
     topics = topic_rows(frames, partitions, readers)
     brokers = broker_rows(frames, partitions)
     rows = {

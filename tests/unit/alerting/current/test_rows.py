@@ -192,6 +192,20 @@ def test_what_is_unknown_is_null() -> None:
     assert {one["key"] for one in row["unreadable"]} == {"groups", "dead_letters"}
 
 
+def test_who_reads_a_topic_is_known_while_its_groups_are_unknown(tmp_path: Path) -> None:
+    """Given samples that end, then their groups are unknown, and still the topic's readers."""
+    lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    collector = Collector(lake, 13)
+    in_memory = EvaluationInMemory(lake, DEFAULT_ALERT_RULES, watched_since=0.0)
+    for number in range(5):
+        now = collector.poll(number) + timedelta(seconds=3)
+    seen = in_memory.evaluate("c", now.timestamp())[READERS]
+    later = in_memory.evaluate("c", now.timestamp() + 240)
+    assert set(later[GROUP_STATUS]["status"]) == {"UNKNOWN"}
+    assert later[READERS].select("topic", "group").equals(seen.select("topic", "group"))
+    assert later[READERS]["lag"].to_list() == [None] * seen.height
+
+
 def test_what_is_no_longer_seen_stays_as_it_was_last_seen(tmp_path: Path) -> None:
     lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
     collector = Collector(lake, 13)
