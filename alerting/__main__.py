@@ -314,12 +314,8 @@ def _one_line() -> Iterator[None]:
         yield
     except ConfigError as error:
         _end(str(error), BAD_CONFIGURATION)
-    except (
-        AlertingError,
-        LakeError,
-        ValueError,
-        OverflowError,
-    ) as error:  # a number beyond SQLite's
+    # OverflowError: a number beyond SQLite's.
+    except (AlertingError, LakeError, ValueError, OverflowError) as error:
         _end(str(error), 1)
 
 

@@ -11,10 +11,10 @@ from collectors.prometheus.source import prometheus_sources
 from collectors.rabbitmq.source import rabbitmq_sources
 from collectors.schema_registry.source import schema_registry_sources
 from collectors.source.model import Source
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.settings import Settings
 
-Maker = Callable[[Settings, SharedState], Iterable[Source]]
+Maker = Callable[[Settings, SharedFacts], Iterable[Source]]
 """Makes every source of one kind that the settings ask for."""
 
 
@@ -30,7 +30,7 @@ MAKERS: tuple[Maker, ...] = (
 
 
 def make_sources(
-    settings: Settings, only: str | None = None, shared: SharedState | None = None
+    settings: Settings, only: str | None = None, shared: SharedFacts | None = None
 ) -> list[Source]:
     """Return every source, or those whose samples carry the name of one cluster.
 
@@ -43,7 +43,7 @@ def make_sources(
         SettingsError: A source's settings cannot work.
         KeyError: There is no cluster ``only``.
     """
-    shared = shared or SharedState()
+    shared = shared or SharedFacts()
     sources = [source for make in MAKERS for source in make(settings, shared)]
     if only is None:
         return sources

@@ -14,7 +14,7 @@ from collectors.errors import SettingsError
 from collectors.registry import make_sources, source_specs
 from collectors.service.polling import Plan
 from collectors.source.repeat_filter import RepeatFilter
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.errors import ConfigError
 from config.load import load, stamp_of
 from config.secret import hide
@@ -29,7 +29,7 @@ class SettingsFile:
     def __init__(self, path: Path, settings: Settings) -> None:
         self._path = path
         self._started_with = settings
-        self._shared = SharedState()
+        self._shared = SharedFacts()
         self._stamp = stamp_of(path)
         self._refused = False
         self._repeats = RepeatFilter()

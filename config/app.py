@@ -98,7 +98,7 @@ class AppSettings(Section):
         return list(dict.fromkeys(["localhost", "127.0.0.1", "::1", *self.hosts, *own]))
 
     def is_open(self, address: str | None) -> bool:
-        """Tell whether other machines reach that address, and nobody has to log in."""
+        """Return whether other machines reach that address, and nobody has to log in."""
         return self.auth is None and not is_loopback(address or "")
 
     def refusal(self, address: str | None) -> str | None:
@@ -112,7 +112,7 @@ class AppSettings(Section):
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a name or an address is of this machine alone."""
+    """Return whether a name or an address is of this machine alone."""
     try:
         return host == "localhost" or ip_address(host.strip("[]")).is_loopback
     except ValueError:

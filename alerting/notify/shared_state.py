@@ -150,7 +150,7 @@ class SharedState:
 
 
 def is_shared(settings: Settings) -> bool:
-    """Tell whether the state goes through the lake: as set, else where that is an object store."""
+    """Return whether the state goes through the lake: as set, else in an object store."""
     shared = settings.alerting.shared
     return not settings.lake.is_local if shared is None else shared
 

@@ -247,9 +247,8 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     too_late = rules.objective_seconds
     if growth is not None and growth.is_swinging and not found.exceeds_yesterday:
         if growth.read_share >= MUCH_LESS:
-            too_late = (
-                rules.late_swing_seconds
-            )  # a daily peak that it was made for, as far as known
+            # A daily peak that it was made for, as far as is known.
+            too_late = rules.late_swing_seconds
     is_lasting = (
         growth is not None
         and growth.is_lasting

@@ -197,7 +197,7 @@ def shrinks_since(points: Sequence[Point]) -> float | None:
 
 
 def exceeds_yesterday(points: Sequence[Point]) -> bool | None:
-    """Tell whether clearly more arrived in the last hours than a day before; None: not known.
+    """Return whether clearly more arrived in the last hours than a day before; None: not known.
 
     They are as many as lie between two samples of a day ago, as those are downsampled.
     """

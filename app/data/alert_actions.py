@@ -96,6 +96,6 @@ def _ask(view: View, request: Request) -> int:
 
 
 def may_silence(viewer: Viewer, matchers: Sequence[Matcher]) -> bool:
-    """Tell whether a silence reaches nothing beyond what somebody operates."""
+    """Return whether a silence reaches nothing beyond what somebody operates."""
     exact = {one.label: one.value for one in matchers if one.operator == "="}
     return alert_store.sees_labels(viewer, exact, operating=True)

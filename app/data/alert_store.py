@@ -52,7 +52,7 @@ class VisibleAlerts:
         return [one for one in self._store.silences(now) if shows_silence(self._viewer, one)]
 
     def is_quiet(self, alert: Alert, windows: Sequence[MaintenanceWindow], now: float) -> bool:
-        """Tell whether any silence, shown or not, or a maintenance window covers an alert."""
+        """Return whether any silence, shown or not, or a maintenance window covers an alert."""
         return is_quiet(alert, self._store.silences(now), windows, now)
 
     def acknowledgements(self) -> dict[str, Acknowledgement]:
@@ -139,7 +139,7 @@ def _open(path: str, stamp: int) -> AlertStore:
 
 
 def sees_labels(viewer: Viewer, labels: Mapping[str, str], *, operating: bool = False) -> bool:
-    """Tell whether somebody sees what labels name.
+    """Return whether somebody sees what labels name.
 
     Labels without a group or a topic are about a whole cluster, those without a cluster about all.
 
@@ -163,7 +163,7 @@ def sees_labels(viewer: Viewer, labels: Mapping[str, str], *, operating: bool = 
 
 
 def shows_silence(viewer: Viewer, one: Silence) -> bool:
-    """Tell whether a silence names only what somebody sees."""
+    """Return whether a silence names only what somebody sees."""
     if viewer.sees_all:
         return True
     if any(matcher.operator != "=" for matcher in one.matchers):

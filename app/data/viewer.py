@@ -51,7 +51,7 @@ class Viewer:
         )
 
     def sees_all_of(self, cluster: str) -> bool:
-        """Tell whether one of the roles sees the whole of a cluster."""
+        """Return whether one of the roles sees the whole of a cluster."""
         return self.roles is None or any(
             role.clusters.selects(cluster) and _is_all(role.topics) and _is_all(role.groups)
             for role in self.roles
@@ -64,7 +64,7 @@ class Viewer:
         group: str | None = None,
         topic: str | None = None,
     ) -> bool:
-        """Tell whether one role sees a cluster, and in it a group, a topic, or both together."""
+        """Return whether one role sees a cluster, and in it a group, a topic, or both together."""
         return self.roles is None or any(
             role.clusters.selects(cluster)
             and (group is None or role.groups.selects(group))
@@ -91,7 +91,7 @@ def viewer_of(claims: Mapping[str, Any], auth: AuthSettings) -> Viewer:
 
 
 def is_over(claims: Mapping[str, Any], auth: AuthSettings, now: float) -> bool:
-    """Tell whether a login is older than a session lasts, or does not say how old it is."""
+    """Return whether a login is older than a session lasts, or does not say how old it is."""
     issued = claims.get("iat")
     if not isinstance(issued, int | float):
         return True

@@ -56,7 +56,7 @@ def draw(one: Viewer) -> None:
 
 
 def _is_handed_over(auth: AuthSettings) -> bool:
-    """Tell whether Streamlit signs its cookies with our secret."""
+    """Return whether Streamlit signs its cookies with our secret."""
     try:
         given = st.secrets["auth"]["cookie_secret"]
     except (KeyError, FileNotFoundError):

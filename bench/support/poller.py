@@ -15,7 +15,7 @@ from collectors.memory import use_little
 from collectors.service.cluster import lease_of
 from collectors.service.rows import Stamp
 from collectors.service.writer import LakeWriter
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.settings import ClusterSettings, LakeSettings
 from lake.storage.store import Lake
 
@@ -36,7 +36,7 @@ class Timing:
 class _Poller:
     def __init__(self, servers: str, folder: Path) -> None:
         settings = ClusterSettings(name="bench", bootstrap_servers=servers, commit_log=False)
-        self._source = KafkaSource(settings, INTERVAL_SECONDS, SharedState())
+        self._source = KafkaSource(settings, INTERVAL_SECONDS, SharedFacts())
         lake = Lake(LakeSettings(uri=str(folder)))
         self._lease = lease_of(lake, "bench", INTERVAL_SECONDS)
         self._lease.acquire()

@@ -19,7 +19,7 @@ from collectors.connect.comparison import Compared
 from collectors.errors import CollectorError, NoAnswerError
 from collectors.source.answer import Odd
 from collectors.source.http_client import HttpClient, NotFoundError
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.integrations import ConnectSettings
 
 _REBALANCE = (409,)
@@ -33,7 +33,7 @@ class ConnectClient(HttpClient):
         settings: ConnectSettings,
         cluster: str,
         clusters: Collection[str],
-        shared: SharedState,
+        shared: SharedFacts,
     ) -> None:
         super().__init__(settings)
         self.cluster = cluster

@@ -11,7 +11,7 @@ import polars as pl
 from collectors.connect.answers import Connector
 from collectors.connect.client import ConnectClient
 from collectors.source.rows import frame
-from collectors.source.shared_state import Sink
+from collectors.source.shared_facts import Sink
 from config.integrations import ConnectSettings
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS
 

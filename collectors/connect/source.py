@@ -8,7 +8,7 @@ from collectors.connect import connectors, mirrors
 from collectors.connect.checks import run_checks
 from collectors.connect.client import ConnectClient
 from collectors.source.http_source import HttpSource
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.integrations import ConnectSettings
 from config.settings import Settings
 
@@ -17,7 +17,7 @@ SECTIONS = {"connectors": connectors.collect, "mirrors": mirrors.collect}
 
 
 def connect_sources(
-    settings: Settings, shared: SharedState
+    settings: Settings, shared: SharedFacts
 ) -> Iterator[HttpSource[ConnectClient, ConnectSettings]]:
     """Make a source of each Connect cluster in the settings."""
     clusters = [each.name for each in settings.clusters]

@@ -24,7 +24,7 @@ from collectors.source.http_source import HttpSource
 from collectors.source.model import Check
 from collectors.source.redaction import redact
 from collectors.source.rows import frame
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.integrations import DittoSettings
 from config.settings import Settings
 from lake.schemas.tables import DITTO_CONNECTIONS
@@ -35,7 +35,7 @@ _CONNECTIONS = "/api/2/connections"
 class DittoClient(HttpClient):
     """Asks one Ditto, and tells others which consumer groups are its own. For one thread."""
 
-    def __init__(self, settings: DittoSettings, cluster: str, shared: SharedState) -> None:
+    def __init__(self, settings: DittoSettings, cluster: str, shared: SharedFacts) -> None:
         super().__init__(settings)
         self._cluster = cluster
         self._shared = shared
@@ -146,7 +146,7 @@ def _complete(
 
 
 def ditto_source(
-    settings: DittoSettings, cluster: str, interval_seconds: float, shared: SharedState
+    settings: DittoSettings, cluster: str, interval_seconds: float, shared: SharedFacts
 ) -> HttpSource[DittoClient, DittoSettings]:
     """Make the source of one Ditto."""
     client = DittoClient(settings, cluster, shared)
@@ -155,7 +155,7 @@ def ditto_source(
 
 
 def ditto_sources(
-    settings: Settings, shared: SharedState
+    settings: Settings, shared: SharedFacts
 ) -> Iterator[HttpSource[DittoClient, DittoSettings]]:
     """Make a source of each Ditto in the settings."""
     for each in settings.ditto:

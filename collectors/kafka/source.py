@@ -24,7 +24,7 @@ from collectors.kafka.time_lag.recall import recalled_times
 from collectors.kafka.time_lag.timeline import CAPACITY
 from collectors.source.model import Check, Recall, SectionResult
 from collectors.source.section import run_collector
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.settings import ClusterSettings, Settings
 
 # Of the cadence: what a poll may take, and what a single request of it may.
@@ -54,7 +54,7 @@ class KafkaSource:
     )
 
     def __init__(
-        self, settings: ClusterSettings, interval_seconds: float, shared: SharedState
+        self, settings: ClusterSettings, interval_seconds: float, shared: SharedFacts
     ) -> None:
         self._settings = settings
         self.cluster = settings.name
@@ -201,7 +201,7 @@ def _topic_configs(rows: pl.DataFrame) -> dict[str, TopicConfig]:
     }
 
 
-def kafka_sources(settings: Settings, shared: SharedState) -> Iterator[KafkaSource]:
+def kafka_sources(settings: Settings, shared: SharedFacts) -> Iterator[KafkaSource]:
     """Make a source of each Kafka cluster in the settings."""
     for each in settings.clusters:
         yield KafkaSource(each, settings.poll_interval_seconds(each), shared)

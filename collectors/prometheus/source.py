@@ -15,7 +15,7 @@ from collectors.prometheus.queries import Value, name_matchers, queries, scope_l
 from collectors.source.http_source import HttpSource
 from collectors.source.model import Check
 from collectors.source.rows import frame
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.integrations import PrometheusSettings
 from config.settings import Settings
 from lake.schemas.tables import BROKER_METRICS
@@ -158,7 +158,7 @@ def prometheus_source(
 
 
 def prometheus_sources(
-    settings: Settings, _shared: SharedState
+    settings: Settings, _shared: SharedFacts
 ) -> Iterator[HttpSource[PrometheusClient, PrometheusSettings]]:
     """Make a source of each Prometheus in the settings."""
     for each in settings.prometheus:

@@ -9,7 +9,7 @@ from collectors.rabbitmq.checks import check
 from collectors.rabbitmq.client import RabbitClient
 from collectors.source.http_source import HttpSource
 from collectors.source.section import Collector
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.integrations import RabbitMQSettings
 from config.settings import Settings
 
@@ -22,7 +22,7 @@ SECTIONS: dict[str, Collector[RabbitClient, RabbitMQSettings]] = {
 
 
 def rabbitmq_sources(
-    settings: Settings, _shared: SharedState
+    settings: Settings, _shared: SharedFacts
 ) -> Iterator[HttpSource[RabbitClient, RabbitMQSettings]]:
     """Make a source of each RabbitMQ in the settings."""
     for each in settings.rabbitmq:

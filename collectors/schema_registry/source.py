@@ -11,7 +11,7 @@ from collectors.schema_registry.client import RegistryClient
 from collectors.schema_registry.subjects import RegistryCollector, recalled
 from collectors.source.http_source import HttpSource
 from collectors.source.model import Recall
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.integrations import SchemaRegistrySettings
 from config.settings import Settings
 from lake.schemas.tables import SCHEMA_REGISTRIES, SCHEMA_SUBJECTS
@@ -57,7 +57,7 @@ class SchemaRegistrySource(HttpSource[RegistryClient, SchemaRegistrySettings]):
 
 
 def schema_registry_sources(
-    settings: Settings, _shared: SharedState
+    settings: Settings, _shared: SharedFacts
 ) -> Iterator[SchemaRegistrySource]:
     """Make a source of each Schema Registry in the settings."""
     for each in settings.schema_registry:

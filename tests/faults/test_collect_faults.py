@@ -17,7 +17,7 @@ from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
 from collectors.kafka.source import KafkaSource
 from collectors.service.rows import Stamp
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.settings import ClusterSettings
 from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
@@ -74,7 +74,7 @@ def fill(names: Names, cluster: KafkaCluster) -> str:
 def poller(cluster: KafkaCluster) -> Iterator[Poller]:
     """Polls the whole cluster, and puts it right again afterwards."""
     settings = ClusterSettings(name="test", bootstrap_servers=cluster.bootstrap_servers)
-    source = KafkaSource(settings, INTERVAL_SECONDS, SharedState())
+    source = KafkaSource(settings, INTERVAL_SECONDS, SharedFacts())
     try:
         yield Poller(source)
     finally:
@@ -281,7 +281,7 @@ def test_a_restart_while_a_coordinator_is_lost(cluster: KafkaCluster, poller: Po
     )
     cluster.kill(2)
     settings = ClusterSettings(name="test", bootstrap_servers=cluster.bootstrap_servers)
-    source = KafkaSource(settings, INTERVAL_SECONDS, SharedState())
+    source = KafkaSource(settings, INTERVAL_SECONDS, SharedFacts())
     try:
         stamp = Stamp.new("kafka", "test", datetime.now(UTC))
         known = {
@@ -333,7 +333,7 @@ def test_a_source_that_starts_while_a_broker_is_down(cluster: KafkaCluster) -> N
     cluster.kill(3)
     try:
         settings = ClusterSettings(name="test", bootstrap_servers=cluster.bootstrap_servers)
-        source = KafkaSource(settings, INTERVAL_SECONDS, SharedState())
+        source = KafkaSource(settings, INTERVAL_SECONDS, SharedFacts())
         poller = Poller(source)
 
         def noticed() -> Poll | None:

@@ -12,7 +12,7 @@ import polars as pl
 
 from collectors.kafka.source import KafkaSource
 from collectors.source.model import SectionResult
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.settings import ClusterSettings
 from demo.kafka.cluster import KafkaCluster
 
@@ -56,9 +56,9 @@ class Poll:
 class Poller:
     """A source that is polled by hand, and what other sources reported it."""
 
-    def __init__(self, source: KafkaSource, shared: SharedState | None = None) -> None:
+    def __init__(self, source: KafkaSource, shared: SharedFacts | None = None) -> None:
         self.source = source
-        self.shared = shared or SharedState()
+        self.shared = shared or SharedFacts()
 
     def poll(self) -> Poll:
         start = datetime.now(UTC)
@@ -72,7 +72,7 @@ def polling(
 ) -> Iterator[Poller]:
     """Give a poller of a cluster; settings are those of ``ClusterSettings``."""
     servers = cluster if isinstance(cluster, str) else cluster.bootstrap_servers
-    shared = SharedState()
+    shared = SharedFacts()
     source = KafkaSource(
         ClusterSettings(name="test", bootstrap_servers=servers, **settings),
         interval_seconds,

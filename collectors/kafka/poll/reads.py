@@ -36,7 +36,7 @@ from collectors.kafka.poll.once import once
 from collectors.kafka.poll.state import Memory
 from collectors.kafka.poll.topic_configs import is_known, read_due_configs
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
-from collectors.source.shared_state import SharedState, Sink
+from collectors.source.shared_facts import SharedFacts, Sink
 from config.settings import ClusterSettings, Feature
 from lake.schemas.tables import LOG_DIRECTORIES, WRITTEN_EVERY_SECONDS
 
@@ -62,7 +62,7 @@ class PollView:
         memory: Memory,
         now: datetime,
         deadline: Deadline,
-        shared: SharedState,
+        shared: SharedFacts,
     ) -> None:
         self.wire = wire
         self.settings = settings

@@ -18,6 +18,8 @@ from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
+from collectors.kafka.protocol.fetch_requests import list_offsets_request
+
 _OFFSETS = (6, 7)
 _METADATA = (10, 13)
 _LOG_DIRECTORIES = (4, 5)
@@ -109,18 +111,8 @@ class OffsetsRequest(ListOffsetsRequest, init=False):  # type: ignore[call-arg, 
     def encode(self, *args: Any, **kwargs: Any) -> bytes:
         """Return the request with its header, framed."""
         if not _is_here(_OFFSETS, self.API_VERSION):
-            topic = ListOffsetsRequest.ListOffsetsTopic
-            partition = topic.ListOffsetsPartition
-            self.topics = [
-                topic(
-                    name=name,
-                    partitions=[
-                        partition(partition_index=number, timestamp=self.time)
-                        for number in partitions
-                    ],
-                )
-                for name, partitions in self.wanted
-            ]
+            asked = {name: [(number, self.time) for number in some] for name, some in self.wanted}
+            self.topics = list_offsets_request(asked, isolation_level=self.isolation_level).topics
             return bytes(super().encode(*args, **kwargs))
         # At the end of a request for nothing stand an empty list of topics and no tags.
         nothing = super().encode(header=True, framed=True)

@@ -17,7 +17,7 @@ from collectors.kafka.cluster.metadata import read_metadata
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
 from collectors.kafka.sections.dead_letters import NO_REDRIVE_GROUP
-from collectors.source.shared_state import Sink
+from collectors.source.shared_facts import Sink
 from config.settings import ClusterSettings
 from demo.kafka.cluster import KafkaCluster
 from demo.workload.headers import Headers, Origin, connect_headers, spring_headers

@@ -19,7 +19,7 @@ from collectors.connect.source import connect_sources
 from collectors.kafka.source import KafkaSource
 from collectors.source.http_source import HttpSource
 from collectors.source.model import SectionResult
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.integrations import ConnectSettings
 from config.settings import Settings
 from demo.kafka.cluster import KafkaCluster
@@ -84,7 +84,7 @@ def world(kafka_java: Java, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         topics = [NewTopic(name, 2, 1) for name in ("orders", "poison", "ledger", "quiet")]
         for future in cluster.admin().create_topics(topics).values():
             future.result(20)
-        shared = SharedState()
+        shared = SharedFacts()
         settings = Settings.model_validate(
             {
                 "clusters": [{"name": CLUSTER, "bootstrap_servers": cluster.bootstrap_servers}],

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from collectors.rabbitmq.source import rabbitmq_sources
 from collectors.source.model import SectionResult, Source
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.integrations import RabbitMQSettings
 from config.settings import ClusterSettings, Settings
 from demo.rabbitmq.node import ADMINISTRATOR, HOST, RabbitServer, find_rabbitmq
@@ -74,7 +74,7 @@ class Running:
             **settings,
         )
         kafka = ClusterSettings(name="kafka", bootstrap_servers="localhost:9092")
-        (source,) = rabbitmq_sources(Settings(clusters=[kafka], rabbitmq=[found]), SharedState())
+        (source,) = rabbitmq_sources(Settings(clusters=[kafka], rabbitmq=[found]), SharedFacts())
         return source
 
     @contextmanager

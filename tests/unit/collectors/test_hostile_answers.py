@@ -23,7 +23,7 @@ from collectors.rabbitmq.source import rabbitmq_sources
 from collectors.schema_registry.source import schema_registry_sources
 from collectors.service.rows import Stamp, rows_of
 from collectors.source.model import SectionResult, Source
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.settings import Settings
 from lake.schemas.tables import WRITTEN_EVERY_SECONDS
 from lake.storage.append import conform
@@ -54,7 +54,7 @@ class Server:
     """
 
     answers: dict[str, Any]
-    make: Callable[[Settings, SharedState], Iterator[Source]]
+    make: Callable[[Settings, SharedFacts], Iterator[Source]]
     whole: Callable[[str, Path], bool]
     thing: Callable[[str, Path], str | None]
     key: Callable[[Mapping[str, Any]], str]
@@ -264,7 +264,7 @@ class Polled:
         settings = Settings.model_validate(
             {"clusters": [{"name": "east", "bootstrap_servers": "kafka:9092"}], kind: [own]}
         )
-        shared = SharedState()
+        shared = SharedFacts()
         shared.set_end_offsets("east", ends(("t", 0, 9), ("t", 1, 9), ("t", 2, 9)))
         (self.source,) = server.make(settings, shared)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from collectors.connect.source import connect_sources
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.settings import Settings
 from tests.unit.collectors.connect.fakeconnect import FakeConnect, fake_connect
 from tests.unit.collectors.connect.polling import Source
@@ -21,12 +21,12 @@ def fake() -> Iterator[FakeConnect]:
 
 
 @pytest.fixture
-def shared() -> SharedState:
-    return SharedState()
+def shared() -> SharedFacts:
+    return SharedFacts()
 
 
 @pytest.fixture
-def make(shared: SharedState) -> Iterator[Callable[..., Source]]:
+def make(shared: SharedFacts) -> Iterator[Callable[..., Source]]:
     """Make a source of a URL; further settings are those of ``ConnectSettings``."""
     made: list[Source] = []
 

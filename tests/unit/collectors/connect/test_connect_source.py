@@ -14,7 +14,7 @@ import pytest
 from collectors.connect.answers import NO_STATUS
 from collectors.service.polling import Plan, Service
 from collectors.service.rows import Stamp, rows_of
-from collectors.source.shared_state import SharedState, Sink
+from collectors.source.shared_facts import SharedFacts, Sink
 from config.settings import LakeSettings
 from lake.schemas.tables import COLLECTIONS, CONNECTORS
 from lake.storage.store import Lake
@@ -38,7 +38,7 @@ HOUR = timedelta(hours=1)
 
 
 def test_connectors_and_tasks_become_rows(
-    fake: FakeConnect, make: Callable[..., Source], shared: SharedState
+    fake: FakeConnect, make: Callable[..., Source], shared: SharedFacts
 ) -> None:
     fake.lists(
         {
@@ -102,7 +102,7 @@ def test_no_connectors_is_no_fault(fake: FakeConnect, make: Callable[..., Source
 
 
 def test_only_selected_connectors_are_told(
-    fake: FakeConnect, make: Callable[..., Source], shared: SharedState
+    fake: FakeConnect, make: Callable[..., Source], shared: SharedFacts
 ) -> None:
     fake.lists({name: entry(name) for name in ("orders-a", "orders-b", "test-a")})
     source = make(fake.url, connectors={"include": ["orders-.*"], "exclude": [".*-b"]})
@@ -158,7 +158,7 @@ def test_a_rebalance_without_an_end_ends_with_the_polls_time(
 
 
 def test_a_starting_worker_has_not_no_connectors(
-    fake: FakeConnect, make: Callable[..., Source], shared: SharedState
+    fake: FakeConnect, make: Callable[..., Source], shared: SharedFacts
 ) -> None:
     fake.lists({"a": entry("a")})
     source = make(fake.url)

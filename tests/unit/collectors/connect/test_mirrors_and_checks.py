@@ -9,7 +9,7 @@ import pytest
 
 from collectors.connect.comparison import NO_PARTITION
 from collectors.source.model import Check
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from tests.unit.collectors.connect.fakeconnect import FakeConnect, entry, says
 from tests.unit.collectors.connect.polling import Source, ends, mirror, offsets, poll, rows
 
@@ -17,7 +17,7 @@ EXPANDED = "/connectors?expand=status&expand=info"
 
 
 def test_a_mirror_is_compared_with_its_source_cluster(
-    fake: FakeConnect, make: Callable[..., Source], shared: SharedState
+    fake: FakeConnect, make: Callable[..., Source], shared: SharedFacts
 ) -> None:
     fake.lists({"mirror": mirror(), "a": entry("a")})
     fake.answers["/connectors/mirror/offsets"] = offsets(
@@ -36,7 +36,7 @@ def test_a_mirror_is_compared_with_its_source_cluster(
 
 
 def test_an_alias_may_have_another_name_in_the_configuration(
-    fake: FakeConnect, make: Callable[..., Source], shared: SharedState
+    fake: FakeConnect, make: Callable[..., Source], shared: SharedFacts
 ) -> None:
     fake.lists({"mirror": mirror(source__cluster__alias="old-dc")})
     fake.answers["/connectors/mirror/offsets"] = says(
@@ -77,7 +77,7 @@ def test_a_source_cluster_that_is_not_known_makes_the_lag_unknown(
 
 
 def test_one_mirror_that_cannot_be_read_costs_no_other(
-    fake: FakeConnect, make: Callable[..., Source], shared: SharedState
+    fake: FakeConnect, make: Callable[..., Source], shared: SharedFacts
 ) -> None:
     fake.lists({name: mirror(name) for name in ("good", "bad", "with/slash")})
     fake.answers["/connectors/bad/offsets"] = says({"message": "boom"}, 500)

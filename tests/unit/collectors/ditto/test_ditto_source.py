@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from collectors.ditto.source import DittoClient, ditto_source
 from collectors.source.http_source import HttpSource
 from collectors.source.model import SectionResult
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.integrations import DittoSettings
 from tests.unit.collectors.ditto.answering import Answering, Reply, Request, answering, seconds_of
 from tests.unit.collectors.ditto.fakeditto import IN_THE_URI, PASSWORD, USER, FakeDitto
@@ -31,14 +31,14 @@ def server(ditto: FakeDitto) -> Iterator[Answering]:
 
 
 def source_of(
-    server: Answering, shared: SharedState | None = None, **settings: Any
+    server: Answering, shared: SharedFacts | None = None, **settings: Any
 ) -> HttpSource[DittoClient, DittoSettings]:
     login = {"username": USER, "password": SecretStr(PASSWORD)}
     configured = DittoSettings(name="twins", url=server.url, **{**login, **settings})
-    return ditto_source(configured, "production", 3.0, shared or SharedState())
+    return ditto_source(configured, "production", 3.0, shared or SharedFacts())
 
 
-def poll(server: Answering, shared: SharedState | None = None, **settings: Any) -> SectionResult:
+def poll(server: Answering, shared: SharedFacts | None = None, **settings: Any) -> SectionResult:
     source = source_of(server, shared, **settings)
     try:
         (result,) = source.poll(NOW)
@@ -128,7 +128,7 @@ def test_kafka_is_told_which_groups_are_dittos(ditto: FakeDitto, server: Answeri
     ditto.add("c3", type_="hono", sources=[{"addresses": ["telemetry"]}])
     ditto.add("c4", type_="mqtt")
     ditto.add("c5", sources=[])
-    shared = SharedState()
+    shared = SharedFacts()
     rows = {row["connection"]: row for row in rows_of(poll(server, shared))}
     assert shared.ditto_groups("production") == {"c1", "twins-2", "c3"}
     assert shared.ditto_groups("another") == set()

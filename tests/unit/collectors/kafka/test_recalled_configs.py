@@ -8,7 +8,7 @@ import polars as pl
 
 from collectors.kafka.cluster.setting_changes import topic_config_changes
 from collectors.kafka.source import KafkaSource
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.settings import ClusterSettings
 from lake.schemas.tables import TOPICS
 
@@ -17,7 +17,7 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 def test_what_was_set_on_a_topic_during_a_restart_is_an_event() -> None:
     source = KafkaSource(
-        ClusterSettings(name="c", bootstrap_servers="127.0.0.1:1"), 15.0, SharedState()
+        ClusterSettings(name="c", bootstrap_servers="127.0.0.1:1"), 15.0, SharedFacts()
     )
     rows = {
         "altered": [{"key": "retention.ms", "value": "1000"}],

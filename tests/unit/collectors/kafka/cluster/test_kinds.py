@@ -16,7 +16,7 @@ from collectors.kafka.cluster.kinds import (
 )
 from collectors.kafka.poll.state import Memory
 from collectors.kafka.sections import groups, topics
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.settings import ClusterSettings
 from lake.schemas.tables import GROUP_MEMBERS
 
@@ -236,7 +236,7 @@ class Cluster:
         self.config_problems: list[str] = []
         self.problems: list[str] = []
         self.memory = Memory()
-        self.shared = SharedState()
+        self.shared = SharedFacts()
         self.settings = SimpleNamespace(name="production")
         rows = [
             {

@@ -10,7 +10,7 @@ from bench.support import synthetic_cluster as cluster
 from collectors.kafka.poll.topic_configs import CONFIG_WAITS
 from collectors.kafka.source import KafkaSource
 from collectors.source.model import SectionResult
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.settings import ClusterSettings
 
 TOPICS, GROUPS = 100_000, 20
@@ -27,7 +27,7 @@ def test_every_partition_of_100_000_topics_has_its_row() -> None:
             request_timeout_seconds=120.0,
             commit_log=False,
         )
-        source = KafkaSource(settings, INTERVAL_SECONDS, SharedState())
+        source = KafkaSource(settings, INTERVAL_SECONDS, SharedFacts())
         try:
             results = {result.section: result for result in source.poll(datetime.now(UTC))}
         finally:

@@ -15,7 +15,7 @@ from collectors.kafka.poll import cluster_settings, reads
 from collectors.kafka.poll.reads import PollView
 from collectors.kafka.poll.state import Memory
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
-from collectors.source.shared_state import SharedState
+from collectors.source.shared_facts import SharedFacts
 from config.settings import ClusterSettings
 
 VERSION = BrokerVersion(
@@ -75,7 +75,7 @@ class Reads:
             self.memory,
             datetime(2026, 11, 20, tzinfo=UTC),
             Deadline(left_seconds, 10),
-            SharedState(),
+            SharedFacts(),
         )
         view.tick = at
         self.brokers = tuple(Broker(broker_id=broker, host="a", port=9092) for broker in alive)

@@ -22,7 +22,7 @@ class Sink:
     dead_letter_topic: str | None
 
 
-class SharedState:
+class SharedFacts:
     """Facts by Kafka cluster, as last reported. Safe among threads."""
 
     def __init__(self) -> None:
