@@ -37,6 +37,21 @@ _LOCAL_JVM = (
     "-XX:+IgnoreUnrecognizedVMOptions",
 )
 
+SMALL_ROWS = 500_000
+"""Up to this many samples, Spark generates no code, which saved time where it was measured. The
+properties are internal to Spark: without them the rows are the same."""
+
+_SMALL = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+_LARGE = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.adaptive.enabled": "true",
+}
+
 
 def spark_session(
     settings: SparkSettings,
@@ -87,6 +102,12 @@ def spark_session(
         give_code(session)
         check_workers(session, versions())
     return session
+
+
+def tune(spark: SparkSession, rows: int) -> None:
+    """Set the session up for the work on a number of rows."""
+    for key, value in (_SMALL if rows <= SMALL_ROWS else _LARGE).items():
+        spark.conf.set(key, value)
 
 
 def master_of(settings: SparkSettings) -> str:

@@ -34,10 +34,9 @@ from lake.storage.store import Lake
 from lake.storage.table_maintenance import maintain_table
 from spark_metrics.gold import GoldTable, properties
 from spark_metrics.history import PASSES
-from spark_metrics.history_tables import tune
 from spark_metrics.minutes import Collections, minutes_of
 from spark_metrics.samples import address, rows_of, with_all_columns
-from spark_metrics.session import spark_session
+from spark_metrics.session import spark_session, tune
 from spark_metrics.streaming import HistoryJob
 
 CORES = 2
