@@ -13,7 +13,7 @@ from lake.schemas.model import Table
 from lake.storage.store import Lake
 from spark_metrics.rollups.windows import coarser
 from spark_metrics.samples import address, map_partitions, read, sorted_by_series, tasks_for
-from spark_metrics.session import tune
+from spark_metrics.session import SMALL_ROWS, tune
 
 HOUR = timedelta(hours=1)
 
@@ -106,7 +106,7 @@ class GoldTable:
         if files.is_empty():
             return
         count = _rows_of_minutes(files, touched)
-        tune(self._spark, count)
+        tune(self._spark, is_small=count <= SMALL_ROWS)
         days = sorted({hour.replace(hour=0) for hour in touched})
         dates = _dates(days[0], days[-1])
         minutes_of_touched = (

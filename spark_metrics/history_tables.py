@@ -16,7 +16,7 @@ from spark_metrics.gold import GoldTable, hours
 from spark_metrics.history import HISTORIES, SOURCES
 from spark_metrics.minutes import Collections, computed
 from spark_metrics.progress import MINUTE, TimeRange, minute_of
-from spark_metrics.session import is_remote, tune
+from spark_metrics.session import SMALL_ROWS, is_remote, tune
 
 CHUNK_HOURS = 6
 """The longest time range that is computed at once."""
@@ -53,10 +53,11 @@ class HistoryTables:
         try:
             collections = Collections.read(self.spark, self.lake, time_range.start, time_range.end)
             for start, end in reversed(collections.batches(time_range.start, time_range.end)):
-                tune(self.spark, sum(collections.samples(one, start, end) for one in SOURCES))
+                rows = sum(collections.samples(one, start, end) for one in SOURCES)
+                tune(self.spark, is_small=rows <= SMALL_ROWS)
                 with computed(self.spark, self.lake, collections, start, end) as minutes:
-                    for table, rows in minutes.items():
-                        self._gold[table].replace_minutes(rows, start, end)
+                    for table, made in minutes.items():
+                        self._gold[table].replace_minutes(made, start, end)
         except SPARK_ERRORS as error:
             raise cause(error) from error
 

@@ -38,8 +38,8 @@ _LOCAL_JVM = (
 )
 
 SMALL_ROWS = 500_000
-"""Up to this many samples, Spark generates no code, which saved time where it was measured. The
-properties are internal to Spark: without them the rows are the same."""
+"""Work on up to this many samples is small: Spark then generates no code, which saved time where it
+was measured. The properties are internal to Spark: without them the rows are the same."""
 
 _SMALL = {
     "spark.sql.codegen.wholeStage": "false",
@@ -104,9 +104,9 @@ def spark_session(
     return session
 
 
-def tune(spark: SparkSession, rows: int) -> None:
-    """Set the session up for the work on a number of rows."""
-    for key, value in (_SMALL if rows <= SMALL_ROWS else _LARGE).items():
+def tune(spark: SparkSession, *, is_small: bool) -> None:
+    """Set a session up for the work that follows, on little or on much."""
+    for key, value in (_SMALL if is_small else _LARGE).items():
         spark.conf.set(key, value)
 
 

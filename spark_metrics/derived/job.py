@@ -67,14 +67,6 @@ LONGEST_SILENCE = timedelta(minutes=5)
 YOUNG = timedelta(hours=3)
 """A lake whose first samples are no older does not wait for the end of an hour."""
 
-_SESSION = {
-    "spark.sql.codegen.wholeStage": "true",
-    "spark.sql.codegen.factoryMode": "FALLBACK",
-    "spark.sql.adaptive.enabled": "true",
-    # Many small tasks, that adaptive planning puts together: a task holds its series in memory.
-    "spark.sql.shuffle.partitions": "16",
-}
-
 
 def derived_tables(spark: SparkSession, lake: Lake, settings: LakeSettings) -> DerivedTables:
     """Return the lake as derivations see it, in a session of their own."""
@@ -82,8 +74,6 @@ def derived_tables(spark: SparkSession, lake: Lake, settings: LakeSettings) -> D
     copy = getattr(spark, "cloneSession", None)
     session: SparkSession = spark.newSession() if copy is None else copy()
     give_credentials(session, settings)
-    for key, value in _SESSION.items():
-        session.conf.set(key, value)
     return DerivedTables(session, lake, settings)
 
 
@@ -151,6 +141,7 @@ class DerivedJob:
 
     def _derive(self, until: datetime, done_until: datetime | None) -> list[str]:
         """Do every derivation; return the failures, a line each."""
+        self._tables.tune(until)
         works: list[Callable[[datetime], None]] = [self._forecasts, self._skew, self._contributors]
         if done_until is None or done_until.date() < until.date():
             works += [self._seasons, self._changes]
