@@ -57,6 +57,31 @@ def define(spark: SparkSession, lake: Lake, table: Table, partitioned_by: Collec
     ).collect()
 
 
+def save(
+    spark: SparkSession,
+    lake: Lake,
+    table: Table,
+    rows: DataFrame,
+    partitioned_by: Collection[str],
+    mode: str,
+    **options: str,
+) -> None:
+    """Write rows with Delta's writer, in one commit; a table that is not there is made.
+
+    Args:
+        spark: The session.
+        lake: Where the table is.
+        table: The table.
+        rows: The rows, in its columns.
+        partitioned_by: Its partitions, where it is made.
+        mode: ``append`` or ``overwrite``.
+        options: The writer's options, which say what is overwritten.
+    """
+    define(spark, lake, table, partitioned_by)
+    writer = rows.write.format("delta").mode(mode).option("mergeSchema", "true")
+    writer.options(**options).save(address(lake, table))
+
+
 class GoldTable:
     """One history table. Rows are replaced in one commit: doing a thing twice changes nothing."""
 
@@ -160,13 +185,8 @@ class GoldTable:
                 append does. Nobody else writes, and what is done again after a kill finds the rows
                 that it wrote.
         """
-        define(self._spark, self._lake, self.table, PARTITIONED_BY)
-        writer = rows.write.format("delta").option("mergeSchema", "true")
-        if replaces:
-            writer = writer.mode("overwrite").option("replaceWhere", where)
-        else:
-            writer = writer.mode("append")
-        writer.save(address(self._lake, self.table))
+        mode, options = ("overwrite", {"replaceWhere": where}) if replaces else ("append", {})
+        save(self._spark, self._lake, self.table, rows, PARTITIONED_BY, mode, **options)
 
 
 def _rows_of_minutes(files: pl.DataFrame, hours: Collection[datetime]) -> int:
