@@ -44,6 +44,7 @@ from spark_metrics.derived.tables import HOUR, DerivedTables
 from spark_metrics.errors import HistoryError
 from spark_metrics.objectstore import give_credentials
 from spark_metrics.progress import JobRecords, MicroBatch, Progress, TimeRange
+from spark_metrics.session import tune
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +75,9 @@ def derived_tables(spark: SparkSession, lake: Lake, settings: LakeSettings) -> D
     copy = getattr(spark, "cloneSession", None)
     session: SparkSession = spark.newSession() if copy is None else copy()
     give_credentials(session, settings)
+    tune(session, is_small=False)
+    # Many small tasks, that adaptive planning puts together: a task holds its series in memory.
+    session.conf.set("spark.sql.shuffle.partitions", "16")
     return DerivedTables(session, lake, settings)
 
 
@@ -141,7 +145,6 @@ class DerivedJob:
 
     def _derive(self, until: datetime, done_until: datetime | None) -> list[str]:
         """Do every derivation; return the failures, a line each."""
-        self._tables.tune(until)
         works: list[Callable[[datetime], None]] = [self._forecasts, self._skew, self._contributors]
         if done_until is None or done_until.date() < until.date():
             works += [self._seasons, self._changes]

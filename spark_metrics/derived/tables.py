@@ -17,7 +17,6 @@ from lake.storage.store import Lake
 from spark_metrics.gold import save
 from spark_metrics.history_tables import first_of
 from spark_metrics.samples import Source, between, read, with_all_columns
-from spark_metrics.session import tune
 
 HOUR = timedelta(hours=1)
 GROUPS_A_TASK = 250
@@ -120,17 +119,6 @@ class DerivedTables:
         """
         number = self._groups(max(since, until - _COUNTED), until) or self._groups(since, until)
         return -(-number // GROUPS_A_TASK) or 1
-
-    def tune(self, now: datetime) -> None:
-        """Set the session up for as many groups as there are.
-
-        Raises:
-            LakeError: The samples of groups cannot be read.
-        """
-        is_small = self.tasks(now - HOUR, now) == 1
-        tune(self.spark, is_small=is_small)
-        # Many small tasks, that adaptive planning puts together: a task holds its series in memory.
-        self.spark.conf.set("spark.sql.shuffle.partitions", "2" if is_small else "16")
 
     def _groups(self, since: datetime, until: datetime) -> int:
         groups = self._lake.scan(GROUPS, since=since, until=until).select("cluster", "group")
