@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain
@@ -24,6 +24,7 @@ _TOPIC_RESOURCE = 2
 _DYNAMIC_TOPIC_CONFIG = 1
 CONFIGS_A_REQUEST = 500
 """Topics whose configuration is asked for at once: an answer of some megabytes."""
+NO_CONFIG_RIGHT = "not permitted: needs DESCRIBE_CONFIGS on the topic"
 _PARTITION = ["topic", "partition"]
 _NAMED = 5  # topics that are named in a problem
 
@@ -117,7 +118,10 @@ def _left_out(topics: Sequence[str], code: int) -> str:
 
 
 def read_topic_configs(
-    wire: Wire, topics: Sequence[str], deadline: Deadline, known: Iterable[TopicConfig]
+    wire: Wire,
+    topics: Sequence[str],
+    deadline: Deadline,
+    same: dict[tuple[tuple[str, tuple[str | None, bool]], ...], TopicConfig],
 ) -> dict[str, TopicConfig | str]:
     """Read the configuration of topics, in one request.
 
@@ -125,8 +129,9 @@ def read_topic_configs(
         wire: Where to ask.
         topics: At most ``CONFIGS_A_REQUEST``.
         deadline: The poll's.
-        known: What was read before. Most topics are configured alike, and one configuration takes
-            five kilobytes: those that are equal are one object.
+        same: The configurations that are known, by their content; new ones are added. Most topics
+            are configured alike, and one configuration takes five kilobytes: those that are equal
+            are one object.
 
     Returns:
         Topic: its settings, each with its value and whether it was set on the topic itself; or
@@ -137,15 +142,10 @@ def read_topic_configs(
     except CollectorError as error:
         return dict.fromkeys(topics, str(error))
     found: dict[str, TopicConfig | str] = {}
-    same = {tuple(config.items()): config for config in known}
     for result in answer.results or ():
         if result.error_code:
             denied = result.error_code == 29
-            found[result.resource_name] = (
-                "not permitted: needs DESCRIBE_CONFIGS on the topic"
-                if denied
-                else reason(result.error_code)
-            )
+            found[result.resource_name] = NO_CONFIG_RIGHT if denied else reason(result.error_code)
             continue
         config = {
             config.name: (config.value, config.config_source == _DYNAMIC_TOPIC_CONFIG)
