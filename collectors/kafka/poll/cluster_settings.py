@@ -33,7 +33,8 @@ from collectors.kafka.cluster.settings_reads import (
     set_on_brokers,
 )
 from collectors.kafka.protocol.poll_context import PollContext
-from collectors.source.due import CONFIGS_EVERY_SECONDS, EVERY_SECONDS, Due
+from collectors.source import due
+from collectors.source.due import Due
 from config.settings import Feature
 
 T = TypeVar("T")
@@ -126,8 +127,8 @@ class SettingsReads:
             self._unknown[kind] = str(error)
             if not isinstance(error, RefusedError):
                 # Not left alone if only the poll's time was over.
-                return EVERY_SECONDS if context.deadline.left_seconds > 0 else 0.0
-        return CONFIGS_EVERY_SECONDS
+                return due.EVERY_SECONDS if context.deadline.left_seconds > 0 else 0.0
+        return due.CONFIGS_EVERY_SECONDS
 
     def _ask(
         self, kind: str, context: PollContext, alive: Collection[int], remembered: Collection[int]

@@ -17,7 +17,8 @@ from collectors.kafka.cluster.broker_reads import (
 from collectors.kafka.cluster.offsets import LAG_SCHEMA, out_of_sync, read_follower_ends
 from collectors.kafka.cluster.transactions import Transaction, read_transactions
 from collectors.kafka.protocol.poll_context import PollContext
-from collectors.source.due import CONFIGS_EVERY_SECONDS, EVERY_SECONDS, Due
+from collectors.source import due
+from collectors.source.due import Due
 from lake.schemas.tables import LOG_DIRECTORIES, WRITTEN_EVERY_SECONDS
 
 _MOST_FOLLOWERS = 5000
@@ -96,7 +97,7 @@ class FollowerLagReads:
         behind = out_of_sync(partitions).filter(pl.col("broker_id").is_in(brokers))
         self._lags = self._lags.clear()
         if not behind.is_empty():
-            self._due.was_tried(_ALL, context.tick, again_after=EVERY_SECONDS)
+            self._due.was_tried(_ALL, context.tick, again_after=due.EVERY_SECONDS)
             asked = behind.head(_MOST_FOLLOWERS)
             self._lags = (
                 read_follower_ends(context.wire, asked, context.deadline)
@@ -135,7 +136,7 @@ class RegistrationReads:
             except CollectorError as error:
                 self._known = error
             self._alive = alive
-            self._due.was_tried(_ALL, context.tick, again_after=CONFIGS_EVERY_SECONDS)
+            self._due.was_tried(_ALL, context.tick, again_after=due.CONFIGS_EVERY_SECONDS)
         if isinstance(self._known, CollectorError):
             raise self._known
         return self._known
@@ -170,7 +171,7 @@ class TransactionReads:
                 self._known = read_transactions(context.wire, brokers, context.deadline)
             except UnsupportedError:
                 self._known = None
-            again = 0.0 if context.wire.failures else EVERY_SECONDS
+            again = 0.0 if context.wire.failures else due.EVERY_SECONDS
             self._due.was_tried(_ALL, context.tick, again_after=again)
         if self._known is None:
             raise UnsupportedError("the brokers do not offer ListTransactions")

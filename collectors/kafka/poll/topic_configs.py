@@ -12,7 +12,8 @@ from collectors.kafka.cluster.metadata import (
     read_topic_configs,
 )
 from collectors.kafka.protocol.poll_context import PollContext
-from collectors.source.due import CONFIGS_EVERY_SECONDS, Due
+from collectors.source import due
+from collectors.source.due import Due
 
 _CONFIGS_SECONDS = 2.0
 
@@ -64,7 +65,7 @@ class TopicConfigs:
             config = found.get(topic, "the broker did not answer for it")
             # Refusals last a while.
             failed = isinstance(config, str) and config != NO_CONFIG_RIGHT
-            again = 0.0 if failed else CONFIGS_EVERY_SECONDS
+            again = 0.0 if failed else due.CONFIGS_EVERY_SECONDS
             self._due.was_tried(topic, tick, again_after=again)
             # What was known stays known while it cannot be asked for again.
             if not isinstance(config, str) or isinstance(self._known[topic], str):
