@@ -146,6 +146,14 @@ def _reassignments(cluster: _Cluster) -> _Found:
     return True, f"{moving.height} partitions are being moved"
 
 
+def _tiered_storage(cluster: _Cluster) -> _Found:
+    found = cluster.reads.tiered.value
+    if found.is_empty():
+        return None, "no topic that is known has remote.storage.enable"
+    wrong = sorted(set(found["tiered_unknown"].drop_nulls()))
+    return not wrong, "; ".join([f"{found['topic'].n_unique()} topics", *wrong])
+
+
 def _registrations(cluster: _Cluster) -> _Found:
     try:
         found = cluster.reads.registrations.value
@@ -265,6 +273,7 @@ _FEATURES: tuple[tuple[str, bool, Callable[[_Cluster], _Found]], ...] = (
     ("log directories: sizes, disk space, offline disks", False, _disks),
     ("controller and quorum", False, _quorum),
     ("reassignments in progress", False, _reassignments),
+    ("tiered storage", False, _tiered_storage),
     ("registered and fenced brokers", False, _registrations),
     ("certificates of the brokers", False, _certificates),
     ("versions and features", False, _settings_of(FEATURE)),

@@ -125,7 +125,7 @@ def read_follower_ends(wire: Wire, replicas: pl.DataFrame, deadline: Deadline) -
         ]
     schema = {**replicas.schema, "end": pl.Int64()}
     frames = [pl.DataFrame(schema=schema)]
-    for broker, answers in wire.each(requests, deadline, _one_offset).items():
+    for broker, answers in wire.each(requests, deadline, answered_offsets).items():
         if not isinstance(answers, CollectorError):
             found = answers[0].rename({"offset": "end"}).drop_nulls("end")
             frames.append(
@@ -173,7 +173,7 @@ def _read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> p
         ]
     frames = [_without_offsets(leaderless, "the partition has no leader")]
     # Each answer becomes columns as soon as it is there: all of them together take much memory.
-    for leader, answers in wire.each(requests, deadline, _one_offset).items():
+    for leader, answers in wire.each(requests, deadline, answered_offsets).items():
         if isinstance(answers, CollectorError):
             lost = held.filter(pl.col("leader") == leader)
             frames.append(_without_offsets(lost, str(answers)))
@@ -207,7 +207,8 @@ def _offsets(answers: Sequence[pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def _one_offset(answer: Any) -> pl.DataFrame:
+def answered_offsets(answer: Any) -> pl.DataFrame:
+    """Return an answer to ListOffsets as columns: topic, partition, offset, error."""
     topics: list[str] = []
     partitions: list[int] = []
     offsets: list[int | None] = []

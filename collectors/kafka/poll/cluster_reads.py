@@ -37,6 +37,7 @@ class ClusterReads:
         offsets: First, last stable and end offsets of the watched partitions.
         ends: The log ends beside those of the poll before (``changes.compare_ends``).
         configs: Topic: its configuration, or why it is unknown.
+        tiered: What lies on disks and in remote storage (``TIERED_SCHEMA``), of tiered topics.
         topic_facts: Topic: what its row says.
         topics_due: The topics whose rows are to be written.
         reassignments: Partitions that are being moved (``REASSIGNMENTS_SCHEMA``).
@@ -72,6 +73,7 @@ class ClusterReads:
     reassignments: Outcome[pl.DataFrame]
     follower_lag: Outcome[pl.DataFrame]
     configs: Outcome[Mapping[str, TopicConfig | str]]
+    tiered: Outcome[pl.DataFrame]
     topic_facts: Outcome[Mapping[str, TopicFacts]]
     topics_due: Outcome[Sequence[str]]
     registrations: Outcome[Mapping[int, bool]]

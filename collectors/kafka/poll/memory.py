@@ -22,6 +22,7 @@ from collectors.kafka.poll.rare_reads import (
     DiskReads,
     FollowerLagReads,
     RegistrationReads,
+    TieredReads,
     TransactionReads,
 )
 from collectors.kafka.poll.topic_configs import TopicConfigs
@@ -63,6 +64,7 @@ class Memory:
     topics_written: WrittenOnChange = field(default_factory=lambda: _written(TOPICS))
     disks: DiskReads = field(default_factory=DiskReads)
     follower_lag: FollowerLagReads = field(default_factory=FollowerLagReads)
+    tiered: TieredReads = field(default_factory=TieredReads)
     registrations: RegistrationReads = field(default_factory=RegistrationReads)
     transactions: TransactionReads = field(default_factory=TransactionReads)
     settings: SettingsReads = field(default_factory=SettingsReads)

@@ -14,7 +14,13 @@ from collectors.kafka.cluster.broker_reads import (
     read_log_directories,
     read_registrations,
 )
+from collectors.kafka.cluster.metadata import TopicConfig
 from collectors.kafka.cluster.offsets import LAG_SCHEMA, out_of_sync, read_follower_ends
+from collectors.kafka.cluster.tiered_storage import (
+    TIERED_SCHEMA,
+    read_tiered,
+    tiered_topics,
+)
 from collectors.kafka.cluster.transactions import Transaction, read_transactions
 from collectors.kafka.protocol.poll_context import PollContext
 from collectors.source import due
@@ -111,6 +117,32 @@ class FollowerLagReads:
                 .drop_nulls("lag")
             )
         return self._lags
+
+
+class TieredReads:
+    """What of the logs lies on disks and in remote storage, read anew every minute."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._known = pl.DataFrame(schema=TIERED_SCHEMA)
+        self._due = Due()
+
+    def read(
+        self,
+        context: PollContext,
+        partitions: pl.DataFrame,
+        configs: Mapping[str, TopicConfig | str],
+    ) -> pl.DataFrame:
+        """Return what is known of the partitions of tiered topics (``TIERED_SCHEMA``)."""
+        if self._due.is_due(_ALL, context.tick):
+            tiered = pl.col("topic").is_in(tiered_topics(configs))
+            led = partitions.filter(tiered & pl.col("leader").is_not_null())
+            if led.is_empty():
+                self._known = self._known.clear()
+            else:
+                self._known = read_tiered(context.wire, led, context.deadline)
+                self._due.was_tried(_ALL, context.tick, again_after=due.EVERY_SECONDS)
+        return self._known
 
 
 class RegistrationReads:

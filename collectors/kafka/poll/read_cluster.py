@@ -138,6 +138,10 @@ def read_cluster(
     configs = unless_off(
         "topic_configs", lambda: memory.topic_configs.read(context, topics.value.watched)
     )
+    tiered = unless_off(
+        "tiered_storage",
+        lambda: memory.tiered.read(context, topics.value.partitions, configs.value),
+    )
     registrations = unless_off(
         "registrations", lambda: memory.registrations.read(context, brokers())
     )
@@ -195,6 +199,7 @@ def read_cluster(
         reassignments=reassignments,
         follower_lag=follower_lag,
         configs=configs,
+        tiered=tiered,
         topic_facts=facts,
         topics_due=topics_due,
         registrations=registrations,

@@ -18,9 +18,13 @@ from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from collectors.kafka.protocol.fetch_requests import list_offsets_request
+from collectors.kafka.protocol.fetch_requests import (
+    NEWEST_LIST_OFFSETS,
+    SPECIAL_TIMES_SINCE,
+    list_offsets_request,
+)
 
-_OFFSETS = (6, 7)
+_OFFSETS = (6, 9)
 _METADATA = (10, 13)
 _LOG_DIRECTORIES = (4, 5)
 """First and last version that is read here."""
@@ -86,7 +90,7 @@ class OffsetsRequest(ListOffsetsRequest, init=False):  # type: ignore[call-arg, 
 
     Attributes:
         wanted: Topics with their partitions.
-        time: -2 for the first offset, -1 for the last.
+        time: -2 for the first offset, -1 for the last; see ``fetch_requests``.
     """
 
     wanted: Sequence[tuple[str, Sequence[int]]]
@@ -102,8 +106,14 @@ class OffsetsRequest(ListOffsetsRequest, init=False):  # type: ignore[call-arg, 
         replica_id: int,
     ) -> OffsetsRequest:
         """Return a request; see ``fetch_requests.list_offsets_request``."""
+        # Versions from 8 on differ in the special times that they know.
+        version = SPECIAL_TIMES_SINCE.get(time, 0)
         request: OffsetsRequest = cls(
-            replica_id=replica_id, isolation_level=isolation_level, topics=[], max_version=7
+            replica_id=replica_id,
+            isolation_level=isolation_level,
+            topics=[],
+            min_version=version,
+            max_version=max(NEWEST_LIST_OFFSETS, version),
         )
         request.wanted, request.time = wanted, time
         return request

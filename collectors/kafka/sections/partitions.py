@@ -8,6 +8,7 @@ import polars as pl
 
 from collectors.errors import CollectorError
 from collectors.kafka.cluster.offsets import slowest_follower
+from collectors.kafka.cluster.tiered_storage import TIERED_SCHEMA
 from collectors.kafka.cluster.topic_config import config_number
 from collectors.kafka.poll.cluster_reads import ClusterReads
 from collectors.kafka.poll.topic_configs import config_problems
@@ -33,6 +34,7 @@ def collect(
         )
     rows = _with_reassignments(reads, _with_sizes(reads, rows))
     rows = _with_follower_lag(reads, rows)
+    rows = _with_tiers(reads, rows)
     least = _least_in_sync(reads)
     return {
         "partitions": rows.select(
@@ -52,6 +54,8 @@ def collect(
             "last_stable",
             "size_bytes",
             "follower_lag",
+            "local_log_start",
+            "remote_log_end",
             pl.col("offsets_unknown").alias("unknown_reason"),
         )
     }
@@ -76,6 +80,29 @@ def _with_follower_lag(reads: ClusterReads, rows: pl.DataFrame) -> pl.DataFrame:
     lacking = slowest_follower(rows, lags).with_columns(pl.lit(True).alias("lacks"))
     return rows.join(lacking, on=_KEY, how="left", maintain_order="left").with_columns(
         pl.when(pl.col("lacks").is_null()).then(0).otherwise("follower_lag").alias("follower_lag")
+    )
+
+
+def _with_tiers(reads: ClusterReads, rows: pl.DataFrame) -> pl.DataFrame:
+    """Add where the log on the disks begins and the one in remote storage ends.
+
+    Both are null where the topic is not tiered.
+    """
+    try:
+        tiers = reads.tiered.value
+    except CollectorError:  # no topic is known to be tiered
+        tiers = pl.DataFrame(schema=TIERED_SCHEMA)
+    unknown = tiers.drop_nulls("tiered_unknown")
+    if unknown.height:
+        reasons = ", ".join(sorted(set(unknown["tiered_unknown"])))
+        reads.problems.append(
+            f"what of {unknown.height} partitions lies in remote storage is unknown: {reasons}"
+        )
+    # Where nothing was copied yet, remote storage ends where the log begins.
+    return rows.join(tiers, on=_KEY, how="left", maintain_order="left").with_columns(
+        pl.when(pl.col("remote_log_end").is_not_null())
+        .then(pl.max_horizontal("remote_log_end", "log_start"))
+        .alias("remote_log_end")
     )
 
 

@@ -45,7 +45,8 @@ SECTIONS: Mapping[str, Section] = {
     "group_offsets": Section(collect=group_offsets.collect, reads=("offsets", "group_lags")),
     "commit_log": Section(collect=commit_log.collect, reads=("commit_log",)),
     "partitions": Section(
-        collect=partitions.collect, reads=("ends", "reassignments", "follower_lag", "configs")
+        collect=partitions.collect,
+        reads=("ends", "reassignments", "follower_lag", "configs", "tiered"),
     ),
     "topics": Section(collect=topics.collect, reads=("topic_facts", "topics_due")),
     "brokers": Section(collect=brokers.collect, reads=("registrations",)),
