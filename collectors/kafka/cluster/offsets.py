@@ -24,6 +24,7 @@ from collectors.kafka.protocol.fetch_requests import (
     READ_UNCOMMITTED,
 )
 from collectors.kafka.protocol.many_partitions import OffsetsRequest
+from collectors.kafka.protocol.topic_records import TopicRecords
 from collectors.source.rows import columns_frame, distinct
 from lake.replication import IS_UNDER_REPLICATED
 
@@ -193,7 +194,10 @@ def _offsets(answers: Sequence[pl.DataFrame]) -> pl.DataFrame:
         for answer, name in zip(answers, ("log_start", "log_end", "last_stable"), strict=True)
     )
     for other in others:
-        first = first.join(other, on=["topic", "partition"], how="full", coalesce=True)
+        if first.select(_PARTITION).equals(other.select(_PARTITION)):  # as a rule
+            first = first.hstack(other.drop(_PARTITION))
+        else:
+            first = first.join(other, on=_PARTITION, how="full", coalesce=True)
     return first.select(
         "topic",
         "partition",
@@ -209,6 +213,31 @@ def _offsets(answers: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 def answered_offsets(answer: Any) -> pl.DataFrame:
     """Return an answer to ListOffsets as columns: topic, partition, offset, error."""
+    schema = pl.Schema(
+        {
+            "topic": pl.String(),
+            "partition": pl.Int32(),
+            "offset": pl.Int64(),
+            "error": pl.String(),
+        }
+    )
+    found: TopicRecords | None = getattr(answer, "columns", None)
+    if found is not None:
+        records = found.records
+        frame = found.frame(
+            partition=records["partition_index"],
+            offset=records["offset"],
+            code=records["error_code"],
+        )
+        reasons = {code: reason(code) for code in frame["code"].unique() if code}
+        code = pl.col("code")
+        frame = frame.select(
+            "topic",
+            "partition",
+            pl.when(code == 0).then("offset").alias("offset"),
+            code.replace_strict(reasons, default=None, return_dtype=pl.String()).alias("error"),
+        )
+        return distinct(frame, _PARTITION)
     topics: list[str] = []
     partitions: list[int] = []
     offsets: list[int | None] = []
@@ -221,14 +250,6 @@ def answered_offsets(answer: Any) -> pl.DataFrame:
             partitions.append(partition.partition_index)
             offsets.append(None if code else partition.offset)
             errors.append(reason(code) if code else None)
-    schema = pl.Schema(
-        {
-            "topic": pl.String(),
-            "partition": pl.Int32(),
-            "offset": pl.Int64(),
-            "error": pl.String(),
-        }
-    )
     columns = {"topic": topics, "partition": partitions, "offset": offsets, "error": errors}
     return distinct(columns_frame(columns, schema), _PARTITION)
 

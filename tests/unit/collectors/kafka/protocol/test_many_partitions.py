@@ -112,24 +112,41 @@ def seen_metadata(answer: Any) -> object:
         answer.controller_id,
         [(one.node_id, one.host, one.port, one.rack) for one in answer.brokers],
         [
-            (
-                topic.error_code,
-                topic.name,
-                str(topic.topic_id),
-                topic.is_internal,
-                [
-                    (each.partition_index, each.leader_id, [*each.replica_nodes], [*each.isr_nodes])
-                    for each in topic.partitions
-                ],
-            )
-            for topic in answer.topics
+            (topic.error_code, topic.name, str(topic.topic_id), bool(topic.is_internal), partitions)
+            for topic, partitions in zip(answer.topics, of_metadata(answer), strict=True)
         ],
     )
 
 
+def of_metadata(answer: Any) -> list[list[tuple[object, ...]]]:
+    """Return the partitions of each topic, from columns or from objects."""
+    found: list[list[tuple[object, ...]]] = [[] for _ in answer.topics]
+    if not hasattr(answer, "columns"):
+        for topic, partitions in zip(answer.topics, found, strict=True):
+            for each in topic.partitions:
+                lists = [*each.replica_nodes], [*each.isr_nodes]
+                partitions.append((each.partition_index, each.leader_id, *lists))
+    else:
+        for part in answer.columns.alike():
+            columns = (part.partition, part.leader, part.replicas, part.in_sync)
+            rows = zip(part.topic.tolist(), *(each.tolist() for each in columns), strict=True)
+            for number, *row in rows:
+                found[number].append(tuple(row))
+    return [sorted(partitions) for partitions in found]
+
+
 def seen_offsets(answer: Any) -> object:
-    return answer.throttle_time_ms, [
-        (topic.name, [(e.partition_index, e.error_code, e.offset) for e in topic.partitions])
+    return answer.throttle_time_ms, of_topics(answer, "partition_index", "error_code", "offset")
+
+
+def of_topics(answer: Any, *fields: str) -> list[tuple[str, list[tuple[int, ...]]]]:
+    """Return fields of the partitions of each topic, from columns or from objects."""
+    if hasattr(answer, "columns"):
+        rows = iter(answer.columns.records[list(fields)].tolist())
+        topics = zip(answer.columns.topics, answer.columns.counts, strict=True)
+        return [(topic, [next(rows) for _ in range(count)]) for topic, count in topics]
+    return [
+        (topic.name, [tuple(getattr(each, field) for field in fields) for each in topic.partitions])
         for topic in answer.topics
     ]
 
@@ -145,16 +162,7 @@ def seen_directories(answer: Any) -> object:
                 one.total_bytes,
                 one.usable_bytes,
                 bool(one.is_cordoned),
-                [
-                    (
-                        topic.name,
-                        [
-                            (e.partition_index, e.partition_size, e.is_future_key)
-                            for e in topic.partitions
-                        ],
-                    )
-                    for topic in one.topics
-                ],
+                of_topics(one, "partition_index", "partition_size", "is_future_key"),
             )
             for one in answer.results
         ],
