@@ -18,6 +18,7 @@ from kafka.protocol.admin import DescribeConfigsRequest
 
 from collectors.errors import CollectorError
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
+from collectors.kafka.protocol.config_answers import TopicConfigsRequest, TopicResult
 from collectors.kafka.protocol.error_codes import reason
 from collectors.kafka.protocol.many_partitions import ClusterRequest
 from collectors.kafka.protocol.partition_columns import PartitionColumns
@@ -153,6 +154,17 @@ def _from_objects(topics: Sequence[Any]) -> pl.DataFrame:
     )
 
 
+def _config(result: Any) -> TopicConfig:
+    """Return the settings that are answered for a topic."""
+    if isinstance(result, TopicResult):
+        return result.config
+    return {
+        config.name: (config.value, config.config_source == _DYNAMIC_TOPIC_CONFIG)
+        for config in result.configs or ()
+        if not config.is_sensitive
+    }
+
+
 def _lists(rows: npt.NDArray[Any]) -> pl.Series:
     """Return a column of lists from lists of one length."""
     count, length = rows.shape
@@ -200,17 +212,17 @@ def read_topic_configs(
     except CollectorError as error:
         return dict.fromkeys(topics, str(error))
     found: dict[str, TopicConfig | str] = {}
+    # By identity: what an answer holds more than once is looked up once.
+    shared: dict[int, tuple[TopicConfig, TopicConfig]] = {}
     for result in answer.results or ():
         if result.error_code:
             denied = result.error_code == 29
             found[result.resource_name] = NO_CONFIG_RIGHT if denied else reason(result.error_code)
             continue
-        config = {
-            config.name: (config.value, config.config_source == _DYNAMIC_TOPIC_CONFIG)
-            for config in result.configs or ()
-            if not config.is_sensitive
-        }
-        found[result.resource_name] = same.setdefault(tuple(config.items()), config)
+        config = _config(result)
+        if id(config) not in shared:
+            shared[id(config)] = config, same.setdefault(tuple(config.items()), config)
+        found[result.resource_name] = shared[id(config)][1]
     return found
 
 
@@ -226,7 +238,7 @@ def _brokers(values: list[list[int]]) -> pl.Series:
 
 def _describe_topics(topics: Sequence[str]) -> Any:
     resource = DescribeConfigsRequest.DescribeConfigsResource
-    return DescribeConfigsRequest(
+    return TopicConfigsRequest(
         resources=[
             resource(resource_type=_TOPIC_RESOURCE, resource_name=topic, configuration_keys=None)
             for topic in topics

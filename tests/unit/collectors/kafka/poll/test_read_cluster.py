@@ -123,8 +123,8 @@ def test_what_is_read_rarely_is_not_asked_for_again(polled: Polled) -> None:
     polled.poll()
     first = set(polled.wire.asked)
     polled.poll()
-    assert {"DescribeConfigsRequest", "LogDirectoriesRequest"} <= first
-    assert not {"DescribeConfigsRequest", "LogDirectoriesRequest"} & set(polled.wire.asked)
+    assert {"TopicConfigsRequest", "LogDirectoriesRequest"} <= first
+    assert not {"TopicConfigsRequest", "LogDirectoriesRequest"} & set(polled.wire.asked)
 
 
 def test_groups_that_cannot_be_read_cost_no_end_offsets(

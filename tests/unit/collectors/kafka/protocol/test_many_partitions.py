@@ -9,10 +9,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from kafka.protocol.admin import DescribeLogDirsResponse
+from kafka.protocol.admin import DescribeConfigsResponse, DescribeLogDirsResponse
 from kafka.protocol.consumer import ListOffsetsResponse
 from kafka.protocol.metadata import MetadataResponse
 
+from collectors.kafka.protocol.config_answers import TopicConfigsRequest
 from collectors.kafka.protocol.fetch_requests import list_offsets_request
 from collectors.kafka.protocol.many_partitions import (
     ClusterRequest,
@@ -169,6 +170,59 @@ def seen_directories(answer: Any) -> object:
     )
 
 
+def configs() -> Any:
+    result = DescribeConfigsResponse.DescribeConfigsResult
+    config = result.DescribeConfigsResourceResult
+    alike = [("retention.ms", "1000", 1, False), ("segment.ms", None, 5, False)]
+    secret = [("password", "hunter2", 1, True), ("retention.ms", "2000", 1, False)]
+    return DescribeConfigsResponse(
+        throttle_time_ms=4,
+        results=[
+            result(
+                error_code=code,
+                error_message="no" if code else None,
+                resource_type=2,
+                resource_name=name,
+                configs=[
+                    config(
+                        name=key,
+                        value=value,
+                        read_only=False,
+                        config_source=source,
+                        is_sensitive=is_sensitive,
+                        synonyms=[],
+                        config_type=5,
+                        documentation=None,
+                    )
+                    for key, value, source, is_sensitive in settings
+                ],
+            )
+            for name, code, settings in (
+                ("a", 0, alike),
+                ("b", 0, secret),
+                ("c", 0, alike),
+                ("d", 29, []),
+                ("e", 0, []),
+            )
+        ],
+    )
+
+
+def seen_configs(answer: Any) -> object:
+    def settings(one: Any) -> dict[str, tuple[str | None, bool]]:
+        if hasattr(one, "config"):
+            return dict(one.config)
+        return {
+            each.name: (each.value, each.config_source == 1)
+            for each in one.configs
+            if not each.is_sensitive
+        }
+
+    return answer.throttle_time_ms, [
+        (one.error_code, one.resource_name, settings(one)) for one in answer.results
+    ]
+
+
 Case = tuple[Any, Any, type[Any], Callable[[Any], object], int]
 
 CASES = [
@@ -202,6 +256,7 @@ CASES = [
         )
         for number in (6, 7)
     ),
+    (TopicConfigsRequest(resources=[]), configs(), DescribeConfigsResponse, seen_configs, 4),
 ]
 by_version = pytest.mark.parametrize(
     ("request_", "answer", "kind", "seen", "version"),
@@ -238,6 +293,16 @@ def test_a_broken_answer_is_left_to_kafka_python_or_read_without_a_crash(
         except (ValueError, IndexError, struct.error):
             refused += 1
     assert 0 < refused < 500
+
+
+def test_topics_that_are_configured_alike_share_their_settings() -> None:
+    request = TopicConfigsRequest(resources=[])
+    request.API_VERSION = 4
+    first, second, third, *_ = request.decode_answer(
+        memoryview(configs().encode(version=4))
+    ).results
+    assert first.config is third.config
+    assert second.config == {"retention.ms": ("2000", True)}
 
 
 def test_what_is_unusual_is_left_to_kafka_python() -> None:
