@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
+from collectors.errors import CollectorError
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -26,6 +28,8 @@ class Outcome(Generic[T_co]):
     @property
     def value(self) -> T_co:
         """What was read; where that failed, the same error is raised for everybody."""
+        if isinstance(self.error, CollectorError):
+            raise self.error.again()
         if self.error is not None:
             raise self.error
         return cast(T_co, self.found)
@@ -36,5 +40,7 @@ def attempt(read: Callable[[], T]) -> Outcome[T]:
     begun = time.monotonic()
     try:
         return Outcome(found=read(), seconds=time.monotonic() - begun)
+    except CollectorError as error:
+        return Outcome(error=error.again(), seconds=time.monotonic() - begun)
     except Exception as error:  # raised again where the value is used, and logged there
         return Outcome(error=error, seconds=time.monotonic() - begun)

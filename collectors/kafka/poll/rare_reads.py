@@ -166,11 +166,11 @@ class RegistrationReads:
             except NoAnswerError:
                 raise  # and it stays due
             except CollectorError as error:
-                self._known = error
+                self._known = error.again()
             self._alive = alive
             self._due.was_tried(_ALL, context.tick, again_after=due.CONFIGS_EVERY_SECONDS)
         if isinstance(self._known, CollectorError):
-            raise self._known
+            raise self._known.again()
         return self._known
 
 

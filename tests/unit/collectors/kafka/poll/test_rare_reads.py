@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,6 +16,7 @@ from collectors.errors import CollectorError, NoAnswerError, RefusedError, Unsup
 from collectors.kafka.cluster.settings_reads import BrokerVersion
 from collectors.kafka.poll import cluster_settings, rare_reads
 from collectors.kafka.poll.cluster_settings import SettingsReads
+from collectors.kafka.poll.outcome import attempt
 from collectors.kafka.poll.rare_reads import RegistrationReads
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.poll_context import PollContext
@@ -195,3 +199,29 @@ def test_why_registrations_are_unknown_is_said_at_every_poll(asked: Reads) -> No
         with pytest.raises(RefusedError):
             asked.registrations(at)
     assert asked.asked == []
+
+
+def test_an_error_that_is_kept_keeps_nothing_of_the_polls_that_it_was_raised_in(
+    asked: Reads,
+) -> None:
+    asked.answers["read_registrations"] = RefusedError("not permitted")
+
+    class Read:
+        """What a poll has read."""
+
+    kept: list[weakref.ref[Read]] = []
+
+    def poll(at: float) -> None:
+        read = Read()  # as the sequence holds what was read so far
+        kept.append(weakref.ref(read))
+        outcome = attempt(lambda: asked.registrations(at))
+        with suppress(RefusedError):
+            _ = outcome.value
+
+    gc.disable()
+    try:
+        for at in (1000, 1001, 1002):
+            poll(at)
+        assert [ref() for ref in kept] == [None, None, None]
+    finally:
+        gc.enable()
