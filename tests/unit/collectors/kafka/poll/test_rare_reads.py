@@ -56,7 +56,7 @@ class Reads:
             self.clock += self.takes_seconds
             answer = self.answers[name]
             if isinstance(answer, CollectorError):
-                raise answer
+                raise answer.again()
             return answer
 
         return read
