@@ -40,7 +40,7 @@ def collect(
             distinct.append(config)
     schema = section_schema(TOPICS)
     settings_rows = [_settings(config) for config in distinct]
-    columns = {name for row in settings_rows for name in row}
+    columns = [name for name in schema if name not in _OF_TOPIC]
     of_config = pl.DataFrame(
         {name: [row.get(name) for row in settings_rows] for name in columns},
         schema={name: schema[name] for name in columns},
@@ -53,8 +53,8 @@ def collect(
         },
         orient="row",
     )
-    rows = rows.join(of_config, on=_CONFIG, how="left", maintain_order="left").drop(_CONFIG)
-    return {"topics": rows}
+    rows = rows.join(of_config, on=_CONFIG, how="left", maintain_order="left")
+    return {"topics": rows.select(list(schema))}
 
 
 def _settings(config: TopicConfig | str) -> dict[str, Any]:

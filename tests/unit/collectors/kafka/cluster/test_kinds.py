@@ -20,8 +20,9 @@ from collectors.kafka.poll.outcome import Outcome
 from collectors.kafka.poll.topic_facts import topic_facts
 from collectors.kafka.poll.watched_topics import watched_topics
 from collectors.kafka.sections import groups, topics
+from collectors.source.rows import section_schema
 from config.settings import ClusterSettings
-from lake.schemas.tables import GROUP_MEMBERS
+from lake.schemas.tables import GROUP_MEMBERS, TOPICS
 
 
 def case(name: str, kind: str, what: str) -> object:
@@ -283,3 +284,9 @@ def test_a_group_that_ditto_calls_its_own_is_dittos() -> None:
     assert rows["kind"].to_list() == ["plain", "plain"]
     of_ditto = reads(["orders"], ["4b7f-twins", "billing"], ditto=["4b7f-twins"])
     assert collect(groups, of_ditto, "groups")["kind"].to_list() == ["ditto", "plain"]
+
+
+def test_where_no_topic_is_to_be_written_the_table_is_empty_and_whole() -> None:
+    poll = reads(["orders"], [])
+    poll.topics_due = Outcome(found=[])
+    assert collect(topics, poll, "topics").schema == pl.Schema(section_schema(TOPICS))
