@@ -45,6 +45,8 @@ from lake.schemas.tables import (
     TOPIC_HISTORY,
     TOPICS,
     TRANSACTIONS,
+    WAITING_COLLECTORS,
+    WRITTEN_EVERY_SECONDS,
 )
 from lake.storage.store import Lake
 
@@ -70,6 +72,8 @@ def open_lake(settings: LakeSettings, viewer: Viewer) -> VisibleLake:
 def _open_lake(uri: str, key: str, _settings: LakeSettings, _viewer: Viewer) -> VisibleLake:
     return VisibleLake(_settings, _viewer)
 
+
+_WAITING_SHOWN = timedelta(seconds=2.2 * WRITTEN_EVERY_SECONDS[WAITING_COLLECTORS.name])
 
 KAFKA = "kafka"
 """The source of a Kafka cluster's own rows."""
@@ -341,6 +345,12 @@ def _named(rows: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.concat_str(source, pl.lit(": "), "section"))
         .alias("section"),
     )
+
+
+def waiting_collectors(view: View) -> pl.DataFrame:
+    """Return the newest row of each collector that waits: they write one every five minutes."""
+    rows = recent(view, WAITING_COLLECTORS, _WAITING_SHOWN)
+    return rows.sort("observed_at").unique("collector", keep="last", maintain_order=True)
 
 
 def collections(view: View) -> pl.DataFrame:
