@@ -66,7 +66,7 @@ def needs(view: View) -> str:
 def _row(view: View, found: Collected) -> None:
     parts = [
         f":gray[:material/lan: {escape(view.cluster)}]",
-        f":gray[:material/schedule: last {view.range.label}]",
+        f":gray[:material/schedule: {view.period.removeprefix('in the ')}]",
     ]
     if found.at is not None:
         seconds = (view.now - found.at).total_seconds()

@@ -6,11 +6,10 @@ from datetime import datetime, timedelta
 
 from app.data import queries
 from app.data.context import View
+from app.data.time_range import SHORTEST
 from app.style.charts.base import Axis, ChartEvent
 from app.ui import components
 from app.ui.broker_events import broker_events
-
-SHORTEST = timedelta(minutes=2)
 
 
 def page_axis(
@@ -30,8 +29,10 @@ def page_axis(
             minutes, so that a figure whose points stay the same stays the same itself.
     """
     step = min(step_seconds, 60.0)
+    if view.range.end is not None:
+        return axis_between(view, view.range.end - view.range.length, view.range.end, events)
     end = view.now - timedelta(seconds=view.now.timestamp() % step)
-    start = view.range.start(view.now)
+    start = view.start
     if first is not None and first > start:
         start = max(start, min(first, end - SHORTEST))
     return Axis(start=start, end=end, zone=view.zone, events=events)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.style.charts.base import PAGE_AXIS
 from app.ui.tables import NONE
 from tests.app import generated
+from tests.app.conftest import NOW
 from tests.app.test_pages import calm, texts
+from tests.app.world import CLUSTER
 
 Open = Callable[..., AppTest]
 
@@ -208,6 +212,40 @@ def test_an_invalid_range_falls_back(open_page: Open, filled: Path) -> None:
     assert test.session_state["range"] == "1h"
 
 
+def test_a_fixed_range_of_the_address_is_taken_by_charts_and_kept_by_links(
+    open_page: Open, filled: Path
+) -> None:
+    ends = [NOW - timedelta(hours=3), NOW - timedelta(hours=2)]
+    between = "/".join(f"{one:%Y-%m-%dT%H:%M:%SZ}" for one in ends)
+    test = open_page(filled, "group", group="payments", between=between)
+    calm(test)
+    local = [f"{one:%Y-%m-%dT%H:%M:%S}" for one in ends]
+    figures = [json.loads(element.proto.spec) for element in test.get("plotly_chart")]
+    times = [one for one in figures if one["layout"].get("meta") == PAGE_AXIS]
+    assert len(times) >= 4
+    for one in times:
+        assert one["layout"]["xaxis"]["autorangeoptions"]["include"] == local
+        for trace in one["data"]:
+            assert len(trace["x"]) > 30
+            assert f"{ends[0] - timedelta(seconds=60):%Y-%m-%dT%H:%M:%S}" < min(trace["x"])
+            assert max(trace["x"]) < local[1]
+    assert test.session_state["_view"].address == {"cluster": CLUSTER, "between": between}
+
+
+def test_a_range_that_cannot_be_read_says_what_is_expected(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "groups", between="yesterday")
+    calm(test)
+    assert "2026-01-31T13:00Z" in test.error[0].value.replace("\\", "")
+    assert "last hour" in texts(test)
+
+
+def test_a_paused_page_says_so(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "groups", paused="true")
+    calm(test)
+    assert test.toggle(key="paused").value
+    assert "Paused." in texts(test)
+
+
 @pytest.mark.parametrize("chosen", ["1h", "6h", "24h", "7d", "90d"])
 def test_no_series_has_more_points_than_the_budget(
     open_page: Open, filled: Path, chosen: str
@@ -222,7 +260,7 @@ def test_no_series_has_more_points_than_the_budget(
 def test_all_charts_of_a_page_share_their_time_axis(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "group", group="payments")
     axes = {
-        tuple(json.loads(element.proto.spec)["layout"]["xaxis"]["range"])
+        tuple(json.loads(element.proto.spec)["layout"]["xaxis"]["autorangeoptions"]["include"])
         for element in test.get("plotly_chart")
     }
     assert len(axes) == 1

@@ -269,9 +269,7 @@ with components.section(
     "two generations. A member that left may have been too slow instead.",
 ):
     if rebalances.is_empty():
-        components.nothing(
-            f"No rebalance is known in the last {view.range.label}.", icon=":material/check:"
-        )
+        components.nothing(f"No rebalance is known {view.period}.", icon=":material/check:")
     else:
         tables.show(
             rebalances.sort("rebalanced_at", "generation", descending=True),
