@@ -52,7 +52,8 @@ except ConfigError as error:
     st.stop()
 
 viewer = login.viewer(settings.app)
-page = st.navigation(routes.all_pages(), expanded=True)
+pages = routes.all_pages()
+page = st.navigation(pages, expanded=True)
 st.set_page_config(page_title=f"{page.title} · Headroom")
 clusters = context.seen_clusters(settings, viewer)
 if not clusters:
@@ -83,7 +84,7 @@ view = context.open_view(
     now,
 )
 zoom.draw(view, page.url_path)
-newest_poll = status_bar.draw(view)
+newest_poll = status_bar.draw(view, pages)
 if newest_poll is not None and newest_poll.at is None:
     empty_states.no_samples(view)
 elif routes.shows_the_present(page) and not present.is_known(view):

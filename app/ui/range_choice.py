@@ -64,7 +64,7 @@ def draw(now: datetime, zone: tzinfo, minute_days: int | None) -> TimeRange:
             bind="query-params",
             help="The page stays as it is until you go on: nothing is read again by itself.",
         )
-        if fixed is not None:
+        if text:
             st.button(
                 "Back to now",
                 icon=":material/fast_forward:",
