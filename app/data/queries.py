@@ -27,9 +27,10 @@ from app.data.history import (
     TOPIC,
     History,
     Measure,
+    in_steps,
     merge,
 )
-from app.data.time_range import TimeRange
+from app.data.time_range import LAST_DAY, TimeRange
 from app.data.viewer import Viewer
 from app.data.visible_lake import VisibleLake
 from config.settings import LakeSettings
@@ -217,6 +218,43 @@ def _history(
     if chosen.end is not None:
         predicates.append(pl.col("window_start") < chosen.end)
     return _lake.read(TABLES[table], *predicates, since=_start, until=chosen.end, cluster=cluster)
+
+
+def earlier(
+    view: View, table: Table, key: str, name: str, measure: Measure, before: timedelta
+) -> pl.DataFrame:
+    """Return what a value of a series was as long before the chosen range, moved into it.
+
+    Returns:
+        Rows of ``time`` and ``value``.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    until = (view.until - before).replace(second=0, microsecond=0)
+    chosen = replace(view.range, end=until)
+    start = chosen.start(until)
+    rows = _history(
+        view.cache_key, table.name, view.cluster, chosen, key, (name,), start, view.lake
+    )
+    points = rows.filter(pl.col("window_start") >= start).select(
+        pl.col("window_start").alias(TIME), pl.col(measure.gold).alias(measure.name)
+    )
+    steps = in_steps(points, (), (measure,), chosen.step_seconds)
+    return steps.select(pl.col(TIME) + before, pl.col(measure.name).alias("value"))
+
+
+def past_day(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
+    """Return by the hour what arrived for a series in the last day: ``time`` and ``value``.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    day = replace(view, range=LAST_DAY)
+    rows = history(day, table, key, [name]).sort("window_start")
+    return rows.select(
+        pl.col("window_start").alias(TIME), pl.col("arrival_per_second").alias("value")
+    )
 
 
 def cluster_history(view: View) -> History:

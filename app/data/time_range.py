@@ -70,6 +70,9 @@ RANGES: dict[str, TimeRange] = {
 
 DEFAULT_RANGE = "1h"
 
+LAST_DAY = _range("24h by the hour", "24 hours", timedelta(hours=24), Grain.HOUR)
+"""What forecasts go on from."""
+
 _FORM = "%Y-%m-%dT%H:%M:%SZ"
 
 

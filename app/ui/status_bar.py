@@ -11,7 +11,7 @@ import streamlit as st
 from alerting.rules.model import AlertSeverity
 from app.data import present, queries
 from app.data.context import View
-from app.style.format import age, clock, escape, listing, utc
+from app.style.format import clock, escape, listing, utc
 from app.ui import components
 from app.ui.browser import live, search
 from lake.schemas.current import OPEN_ALERTS
@@ -83,9 +83,7 @@ def _row(view: View, found: Collected) -> None:
         colour = components.age_colour(seconds, view.interval_seconds)
         if colour != "gray":
             when = clock(found.at, view.zone, now=view.now)
-            parts.append(
-                f":{colour}-badge[:material/history: {age(seconds)}: the newest poll is of {when}]"
-            )
+            parts.append(f":{colour}-badge[:material/history: the newest poll is of {when}]")
     if found.failing:
         names = listing([section.replace("_", " ") for section in found.failing], limit=3)
         parts.append(f":red-badge[:material/sync_problem: not collected: {escape(names)}]")

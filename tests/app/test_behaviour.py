@@ -9,11 +9,17 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from deltalake import write_deltalake
 from streamlit.testing.v1 import AppTest
 
 from app.style.charts.base import PAGE_AXIS
 from app.ui.tables import NONE
+from config.load import load
+from lake.schemas.tables import SEASONALITY
+from lake.storage.append import conform
+from lake.storage.store import Lake
 from tests.app import generated
 from tests.app.conftest import NOW
 from tests.app.test_pages import calm, texts
@@ -302,3 +308,31 @@ def test_filters_of_the_address_are_taken_and_kept(open_page: Open, filled: Path
     test.switch_page("views/topics/page.py").run()
     test.switch_page("views/groups/page.py").run()
     assert test.text_input(key="groups-search").value == "pay"
+
+
+def test_a_group_is_compared_with_what_is_usual_and_with_the_day_before(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(filled, tmp_path / "seasons"))
+    lake = Lake(load(folder / "headroom.yaml").lake)
+    rows = pl.DataFrame(
+        [
+            {
+                **{"cluster": CLUSTER, "subject": "group", "name": "payments"},
+                **{"metric": "arrival_per_second", "hour_of_week": hour, "as_of": NOW},
+                **{"p05": 30.0, "p50": 43.0, "p95": 60.0, "status": "ok"},
+            }
+            for hour in range(168)
+        ]
+    )
+    write_deltalake(lake.uri(SEASONALITY), conform(SEASONALITY, rows).to_arrow(), mode="append")
+    test = open_page(folder, "group", group="payments", range="6h", compare="yesterday")
+    calm(test)
+    arriving = next(one for one in test.metric if one.label == "Arriving")
+    assert arriving.delta == "usually 43/s"
+    assert names(test, "group-flow")[0] == "usual"
+    assert any((one or "").startswith("objective") for one in names(test, "group-time-lag"))
+    # The lake holds six hours by the minute: of yesterday there is nothing to draw.
+    assert "yesterday" not in names(test, "group-flow")
+    test = open_page(folder, "group", group="payments", range="7d", compare="yesterday")
+    assert "yesterday" in names(test, "group-lag")
