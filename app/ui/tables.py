@@ -81,6 +81,7 @@ def show(
     total: int | None = None,
     noun: str = "rows",
     rows_shown: int = 12,
+    on_select: Callable[[], None] | None = None,
 ) -> None:
     """Show rows, and how many of how many they are.
 
@@ -93,6 +94,7 @@ def show(
         total: How many rows there are in all, where the frame is a part of them.
         noun: What a row is, in the plural.
         rows_shown: Rows that are seen without scrolling.
+        on_select: Called when the viewer has chosen one row.
     """
     shown = frame.select(list(columns)).head(ROW_LIMIT)
     opens = {name: column.opens for name, column in columns.items() if column.opens}
@@ -108,6 +110,8 @@ def show(
         placeholder=UNKNOWN,
         height=_ROW_PIXELS * (min(max(1, shown.height), rows_shown) + 1) + 3,
         alt=alt,
+        on_select=on_select or "ignore",
+        selection_mode="single-row",
     )
     total = max(total or 0, frame.height)
     if total != shown.height:

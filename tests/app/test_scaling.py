@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.ui.advice_cards import BADGE_STYLES
 from config.load import load
 from lake.schemas.model import Table
 from lake.schemas.tables import CAPACITY, FORECASTS, GROUP_OFFSETS, RECOMMENDATIONS
@@ -29,11 +30,31 @@ def advised(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def choose(test: AppTest, beginning: str) -> AppTest:
+    """Choose the first piece of advice whose line begins so."""
+    box = test.selectbox(key="advice")
+    test = box.select(next(one for one in box.options if one.startswith(beginning))).run()
+    calm(test)
+    return test
+
+
+def test_every_change_has_a_row_the_most_urgent_first(open_page: Open, advised: Path) -> None:
+    test = open_page(advised, "scaling")
+    calm(test)
+    table = test.dataframe[0].value
+    assert table["what"].to_list() == test.selectbox(key="advice").options
+    order = [style.label for style in BADGE_STYLES.values()]
+    urgency = [order.index(one[0]) for one in table["urgency"]]
+    assert len(set(urgency)) > 1
+    assert urgency == sorted(urgency)
+    payments = table.set_index("what").filter(like="payments: 4 → ", axis=0).iloc[0]
+    assert payments["otherwise"]
+
+
 def test_a_measured_group_gets_a_number_its_needs_and_keda_beside_it(
     open_page: Open, advised: Path
 ) -> None:
-    test = open_page(advised, "scaling")
-    calm(test)
+    test = choose(open_page(advised, "scaling"), "payments: 4 → ")
     said = texts(test).replace("\\", "")
     assert "payments: 4 → " in said and "consumers" in said
     assert "KEDA would run" in said
@@ -45,7 +66,7 @@ def test_a_measured_group_gets_a_number_its_needs_and_keda_beside_it(
 def test_a_group_with_room_saves_consumers_one_step_at_a_time(
     open_page: Open, advised: Path
 ) -> None:
-    test = open_page(advised, "scaling")
+    test = choose(open_page(advised, "scaling"), "billing: 4 → 3 consumers")
     said = texts(test).replace("\\", "")
     assert "billing: 4 → 3 consumers" in said
     assert "can be saved" in test.title[0].value
@@ -56,6 +77,10 @@ def test_changes_behind_a_blocker_wait_for_an_acknowledgement(
     open_page: Open, advised: Path
 ) -> None:
     test = open_page(advised, "scaling")
+    for label in test.selectbox(key="advice").options:
+        test = choose(test, label)
+        if any("what may break" in one.label for one in test.checkbox):
+            break
     assert not any("kafka-topics.sh" in one.value for one in test.code)
     box = next(one for one in test.checkbox if "what may break" in one.label)
     box.check().run()

@@ -1,15 +1,18 @@
 """What should I change, and what if I do not?"""
 
+from functools import partial
+
 import polars as pl
 import streamlit as st
 
 from app.data.context import current
 from app.style.format import count, escape, thin
-from app.ui import advice_cards, components, current_advice, routes
-from app.views.scaling import view_model, what_if
+from app.ui import advice_cards, components, current_advice, routes, tables
+from app.ui.tables import Column
+from app.views.scaling import decisions, view_model, what_if
 from lake.errors import LakeError
 from scaling.advice.advice_table import from_row
-from scaling.advice.model import AdviceKind, AdviceSeverity, Subject
+from scaling.advice.model import AdviceKind, Subject
 
 LINKS = {
     Subject.GROUP: routes.GROUP,
@@ -18,7 +21,6 @@ LINKS = {
     Subject.CONNECTION: routes.CONNECT,
     Subject.QUEUE: routes.QUEUES,
 }
-PAGE = 12
 
 view = current()
 errors: dict[str, LakeError] = {}
@@ -29,8 +31,6 @@ for one in given.errors:
     errors.setdefault(str(one).partition(":")[0], one)
 
 found = given.rows
-changes = found.filter(advice_cards.IS_CHANGE)
-unknown = found.filter(pl.col("severity") == AdviceSeverity.UNKNOWN)
 kept = found.filter(pl.col("kind") == AdviceKind.KEEP)
 components.headline(
     "Advice cannot be given"
@@ -46,27 +46,39 @@ for unreadable in errors.values():
     components.show_broken(unreadable)
 
 
-def draw(listed: pl.DataFrame, key: str) -> None:
-    """Draw cards in rows, where there is room in rows of two, the most urgent first."""
-    shown = listed.height
-    if shown > PAGE and not st.toggle(f"Show all {shown}", key=f"{key}-all"):
-        shown = PAGE
-        st.caption(f"{PAGE} of {listed.height} shown, the most urgent first")
-    with st.grid(2, min_column_width=340, gap="small"):
-        for position, row in enumerate(listed.head(shown).iter_rows(named=True)):
-            one = from_row(row)
-            advice_cards.card(one, key=f"{key}-{position}", link=LINKS.get(one.subject_kind))
+def choose(labels: list[str]) -> None:
+    """Show the card of the row that was clicked, and the figures of its group."""
+    rows = st.session_state["advice-table"].selection.rows
+    if rows:
+        st.session_state["advice"] = labels[rows[0]]
 
 
-if not changes.is_empty():
-    urgent = changes.filter(pl.col("severity") != AdviceSeverity.INFO)
-    gentle = changes.filter(pl.col("severity") == AdviceSeverity.INFO)
-    if not urgent.is_empty():
-        st.subheader("Changes", anchor=False)
-        draw(urgent, "changes")
-    if not gentle.is_empty():
-        st.subheader("Worth knowing", anchor=False)
-        draw(gentle, "gentle")
+listed = decisions.in_order(found.filter(pl.col("kind") != AdviceKind.KEEP))
+labels = decisions.labels(listed)
+if labels:
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        tables.show(
+            decisions.rows(listed),
+            decisions.COLUMNS,
+            view=view,
+            key="advice-table",
+            alt="What is advised, the most urgent first",
+            noun="pieces of advice",
+            rows_shown=20,
+            on_select=partial(choose, labels),
+        )
+    with right:
+        label = st.selectbox(
+            "Advice",
+            labels,
+            key="advice",
+            bind="query-params",
+            label_visibility="collapsed",
+            help="A click on a row of the table chooses as well.",
+        )
+        advice = from_row(listed.row(labels.index(label), named=True))
+        advice_cards.card(advice, key="advice-card", link=LINKS.get(advice.subject_kind))
 elif not found.is_empty():
     components.nothing("No group and no topic needs a change.", icon=":material/check:")
 elif not errors and not given.is_pending and not given.is_left_out:
@@ -74,12 +86,20 @@ elif not errors and not given.is_pending and not given.is_left_out:
         "No group and no topic is known yet: advice comes with the first polls.",
         icon=":material/hourglass:",
     )
-if not unknown.is_empty():
-    st.subheader("Cannot be evaluated", anchor=False)
-    draw(unknown, "unknown")
 if not kept.is_empty():
     with st.expander(f"{count(kept.height, 'subject')} to keep as they are"):
-        draw(kept, "kept")
+        tables.show(
+            kept,
+            {
+                "subject_kind": Column("what", width=80),
+                "subject": Column("subject", width=200),
+                "reason": Column("why", width="large"),
+            },
+            view=view,
+            key="advice-kept",
+            alt="What is to be kept as it is",
+            noun="subjects",
+        )
 
 advised = view_model.first_of(found)
 if advised:
