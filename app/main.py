@@ -73,7 +73,12 @@ with st.sidebar:
 # Before the page: one that ends early is drawn again like any other.
 st.fragment(_keep_fresh, run_every=settings.app.refresh_seconds)(settings.app.refresh_seconds)
 # Streamlit dims what it draws again; on a page that is always drawn again that is a flicker.
-st.html("<style>[data-stale='true'] {opacity: 1 !important; transition: none !important}</style>")
+# A table's own download has no names and internal headings: each has a link below it instead.
+st.html(
+    "<style>[data-stale='true'] {opacity: 1 !important; transition: none !important} "
+    "[data-testid='stElementToolbarButton']:has([aria-label='Download as CSV']) {display: none}"
+    "</style>"
+)
 components.begin_page()
 view = open_view(
     settings,

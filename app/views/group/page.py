@@ -78,8 +78,8 @@ with st.grid(6, min_column_width=124, gap="small"):
         delta="oldest unread",
         help_text="Time since the oldest message was appended that the group has not read.",
     )
-    components.tile("Arriving", rate(row["arrival_per_second"]), delta="for this group")
-    components.tile("Consumed", rate(row["consumption_per_second"]), delta="committed")
+    components.tile("Arriving", rate(row["arrival_per_second"]), delta="mean of 5 min")
+    components.tile("Consumed", rate(row["consumption_per_second"]), delta="committed, 5 min")
     components.tile(
         "Drained in",
         "never"
