@@ -46,12 +46,13 @@ except ConfigError as error:
     st.stop()
 
 viewer = login.viewer(settings.app)
-page = st.navigation(routes.all_pages(), expanded=True)
+page = st.navigation(routes.all_pages(with_queues=bool(settings.rabbitmq)), expanded=True)
 st.set_page_config(page_title=f"{page.title} · Headroom")
 clusters = seen_clusters(settings, viewer)
 if not clusters:
     empty_states.no_cluster()
     st.stop()
+empty_states.note_unknown_cluster(clusters)
 with st.sidebar:
     st.selectbox("Cluster", clusters, key="cluster", bind="query-params")
     # The address holds what the choice shows, so the choice shows the ranges' short names.
@@ -73,12 +74,7 @@ with st.sidebar:
 # Before the page: one that ends early is drawn again like any other.
 st.fragment(_keep_fresh, run_every=settings.app.refresh_seconds)(settings.app.refresh_seconds)
 # Streamlit dims what it draws again; on a page that is always drawn again that is a flicker.
-# A table's own download has no names and internal headings: each has a link below it instead.
-st.html(
-    "<style>[data-stale='true'] {opacity: 1 !important; transition: none !important} "
-    "[data-testid='stElementToolbarButton']:has([aria-label='Download as CSV']) {display: none}"
-    "</style>"
-)
+st.html("<style>[data-stale='true'] {opacity: 1 !important; transition: none !important}</style>")
 components.begin_page()
 view = open_view(
     settings,

@@ -47,8 +47,12 @@ INCIDENT = "incident"
 RULES = "rules"
 
 
-def all_pages() -> dict[str, list[st.Page]]:
-    """Return the pages under the headings of the menu; details have an address and no entry."""
+def all_pages(*, with_queues: bool = True) -> dict[str, list[st.Page]]:
+    """Return the pages under the headings of the menu; details have an address and no entry.
+
+    Args:
+        with_queues: Whether a RabbitMQ is configured; else the menu leaves its page out.
+    """
     return {
         "Watch": [
             _page(
@@ -77,6 +81,7 @@ def all_pages() -> dict[str, list[st.Page]]:
                 "Queues",
                 "inbox",
                 "What waits in RabbitMQ, and where do its dead letters go?",
+                hidden=not with_queues,
             ),
         ],
         "Alerts": [

@@ -12,7 +12,8 @@ from alerting.rules.model import AlertSeverity
 from app.data import present, queries
 from app.data.context import View
 from app.style.format import age, clock, escape, listing, utc
-from app.ui import components
+from app.ui import components, empty_states
+from lake.errors import LakeError
 from lake.schemas.current import OPEN_ALERTS
 
 
@@ -50,8 +51,19 @@ def draw(view: View) -> Collected | None:
     with components.guarded():
         found = collected(queries.newest_collections(view))
         _row(view, found)
+        empty_states.unknown_cluster(view)
+        if found.at is not None and empty_states.is_stale(view, found.at):
+            empty_states.stale(view, found.at)
         return found
     return None
+
+
+def newest_poll_at(view: View) -> datetime | None:
+    """Return when the newest poll of the cluster began; None where there is none, or unreadable."""
+    try:
+        return collected(queries.newest_collections(view)).at
+    except LakeError:
+        return None
 
 
 def needs(view: View) -> str:

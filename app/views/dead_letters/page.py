@@ -9,7 +9,7 @@ from app.data import present, queries
 from app.data.context import current
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import duration, escape, exact, rate, share, thin
-from app.ui import components, routes, tables
+from app.ui import components, routes, status_bar, tables
 from app.ui.tables import Column
 from app.ui.time_axis import broker_marks, page_axis
 from app.views.dead_letters import view_model
@@ -22,6 +22,16 @@ MOST_SAMPLES = timedelta(days=1)
 view = current()
 with components.required("The dead letters cannot be shown"):
     rows = queries.dead_letters(view)
+collected_at = status_bar.newest_poll_at(view)
+if rows.is_empty() and (collected_at is None or view.now - collected_at > queries.SAMPLES_LENGTH):
+    components.headline("What fails is not known")
+    components.nothing(
+        "No poll looked at dead letters in the last "
+        f"{duration(queries.SAMPLES_LENGTH.total_seconds())}; "
+        "Monitoring health shows why. They appear here by themselves.",
+        icon=":material/history:",
+    )
+    st.stop()
 if rows.is_empty():
     components.headline("No dead-letter topic is known")
     components.nothing(
@@ -72,6 +82,12 @@ tables.show(
 )
 
 names = table["name"].to_list()
+asked = st.query_params.get("name")
+if asked is not None and asked not in names:
+    components.nothing(
+        f"There is no dead-letter topic {escape(asked)}: the newest poll did not find it. "
+        f"This is {escape(names[0])}."
+    )
 name = st.selectbox(
     "Look closer at",
     names,

@@ -232,7 +232,7 @@ with components.guarded():
 
 with components.section("Members"):
     # A poll that could not read the members leaves those of earlier ones.
-    known_at = row["observed_at"] - timedelta(seconds=2 * view.interval_seconds)
+    known_at = (row["observed_at"] or view.now) - timedelta(seconds=2 * view.interval_seconds)
     members = at_newest_poll(queries.recent_of(view, GROUP_MEMBERS, "group", group)).filter(
         pl.col("observed_at") >= known_at
     )
