@@ -41,6 +41,7 @@ QUEUES = "queues"
 CONNECT = "connect"
 SCALING = "scaling"
 HEALTH = "health"
+REPORT = "report"
 ALERTS = "alerts"
 SILENCES = "silences"
 INCIDENT = "incident"
@@ -97,6 +98,7 @@ def all_pages(*, with_queues: bool = True) -> dict[str, list[st.Page]]:
         ],
         "Scaling and health": [
             _page(SCALING, "Scaling", "tune", "What should I change, and what if I do not?"),
+            _page(REPORT, "Week", "calendar_view_week", "How was the week?"),
             _page(HEALTH, "Monitoring health", "fact_check", "Can I believe these pages?"),
         ],
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -191,6 +191,20 @@ def _as_written(frame: pl.DataFrame, name: str, column: Column) -> pl.Expr:
         return value
     # A spreadsheet runs what begins like a formula, and names are the text of others.
     return pl.when(value.str.contains(_FORMULA)).then(pl.lit("'") + value).otherwise(value)
+
+
+def texts(
+    frame: pl.DataFrame, columns: Mapping[str, Column], view: View
+) -> Iterator[tuple[str, ...]]:
+    """Return each row as the texts that the table shows."""
+    writers = {name: _writer(column, view) or str for name, column in columns.items()}
+    for row in frame.select(list(columns)).iter_rows(named=True):
+        yield tuple(
+            column.unknown
+            if row[name] is None
+            else _write(row[name], writer=writers[name], column=column)
+            for name, column in columns.items()
+        )
 
 
 def styled(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> Any:

@@ -25,6 +25,7 @@ MENU = {
     "Silences": "No silence is on",
     "Rules": f"{len(DEFAULT_ALERT_RULES)} rules",
     "Scaling": "changes advised",
+    "Week": "over their objective",
     "Monitoring health": "not collected in full",
 }
 DETAILS = {

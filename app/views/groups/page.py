@@ -98,7 +98,7 @@ columns = {
     "objective_seconds": Column(
         "objective",
         "duration",
-        help="The highest time lag that is wanted: scaling.objective of the configuration.",
+        help="The highest time lag that is wanted: scaling.objectives of the configuration.",
         width=72,
     ),
     "advice": Column(

@@ -11,9 +11,9 @@ import pytest
 
 from app.data.context import View
 from app.data.time_range import RANGES
+from app.ui.advice_history import change
 from app.ui.tables import NEVER, NONE, Column, csv, file_name, styled
 from app.ui.topic_list import hot_partitions
-from app.views.scaling.advice_history import change
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
