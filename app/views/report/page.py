@@ -11,21 +11,18 @@ from app.ui import advice_history, components, forecast, incidents, tables
 from app.views.report import view_model
 from lake.schemas.tables import CONTRIBUTORS
 
-WEEKS = {"0": "the last seven days", "1": "the seven days before", "2": "two weeks before"}
+# The address holds what the choice shows.
+WEEKS = ("last-7-days", "a-week-earlier", "two-weeks-earlier")
 MOST_ADVICE = 50
 
 view = current()
 heading, choice = st.columns([3, 1.4], vertical_alignment="center")
 with choice:
-    back = st.selectbox(
-        "Week",
-        list(WEEKS),
-        key="week",
-        bind="query-params",
-        format_func=WEEKS.__getitem__,
-        label_visibility="collapsed",
+    chosen = st.selectbox(
+        "Week", WEEKS, key="week", bind="query-params", label_visibility="collapsed"
     )
-start, end = view_model.week(view.now, int(back))
+back = WEEKS.index(chosen)
+start, end = view_model.week(view.now, back)
 parts: dict[str, view_model.Part] = {}
 
 try:
@@ -41,7 +38,7 @@ with components.guarded():
     hours = late_hours.late_hours(view, start, end)
     parts["objectives"] = view_model.objective_part(hours, objective)
 with components.guarded():
-    grown = forecast.contributors(view) if back == "0" else queries.no_rows(CONTRIBUTORS)
+    grown = forecast.contributors(view) if back == 0 else queries.no_rows(CONTRIBUTORS)
     parts["growth"] = view_model.growth_part(grown)
 with components.guarded():
     given = (
