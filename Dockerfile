@@ -20,7 +20,6 @@ COPY runtime runtime
 ARG SETUP=
 RUN python -m runtime setup ${SETUP}
 
-COPY .streamlit .streamlit
 COPY config config
 COPY lake lake
 COPY alerting alerting

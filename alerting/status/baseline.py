@@ -114,6 +114,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
     trail = _Trail()
     last_advance: float | None = None
     committed: int | None = None
+    end_before: int | None = None
     pause_from: float | None = None
     waited_at: float | None = None
     longest, second, seen = 0.0, 0.0, 0
@@ -146,6 +147,9 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
                 last_advance = waited_at = pause_from = sample.at
                 trail = _Trail()
             committed = sample.committed
+            if end_before is not None and committed >= end_before:
+                comebacks.clear()  # it has read what was there a poll ago
+        end_before = sample.log_end
         if sample.lag is None:
             waited_at = pause_from = None
             continue

@@ -260,7 +260,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         is_late = (
             behind is not None
             and behind >= too_late
-            and (found.age_before_seconds or 0.0) >= too_late
+            and too_late <= (found.age_before_seconds or 0.0) <= behind
             and at_highest
             and trend.consumption_per_second > 0  # else it stands still, or is about to commit
             and found.newest.at - found.working_since >= rules.steady_seconds

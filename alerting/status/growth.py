@@ -75,7 +75,7 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     recent = [lag for at, _, _, lag in points if at >= now - swing]
     current, lowest = min(recent), min(lags)
     risen = current - lowest
-    if risen <= 3 * rules.minimum_messages:
+    if risen <= max(3 * rules.minimum_messages, _UNCHANGED * current):
         return None
     near = lowest + _ONSET * risen
     onset = max(index for index, lag in enumerate(lags) if lag <= near)

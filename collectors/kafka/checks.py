@@ -21,6 +21,19 @@ from collectors.kafka.poll.cluster_settings import SETTINGS
 from collectors.kafka.poll.reads import PollView
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
 from collectors.kafka.protocol.records import fetch
+from collectors.kafka.rights import (
+    COMMIT_RECORDS,
+    CONFIGS_OF_CLUSTER,
+    CONFIGS_OF_TOPICS,
+    DESCRIBE_CLUSTER,
+    DESCRIBE_GROUPS,
+    DESCRIBE_TOPICS,
+    DESCRIBE_TRANSACTIONS,
+    Right,
+    kafka_acls,
+    names_a_right,
+    read_of,
+)
 from collectors.source.model import Check
 
 _Found = tuple[bool | None, str]
@@ -51,9 +64,10 @@ def run_checks(view: PollView) -> Sequence[Check]:
             detail=f"{topics} of {len(view.all_topics)} visible topics are watched"
             if topics
             else "none is visible: needs DESCRIBE on the topics, or the selection fits none",
+            grants=() if topics else (kafka_acls(view.settings, DESCRIBE_TOPICS),),
         )
     )
-    for feature, required, try_it in _FEATURES:
+    for feature, required, try_it, rights in _FEATURES:
         works: bool | None
         try:
             works, detail = try_it(view)
@@ -61,7 +75,19 @@ def run_checks(view: PollView) -> Sequence[Check]:
             works, detail = None, str(error)
         except CollectorError as error:
             works, detail = False, str(error)
-        checks.append(Check(feature=feature, works=works, required=required, detail=detail))
+        if try_it is _dead_letters:
+            rights = tuple(read_of(topic) for topic in sorted(view.dead_letters))
+        checks.append(
+            Check(
+                feature=feature,
+                works=works,
+                required=required,
+                detail=detail,
+                grants=tuple(kafka_acls(view.settings, right) for right in rights)
+                if names_a_right(detail)
+                else (),
+            )
+        )
     if silent:
         checks.insert(
             1,
@@ -225,23 +251,35 @@ def _dead_letters(view: PollView) -> _Found:
     return not wrong, "; ".join([detail, *wrong])
 
 
-_FEATURES: tuple[tuple[str, bool, Callable[[PollView], _Found]], ...] = (
-    ("groups and committed offsets", True, _groups),
-    ("log start and end offsets", True, _offsets),
-    ("topic configuration (retention, min.insync.replicas)", False, _configs),
-    ("lag of share groups", False, _share_groups),
-    (f"times and rates of commits ({COMMIT_LOG})", False, _commit_log),
-    ("log directories: sizes, disk space, offline disks", False, _disks),
-    ("controller and quorum", False, _quorum),
-    ("reassignments in progress", False, _reassignments),
-    ("registered and fenced brokers", False, _registrations),
-    ("certificates of the brokers", False, _certificates),
-    ("versions and features", False, _settings_of(FEATURE)),
-    ("configuration of brokers", False, _settings_of(BROKER_CONFIG)),
-    ("client quotas", False, _settings_of(CLIENT_QUOTA)),
-    ("ACLs", False, _settings_of(ACL)),
-    ("SCRAM users", False, _settings_of(SCRAM_USER)),
-    ("open transactions", False, _transactions),
-    ("headers of dead letters", False, _dead_letters),
+_Feature = tuple[str, bool, Callable[[PollView], _Found], tuple[Right, ...]]
+
+_FEATURES: tuple[_Feature, ...] = (
+    ("groups and committed offsets", True, _groups, (DESCRIBE_GROUPS,)),
+    ("log start and end offsets", True, _offsets, (DESCRIBE_TOPICS,)),
+    (
+        "topic configuration (retention, min.insync.replicas)",
+        False,
+        _configs,
+        (CONFIGS_OF_TOPICS,),
+    ),
+    ("lag of share groups", False, _share_groups, (DESCRIBE_GROUPS,)),
+    (f"times and rates of commits ({COMMIT_LOG})", False, _commit_log, (COMMIT_RECORDS,)),
+    (
+        "log directories: sizes, disk space, offline disks",
+        False,
+        _disks,
+        (DESCRIBE_CLUSTER,),
+    ),
+    ("controller and quorum", False, _quorum, (DESCRIBE_CLUSTER,)),
+    ("reassignments in progress", False, _reassignments, (DESCRIBE_CLUSTER,)),
+    ("registered and fenced brokers", False, _registrations, ()),
+    ("certificates of the brokers", False, _certificates, ()),
+    ("versions and features", False, _settings_of(FEATURE), ()),
+    ("configuration of brokers", False, _settings_of(BROKER_CONFIG), (CONFIGS_OF_CLUSTER,)),
+    ("client quotas", False, _settings_of(CLIENT_QUOTA), (CONFIGS_OF_CLUSTER,)),
+    ("ACLs", False, _settings_of(ACL), (DESCRIBE_CLUSTER,)),
+    ("SCRAM users", False, _settings_of(SCRAM_USER), (DESCRIBE_CLUSTER,)),
+    ("open transactions", False, _transactions, (DESCRIBE_TRANSACTIONS,)),
+    ("headers of dead letters", False, _dead_letters, ()),
 )
-"""Name, whether Headroom is of no use without it, and how it is tried."""
+"""Name, whether Headroom is of no use without it, how it is tried, which rights it needs."""

@@ -32,7 +32,7 @@ def test_dockerfile_copies_every_package_that_runs() -> None:
     ignored = Path(".dockerignore").read_text(encoding="utf-8").splitlines()
     services = {"alerting", "app", "collectors", "config", "lake", "runtime", "scaling"}
 
-    assert services | {"spark_metrics", ".streamlit"} <= set(copied)
+    assert services | {"spark_metrics"} <= set(copied)
     for source in copied:
         assert Path(source).is_dir()
         assert f"!{source}" in ignored
