@@ -111,9 +111,11 @@ def recent(view: View, table: Table, length: timedelta = SAMPLES_LENGTH) -> pl.D
     return _read(view.cache_key, table.name, view.cluster, length, None, view)
 
 
-def recent_of(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
+def recent_of(
+    view: View, table: Table, key: str, name: str, length: timedelta = SAMPLES_LENGTH
+) -> pl.DataFrame:
     """Return the rows of one series of a bronze table of the last minutes."""
-    return _read(view.cache_key, table.name, view.cluster, SAMPLES_LENGTH, (key, name), view)
+    return _read(view.cache_key, table.name, view.cluster, length, (key, name), view)
 
 
 @st.cache_data(ttl=4, max_entries=128, show_spinner=False)
