@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
+from runtime import heartbeat
 from runtime.errors import RuntimeSetupError
 from runtime.first_config import (
     PASSWORD_VARIABLE,
@@ -23,10 +25,11 @@ from runtime.first_config import (
     Trial,
     try_it,
 )
-from runtime.jars import IvyResolver, ensure_all
+from runtime.jars import IvyResolver, downloaded_jars, ensure_all
 from runtime.jarsets import DELTA, KAFKA, S3, JarSet
 from runtime.java import Java, find_java
 from runtime.processes import ProcessGroup, require_port
+from runtime.sbom import document
 from runtime.services import ROOT, Supervisor, dashboard_answers, services
 
 cli = typer.Typer(
@@ -68,6 +71,18 @@ def setup(
 
 
 @cli.command()
+def sbom(
+    output: Annotated[Path | None, typer.Option(help="a file instead of standard output")] = None,
+) -> None:
+    """Print what is installed, packages and jars with their licences, as CycloneDX JSON."""
+    text = json.dumps(document(downloaded_jars()), indent=1) + "\n"
+    if output is None:
+        print(text, end="")
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+@cli.command()
 def run(
     config: ConfigOption = _FILE,
     port: Annotated[int | None, typer.Option(help="the dashboard's, instead of app.port")] = None,
@@ -85,6 +100,8 @@ def run(
     from config.errors import ConfigError
     from config.load import load
 
+    heartbeat.start()
+    os.environ.pop(heartbeat.VARIABLE, None)  # of this process, not of its services
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
@@ -193,6 +210,18 @@ def check(context: typer.Context, config: ConfigOption = _FILE) -> None:
 def status(context: typer.Context, config: ConfigOption = _FILE) -> None:
     """Print what fires, as ``python -m alerting status`` does."""
     _pass_on(["alerting", "status"], config, context.args)
+
+
+@cli.command(context_settings=_PASSED_ON)
+def backup(context: typer.Context, config: ConfigOption = _FILE) -> None:
+    """Copy lake and state into a folder while the services run: --to FOLDER."""
+    _pass_on(["lake", "backup"], config, context.args)
+
+
+@cli.command(context_settings=_PASSED_ON)
+def restore(context: typer.Context, config: ConfigOption = _FILE) -> None:
+    """Put a backup where lake and state belong: --from FOLDER."""
+    _pass_on(["lake", "restore"], config, context.args)
 
 
 def _pass_on(command: list[str], config: Path, further: list[str]) -> None:
