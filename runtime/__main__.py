@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -25,6 +26,7 @@ from runtime.first_config import (
     Trial,
     try_it,
 )
+from runtime.imports import burrow, kafka_lag_exporter, kminion
 from runtime.jars import IvyResolver, downloaded_jars, ensure_all
 from runtime.jarsets import DELTA, KAFKA, S3, JarSet
 from runtime.java import Java, find_java
@@ -198,6 +200,48 @@ def _show(trial: Trial) -> None:
         _say("rights that are missing, for an administrator to grant:")
         for line in trial.grants:
             _say(f"  {line}")
+
+
+class Tool(StrEnum):
+    """Whose configuration is imported."""
+
+    BURROW = "burrow"
+    KAFKA_LAG_EXPORTER = "kafka-lag-exporter"
+    KMINION = "kminion"
+
+
+@cli.command("import")
+def import_configuration(
+    tool: Tool,
+    file: Annotated[Path, typer.Argument(help="its configuration file")],
+    output: Annotated[Path | None, typer.Option(help="a file instead of standard output")] = None,
+) -> None:
+    """Turn the configuration of another tool into ours.
+
+    What could not be taken over is listed on standard error. Exit status: 0 done, 1 the file cannot
+    be read or understood, or there is one at --output.
+    """
+    readers = {
+        Tool.BURROW: burrow.read,
+        Tool.KAFKA_LAG_EXPORTER: kafka_lag_exporter.read,
+        Tool.KMINION: kminion.read,
+    }
+    if output is not None and output.exists():
+        _end(f"{output} is there already: choose another --output", 1)
+    try:
+        found = readers[tool](file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        _end(f"{file} cannot be read: {error}", 1)
+    except RuntimeSetupError as error:
+        _end(f"{file}: {error}", 1)
+    if output is None:
+        print(found.as_yaml(), end="")
+    else:
+        output.write_text(found.as_yaml(), encoding="utf-8")
+    for name, what in found.variables.items():
+        _err.print(f"set {name}: {what}", markup=False, soft_wrap=True)
+    for line in found.left_out:
+        _err.print(f"not taken over: {line}", markup=False, soft_wrap=True)
 
 
 @cli.command(context_settings=_PASSED_ON)

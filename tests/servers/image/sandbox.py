@@ -128,6 +128,8 @@ class Sandbox:
         lines = [
             "set -e",
             "mount --make-rprivate /",
+            # The base image has no Java.
+            "if [ -d /usr/lib/jvm ]; then mount -t tmpfs none /usr/lib/jvm; fi",
             f"mount --bind {shlex.quote(sys.base_prefix)} {PYTHON_AT}",
         ]
         places = dict(_WRITABLE_AT_BUILD)
