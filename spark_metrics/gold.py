@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
+from lake.schemas.format_version import DESCRIPTION
 from lake.schemas.grain import PARTITIONED_BY, Grain
 from lake.schemas.model import Table
 from lake.storage.store import Lake
@@ -53,7 +54,7 @@ def define(spark: SparkSession, lake: Lake, table: Table, partitioned_by: Collec
     parts = ", ".join(partitioned_by)
     spark.sql(
         f"CREATE TABLE IF NOT EXISTS delta.`{address(lake, table)}` ({table.spark_ddl})"
-        f" USING DELTA PARTITIONED BY ({parts}) TBLPROPERTIES ({settings})"
+        f" USING DELTA PARTITIONED BY ({parts}) COMMENT '{DESCRIPTION}' TBLPROPERTIES ({settings})"
     ).collect()
 
 
