@@ -34,6 +34,8 @@ _LOCAL_JVM = (
     # Memory that a micro-batch has left is given back.
     "-XX:MinHeapFreeRatio=10",
     "-XX:MaxHeapFreeRatio=30",
+    # So is what the C library holds of memory that Spark and the compilers have left: 50 MB.
+    "-XX:TrimNativeHeapInterval=60000",
     "-XX:+IgnoreUnrecognizedVMOptions",
 )
 

@@ -35,9 +35,11 @@ def test_killed_at_random_points_the_history_is_the_same(
         before = commits(lake)
         process = start(config, "run")
         enough = dice.randrange(1, 8)
-        wait_until(lambda: commits(lake) >= before + enough, process, 90)  # noqa: B023
-        time.sleep(dice.random())
-        kill(process)
+        try:
+            wait_until(lambda: commits(lake) >= before + enough, process, 300)  # noqa: B023
+            time.sleep(dice.random())
+        finally:
+            kill(process)
         bronze.append(lake, *polls[9 * part : 9 * (part + 1)])
     done = run(config, "once")
     assert done.returncode == 0, done.stderr
