@@ -6,6 +6,7 @@ place in one step, so whatever interrupted a download leaves nothing that looks 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -26,6 +27,9 @@ from runtime.java import Java
 from runtime.processes import ProcessGroup
 
 MANIFEST = "manifest.json"
+DIGESTS = Path(__file__).with_name("jars.sha256")
+"""SHA-256 of every jar, as ``sha256sum`` writes it: what a set of ours may consist of."""
+
 _RESOLVE_SECONDS = 900
 
 
@@ -92,6 +96,7 @@ def ensure(
         draft.mkdir()
         try:
             resolve(jars, draft)
+            check_digests(jars, draft)
             _write_manifest(jars, draft)
             if folder.exists():
                 shutil.rmtree(folder)
@@ -99,6 +104,12 @@ def ensure(
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return folder
+
+
+def downloaded_jars() -> list[Path]:
+    """Return every jar of every whole set in the cache."""
+    folders = sorted((cache_folder() / "jars").glob("*/"))
+    return [jar for folder in folders if damage(folder) is None for jar in folder.glob("*.jar")]
 
 
 def damage(folder: Path) -> str | None:
@@ -123,6 +134,34 @@ def _remove_leftovers(root: Path, folder_name: str) -> None:
     """Delete what killed downloads left; the caller holds the lock, so none is at work."""
     for leftover in root.glob(f".{folder_name}.*.part"):
         shutil.rmtree(leftover, ignore_errors=True)
+
+
+def pinned_digests(jars: JarSet) -> dict[str, str]:
+    """Return the SHA-256 of each jar of a set by its name; empty for a set that is not ours."""
+    lines = DIGESTS.read_text(encoding="utf-8").splitlines()
+    entries = (line.split("  ", 1) for line in lines if line)
+    found = {path: digest for digest, path in entries}
+    return {
+        path.rpartition("/")[2]: digest
+        for path, digest in found.items()
+        if path.startswith(f"{jars.name}/")
+    }
+
+
+def check_digests(jars: JarSet, folder: Path) -> None:
+    """Compare downloaded jars with the digests that this project pins.
+
+    Raises:
+        JarsError: One differs, or is not among them.
+    """
+    pinned = pinned_digests(jars)
+    for jar in sorted(folder.glob("*.jar")) if pinned else []:
+        digest = hashlib.sha256(jar.read_bytes()).hexdigest()
+        if pinned.get(jar.name) != digest:
+            raise JarsError(
+                f"{jar.name} is not the file that this project was tested with (SHA-256 {digest}): "
+                "it was not used; check the network or the mirror, and run the command again"
+            )
 
 
 def _write_manifest(jars: JarSet, folder: Path) -> None:

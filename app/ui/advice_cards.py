@@ -76,10 +76,15 @@ _CAVEATS: dict[CaveatLevel, tuple[str, str]] = {
 
 def headline(advice: Recommendation) -> str:
     """Return the advice in a line: ``payments: 4 → 6 consumers``."""
+    return f"{advice.subject}: {change(advice)}"
+
+
+def change(advice: Recommendation) -> str:
+    """Return what is to be changed: ``4 → 6 consumers``."""
     if advice.kind is not AdviceKind.KEEP and advice.proposed is not None and advice.quantity:
         before = "?" if advice.current is None else exact(advice.current)
-        return f"{advice.subject}: {before} → {exact(advice.proposed)} {advice.quantity}"
-    return f"{advice.subject}: {WORDS[advice.kind]}"
+        return f"{before} → {exact(advice.proposed)} {advice.quantity}"
+    return WORDS[advice.kind]
 
 
 IS_CHANGE = ~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]) & (

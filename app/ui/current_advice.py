@@ -82,6 +82,24 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
     )
 
 
+def of_groups(view: View) -> dict[str, str]:
+    """Return the most urgent change that the job advises on each group, in a line.
+
+    Raises:
+        LakeError: The advice cannot be read.
+    """
+    given = _standing(view.cache_key, view.cluster, view.lake, view.now)
+    if not given.is_current(view.now):
+        return {}
+    on_groups = given.rows.filter(
+        pl.col("subject_kind") == Subject.GROUP, advice_cards.IS_CHANGE
+    ).unique("subject", keep="first", maintain_order=True)
+    return {
+        row["subject"]: advice_cards.change(from_row(row))
+        for row in on_groups.iter_rows(named=True)
+    }
+
+
 def words(given: CurrentAdvice, view: View) -> str:
     """Say of which moment advice is, and who gave it."""
     if given.is_left_out:

@@ -144,3 +144,27 @@ def test_an_unreadable_table_is_shown_and_stops_nothing_else(
     assert table.name in texts(test).replace("\\", "") or any(
         table.name in one.value for one in test.error
     )
+
+
+def test_the_week_has_its_incidents_late_groups_and_followed_advice(
+    open_page: Open, advised: Path, alarmed: Path
+) -> None:
+    test = open_page(advised, "report")
+    calm(test)
+    assert "over their objective" in test.title[0].value
+    assert "1 piece of advice followed" in test.title[0].value
+    assert "the alerting service has not run" in texts(test)
+    late = next(one.value for one in test.dataframe if "over_seconds" in one.value.columns)
+    assert {"archive", "stock"} <= set(late["group"])
+    assert (late["worst_seconds"] > late["objective_seconds"]).all()
+    advice = next(one.value for one in test.dataframe if "became" in one.value.columns)
+    assert {"payments", "billing"} <= set(advice["subject"])
+    assert advice["change"].str.contains("→").all()
+    test = open_page(alarmed, "report")
+    calm(test)
+    fired = next(one.value for one in test.dataframe if "symptoms" in one.value.columns)
+    assert "Broker 2 is missing" in set(fired["what"])
+    assert int(fired["symptoms"].max()) > 0
+    earlier = open_page(alarmed, "report", week="a-week-earlier")
+    calm(earlier)
+    assert earlier.title[0].value.startswith("0 incidents")

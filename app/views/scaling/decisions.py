@@ -13,6 +13,7 @@ from app.ui import advice_cards, routes
 from app.ui.browser.items import Item, Target
 from scaling.advice.advice_table import from_row
 from scaling.advice.model import AdviceKind, Confidence, Evidence, Recommendation, Subject
+from scaling.advisers.retention import WATCH_WITHIN_SECONDS
 
 PARAMETER = "advice"
 """The parameter of the address that names the chosen row."""
@@ -27,7 +28,6 @@ LINKS = {
 """The page of each kind of subject."""
 
 _DEADLINE = "time until retention"
-_DEADLINE_SHOWN = timedelta(days=7)
 _WORDS = 14
 
 _FIGURES: Mapping[AdviceKind, tuple[str, ...]] = {
@@ -43,6 +43,14 @@ _FIGURES: Mapping[AdviceKind, tuple[str, ...]] = {
     AdviceKind.DURABILITY: ("replication factor", "min.insync.replicas"),
 }
 """The two figures that tell most, by kind: the first of these that are known."""
+
+_LIMITS = {
+    "steady": "what arrives now",
+    "catch-up": "catching up",
+    "forecast": "the expected peak",
+    "retention": "what retention would delete",
+}
+"""What a number of consumers follows from."""
 
 
 def row_id(row: Mapping[str, Any]) -> str:
@@ -87,7 +95,6 @@ def items(
     found = []
     for row in rows.iter_rows(named=True):
         advice, name = from_row(row), row_id(row)
-        page = LINKS.get(advice.subject_kind)
         word, at = ("last given", "confirmed_at") if withdrawn else ("since", "valid_from")
         found.append(
             Item(
@@ -103,18 +110,10 @@ def items(
                     page=routes.SCALING,
                     parameters={PARAMETER: name},
                 ),
-                links=[Target(label="open", page=page, parameters={_named(advice): advice.subject})]
-                if page is not None
-                else [],
                 is_chosen=name == picked,
             )
         )
     return found
-
-
-def _named(advice: Recommendation) -> str:
-    page = LINKS[advice.subject_kind]
-    return page if page in (routes.GROUP, routes.TOPIC) else "name"
 
 
 def why(advice: Recommendation) -> str:
@@ -125,7 +124,7 @@ def why(advice: Recommendation) -> str:
     known = {one.name: one for one in advice.evidence if one.value is not None}
     figures = [_figure(known[name]) for name in names if name in known][:2]
     text = ", ".join(figures) if figures else _cut(advice.reason.partition(". ")[0].rstrip("."))
-    limit = f", limited by {advice.limiting_factor}" if advice.limiting_factor else ""
+    limit = f", for {_LIMITS[advice.limiting_factor]}" if advice.limiting_factor in _LIMITS else ""
     doubt = " (low confidence)" if advice.confidence is Confidence.LOW else ""
     return f"{thin(text)}{limit}{doubt}"
 
@@ -145,14 +144,14 @@ def deadline(given_at: datetime, advice: Recommendation, now: datetime) -> str:
     if not isinstance(left, int | float):
         return ""
     at = given_at + timedelta(seconds=left)
-    if at - now > _DEADLINE_SHOWN:
+    if (at - now).total_seconds() > WATCH_WITHIN_SECONDS:
         return ""
     return f"data lost in {duration((at - now).total_seconds())}" if at > now else "data is lost"
 
 
 def _if_nothing(advice: Recommendation) -> str:
     text = (advice.consequence or "").removesuffix(".").removesuffix(", at the present rates")
-    return f"If nothing is done: {thin(text[:1].lower() + text[1:])}" if text else ""
+    return f"Otherwise {thin(text[:1].lower() + text[1:])}" if text else ""
 
 
 def groups(rows: pl.DataFrame) -> Sequence[str]:

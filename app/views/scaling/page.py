@@ -5,7 +5,7 @@ import streamlit as st
 
 from app.data.context import current
 from app.style.format import count, escape, thin
-from app.ui import advice_cards, components, current_advice
+from app.ui import advice_cards, components, current_advice, empty_states, status_bar
 from app.ui.browser import items
 from app.views.scaling import decisions, view_model, what_if
 from lake.errors import LakeError
@@ -24,11 +24,13 @@ for one in given.errors:
 
 found = given.rows
 changes = found.filter(advice_cards.IS_CHANGE)
+polled_at = status_bar.newest_poll_at(view)
+is_stale = polled_at is not None and empty_states.is_stale(view, polled_at)
 unknown = found.filter(pl.col("severity") == AdviceSeverity.UNKNOWN)
 kept = found.filter(pl.col("kind") == AdviceKind.KEEP)
 components.headline(
     "Advice cannot be given"
-    if found.is_empty() and (errors or given.is_left_out)
+    if found.is_empty() and (errors or given.is_left_out or is_stale)
     else "Advice is being evaluated"
     if given.is_pending
     else advice_cards.summary(found),
@@ -61,6 +63,8 @@ if not changes.is_empty():
     draw(changes, "changes", "Changes that are advised, the most urgent first")
 elif not found.is_empty():
     components.nothing("No group and no topic needs a change.", icon=":material/check:")
+elif is_stale and not given.is_pending:
+    components.nothing("Advice is about the present: it comes back with the polls.")
 elif not errors and not given.is_pending and not given.is_left_out:
     components.nothing(
         "No group and no topic is known yet: advice comes with the first polls.",
