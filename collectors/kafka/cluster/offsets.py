@@ -24,7 +24,7 @@ from collectors.kafka.protocol.fetch_requests import (
     READ_UNCOMMITTED,
 )
 from collectors.kafka.protocol.many_partitions import OffsetsRequest
-from collectors.kafka.protocol.topic_records import TopicRecords
+from collectors.kafka.protocol.topic_records import AskedPartitions, TopicRecords
 from collectors.source.rows import columns_frame, distinct
 from lake.replication import IS_UNDER_REPLICATED
 
@@ -118,10 +118,12 @@ def read_follower_ends(wire: Wire, replicas: pl.DataFrame, deadline: Deadline) -
     """
     requests = {}
     for (broker,), part in replicas.partition_by("broker_id", as_dict=True).items():
-        topics = part.group_by("topic", maintain_order=True).agg("partition").rows()
         requests[int(broker)] = [
             OffsetsRequest.of(
-                topics, _LATEST, isolation_level=READ_UNCOMMITTED, replica_id=ANY_REPLICA
+                AskedPartitions.of(part),
+                _LATEST,
+                isolation_level=READ_UNCOMMITTED,
+                replica_id=ANY_REPLICA,
             )
         ]
     schema = {**replicas.schema, "end": pl.Int64()}
@@ -166,11 +168,11 @@ def _read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> p
     held = partitions.filter(pl.col("leader").is_not_null())
     requests = {}
     for (leader,), part in held.partition_by("leader", as_dict=True).items():
-        topics = part.group_by("topic", maintain_order=True).agg("partition").rows()
+        asked = AskedPartitions.of(part)
         requests[int(leader)] = [
-            _list_offsets(topics, _EARLIEST, READ_UNCOMMITTED),
-            _list_offsets(topics, _LATEST, READ_UNCOMMITTED),
-            _list_offsets(topics, _LATEST, READ_COMMITTED),
+            _list_offsets(asked, _EARLIEST, READ_UNCOMMITTED),
+            _list_offsets(asked, _LATEST, READ_UNCOMMITTED),
+            _list_offsets(asked, _LATEST, READ_COMMITTED),
         ]
     frames = [_without_offsets(leaderless, "the partition has no leader")]
     # Each answer becomes columns as soon as it is there: all of them together take much memory.
@@ -183,8 +185,8 @@ def _read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> p
     return distinct(pl.concat(frames), _PARTITION)
 
 
-def _list_offsets(topics: Sequence[tuple[str, list[int]]], time: int, isolation: int) -> Any:
-    return OffsetsRequest.of(topics, time, isolation_level=isolation, replica_id=CONSUMER)
+def _list_offsets(asked: AskedPartitions, time: int, isolation: int) -> Any:
+    return OffsetsRequest.of(asked, time, isolation_level=isolation, replica_id=CONSUMER)
 
 
 def _offsets(answers: Sequence[pl.DataFrame]) -> pl.DataFrame:

@@ -17,6 +17,7 @@ from collectors.kafka.protocol.fetch_requests import (
     READ_UNCOMMITTED,
 )
 from collectors.kafka.protocol.many_partitions import OffsetsRequest
+from collectors.kafka.protocol.topic_records import AskedPartitions
 
 _SETTING = "remote.storage.enable"
 _PARTITION = ["topic", "partition"]
@@ -55,9 +56,9 @@ def read_tiered(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> pl.
     """
     requests = {}
     for (leader,), part in partitions.partition_by("leader", as_dict=True).items():
-        topics = part.group_by("topic", maintain_order=True).agg("partition").rows()
+        asked = AskedPartitions.of(part)
         requests[int(leader)] = [
-            OffsetsRequest.of(topics, time, isolation_level=READ_UNCOMMITTED, replica_id=CONSUMER)
+            OffsetsRequest.of(asked, time, isolation_level=READ_UNCOMMITTED, replica_id=CONSUMER)
             for time in (EARLIEST_LOCAL, LATEST_TIERED)
         ]
     frames = [pl.DataFrame(schema=TIERED_SCHEMA)]

@@ -9,7 +9,6 @@ the same names.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 from uuid import UUID
@@ -21,11 +20,12 @@ from kafka.protocol.metadata import MetadataRequest
 
 from collectors.kafka.protocol.fetch_requests import (
     NEWEST_LIST_OFFSETS,
+    NO_EPOCH,
     SPECIAL_TIMES_SINCE,
     list_offsets_request,
 )
 from collectors.kafka.protocol.partition_columns import PartitionColumns
-from collectors.kafka.protocol.topic_records import TopicRecords, read_topics
+from collectors.kafka.protocol.topic_records import AskedPartitions, TopicRecords, read_topics
 
 _OFFSETS = (6, 9)
 _METADATA = (10, 13)
@@ -33,8 +33,7 @@ _LOG_DIRECTORIES = (4, 5)
 """First and last version that is read here."""
 
 _CORDONED_FROM = 5
-_ASKED = struct.Struct(">iiqb")
-_NO_EPOCH = -1
+_ASKED = np.dtype([("partition", ">i4"), ("epoch", ">i4"), ("time", ">i8"), ("tags", "u1")])
 
 
 @runtime_checkable
@@ -84,17 +83,17 @@ class OffsetsRequest(ListOffsetsRequest, init=False):  # type: ignore[call-arg, 
     """Asks for the first or the last offset of many partitions.
 
     Attributes:
-        wanted: Topics with their partitions.
+        wanted: The partitions.
         time: -2 for the first offset, -1 for the last; see ``fetch_requests``.
     """
 
-    wanted: Sequence[tuple[str, Sequence[int]]]
+    wanted: AskedPartitions
     time: int
 
     @classmethod
     def of(
         cls,
-        wanted: Sequence[tuple[str, Sequence[int]]],
+        wanted: AskedPartitions,
         time: int,
         *,
         isolation_level: int,
@@ -116,18 +115,18 @@ class OffsetsRequest(ListOffsetsRequest, init=False):  # type: ignore[call-arg, 
     def encode(self, *args: Any, **kwargs: Any) -> bytes:
         """Return the request with its header, framed."""
         if not _is_here(_OFFSETS, self.API_VERSION):
-            asked = {name: [(number, self.time) for number in some] for name, some in self.wanted}
+            asked = {
+                topic: [(number, self.time) for number in partitions]
+                for topic, partitions in self.wanted.by_topic()
+            }
             self.topics = list_offsets_request(asked, isolation_level=self.isolation_level).topics
             return bytes(super().encode(*args, **kwargs))
         # At the end of a request for nothing stand an empty list of topics and no tags.
-        nothing = super().encode(header=True, framed=True)
-        topics = [_varint(len(self.wanted) + 1)]
-        for name, partitions in self.wanted:
-            encoded = name.encode()
-            topics += (_varint(len(encoded) + 1), encoded, _varint(len(partitions) + 1))
-            topics += [_ASKED.pack(number, _NO_EPOCH, self.time, 0) for number in partitions]
-            topics.append(b"\0")
-        payload = b"".join([nothing[4:-2], *topics, b"\0"])
+        nothing = bytes(super().encode(header=True, framed=True))
+        records = np.zeros(len(self.wanted.partitions), dtype=_ASKED)
+        records["partition"] = self.wanted.partitions
+        records["epoch"], records["time"] = NO_EPOCH, self.time
+        payload = nothing[4:-2] + self.wanted.encoded(records) + b"\0"
         return struct.pack(">i", len(payload)) + payload
 
     def decode_answer(self, body: memoryview) -> Any:
@@ -287,11 +286,3 @@ class _Reader:
 
 def _is_here(versions: tuple[int, int], version: int) -> bool:
     return versions[0] <= version <= versions[1]
-
-
-def _varint(value: int) -> bytes:
-    encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*encoded, value])

@@ -6,7 +6,7 @@ object of Python.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ import polars as pl
 Records = npt.NDArray[Any]
 
 _LONG = 0x80  # of a length that takes more than one byte
+_SHORT = [bytes([value]) for value in range(_LONG)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,49 @@ class TopicRecords:
                 *(pl.Series(name, native(values)) for name, values in columns.items()),
             ]
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedPartitions:
+    """Partitions that a request names.
+
+    Attributes:
+        topics: Names.
+        counts: How many partitions of each topic there are.
+        partitions: Those of all topics, one after the other.
+    """
+
+    topics: Sequence[str]
+    counts: Sequence[int]
+    partitions: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame) -> AskedPartitions:
+        """Return the partitions of rows with topic and partition."""
+        ordered = rows.select("topic", "partition").sort("topic", maintain_order=True)
+        runs = ordered["topic"].rle().struct
+        return cls(
+            topics=runs.field("value").to_list(),
+            counts=runs.field("len").to_list(),
+            partitions=ordered["partition"].to_numpy(),
+        )
+
+    def by_topic(self) -> Iterator[tuple[str, list[int]]]:
+        """Return each topic with its partitions."""
+        ends = np.cumsum(self.counts, dtype=np.int64)
+        for topic, count, end in zip(self.topics, self.counts, ends.tolist(), strict=True):
+            yield topic, self.partitions[end - count : end].tolist()
+
+    def encoded(self, records: Records) -> bytes:
+        """Return an array of topics, each with an array of its records, one a partition."""
+        data, size, begin = records.tobytes(), records.itemsize, 0
+        parts = [write_varint(len(self.topics) + 1)]
+        for topic, count in zip(self.topics, self.counts, strict=True):
+            name, end = topic.encode(), begin + count * size
+            parts += (write_varint(len(name) + 1), name, write_varint(count + 1), data[begin:end])
+            parts.append(b"\0")
+            begin = end
+        return b"".join(parts)
 
 
 def native(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -103,3 +147,14 @@ def read_varint(data: bytes, position: int) -> tuple[int, int]:
         shift += 7
         if byte < _LONG:
             return value, position
+
+
+def write_varint(value: int) -> bytes:
+    """Return a number in the encoding of variable length."""
+    if value < _LONG:
+        return _SHORT[value]
+    encoded = bytearray()
+    while value >= _LONG:
+        encoded.append(value & 0x7F | _LONG)
+        value >>= 7
+    return bytes([*encoded, value])

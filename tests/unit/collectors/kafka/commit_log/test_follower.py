@@ -94,7 +94,7 @@ class Cluster:
     def answer(self, request: Any) -> Any:
         self.asked.append(type(request).__name__)
         if isinstance(request, OffsetsRequest):
-            ((_, wanted),) = request.wanted
+            ((_, wanted),) = request.wanted.by_topic()
             partitions = [
                 SimpleNamespace(
                     partition_index=number, error_code=0, offset=self.parts[number].start

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+import numpy as np
+import polars as pl
 import pytest
 from kafka.protocol.admin import DescribeConfigsResponse, DescribeLogDirsResponse
 from kafka.protocol.consumer import ListOffsetsResponse
@@ -20,8 +22,16 @@ from collectors.kafka.protocol.many_partitions import (
     LogDirectoriesRequest,
     OffsetsRequest,
 )
+from collectors.kafka.protocol.topic_records import AskedPartitions
 
 WANTED = [("orders", [0, 2, 200]), ("zahlungen-ü", []), ("a" * 200, list(range(300)))]
+
+
+ASKED = AskedPartitions(
+    topics=[name for name, _ in WANTED],
+    counts=[len(numbers) for _, numbers in WANTED],
+    partitions=np.array([number for _, numbers in WANTED for number in numbers], dtype=np.int32),
+)
 
 
 def metadata(brokers: list[int]) -> Any:
@@ -248,7 +258,7 @@ CASES = [
     ),
     *(
         (
-            OffsetsRequest.of(WANTED, -1, isolation_level=0, replica_id=-1),
+            OffsetsRequest.of(ASKED, -1, isolation_level=0, replica_id=-1),
             offsets(),
             ListOffsetsResponse,
             seen_offsets,
@@ -314,10 +324,17 @@ def test_what_is_unusual_is_left_to_kafka_python() -> None:
     assert request.decode_answer(memoryview(metadata([1]).encode(version=9))) is None
 
 
+def test_partitions_are_asked_for_topic_by_topic() -> None:
+    rows = pl.DataFrame({"topic": ["b", "a", "b"], "partition": [1, 0, 0]})
+    rows = rows.with_columns(pl.col("partition").cast(pl.Int32()))
+    assert list(AskedPartitions.of(rows).by_topic()) == [("a", [0]), ("b", [1, 0])]
+    assert list(AskedPartitions.of(rows.clear()).by_topic()) == []
+
+
 @pytest.mark.parametrize("version", [1, 4, 5, 6, 7])
 @pytest.mark.parametrize("time", [-1, -2])
 def test_a_request_is_what_kafka_python_sends(version: int, time: int) -> None:
-    ours = OffsetsRequest.of(WANTED, time, isolation_level=1, replica_id=-2)
+    ours = OffsetsRequest.of(ASKED, time, isolation_level=1, replica_id=-2)
     theirs = list_offsets_request(
         {name: [(number, time) for number in numbers] for name, numbers in WANTED},
         isolation_level=1,
