@@ -118,6 +118,53 @@ def show(
         st.caption(f"{exact(shown.height)} of {exact(total)} {noun}")
 
 
+def download(frame: pl.DataFrame, columns: Mapping[str, Column], *, view: View, name: str) -> None:
+    """Offer all rows as CSV: with their names, the headings of the table, and empty cells.
+
+    Args:
+        frame: The rows, more than a table shows too.
+        columns: Those of the table; courses are left out.
+        view: The frame of the page.
+        name: What the rows are, as the file is called.
+    """
+    st.download_button(
+        "CSV of all rows",
+        # Written only where somebody asks for it.
+        lambda: csv(frame, columns),
+        file_name=f"{name}-{view.cluster}-{view.now:%Y-%m-%dT%H%M}Z.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        type="tertiary",
+        key=f"{name}-csv",
+        on_click="ignore",
+    )
+
+
+def csv(frame: pl.DataFrame, columns: Mapping[str, Column]) -> str:
+    """Write rows as CSV; numbers in the units of their columns, no text that is a formula."""
+    written = []
+    for name, column in columns.items():
+        if column.kind == "trend":
+            continue
+        value = pl.col(name)
+        dtype = frame.schema[name]
+        if isinstance(dtype, pl.List):
+            value = value.cast(pl.List(pl.String)).list.join(", ")
+        elif dtype.is_float():
+            value = pl.when(value.is_finite() & (value != NONE)).then(value)
+        elif isinstance(dtype, pl.Datetime):
+            value = value.dt.to_string("%Y-%m-%dT%H:%M:%SZ")
+        elif dtype == pl.String:
+            # A spreadsheet would work out a name that begins so.
+            is_formula = value.str.contains(r"^[=+\-@\t\r]")
+            value = pl.when(is_formula).then(pl.concat_str(pl.lit("'"), value)).otherwise(value)
+        unit = {"duration": " (s)", "rate": " (messages/s)", "size": " (bytes)"}.get(
+            column.kind, ""
+        )
+        written.append(value.alias(f"{column.label}{unit}"))
+    return frame.select(written).write_csv()
+
+
 def styled(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> Any:
     """Return the rows with each value written as the pages write it."""
     values = pd.DataFrame({name: _values(frame[name], column) for name, column in columns.items()})

@@ -1,5 +1,6 @@
 """Who is late?"""
 
+import polars as pl
 import streamlit as st
 
 from app.data import present, queries
@@ -33,7 +34,10 @@ title, detail = group_list.sentence(known)
 components.headline(title, escape(detail))
 for broken in unreadable:
     components.show_broken(broken)
-rows = group_list.rows(known)
+objective = view.settings.scaling.objective_seconds
+rows = group_list.rows(known).with_columns(
+    pl.col("group").map_elements(objective, return_dtype=pl.Float64()).alias("objective_seconds")
+)
 
 search, status_filter, kind_filter = st.columns([2, 3, 2], vertical_alignment="bottom")
 with search:
@@ -81,9 +85,13 @@ shown = group_list.with_trends(shown, trend)
 columns = {
     "group": Column("group", width=170, opens=(routes.GROUP, "group"), pinned=True),
     "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=125),
+    "reason": Column("why", width=260),
     "lag": Column("lag", "count", help="Messages that wait: log end minus committed offset."),
     "time_lag_seconds": Column(
         "time lag", "duration", help="How old the oldest message is that was not read yet."
+    ),
+    "objective_seconds": Column(
+        "objective", "duration", help="How old the oldest unread message may be."
     ),
     "trend": Column("trend", "trend", help="Lag in the chosen time range.", width=90),
     "arrival_per_second": Column("arriving", "rate"),
@@ -101,8 +109,10 @@ columns = {
         "unread", "count", help="Partitions whose lag is unknown: it is missing in the lag."
     ),
     "kind": Column("kind"),
-    "reason": Column("why", width="large"),
 }
+for optional in ("idle_members", "unknown_partitions"):
+    if not found[optional].fill_null(0).any():
+        del columns[optional]
 if found.is_empty():
     components.nothing("No group matches these filters.", icon=":material/filter_alt_off:")
 else:
@@ -120,6 +130,7 @@ else:
         else "groups",
         rows_shown=14,
     )
+    tables.download(found, columns, view=view, name="groups")
     if not quiet.is_empty():
         with st.expander(f"{count(quiet.height, 'group')} without members and without lag"):
             tables.show(

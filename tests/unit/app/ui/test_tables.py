@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from app.data.context import View
-from app.ui.tables import Column, styled
+from app.ui.tables import NEVER, NONE, Column, csv, styled
 from app.ui.topic_list import hot_partitions
 from app.views.scaling.advice_history import change
 
@@ -77,3 +77,26 @@ def test_a_change_that_names_no_number_shows_none(
     current: int | None, proposed: int | None, text: str
 ) -> None:
     assert change({"current": current, "proposed": proposed, "quantity": "consumers"}) == text
+
+
+def test_a_download_has_names_units_and_no_number_that_stands_for_a_word() -> None:
+    frame = pl.DataFrame(
+        {
+            "group": ["billing", "=cmd()", "b,c"],
+            "late": [1.5, NEVER, NONE],
+            "label": [["OK"], ["a", "b"], None],
+            "course": [[1.0], [2.0], None],
+        }
+    )
+    columns = {
+        "group": Column("group", opens=("group", "group")),
+        "late": Column("time lag", "duration"),
+        "label": Column("status", "status"),
+        "course": Column("trend", "trend"),
+    }
+    assert csv(frame, columns).splitlines() == [
+        "group,time lag (s),status",
+        "billing,1.5,OK",
+        '\'=cmd(),,"a, b"',
+        '"b,c",,',
+    ]
