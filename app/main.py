@@ -52,13 +52,14 @@ except ConfigError as error:
     st.stop()
 
 viewer = login.viewer(settings.app)
-pages = routes.all_pages()
+pages = routes.all_pages(with_queues=bool(settings.rabbitmq))
 page = st.navigation(pages, expanded=True)
 st.set_page_config(page_title=f"{page.title} · Headroom")
 clusters = context.seen_clusters(settings, viewer)
 if not clusters:
     empty_states.no_cluster()
     st.stop()
+empty_states.note_unknown_cluster(clusters)
 with st.sidebar:
     st.selectbox("Cluster", clusters, key="cluster", bind="query-params")
     now, zone = context.utc_now(), context.viewer_zone()

@@ -56,6 +56,8 @@ from lake.schemas.tables import (
     TOPIC_HISTORY,
     TOPICS,
     TRANSACTIONS,
+    WAITING_COLLECTORS,
+    WRITTEN_EVERY_SECONDS,
 )
 from lake.storage.store import Lake
 
@@ -82,6 +84,8 @@ def _open_lake(uri: str, key: str, _settings: LakeSettings, _viewer: Viewer) -> 
     return VisibleLake(_settings, _viewer)
 
 
+_WAITING_SHOWN = timedelta(seconds=2.2 * WRITTEN_EVERY_SECONDS[WAITING_COLLECTORS.name])
+
 KAFKA = "kafka"
 """The source of a Kafka cluster's own rows."""
 
@@ -107,9 +111,11 @@ def recent(view: View, table: Table, length: timedelta = SAMPLES_LENGTH) -> pl.D
     return _read(view.cache_key, table.name, view.cluster, length, None, view)
 
 
-def recent_of(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
+def recent_of(
+    view: View, table: Table, key: str, name: str, length: timedelta = SAMPLES_LENGTH
+) -> pl.DataFrame:
     """Return the rows of one series of a bronze table of the last minutes."""
-    return _read(view.cache_key, table.name, view.cluster, SAMPLES_LENGTH, (key, name), view)
+    return _read(view.cache_key, table.name, view.cluster, length, (key, name), view)
 
 
 @st.cache_data(ttl=4, max_entries=128, show_spinner=False)
@@ -396,6 +402,12 @@ def _named(rows: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.concat_str(source, pl.lit(": "), "section"))
         .alias("section"),
     )
+
+
+def waiting_collectors(view: View) -> pl.DataFrame:
+    """Return the newest row of each collector that waits: they write one every five minutes."""
+    rows = recent(view, WAITING_COLLECTORS, _WAITING_SHOWN)
+    return rows.sort("observed_at").unique("collector", keep="last", maintain_order=True)
 
 
 def collections(view: View) -> pl.DataFrame:

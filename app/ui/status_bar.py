@@ -12,8 +12,9 @@ from alerting.rules.model import AlertSeverity
 from app.data import present, queries
 from app.data.context import View
 from app.style.format import clock, escape, listing, utc
-from app.ui import components
+from app.ui import components, empty_states
 from app.ui.browser import live, search
+from lake.errors import LakeError
 from lake.schemas.current import OPEN_ALERTS
 
 
@@ -60,8 +61,19 @@ def draw(view: View, pages: dict[str, list[st.Page]]) -> Collected | None:
             live.draw(view, found.at)
         with box:
             search.draw(view, pages)
+        empty_states.unknown_cluster(view)
+        if found.at is not None and empty_states.is_stale(view, found.at):
+            empty_states.stale(view, found.at)
         return found
     return None
+
+
+def newest_poll_at(view: View) -> datetime | None:
+    """Return when the newest poll of the cluster began; None where there is none, or unreadable."""
+    try:
+        return collected(queries.newest_collections(view)).at
+    except LakeError:
+        return None
 
 
 def needs(view: View) -> str:

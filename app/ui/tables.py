@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -80,10 +81,10 @@ def show(
     alt: str,
     total: int | None = None,
     noun: str = "rows",
-    rows_shown: int = 12,
-    on_select: Callable[[], None] | None = None,
+    rows_shown: int = 25,
+    every: pl.DataFrame | None = None,
 ) -> None:
-    """Show rows, and how many of how many they are.
+    """Show rows, how many of how many they are, and a link to them as a file.
 
     Args:
         frame: The rows; only the columns that ``columns`` names are sent to the browser.
@@ -93,8 +94,8 @@ def show(
         alt: What it lists, for those who do not see it.
         total: How many rows there are in all, where the frame is a part of them.
         noun: What a row is, in the plural.
-        rows_shown: Rows that are seen without scrolling.
-        on_select: Called when the viewer has chosen one row.
+        rows_shown: Rows that are seen without scrolling the table.
+        every: The rows of the file, where the frame is a part of them.
     """
     shown = frame.select(list(columns)).head(ROW_LIMIT)
     opens = {name: column.opens for name, column in columns.items() if column.opens}
@@ -110,59 +111,100 @@ def show(
         placeholder=UNKNOWN,
         height=_ROW_PIXELS * (min(max(1, shown.height), rows_shown) + 1) + 3,
         alt=alt,
-        on_select=on_select or "ignore",
-        selection_mode="single-row",
     )
     total = max(total or 0, frame.height)
-    if total != shown.height:
-        st.caption(f"{exact(shown.height)} of {exact(total)} {noun}")
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        of = "" if total == shown.height else f" of {exact(total)}"
+        st.caption(f"{exact(shown.height)}{of} {noun}", width="content")
+        written = frame if every is None else every
+        st.download_button(
+            "CSV",
+            lambda: csv(written, columns),
+            file_name=file_name(key, view),
+            mime="text/csv",
+            key=f"{key}-csv",
+            help=f"{alt}: {exact(written.height)} rows with the columns of this table.",
+            type="tertiary",
+            icon=":material/download:",
+            on_click="ignore",
+            disabled=written.is_empty(),
+        )
 
 
-def download(frame: pl.DataFrame, columns: Mapping[str, Column], *, view: View, name: str) -> None:
-    """Offer all rows as CSV: with their names, the headings of the table, and empty cells.
-
-    Args:
-        frame: The rows, more than a table shows too.
-        columns: Those of the table; courses are left out.
-        view: The frame of the page.
-        name: What the rows are, as the file is called.
-    """
-    st.download_button(
-        "CSV of all rows",
-        # Written only where somebody asks for it.
-        lambda: csv(frame, columns),
-        file_name=f"{name}-{view.cluster}-{view.now:%Y-%m-%dT%H%M}Z.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        type="tertiary",
-        key=f"{name}-csv",
-        on_click="ignore",
-    )
+_UNITS: Mapping[str, str] = {
+    "rate": "per second",
+    "duration": "seconds",
+    "size": "bytes",
+    "share": "ratio",
+    "time": "UTC",
+}
+_FORMULA = r"^[=+\-@\t\r]"
 
 
 def csv(frame: pl.DataFrame, columns: Mapping[str, Column]) -> str:
-    """Write rows as CSV; numbers in the units of their columns, no text that is a formula."""
-    written = []
-    for name, column in columns.items():
-        if column.kind == "trend":
-            continue
-        value = pl.col(name)
-        dtype = frame.schema[name]
-        if isinstance(dtype, pl.List):
-            value = value.cast(pl.List(pl.String)).list.join(", ")
-        elif dtype.is_float():
-            value = pl.when(value.is_finite() & (value != NONE)).then(value)
-        elif isinstance(dtype, pl.Datetime):
-            value = value.dt.to_string("%Y-%m-%dT%H:%M:%SZ")
-        elif dtype == pl.String:
-            # A spreadsheet would work out a name that begins so.
-            is_formula = value.str.contains(r"^[=+\-@\t\r]")
-            value = pl.when(is_formula).then(pl.concat_str(pl.lit("'"), value)).otherwise(value)
-        unit = {"duration": " (s)", "rate": " (messages/s)", "size": " (bytes)"}.get(
-            column.kind, ""
+    """Return rows as CSV: each column in one unit, times in UTC, nothing for what is not known.
+
+    Args:
+        frame: All rows, of which the page may show a part.
+        columns: The columns of the page, in order; sparklines are left out.
+    """
+    shown = {name: column for name, column in columns.items() if column.kind != "trend"}
+    # Two columns of one label would be one in the file.
+    labels = [_heading(column) for column in shown.values()]
+    names = [
+        label if labels.count(label) == 1 else f"{label} [{name}]"
+        for label, name in zip(labels, shown, strict=True)
+    ]
+    return frame.select(
+        _as_written(frame, name, column).alias(label)
+        for (name, column), label in zip(shown.items(), names, strict=True)
+    ).write_csv()
+
+
+def file_name(key: str, view: View) -> str:
+    """Return a file's name: what it lists, of which cluster, over which time, and when."""
+    at = view.now.astimezone(UTC).strftime("%Y-%m-%dT%H%M")
+    parts = (key.removesuffix("-table"), view.cluster, view.range.key, at)
+    return f"{'-'.join(re.sub(r'[^A-Za-z0-9._-]+', '_', part) for part in parts)}.csv"
+
+
+def _heading(column: Column) -> str:
+    unit = _UNITS.get(column.kind)
+    return f"{column.label} ({unit})" if unit else column.label
+
+
+def _as_written(frame: pl.DataFrame, name: str, column: Column) -> pl.Expr:
+    kind, value = frame.schema[name], pl.col(name)
+    if isinstance(kind, pl.List):
+        texts = value.cast(pl.List(pl.String)).list.join(", ")
+        # A status has a symbol before its word.
+        value = texts.str.replace(r"^[^\p{L}\p{N}]+ ", "") if column.kind == "status" else texts
+    elif isinstance(kind, pl.Datetime):
+        return value.dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+    elif kind.is_float():
+        # What never ends and what does not apply are no numbers.
+        never = pl.when(value.is_infinite()).then(pl.lit(column.never))
+        return never.when(value == NONE).then(None).otherwise(value.cast(pl.String))
+    elif kind != pl.String:
+        return value
+    # A spreadsheet runs what begins like a formula, and names are the text of others.
+    return pl.when(value.str.contains(_FORMULA)).then(pl.lit("'") + value).otherwise(value)
+
+
+def texts(
+    frame: pl.DataFrame, columns: Mapping[str, Column], view: View
+) -> Iterator[tuple[str, ...]]:
+    """Return each row as the texts that the table shows."""
+    writers = {name: _writer(column, view) or str for name, column in columns.items()}
+    for row in frame.select(list(columns)).iter_rows(named=True):
+        yield tuple(
+            column.unknown
+            if row[name] is None
+            else _write(row[name], writer=writers[name], column=column)
+            for name, column in columns.items()
         )
-        written.append(value.alias(f"{column.label}{unit}"))
-    return frame.select(written).write_csv()
 
 
 def styled(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> Any:

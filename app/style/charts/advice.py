@@ -178,19 +178,24 @@ def what_if_chart(
     changed: Sequence[float],
     *,
     y_title: str,
+    x_title: str,
     palette: Palette,
+    measured: tuple[Sequence[float], Sequence[float | None]] = ((), ()),
     objective: float | None = None,
 ) -> go.Figure:
-    """Draw a simulated value as it would go on now, and with the change."""
+    """Draw a simulated value as it is, and with the change, beside what was measured."""
     made = plot(palette, height=_HEIGHT, y_title=y_title)
-    for name, values, colour, dash in (
-        ("as it is", now, palette.others, "dot"),
-        ("with the change", changed, palette.series[0], "solid"),
+    for name, at, values, colour, dash in (
+        ("measured", measured[0], measured[1], palette.text, "solid"),
+        ("as it is", hours, now, palette.others, "dot"),
+        ("with the change", hours, changed, palette.series[0], "solid"),
     ):
+        if not at:
+            continue
         made.traces.append(
             {
                 "type": "scatter",
-                "x": list(hours),
+                "x": list(at),
                 "y": list(values),
                 "mode": "lines",
                 "name": name,
@@ -198,7 +203,7 @@ def what_if_chart(
                 "hovertemplate": "%{y:,.3~r}",
             }
         )
-    made.x.update(title={"text": "hours from now", "font": {"size": 11, "color": palette.quiet}})
+    made.x.update(title={"text": x_title, "font": {"size": 11, "color": palette.quiet}})
     if objective is not None:
         _level(made, objective, "objective", palette)
     return made.done()

@@ -96,8 +96,8 @@ with st.grid(6, min_column_width=124, gap="small"):
         help_text="Time since the oldest message was appended that the group has not read.",
     )
     for label, metric, written in (
-        ("Arriving", "arrival_per_second", "for this group"),
-        ("Consumed", "consumption_per_second", "committed"),
+        ("Arriving", "arrival_per_second", "mean of 5 min"),
+        ("Consumed", "consumption_per_second", "committed, 5 min"),
     ):
         delta, colour = seasons.delta(usual_now[metric], row[metric], written)
         components.tile(
@@ -278,7 +278,7 @@ with components.guarded():
 
 with components.section("Members"):
     # A poll that could not read the members leaves those of earlier ones.
-    known_at = row["observed_at"] - timedelta(seconds=2 * view.interval_seconds)
+    known_at = (row["observed_at"] or view.now) - timedelta(seconds=2 * view.interval_seconds)
     members = at_newest_poll(queries.recent_of(view, GROUP_MEMBERS, "group", group)).filter(
         pl.col("observed_at") >= known_at
     )

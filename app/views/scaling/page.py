@@ -1,26 +1,18 @@
 """What should I change, and what if I do not?"""
 
-from functools import partial
-
 import polars as pl
 import streamlit as st
 
 from app.data.context import current
 from app.style.format import count, escape, thin
-from app.ui import advice_cards, components, current_advice, routes, tables
-from app.ui.tables import Column
+from app.ui import advice_cards, components, current_advice, empty_states, status_bar
+from app.ui.browser import items
 from app.views.scaling import decisions, view_model, what_if
 from lake.errors import LakeError
 from scaling.advice.advice_table import from_row
-from scaling.advice.model import AdviceKind, Subject
+from scaling.advice.model import AdviceKind, AdviceSeverity, Subject
 
-LINKS = {
-    Subject.GROUP: routes.GROUP,
-    Subject.TOPIC: routes.TOPIC,
-    Subject.CONNECTOR: routes.CONNECT,
-    Subject.CONNECTION: routes.CONNECT,
-    Subject.QUEUE: routes.QUEUES,
-}
+LISTED = 50
 
 view = current()
 errors: dict[str, LakeError] = {}
@@ -31,91 +23,93 @@ for one in given.errors:
     errors.setdefault(str(one).partition(":")[0], one)
 
 found = given.rows
+changes = found.filter(advice_cards.IS_CHANGE)
+polled_at = status_bar.newest_poll_at(view)
+is_stale = polled_at is not None and empty_states.is_stale(view, polled_at)
+unknown = found.filter(pl.col("severity") == AdviceSeverity.UNKNOWN)
 kept = found.filter(pl.col("kind") == AdviceKind.KEEP)
 components.headline(
     "Advice cannot be given"
-    if found.is_empty() and (errors or given.is_left_out)
+    if found.is_empty() and (errors or given.is_left_out or is_stale)
     else "Advice is being evaluated"
     if given.is_pending
     else advice_cards.summary(found),
-    "Nothing here is applied: each piece of advice is for a person or a pipeline to follow. "
-    "A number is named only where it follows from what was read.",
+    "Nothing here is applied: each change is for a person or a pipeline to make.",
 )
 st.caption(current_advice.words(given, view))
 for unreadable in errors.values():
     components.show_broken(unreadable)
 
-
-def choose(labels: list[str]) -> None:
-    """Show the card of the row that was clicked, and the figures of its group."""
-    rows = st.session_state["advice-table"].selection.rows
-    if rows:
-        st.session_state["advice"] = labels[rows[0]]
+every = pl.concat([changes, given.withdrawn, unknown, kept])
+asked = st.query_params.get(decisions.PARAMETER)
+row = decisions.chosen(every, asked)
+picked = None if row is None else decisions.row_id(row)
 
 
-listed = decisions.in_order(found.filter(pl.col("kind") != AdviceKind.KEEP))
-labels = decisions.labels(listed)
-if labels:
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        tables.show(
-            decisions.rows(listed),
-            decisions.COLUMNS,
-            view=view,
-            key="advice-table",
-            alt="What is advised, the most urgent first",
-            noun="pieces of advice",
-            rows_shown=20,
-            on_select=partial(choose, labels),
-        )
-    with right:
-        label = st.selectbox(
-            "Advice",
-            labels,
-            key="advice",
-            bind="query-params",
-            label_visibility="collapsed",
-            help="A click on a row of the table chooses as well.",
-        )
-        advice = from_row(listed.row(labels.index(label), named=True))
-        advice_cards.card(advice, key="advice-card", link=LINKS.get(advice.subject_kind))
+def draw(listed: pl.DataFrame, key: str, alt: str, *, withdrawn: bool = False) -> None:
+    """Draw a row a change; its link shows the card of the row."""
+    shown = listed.head(LISTED)
+    items.draw(
+        decisions.items(shown, picked=picked, now=view.now, zone=view.zone, withdrawn=withdrawn),
+        view=view,
+        key=key,
+        alt=alt,
+    )
+    if listed.height > shown.height:
+        st.caption(f"{shown.height} of {listed.height}, the most urgent first")
+
+
+if not changes.is_empty():
+    draw(changes, "changes", "Changes that are advised, the most urgent first")
 elif not found.is_empty():
     components.nothing("No group and no topic needs a change.", icon=":material/check:")
+elif is_stale and not given.is_pending:
+    components.nothing("Advice is about the present: it comes back with the polls.")
 elif not errors and not given.is_pending and not given.is_left_out:
     components.nothing(
         "No group and no topic is known yet: advice comes with the first polls.",
         icon=":material/hourglass:",
     )
+if not given.withdrawn.is_empty():
+    st.caption("Given ten minutes ago and not now; these go unless they are given again:")
+    draw(given.withdrawn, "withdrawn", "Changes that are not advised any more", withdrawn=True)
+if not unknown.is_empty():
+    with st.expander(f"{unknown.height} cannot be evaluated"):
+        draw(unknown, "unknown", "What nothing can be advised on, and why")
 if not kept.is_empty():
     with st.expander(f"{count(kept.height, 'subject')} to keep as they are"):
-        tables.show(
-            kept,
-            {
-                "subject_kind": Column("what", width=80),
-                "subject": Column("subject", width=200),
-                "reason": Column("why", width="large"),
-            },
-            view=view,
-            key="advice-kept",
-            alt="What is to be kept as it is",
-            noun="subjects",
-        )
+        draw(kept, "kept", "What needs no change")
 
-advised = view_model.first_of(found)
-if advised:
+if asked is not None and row is None and not found.is_empty():
+    components.nothing(
+        f"There is no advice on {escape(asked.split(':')[1] if ':' in asked else asked)} now; "
+        "the rows above lead to what there is."
+    )
+if row is not None:
+    advice = from_row(row)
+    st.subheader(escape(advice.subject), anchor=False)
+    advice_cards.card(advice, key="chosen", link=decisions.LINKS.get(advice.subject_kind))
+
+names = decisions.groups(every)
+if names:
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
         st.subheader("Evidence, and what if", anchor=False, width="content")
+        # The row that is chosen decides, until another group is chosen here.
+        of_row = row["subject"] if row and row["subject_kind"] == Subject.GROUP else names[0]
+        if st.session_state.get("scaling-row") != (picked, of_row):
+            st.session_state["scaling-row"] = (picked, of_row)
+            st.session_state["scaling-group"] = of_row
         chosen = st.selectbox(
             "Group",
-            sorted(advised, key=lambda name: advised[name][1] is None),
+            names,
             key="scaling-group",
             label_visibility="collapsed",
             width=320,
             help="The groups in the order of their advice.",
         )
-    reason, proposed = advised[chosen]
+    reason, proposed = view_model.first_of(every)[chosen]
     st.caption(escape(thin(reason)))
     with components.guarded():
         facts = current_advice.facts_of_group(view, chosen)

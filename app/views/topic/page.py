@@ -228,6 +228,37 @@ with components.section("Partitions"):
         noun="partitions",
     )
 
+tiers = topic_list.tier_rows(rows)
+if not tiers.is_empty():
+    with components.section(
+        "Tiered storage",
+        help_text="Closed segments are copied to remote storage, and leave the disks when local "
+        "retention says so. Records of the open segment are always among those not copied.",
+    ):
+        remote, waiting = int(tiers["remote_only"].sum()), int(tiers["not_copied"].sum())
+        st.markdown(
+            f"{count(remote, 'offset is', 'offsets are')} in remote storage alone; "
+            f"{count(waiting, 'is', 'are')} not copied yet."
+        )
+        tables.show(
+            tiers,
+            {
+                "partition": Column("partition", "count"),
+                "log_start": Column("log start", "count"),
+                "local_log_start": Column("on disks from", "count"),
+                "remote_log_end": Column("copied up to", "count"),
+                "log_end": Column("log end", "count"),
+                "remote_only": Column("in remote storage alone", "count"),
+                "not_copied": Column(
+                    "not copied", "count", help="Grows while copying falls behind."
+                ),
+            },
+            view=view,
+            key="topic-tiers",
+            alt=f"Partitions of {topic}: what lies on disks, and what in remote storage",
+            noun="partitions",
+        )
+
 if schema_registry.is_watched(view):
     with components.section(
         "Schemas",

@@ -89,34 +89,33 @@ listed = topic_list.with_trends(listed, history.frame if history else None)
 if shown.is_empty():
     components.nothing("No topic matches these filters.", icon=":material/filter_alt_off:")
 else:
-    columns = {
-        "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic"), pinned=True),
-        "arrival_per_second": Column("arriving", "rate"),
-        "trend": Column("trend", "trend", width=90, help="Arrivals in the chosen range."),
-        "partitions": Column("partitions", "count"),
-        "busiest_ratio": Column(
-            "busiest", "share", help="Share of the busiest partition in the topic's messages."
-        ),
-        "hot": Column(
-            "hot partitions",
-            help="Partitions that get far more than the others; unknown with few messages.",
-        ),
-        "label": Column(
-            "replication",
-            "status",
-            badge_styles=list(topic_list.REPLICATION.values()),
-            width=135,
-        ),
-        "groups": Column("groups", "count"),
-        "slowest_group": Column("slowest group", unknown=DASH),
-        "slowest_time_lag_seconds": Column("its time lag", "duration", unknown=DASH),
-        "retention_seconds": Column("retention", "duration", never="no limit"),
-        "size_bytes": Column("size", "size", help="On disk, over all replicas that are known."),
-        "kind": Column("kind"),
-    }
     tables.show(
         listed,
-        columns,
+        {
+            "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic"), pinned=True),
+            "arrival_per_second": Column("arriving", "rate"),
+            "trend": Column("trend", "trend", width=90, help="Arrivals in the chosen range."),
+            "partitions": Column("partitions", "count"),
+            "busiest_ratio": Column(
+                "busiest", "share", help="Share of the busiest partition in the topic's messages."
+            ),
+            "hot": Column(
+                "hot partitions",
+                help="Partitions that get far more than the others; unknown with few messages.",
+            ),
+            "label": Column(
+                "replication",
+                "status",
+                badge_styles=list(topic_list.REPLICATION.values()),
+                width=135,
+            ),
+            "groups": Column("groups", "count"),
+            "slowest_group": Column("slowest group", unknown=DASH),
+            "slowest_time_lag_seconds": Column("its time lag", "duration", unknown=DASH),
+            "retention_seconds": Column("retention", "duration", never="no limit"),
+            "size_bytes": Column("size", "size", help="On disk, over all replicas that are known."),
+            "kind": Column("kind"),
+        },
         view=view,
         key="topics-table",
         alt="Topics with arrivals, skew, replication, groups and retention, the busiest first",
@@ -125,7 +124,6 @@ else:
         if shown.height > SHOWN
         else "topics",
     )
-    tables.download(shown, columns, view=view, name="topics")
 components.open_one("topic", listed["topic"], routes.TOPIC)
 
 if history is not None:
