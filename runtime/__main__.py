@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
+from runtime import heartbeat
 from runtime.errors import RuntimeSetupError
 from runtime.first_config import (
     PASSWORD_VARIABLE,
@@ -23,10 +26,12 @@ from runtime.first_config import (
     Trial,
     try_it,
 )
-from runtime.jars import IvyResolver, ensure_all
+from runtime.imports import burrow, kafka_lag_exporter, kminion
+from runtime.jars import IvyResolver, downloaded_jars, ensure_all
 from runtime.jarsets import DELTA, KAFKA, S3, JarSet
 from runtime.java import Java, find_java
 from runtime.processes import ProcessGroup, require_port
+from runtime.sbom import document
 from runtime.services import ROOT, Supervisor, dashboard_answers, services
 
 cli = typer.Typer(
@@ -68,6 +73,18 @@ def setup(
 
 
 @cli.command()
+def sbom(
+    output: Annotated[Path | None, typer.Option(help="a file instead of standard output")] = None,
+) -> None:
+    """Print what is installed, packages and jars with their licences, as CycloneDX JSON."""
+    text = json.dumps(document(downloaded_jars()), indent=1) + "\n"
+    if output is None:
+        print(text, end="")
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+@cli.command()
 def run(
     config: ConfigOption = _FILE,
     port: Annotated[int | None, typer.Option(help="the dashboard's, instead of app.port")] = None,
@@ -85,6 +102,8 @@ def run(
     from config.errors import ConfigError
     from config.load import load
 
+    heartbeat.start()
+    os.environ.pop(heartbeat.VARIABLE, None)  # of this process, not of its services
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
@@ -183,6 +202,48 @@ def _show(trial: Trial) -> None:
             _say(f"  {line}")
 
 
+class Tool(StrEnum):
+    """Whose configuration is imported."""
+
+    BURROW = "burrow"
+    KAFKA_LAG_EXPORTER = "kafka-lag-exporter"
+    KMINION = "kminion"
+
+
+@cli.command("import")
+def import_configuration(
+    tool: Tool,
+    file: Annotated[Path, typer.Argument(help="its configuration file")],
+    output: Annotated[Path | None, typer.Option(help="a file instead of standard output")] = None,
+) -> None:
+    """Turn the configuration of another tool into ours.
+
+    What could not be taken over is listed on standard error. Exit status: 0 done, 1 the file cannot
+    be read or understood, or there is one at --output.
+    """
+    readers = {
+        Tool.BURROW: burrow.read,
+        Tool.KAFKA_LAG_EXPORTER: kafka_lag_exporter.read,
+        Tool.KMINION: kminion.read,
+    }
+    if output is not None and output.exists():
+        _end(f"{output} is there already: choose another --output", 1)
+    try:
+        found = readers[tool](file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        _end(f"{file} cannot be read: {error}", 1)
+    except RuntimeSetupError as error:
+        _end(f"{file}: {error}", 1)
+    if output is None:
+        print(found.as_yaml(), end="")
+    else:
+        output.write_text(found.as_yaml(), encoding="utf-8")
+    for name, what in found.variables.items():
+        _err.print(f"set {name}: {what}", markup=False, soft_wrap=True)
+    for line in found.left_out:
+        _err.print(f"not taken over: {line}", markup=False, soft_wrap=True)
+
+
 @cli.command(context_settings=_PASSED_ON)
 def check(context: typer.Context, config: ConfigOption = _FILE) -> None:
     """Try each feature of each source, as ``python -m collectors check`` does."""
@@ -193,6 +254,18 @@ def check(context: typer.Context, config: ConfigOption = _FILE) -> None:
 def status(context: typer.Context, config: ConfigOption = _FILE) -> None:
     """Print what fires, as ``python -m alerting status`` does."""
     _pass_on(["alerting", "status"], config, context.args)
+
+
+@cli.command(context_settings=_PASSED_ON)
+def backup(context: typer.Context, config: ConfigOption = _FILE) -> None:
+    """Copy lake and state into a folder while the services run: --to FOLDER."""
+    _pass_on(["lake", "backup"], config, context.args)
+
+
+@cli.command(context_settings=_PASSED_ON)
+def restore(context: typer.Context, config: ConfigOption = _FILE) -> None:
+    """Put a backup where lake and state belong: --from FOLDER."""
+    _pass_on(["lake", "restore"], config, context.args)
 
 
 def _pass_on(command: list[str], config: Path, further: list[str]) -> None:

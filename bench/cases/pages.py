@@ -192,11 +192,13 @@ def _write_advice(lake: Lake, now: datetime) -> None:
 def draw_all(now: datetime) -> dict[str, list[float]]:
     """Draw each page some times in this process; return the seconds that each drawing took."""
     import streamlit as st
+    from streamlit.config import set_option
     from streamlit.testing.v1 import AppTest
 
     import app.data.context
     from app.data.evaluation import wait_for_evaluations
 
+    set_option("server.address", "127.0.0.1")  # as `python -m app` gives it
     app.data.context.utc_now = lambda: now
     script = str(Path(app.data.context.__file__).parents[1] / "main.py")
     AppTest.from_file(script, default_timeout=600).run()

@@ -94,10 +94,12 @@ def forecast_chart(
     axis: Axis,
     palette: Palette,
     capacities: Sequence[tuple[str, float]] = (),
+    past: pl.DataFrame | None = None,
 ) -> go.Figure:
     """Draw what is expected to arrive with its 90 % band, against what the group can process.
 
     Rows are those of ``forecasts`` by time; capacities are levels to draw, in messages per second.
+    The past has ``time`` and ``value``: what arrived.
     """
     made = plot(palette, height=_HEIGHT, y_title="messages/s", legend=True)
     made.x.update(type="date", **time_ticks(axis))
@@ -126,6 +128,18 @@ def forecast_chart(
             "hovertemplate": "%{y:,.3~r}/s",
         },
     ]
+    if past is not None and not past.is_empty():
+        made.traces.append(
+            {
+                "type": "scatter",
+                "x": axis.local_times(past["time"]),
+                "y": past["value"].to_list(),
+                "mode": "lines",
+                "name": "arrived",
+                "line": {"color": palette.series[1], "width": 1.8},
+                "hovertemplate": "%{y:,.3~r}/s",
+            }
+        )
     for name, level in capacities:
         _level(made, level, name, palette)
     return made.done()

@@ -99,7 +99,7 @@ def _as_data(item: Item, view: View) -> dict[str, Any]:
 
 
 def _as_link(target: Target, view: View) -> dict[str, Any]:
-    chosen = {"cluster": view.cluster, "range": view.range.key, **target.parameters}
+    chosen = {**view.address, **target.parameters}
     return {
         "label": target.label,
         "page": target.page,
