@@ -167,9 +167,9 @@ def check_digests(jars: JarSet, folder: Path) -> None:
 def _write_manifest(jars: JarSet, folder: Path) -> None:
     files = sorted(folder.glob("*.jar"))
     for module in jars.modules:
-        _, artifact, version = module.split(":")
-        if not (folder / f"{artifact}-{version}.jar").is_file():
-            raise JarsError(f"{artifact}-{version}.jar was not downloaded: run the command again")
+        name = "-".join(module.split(":")[1:]) + ".jar"
+        if not (folder / name).is_file():
+            raise JarsError(f"{name} was not downloaded: run the command again")
     entries = [{"name": jar.name, "bytes": jar.stat().st_size} for jar in files]
     content = {"modules": list(jars.modules), "jars": entries}
     write_atomically(folder / MANIFEST, json.dumps(content, indent=1) + "\n")
@@ -245,16 +245,24 @@ class IvyResolver:
 def ivy_description(jars: JarSet) -> str:
     """Return the ivy.xml of a set of jars."""
     lines = [
-        '<ivy-module version="2.0">',
+        '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">',
         '  <info organisation="headroom" module="jars"/>',
         "  <dependencies>",
     ]
     for module in jars.modules:
-        organisation, artifact, version = module.split(":")
-        lines.append(
-            f"    <dependency org={quoteattr(organisation)} name={quoteattr(artifact)} "
-            f'rev={quoteattr(version)} conf="default-&gt;default"/>'
+        organisation, artifact, version, *classifier = module.split(":")
+        dependency = (
+            f"<dependency org={quoteattr(organisation)} name={quoteattr(artifact)} "
+            f'rev={quoteattr(version)} conf="default-&gt;default"'
         )
+        if classifier:  # that jar alone
+            dependency += (
+                f' transitive="false"><artifact name={quoteattr(artifact)} type="jar" ext="jar" '
+                f"m:classifier={quoteattr(classifier[0])}/></dependency>"
+            )
+        else:
+            dependency += "/>"
+        lines.append(f"    {dependency}")
     for excluded in jars.excluded:
         organisation, _, artifact = excluded.partition(":")
         module = f" module={quoteattr(artifact)}" if artifact else ""

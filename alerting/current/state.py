@@ -11,6 +11,7 @@ from alerting.current.rows import REMEMBERED, current_rows
 from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
 from alerting.rules.lifecycle import Alert, Alerts
 from alerting.rules.model import Rule
+from alerting.status.model import OBJECTIVE_SECONDS
 from lake.errors import LakeError
 from lake.schemas.model import Table
 from lake.storage.current_store import CurrentStore
@@ -53,6 +54,7 @@ class EvaluationInMemory:
         rules: Sequence[Rule],
         *,
         watched_since: float,
+        objective: Callable[[str], float] = lambda _: OBJECTIVE_SECONDS,
         alerts_of: Callable[[str], Alerts] = lambda cluster: {},
     ) -> None:
         """Prepare the evaluation.
@@ -61,9 +63,10 @@ class EvaluationInMemory:
             lake: The lake.
             rules: The rules.
             watched_since: When the watching began, in Unix seconds.
+            objective: The time lag that a group is not to exceed, seconds, by its name.
             alerts_of: The alerts of a cluster when its first evaluation begins.
         """
-        self._evaluator = ClusterEvaluator(lake, watched_since=watched_since)
+        self._evaluator = ClusterEvaluator(lake, watched_since=watched_since, objective=objective)
         self._store = lake.current
         self._rules = rules
         self._alerts_of = alerts_of

@@ -144,7 +144,7 @@ class LagWatch:
             if newest.at - self._seen_at[index] > self._rules.window_seconds:
                 continue
             key = GroupKey(self._cluster, group)
-            if age > self._rules.stale_polls * step:
+            if age > self._rules.missed_polls * step:
                 is_ok[index] = False
                 found[key] = stale(age, newest.at)
             elif is_ok[index] and index not in self._unread:
@@ -369,7 +369,7 @@ class LagWatch:
         moves = (self._advanced_at == newest.at) | (
             was_read & (newest.at - self._advanced_at < rules.window_seconds)
         )
-        little = (newest.lag <= rules.minimum_messages) | (behind < rules.material_seconds)
+        little = (newest.lag <= rules.minimum_messages) | (behind < rules.slight_seconds)
         # One that nobody holds may be of a topic that is no longer subscribed.
         held = newest.assigned != 0
         return clean & ((newest.lag == 0) | (moves & someone & little & held)), behind

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from alerting.status.model import DOWNSAMPLED_TO, PartitionWindow, Sample
+from alerting.status.model import CHANGE_SHARE, PartitionWindow, Sample
 from lake.schemas.bronze import IN_TOTALS
 
 WINDOW_SECONDS = 600.0
@@ -48,7 +48,7 @@ def kept_of(times: Sequence[float]) -> list[int]:
         if (
             age > WINDOW_SECONDS
             and kept
-            and times[index + 1] - times[kept[-1]] <= DOWNSAMPLED_TO * age
+            and times[index + 1] - times[kept[-1]] <= CHANGE_SHARE * age
         ):
             continue
         kept.append(index)

@@ -27,7 +27,7 @@ from alerting.notify.json_codec import (
 )
 from alerting.notify.notifications import Notification, Notified
 from alerting.notify.outbox import Delivery, DeliveryState, TargetHealth, add_to_outbox
-from alerting.notify.store_schema import IN_MEMORY, connect
+from alerting.notify.store_schema import FORGET, IN_MEMORY, connect
 from alerting.notify.stored_rows import (
     RowReader,
     acknowledgement_of,
@@ -206,24 +206,8 @@ class AlertStore:
     def forget(self, before: float) -> None:
         """Delete history that ended before a moment."""
         with self._transaction() as connection:
-            connection.execute(
-                "DELETE FROM alerts WHERE is_current = 0 AND resolved_at < ?", (before,)
-            )
-            connection.execute(
-                "DELETE FROM deliveries WHERE state IN ('sent', 'failed') AND finished_at < ?",
-                (before,),
-            )
-            connection.execute(
-                "DELETE FROM notifications WHERE at < ? "
-                "AND key NOT IN (SELECT key FROM deliveries)",
-                (before,),
-            )
-            connection.execute("DELETE FROM silences WHERE ends_at < ?", (before,))
-            connection.execute(
-                "DELETE FROM acknowledgements WHERE at < ? AND alert NOT IN "
-                "(SELECT id FROM alerts)",
-                (before,),
-            )
+            for statement in FORGET:
+                connection.execute(statement, (before,))
 
     # Outbox -------------------------------------------------------------------------------------
 

@@ -46,6 +46,15 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, body TEXT NOT NULL) STR
 IN_MEMORY = Path(":memory:")
 """The path of a store that is no file."""
 
+FORGET = (
+    "DELETE FROM alerts WHERE is_current = 0 AND resolved_at < ?",
+    "DELETE FROM deliveries WHERE state IN ('sent', 'failed') AND finished_at < ?",
+    "DELETE FROM notifications WHERE at < ? AND key NOT IN (SELECT key FROM deliveries)",
+    "DELETE FROM silences WHERE ends_at < ?",
+    "DELETE FROM acknowledgements WHERE at < ? AND alert NOT IN (SELECT id FROM alerts)",
+)
+"""Deletes, in this order, the history that ended before a moment."""
+
 
 def connect(path: Path, copy: bytes | None = None) -> sqlite3.Connection:
     """Open the file; it is made where there is none.

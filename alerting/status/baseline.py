@@ -6,20 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from alerting.status.model import DOWNSAMPLED_TO, Sample, StatusRules
+from alerting.status.model import CHANGE_SHARE, Sample, StatusRules
 
 _WITHOUT_MEMBERS = frozenset({"empty", "dead"})
-_BACKLOG_OF_A_RUN = 20
-_GAP_POLLS = 2.5
-_LATE_POLLS = 2.0
-_OUTLIER = 3.0
-_COMMITS_ALONE = 3
-_RETURNS = 2
-_COMEBACKS = 3
-_COMEBACKS_SECONDS = 1800.0
-_COMMITS_ALONE_SECONDS = 600.0
-_LONGEST_DOWNSAMPLED_SECONDS = 300.0
-"""A longer wait of long ago was a stall rather than a habit."""
 
 
 @lru_cache(maxsize=256)
@@ -71,7 +60,8 @@ class Waiting:
         resumed_at: First commit after the group was away, or after the longest of its pauses
             where that is not usual; None: never. Of a group that keeps coming back, the first
             commit after the first of these absences.
-        comebacks: How often of late it was away and committed again, and never read everything.
+        keeps_coming_back: Whether members come and go, and what is committed between is not all
+            there is.
     """
 
     since: float | None
@@ -82,24 +72,21 @@ class Waiting:
     pauses: Pauses
     resumed_at: float | None = None
     returns: int = 0
-    comebacks: int = 0
+    keeps_coming_back: bool = False
 
     @property
     def is_crashing(self) -> bool:
         """Whether members come and go, and nothing is read."""
         return _is_crashing(self.returns)
 
-    @property
-    def keeps_coming_back(self) -> bool:
-        """Whether members come and go, and what is committed between is not all there is."""
-        return self.comebacks >= _COMEBACKS
-
 
 def _is_crashing(returns: int) -> bool:
-    return returns >= _RETURNS
+    return returns > 1
 
 
-def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> Waiting:
+def waiting_of(
+    samples: Sequence[Sample], end_lag: int, poll_seconds: float, rules: StatusRules
+) -> Waiting:
     """Read off how long messages have waited without a commit, and how long they usually do.
 
     The clock starts when messages wait, and again at each commit: an idle partition has no commits
@@ -110,17 +97,19 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
         samples: In order of time.
         end_lag: A lag up to this is none.
         poll_seconds: Usual time between samples.
+        rules: Thresholds.
     """
     trail = _Trail()
     last_advance: float | None = None
     committed: int | None = None
+    end_before: int | None = None
     pause_from: float | None = None
     waited_at: float | None = None
     longest, second, seen = 0.0, 0.0, 0
     resumed_at, longest_ended_at = None, None
     comebacks: list[float] = []
     now = samples[-1].at
-    gap = _GAP_POLLS * poll_seconds
+    gap = rules.missed_polls * poll_seconds
     away = False
     for sample in samples:
         members = members_of(sample)
@@ -136,7 +125,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
                     if is_seen:
                         pause += poll_seconds
                         seen += 1
-                    if is_seen or pause <= _LONGEST_DOWNSAMPLED_SECONDS:
+                    if is_seen or pause <= rules.half_window_seconds:
                         if pause >= longest:
                             longest_ended_at = sample.at
                         longest, second = max(longest, pause), max(second, min(longest, pause))
@@ -146,6 +135,9 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
                 last_advance = waited_at = pause_from = sample.at
                 trail = _Trail()
             committed = sample.committed
+            if end_before is not None and committed >= end_before:
+                comebacks.clear()  # it has read what was there a poll ago
+        end_before = sample.log_end
         if sample.lag is None:
             waited_at = pause_from = None
             continue
@@ -159,11 +151,14 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
         if away:
             pause_from = None
         waited_at = None if away else sample.at
-    usual = longest if seen < 3 or longest <= _OUTLIER * second else second
+    usual = (
+        longest if seen < rules.habit_times or longest <= rules.usual_periods * second else second
+    )
     if usual < longest and longest_ended_at is not None:
         resumed_at = max(resumed_at or longest_ended_at, longest_ended_at)
-    comebacks = [at for at in comebacks if at >= now - _COMEBACKS_SECONDS]
-    if len(comebacks) >= _COMEBACKS:
+    comebacks = [at for at in comebacks if at >= now - rules.peak_seconds]
+    keeps_coming_back = len(comebacks) >= rules.habit_times
+    if keeps_coming_back:
         resumed_at = comebacks[0]
     pauses = Pauses(usual_seconds=usual if seen else None, seen=seen)
     return Waiting(
@@ -175,7 +170,7 @@ def waiting_of(samples: Sequence[Sample], end_lag: int, poll_seconds: float) -> 
         pauses=pauses,
         resumed_at=resumed_at,
         returns=trail.returns,
-        comebacks=len(comebacks),
+        keeps_coming_back=keeps_coming_back,
     )
 
 
@@ -201,7 +196,7 @@ class _Trail:
         """
         if self.newest is not None:
             at, was_away = self.newest
-            is_seen = sample.at - at <= max(gap, DOWNSAMPLED_TO * (now - at))
+            is_seen = sample.at - at <= max(gap, CHANGE_SHARE * (now - at))
             step = sample.at - at if is_seen else 0.0
             if away or was_away:
                 self.away_seconds += step
@@ -284,7 +279,7 @@ class _Run:
         if self.last_lag is None or self.first_lag is None or self.last_lag > end_lag:
             return False
         if self.at_first_sight:
-            return self.first_lag > _BACKLOG_OF_A_RUN * (self.last_lag + end_lag + 50)
+            return CHANGE_SHARE * self.first_lag > self.last_lag + end_lag
         return was_awaited or self.last_at - self.begin < self.away_before
 
 
@@ -318,7 +313,7 @@ def absence_of(
                 is_job = is_job or (index == 0 and _was_read(samples))
             elif committed is not None and (sample.committed or 0) > committed:
                 # The last commits of a run may be seen after its members have left.
-                if left_at is None or sample.at - left_at > _LATE_POLLS * poll_seconds:
+                if left_at is None or sample.at - left_at > rules.missed_polls * poll_seconds:
                     commits.append(sample.at)
                     advances += 1
                     if _read_all(samples[index - 1], sample):
@@ -342,7 +337,7 @@ def absence_of(
             since, advances = None, 0
     if since is None:
         return None
-    commits_alone = not had_members and _are_close(commits)
+    commits_alone = not had_members and _are_close(commits, rules)
     return Absence(
         since=since,
         is_between_runs=is_job or runs > 0,
@@ -373,10 +368,10 @@ def _read_all(before: Sample, sample: Sample) -> bool:
     return sample.lag <= max(0, sample.log_end - before.log_end)
 
 
-def _are_close(commits: Sequence[float]) -> bool:
+def _are_close(commits: Sequence[float], rules: StatusRules) -> bool:
     """Return whether any few commits are so close to each other that no job runs that often."""
-    few = zip(commits, commits[_COMMITS_ALONE - 1 :], strict=False)
-    return any(last - first <= _COMMITS_ALONE_SECONDS for first, last in few)
+    few = zip(commits, commits[rules.habit_times - 1 :], strict=False)
+    return any(last - first <= rules.window_seconds for first, last in few)
 
 
 def _one_poll(
@@ -388,4 +383,4 @@ def _one_poll(
         return rules.minimum_messages
     arrived = max(0, after.log_end - before.log_end)
     share = min(1.0, poll_seconds / max(after.at - before.at, 1e-9))
-    return max(rules.minimum_messages, round(3 * share * arrived))
+    return max(rules.minimum_messages, round(rules.missed_polls * share * arrived))

@@ -12,12 +12,6 @@ from alerting.status.phrases import count, duration, messages, rate
 from alerting.status.stall_timeout import stall_timeout
 from alerting.status.trend import Trend
 
-_AWAY_AS_EVER = 2.0
-"""So many times its longest absence is no longer than a group that keeps coming back was away."""
-
-MUCH_LESS = 0.75
-"""A group that reads less than this share of what arrives was not made for such a peak."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peers:
@@ -124,19 +118,19 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     absence = found.absence
     if found.members or absence is None:
         return None
-    if found.newest.at - absence.seen_at > rules.stop_seconds:
+    if found.newest.at - absence.seen_at > rules.slight_seconds:
         return None  # what was known of its members is too old
     absent = found.newest.at - absence.since
     last = max((at for at in (found.last_advance_at, peers.advanced_at) if at), default=None)
     is_working = peers.advances_alone > 1 and last is not None and last > absence.since
     if absence.commits_alone or is_working:
         return None
-    if found.waiting.is_crashing and found.waiting.seconds >= rules.away_stall_seconds:
+    if found.waiting.is_crashing and found.waiting.seconds >= rules.confirm_seconds:
         return None  # they come and go: that is no stop, and no restart
-    if found.waiting.keeps_coming_back and absent <= _AWAY_AS_EVER * absence.longest_seconds:
+    if found.waiting.keeps_coming_back and absent <= rules.usual_periods * absence.longest_seconds:
         return None
     lag = found.newest.lag or 0
-    if absent < max(rules.stop_seconds, found.poll_seconds or 0.0):
+    if absent < max(rules.slight_seconds, found.poll_seconds or 0.0):
         if found.span_seconds < rules.trend_seconds and found.last_advance_at is None:
             return StatusDecision(
                 status=Status.UNKNOWN,
@@ -150,10 +144,9 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         )
     patience = rules.first_job_seconds
     if absence.runs:
-        patience = max(rules.job_seconds, rules.job_absences * absence.longest_seconds)
-    if absence.runs >= rules.many_runs:
-        often = max(rules.often_job_seconds, rules.often_absences * absence.longest_seconds)
-        patience = min(patience, often)
+        patience = rules.job_seconds
+    if absence.runs >= rules.habit_times:
+        patience = max(rules.peak_seconds, rules.usual_periods * absence.longest_seconds)
     if absence.is_between_runs and absent < patience:
         return StatusDecision(
             status=Status.OK,
@@ -179,7 +172,7 @@ def _stalled(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDeci
     if not found.end_moved_since_commit and not peers_advance:
         if found.last_advance_at is None and (found.newest.lag or 0) <= rules.minimum_messages:
             return None  # compaction and aborted transactions leave as little, for ever
-        needed = max(needed, rules.idle_stall_seconds)
+        needed = max(needed, rules.half_window_seconds)
     if waiting < needed:
         return None
     lag = messages(found.newest.lag or 0)
@@ -205,7 +198,7 @@ def _stalled(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDeci
 def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecision:
     lag = found.newest.lag or 0
     behind = found.behind_seconds
-    material = max(rules.material_seconds, 2 * (found.commit_period_seconds or 0.0))
+    material = max(rules.slight_seconds, 2 * (found.commit_period_seconds or 0.0))
     trend = found.recent or found.full
     waiting = found.waiting
     is_back = not waiting.is_crashing and not waiting.keeps_coming_back
@@ -246,9 +239,9 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     growth = found.growth
     too_late = rules.objective_seconds
     if growth is not None and growth.is_swinging and not found.exceeds_yesterday:
-        if growth.read_share >= MUCH_LESS:
+        if growth.read_share >= 1 - rules.much_share:
             # A daily peak that it was made for, as far as is known.
-            too_late = rules.late_swing_seconds
+            too_late = rules.peak_seconds
     is_lasting = (
         growth is not None
         and growth.is_lasting
@@ -260,10 +253,10 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         is_late = (
             behind is not None
             and behind >= too_late
-            and (found.age_before_seconds or 0.0) >= too_late
+            and too_late <= (found.age_before_seconds or 0.0) <= behind
             and at_highest
             and trend.consumption_per_second > 0  # else it stands still, or is about to commit
-            and found.newest.at - found.working_since >= rules.steady_seconds
+            and found.newest.at - found.working_since >= rules.half_window_seconds
         )
         return StatusDecision(
             status=Status.FALLING_BEHIND,
@@ -294,13 +287,14 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             since=growth.since,
             is_lasting=True,
         )
-    steady = max(rules.steady_seconds, 3 * (found.commit_period_seconds or 0.0))
+    steady = max(rules.half_window_seconds, 3 * (found.commit_period_seconds or 0.0))
     if behind is not None and behind >= steady and direction == 0:
         return StatusDecision(
             status=Status.FALLING_BEHIND,
             reason=f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
             since=found.first_at,
             is_lasting=found.newest.at - found.working_since >= rules.lasting_seconds
+            and not peers.are_draining
             and (growth is None or not growth.is_swinging or behind >= too_late),
         )
     return StatusDecision(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from alerting.status.classify import MUCH_LESS
 from alerting.status.features import Measurement, measure
 from alerting.status.group_status import group_status, peers_of
 from alerting.status.model import GroupStatus, PartitionStatus, PartitionWindow, StatusRules
@@ -79,7 +78,7 @@ def _features(
         name="age of the oldest of them",
         value=_seconds(found.behind_seconds),
         compared=f"objective {duration(rules.objective_seconds)}; "
-        f"under {duration(rules.material_seconds)} is on time",
+        f"under {duration(rules.slight_seconds)} is on time",
     )
     yield Feature(
         name=f"the same, {duration(rules.confirm_seconds)} earlier",
@@ -103,7 +102,7 @@ def _features(
         value="unknown" if found.members is None else str(found.members),
         compared=""
         if away is None
-        else f"none for {duration(away)}; stopped from {duration(rules.stop_seconds)} on, "
+        else f"none for {duration(away)}; stopped from {duration(rules.slight_seconds)} on, "
         "unless it is a job",
     )
     trend = found.recent or found.full
@@ -128,9 +127,9 @@ def _features(
         yield Feature(
             name="arrivals swing",
             value=f"{growth.read_share:.0%} of what arrives is read",
-            compared=f"under {MUCH_LESS:.0%}, or more than yesterday "
+            compared=f"under {1 - rules.much_share:.0%}, or more than yesterday "
             f"({more[found.exceeds_yesterday]}): the objective counts; else "
-            f"{duration(rules.late_swing_seconds)}",
+            f"{duration(rules.peak_seconds)}",
         )
     if found.rewind is not None:
         yield Feature(

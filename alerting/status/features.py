@@ -244,7 +244,7 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
     since_rewind = (
         present if rewound is None else [sample for sample in present if sample.at >= rewound.at]
     )
-    waiting = waiting_of(worked, end_lag, poll_seconds or 0.0)
+    waiting = waiting_of(worked, end_lag, poll_seconds or 0.0, rules)
     points: list[Point] = [
         (sample.at, sample.log_end, sample.committed, sample.lag)
         for sample in since_rewind
@@ -286,12 +286,12 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
         highest_at=max(lags, key=lambda point: (point[1], point[0]))[0] if lags else None,
         growth=growth_of(rising, period, rules) if lag and lag > end_lag else None,
         resumed_at=resumed_at,
-        shrinks_since=shrinks_since(rising) if lag and lag > end_lag else None,
+        shrinks_since=shrinks_since(rising, rules) if lag and lag > end_lag else None,
         age_seconds=age_of(points, end_lag) if lag and is_measured else None,
         age_before_seconds=_age_at(newest.at - rules.confirm_seconds, samples, points, end_lag)
         if lag
         else None,
-        exceeds_yesterday=exceeds_yesterday(points) if lag and lag > end_lag else None,
+        exceeds_yesterday=exceeds_yesterday(points, rules) if lag and lag > end_lag else None,
     )
 
 

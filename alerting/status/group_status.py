@@ -152,7 +152,7 @@ def peers_of(measured: Sequence[Measurement | None], rules: StatusRules) -> Peer
     draining = any(
         one.recent is not None
         and one.recent.direction < 0
-        and (one.behind_seconds or 0.0) >= rules.slower_behind_seconds
+        and (one.behind_seconds or 0.0) >= rules.slight_seconds
         for one in found
     )
     return Peers(

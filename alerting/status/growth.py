@@ -8,29 +8,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
 
-from alerting.status.model import DOWNSAMPLED_TO, StatusRules
+from alerting.status.model import StatusRules
 
 Point = tuple[float, int, int, int]
 """Time, log end, committed offset, lag."""
 
-_ONSET = 0.15
-_PARTS = 5
-_EVEN = 0.4
-_EVEN_AT_SIGHT = 0.25
-_STILL = 0.25
-_EASES = 0.6
-_UNCHANGED = 0.1
-_SWING = 0.15
-_PAST_SECONDS = 12 * 3600.0
-_LEAST_SECONDS = 180.0
-_MARGIN = 0.1
-_SLOWER = 0.97
-_A_LITTLE_SLOWER = 0.99
-_GAP = 0.25
 _DAY = 86400.0
-_SHRINKING_SECONDS = 3600.0
-_LEAST_SHRINKING_SECONDS = 1200.0
-_SHRUNK = 0.95
+_PARTS = 5
+"""A rise is looked at in as many parts of equal length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,44 +60,52 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     recent = [lag for at, _, _, lag in points if at >= now - swing]
     current, lowest = min(recent), min(lags)
     risen = current - lowest
-    if risen <= 3 * rules.minimum_messages:
+    if risen <= max(3 * rules.minimum_messages, rules.change_share * current):
         return None
-    near = lowest + _ONSET * risen
+    near = lowest + rules.change_share * risen
     onset = max(index for index, lag in enumerate(lags) if lag <= near)
     # It began to rise before it had risen that far.
-    since = max(points[0][0], now - (now - points[onset][0]) / (1 - _ONSET))
+    since = max(points[0][0], now - (now - points[onset][0]) / (1 - rules.change_share))
     seconds = now - since
     after = [point for point in points if point[0] >= since]
     marks = [_at(after, since + seconds * part / _PARTS) for part in range(_PARTS + 1)]
     rises = [late[1] - early[1] for early, late in pairwise(marks)]
     arrivals = [(late[0] - early[0]) * _PARTS / seconds for early, late in pairwise(marks)]
     mean = sum(rises) / _PARTS
-    is_even = mean > 0 and all(abs(rise - mean) <= _EVEN * mean for rise in rises)
-    goes_on = mean > 0 and min(rises) >= _STILL * mean and rises[-1] >= _EASES * max(rises)
+    is_even = mean > 0 and all(abs(rise - mean) <= 2 * rules.much_share * mean for rise in rises)
+    goes_on = (
+        mean > 0
+        and min(rises) >= rules.much_share * mean
+        and rises[-1] >= (1 - 2 * rules.much_share) * max(rises)
+    )
     arrived = sum(arrivals) / _PARTS
-    is_steady = all(abs(rate - arrived) <= _UNCHANGED * arrived for rate in arrivals)
+    is_steady = all(abs(rate - arrived) <= rules.change_share * arrived for rate in arrivals)
     thirds = [_at(after, since + seconds * part / 3) for part in range(4)]
     seen_at = [since, *(point[0] for point in after)]
-    is_seen = all(late - early <= _GAP * seconds for early, late in pairwise(seen_at))
+    is_seen = all(late - early <= rules.much_share * seconds for early, late in pairwise(seen_at))
     rises_on = is_seen and all(
-        late[1] - early[1] >= _STILL * risen / 3 for early, late in pairwise(thirds)
+        late[1] - early[1] >= rules.much_share * risen / 3 for early, late in pairwise(thirds)
     )
     # The onset is no more than estimated: what is close to it belongs to neither side.
-    margin = max(rules.trend_seconds, _MARGIN * seconds)
+    margin = max(rules.trend_seconds, rules.change_share * seconds)
     history = [point for point in points if point[0] <= since - margin]
-    before = _before(history)
-    is_swinging = before is not None and max(before) - min(before) > _SWING * max(before)
+    before = _before(history, rules)
+    is_swinging = before is not None and max(before) - min(before) > rules.much_share * max(before)
     # Commit steps are no growth, so that what is read is rather overstated; what was read of late
     # counts as well, as the onset of a peak is slow.
     lately = (sum(arrivals[-2:]) - sum(rises[-2:]) * _PARTS / seconds) / 2
     if before is not None and rises_on:
-        read = max(arrived - risen / seconds, lately) / max(_consumed(history), 1e-9)
+        read = max(arrived - risen / seconds, lately) / max(_consumed(history, rules), 1e-9)
         late = current / arrived if arrived > 0 else 0.0
-        matters = seconds >= rules.slower_seconds and late >= rules.slower_behind_seconds
-        if matters and read < _SLOWER and rises[-1] >= _EASES * mean:
+        matters = seconds >= rules.half_window_seconds and late >= rules.slight_seconds
+        if (
+            matters
+            and read < 1 - rules.slower_share
+            and rises[-1] >= (1 - 2 * rules.much_share) * mean
+        ):
             return Growth(since=since, seconds=seconds, messages=risen, is_lasting=True)
-        is_unchanged = abs(arrived - sum(before) / 4) <= _UNCHANGED * arrived
-        if is_unchanged and not is_swinging and read < _A_LITTLE_SLOWER:
+        is_unchanged = abs(arrived - sum(before) / 4) <= rules.change_share * arrived
+        if is_unchanged and not is_swinging and read < 1 - rules.slower_share:
             if seconds >= rules.lasting_seconds:
                 return Growth(since=since, seconds=seconds, messages=risen, is_lasting=True)
     if is_swinging:
@@ -125,12 +118,12 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
             is_swinging=True,
             read_share=share,
         )
-    enough = rules.lasting_seconds if before is None else rules.lasting_peak_seconds
-    if before is None and seconds < rules.lasting_peak_seconds:
+    enough = rules.lasting_seconds if before is None else rules.campaign_seconds
+    if before is None and seconds < rules.campaign_seconds:
         # Seen first in the middle of a peak, it rises evenly for a while, too.
-        is_even = mean > 0 and all(abs(rise - mean) <= _EVEN_AT_SIGHT * mean for rise in rises)
+        is_even = mean > 0 and all(abs(rise - mean) <= rules.much_share * mean for rise in rises)
     lasting = (seconds >= enough and is_even and is_steady) or (
-        seconds >= rules.long_seconds and goes_on
+        seconds >= rules.peak_seconds and goes_on
     )
     return Growth(since=since, seconds=seconds, messages=risen, is_lasting=lasting)
 
@@ -150,38 +143,38 @@ def _at(points: Sequence[Point], time: float) -> tuple[float, float]:
     )
 
 
-def _before(points: Sequence[Point]) -> list[float] | None:
+def _before(points: Sequence[Point], rules: StatusRules) -> list[float] | None:
     """Return arrivals per second in the quarters of a history; None where too little is known."""
     if not points:
         return None
     end = points[-1][0]
-    begin = max(points[0][0], end - _PAST_SECONDS)
-    if end - begin < _LEAST_SECONDS:
+    begin = max(points[0][0], end - _DAY / 2)
+    if end - begin < rules.trend_seconds * rules.habit_times:
         return None
     quarter = (end - begin) / 4
     ends = [_at(points, begin + quarter * part)[0] for part in range(5)]
     return [(late - early) / quarter for early, late in pairwise(ends)]
 
 
-def _consumed(history: Sequence[Point]) -> float:
+def _consumed(history: Sequence[Point], rules: StatusRules) -> float:
     """Return how much was read per second in the history that ``_before`` looks at."""
     end = history[-1]
-    first = bisect_left(history, end[0] - _PAST_SECONDS, key=lambda point: point[0])
+    first = bisect_left(history, end[0] - _DAY / 2, key=lambda point: point[0])
     begin = history[first]
     return max(0.0, (end[2] - begin[2]) / (end[0] - begin[0]))
 
 
-def shrinks_since(points: Sequence[Point]) -> float | None:
+def shrinks_since(points: Sequence[Point], rules: StatusRules) -> float | None:
     """Return since when the lag shrinks, if slower than the noise of minutes; None: it does not.
 
-    The mean of each third of the last hour must be below the one before, the last a twentieth
-    below the first.
+    The mean of each third of ``StatusRules.peak_seconds`` must be below the one before, and the
+    last clearly below the first.
     """
     if not points:
         return None
-    first_of = bisect_left(points, points[-1][0] - _SHRINKING_SECONDS, key=itemgetter(0))
+    first_of = bisect_left(points, points[-1][0] - rules.peak_seconds, key=itemgetter(0))
     recent = points[first_of:]
-    if recent[-1][0] - recent[0][0] < _LEAST_SHRINKING_SECONDS:
+    if recent[-1][0] - recent[0][0] < rules.peak_seconds / 3:
         return None
     begin, end = recent[0][0], recent[-1][0]
     third = (end - begin) / 3
@@ -193,20 +186,20 @@ def shrinks_since(points: Sequence[Point]) -> float | None:
             return None
         means.append(sum(lags) / len(lags))
     first, middle, last = means
-    return begin if first > middle > last and last <= _SHRUNK * first else None
+    return begin if first > middle > last and last <= (1 - rules.slower_share) * first else None
 
 
-def exceeds_yesterday(points: Sequence[Point]) -> bool | None:
+def exceeds_yesterday(points: Sequence[Point], rules: StatusRules) -> bool | None:
     """Return whether clearly more arrived in the last hours than a day before; None: not known.
 
     They are as many as lie between two samples of a day ago, as those are downsampled.
     """
-    span = DOWNSAMPLED_TO * _DAY
+    span = rules.change_share * _DAY
     if not points or points[0][0] > points[-1][0] - _DAY - span:
         return None
     now = points[-1][0]
     today, yesterday = (_at(points, at)[0] - _at(points, at - span)[0] for at in (now, now - _DAY))
-    return today > (1 + _UNCHANGED) * yesterday
+    return today > (1 + rules.change_share) * yesterday
 
 
 def age_of(points: Sequence[Point], end_lag: int) -> float | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Status(StrEnum):
@@ -37,8 +37,8 @@ LATE = frozenset(WORST_FIRST[: WORST_FIRST.index(Status.UNKNOWN)])
 """The states in which a group does not do its work as it should."""
 
 
-DOWNSAMPLED_TO = 0.1
-"""Of its age: the longest gap that thinning leaves after an older sample."""
+CHANGE_SHARE = 0.1
+"""A smaller change is none; of its age, the longest gap that thinning leaves after a sample."""
 
 
 class Sample(NamedTuple):
@@ -82,82 +82,54 @@ OBJECTIVE_SECONDS = 300.0
 """The time lag that a group is not to exceed, where nothing else was agreed."""
 
 
+def _setting(default: float, unit: str, reason: str) -> Any:
+    """Return a field of ``StatusRules`` with its unit and why it is what it is."""
+    return field(default=default, metadata={"unit": unit, "reason": reason})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusRules:
-    """The thresholds of the evaluation.
+    """The settings of the evaluation: docs/alerts.md has the same table."""
 
-    Attributes:
-        marker_messages: A lag up to this that never reaches zero is taken for the markers of
-            transactions at the end of a log, which no consumer ever commits.
-        minimum_messages: Fewer waiting messages are never a trend.
-        material_seconds: A shorter delay is never a trend.
-        steady_seconds: A backlog of this age that neither grows nor shrinks is not normal.
-        trend_seconds: How long a direction must be visible before it is called one.
-        window_seconds: Newer samples are classified; older ones are the baseline.
-        lasting_seconds: A steady growth of the lag with unchanged arrivals is lasting after this.
-        slower_seconds: It is lasting after this where the group reads less than it did before,
-        slower_behind_seconds: and is this late.
-        lasting_peak_seconds: It is lasting after this where more arrives than before.
-        long_seconds: Any growth is lasting after this.
-        objective_seconds: The time lag that the group is not to exceed. Growth beyond is lasting,
-        late_swing_seconds: or beyond this, where arrivals swing and it may be a daily peak.
-        confirm_seconds: It must have been beyond for this long.
-        stall_polls: The stall timeout is at least this many polls without a commit,
-        stall_seconds: at least this long,
-        stall_periods: and at least this many of the partition's usual commit periods.
-        few_stall_periods: Periods instead of ``stall_periods`` before four were seen.
-        batch_stall_factor: The timeout is this many times longer while one commit's worth waits,
-        batch_stall_seconds: but at most this long.
-        no_baseline_stall_seconds: Stall timeout where no commit period is known yet,
-        no_baseline_age_seconds: and the messages, or the first sight of them, are this old.
-        idle_stall_seconds: Stall timeout where nothing arrives and no other partition advances.
-        beyond_stall_seconds: Stall timeout where the committed offset is beyond the log end.
-        rebalance_stall_seconds: Stall timeout during a rebalance.
-        away_stall_seconds: Stall timeout where members have just come back.
-        stop_seconds: A group without members is stopped after this.
-        job_seconds: A job, which comes, reads all and leaves, is stopped after an absence of this
-        job_absences: or of this many times its longest absence.
-        many_runs: A job with this many runs
-        often_job_seconds: is stopped after an absence of at least this
-        often_absences: and of this many times its longest absence.
-        first_job_seconds: Longest absence of a job that was never seen to run.
-        stale_polls: A newest sample that is older than this many polls says nothing about now.
-    """
+    marker_messages: int = _setting(
+        2, "messages", "transaction markers at the end of a log, which nobody commits"
+    )
+    minimum_messages: int = _setting(10, "messages", "fewer are no trend")
+    slight_seconds: float = _setting(30, "s", "a shorter delay or absence concerns nobody")
+    stall_seconds: float = _setting(45, "s", "a broker waits as long for a lost consumer")
+    trend_seconds: float = _setting(60, "s", "shorter, a direction cannot be told from noise")
+    confirm_seconds: float = _setting(
+        120, "s", "a rebalance, and the return of members, are over before"
+    )
+    window_seconds: float = _setting(
+        600, "s", "samples looked at one by one; older ones teach what is usual"
+    )
+    objective_seconds: float = _setting(
+        OBJECTIVE_SECONDS, "s", "time lag not to be exceeded; the group's own, where it has one"
+    )
+    lasting_seconds: float = _setting(900, "s", "a dependency that is slow recovers before")
+    campaign_seconds: float = _setting(1500, "s", "a rush of messages is over before")
+    unknown_period_seconds: float = _setting(
+        1800, "s", "a group of which no commit was seen may commit that seldom"
+    )
+    peak_seconds: float = _setting(2700, "s", "the late part of a daily peak is over before")
+    first_job_seconds: float = _setting(
+        6 * 3600, "s", "no members at first sight: a job between two runs"
+    )
+    job_seconds: float = _setting(26 * 3600, "s", "a daily job, two hours late")
+    missed_polls: float = _setting(3, "polls", "one or two missing polls say nothing")
+    usual_periods: float = _setting(
+        3, "periods", "commits, or runs of a job, that are later are not coming"
+    )
+    habit_times: int = _setting(3, "times", "what happened as often is usual")
+    slower_share: float = _setting(0.03, "share", "a group that reads so much less is slower")
+    change_share: float = _setting(CHANGE_SHARE, "share", "a smaller change is none")
+    much_share: float = _setting(0.2, "share", "a larger change is none of noise")
 
-    marker_messages: int = 2
-    minimum_messages: int = 10
-    material_seconds: float = 15.0
-    steady_seconds: float = 300.0
-    trend_seconds: float = 60.0
-    window_seconds: float = 600.0
-    lasting_seconds: float = 900.0
-    slower_seconds: float = 300.0
-    slower_behind_seconds: float = 30.0
-    lasting_peak_seconds: float = 1500.0
-    long_seconds: float = 2700.0
-    objective_seconds: float = OBJECTIVE_SECONDS
-    late_swing_seconds: float = 3600.0
-    confirm_seconds: float = 120.0
-    stall_polls: int = 3
-    stall_seconds: float = 45.0
-    stall_periods: float = 2.5
-    few_stall_periods: float = 4.0
-    batch_stall_factor: float = 6.0
-    batch_stall_seconds: float = 600.0
-    no_baseline_stall_seconds: float = 600.0
-    no_baseline_age_seconds: float = 1800.0
-    idle_stall_seconds: float = 300.0
-    beyond_stall_seconds: float = 600.0
-    rebalance_stall_seconds: float = 150.0
-    away_stall_seconds: float = 120.0
-    stop_seconds: float = 30.0
-    job_seconds: float = 26 * 3600.0
-    job_absences: float = 1.5
-    many_runs: int = 3
-    often_job_seconds: float = 3600.0
-    often_absences: float = 3.0
-    first_job_seconds: float = 6 * 3600.0
-    stale_polls: float = 4.0
+    @property
+    def half_window_seconds(self) -> float:
+        """What is looked at as recent; what lasts as long is no passing thing."""
+        return self.window_seconds / 2
 
 
 DEFAULT_STATUS_RULES = StatusRules()

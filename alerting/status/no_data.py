@@ -17,7 +17,7 @@ def unreadable(
     newest = found.newest
     if now is not None:
         age = now - newest.at
-        if age > rules.stale_polls * (found.poll_seconds or rules.trend_seconds):
+        if age > rules.missed_polls * (found.poll_seconds or rules.trend_seconds):
             return StatusDecision(
                 status=Status.UNKNOWN,
                 reason=f"Unknown: the newest sample is {duration(age)} old.",
@@ -57,7 +57,7 @@ def _beyond_end(found: Measurement, rules: StatusRules) -> StatusDecision:
     )
     begin = max(since or found.first_at, found.last_advance_at or found.first_at)
     waiting = newest.at - begin
-    if found.members and found.grew_since(begin) and waiting >= rules.beyond_stall_seconds:
+    if found.members and found.grew_since(begin) and waiting >= rules.window_seconds:
         return StatusDecision(
             status=Status.STALLED,
             reason=f"Stalled: no commit for {duration(waiting)} while messages arrive: {where}.",

@@ -81,7 +81,7 @@ def came_to_new_log_at(samples: Sequence[Sample], rules: StatusRules) -> float |
         if sample.committed > sample.log_end:
             beyond_since = sample.at if beyond_since is None else beyond_since
             continue
-        if beyond_since is not None and sample.at - beyond_since >= rules.beyond_stall_seconds:
+        if beyond_since is not None and sample.at - beyond_since >= rules.window_seconds:
             came_at = sample.at
         beyond_since = None
     return came_at

@@ -64,7 +64,7 @@ def trend_of(points: Sequence[Point], period: float | None, rules: StatusRules) 
     scatter = sum(map(mul, lags, lags)) - sum(lags) ** 2 / count - growth * growth * spread
     noise = max(
         float(rules.minimum_messages),
-        1.25 * arrival * (period or 0.0),
+        (1 + rules.much_share) * arrival * (period or 0.0),
         2 * sqrt(max(0.0, scatter) / count),
     )
     return Trend(

@@ -86,6 +86,7 @@ def replay_command(
                 interval_seconds=settings.collectors.poll_interval_seconds,
                 intervals=intervals,
                 windows=rules.maintenance,
+                objective=settings.scaling.objective_seconds,
                 # mypy cannot tell the type of a default argument.
                 progress=lambda share, name=name: shown.update(  # type: ignore[misc]
                     f"Replaying {name}: {share:.0%}"

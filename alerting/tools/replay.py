@@ -15,6 +15,7 @@ from alerting.rules.inhibition import advance_with_causes
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import MaintenanceWindow
 from alerting.rules.model import Evaluation, Rule
+from alerting.status.model import OBJECTIVE_SECONDS
 from lake.storage.store import Lake
 
 _BATCH_SECONDS = 3600.0
@@ -87,6 +88,7 @@ def replay(
     interval_seconds: float,
     intervals: NotificationIntervals | None = None,
     windows: Sequence[MaintenanceWindow] = (),
+    objective: Callable[[str], float] = lambda _: OBJECTIVE_SECONDS,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Replayed:
     """Evaluate rules at each poll of one cluster between two moments.
@@ -95,7 +97,7 @@ def replay(
         What would have fired. A table that cannot be read makes its checks unknown.
     """
     recorder = Recorder(intervals or NotificationIntervals(), windows)
-    memory = GroupMemory(lake)
+    memory = GroupMemory(lake, objective)
     start = first
     while start <= last:
         end = min(start + _BATCH_SECONDS, last)

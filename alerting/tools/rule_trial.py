@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from alerting.evaluate.observations import evaluate_cluster, observe
@@ -10,6 +11,7 @@ from alerting.inputs.lake_rows import at, read_range
 from alerting.notify.notifications import NotificationIntervals
 from alerting.rules.lifecycle import Alert
 from alerting.rules.model import Rule
+from alerting.status.model import OBJECTIVE_SECONDS
 from alerting.tools.replay import Recorder, moments
 from lake.storage.store import Lake
 
@@ -30,12 +32,19 @@ class Tried:
 
 
 def try_rule(
-    lake: Lake, cluster: str, rule: Rule, first: float, last: float, *, interval_seconds: float
+    lake: Lake,
+    cluster: str,
+    rule: Rule,
+    first: float,
+    last: float,
+    *,
+    interval_seconds: float,
+    objective: Callable[[str], float] = lambda _: OBJECTIVE_SECONDS,
 ) -> Tried:
     """Evaluate one rule alone: causes inhibit nothing."""
     rows = read_range(lake, cluster, first, last, first)
     recorder = Recorder(NotificationIntervals())
-    memory = GroupMemory(lake)
+    memory = GroupMemory(lake, objective)
     points: list[tuple[float, str, float | None]] = []
     for now in moments(rows, first, last, interval_seconds):
         seen = observe(at(rows, now), rule.check, memory.statuses)

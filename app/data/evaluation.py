@@ -33,7 +33,9 @@ Rows = Mapping[Table, pl.DataFrame]
 def tables(view: View) -> Rows | None:
     """Return the newest evaluation of the cluster; None until the first one is there."""
     rules = stamp_of(view.settings.alerting.rules)
-    evaluation = _evaluation(view.settings.lake.uri, rules, view)
+    scaling = view.settings.scaling
+    # By its text: another objective is another evaluation.
+    evaluation = _evaluation(view.settings.lake.uri, rules, scaling.model_dump_json(), view)
     cluster, now = view.cluster, view.now.timestamp()
     found = _evaluations().newest(
         (view.settings.lake.uri, cluster), lambda: evaluation.evaluate(cluster, now), view.now
@@ -52,7 +54,9 @@ def _evaluations() -> Background[Rows]:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _evaluation(uri: str, rules: tuple[float, int] | None, _view: View) -> EvaluationInMemory:
+def _evaluation(
+    uri: str, rules: tuple[float, int] | None, scaling: str, _view: View
+) -> EvaluationInMemory:
     """Return the evaluation of a lake by the rules as they stand in their file."""
     usable = usable_rules(_view.settings.alerting.rules)
     for problem in usable.problems:
@@ -70,5 +74,6 @@ def _evaluation(uri: str, rules: tuple[float, int] | None, _view: View) -> Evalu
         Lake(_view.settings.lake),
         usable.rules,
         watched_since=_view.now.timestamp(),
+        objective=_view.settings.scaling.objective_seconds,
         alerts_of=alerts_of,
     )

@@ -29,7 +29,7 @@ HORIZON_SECONDS = 86400.0
 """How far ahead the next peak is looked for."""
 
 _OF_TEN_MINUTES = replace(
-    DEFAULT_STATUS_RULES, no_baseline_age_seconds=DEFAULT_STATUS_RULES.no_baseline_stall_seconds
+    DEFAULT_STATUS_RULES, unknown_period_seconds=DEFAULT_STATUS_RULES.window_seconds
 )
 """More than ten minutes are not looked at: what has not committed in them is reported, as an alert
 would be that remembers when it last did."""

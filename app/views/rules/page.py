@@ -30,7 +30,15 @@ def tried(uri: str, rule: Rule, cluster: str, first: float, last: float, _view: 
     """Try a rule; the same question has the same answer for a while."""
     del uri
     step = max(_view.interval_seconds, (last - first) / EVALUATIONS)
-    return try_rule(_view.lake, cluster, rule, first, last, interval_seconds=step)
+    return try_rule(
+        _view.lake,
+        cluster,
+        rule,
+        first,
+        last,
+        interval_seconds=step,
+        objective=_view.settings.scaling.objective_seconds,
+    )
 
 
 view = current()

@@ -28,12 +28,17 @@ _COUNTED: Mapping[tuple[str, str], tuple[Table, str, str]] = {
 _MINUTES = timedelta(hours=12)
 
 
-def given(view: View) -> pl.DataFrame:
-    """Return the rows of ``recommendations`` of the last days, the newest first."""
+def given(view: View, since: datetime | None = None) -> pl.DataFrame:
+    """Return the changes of ``recommendations`` that were given of late, the newest first.
+
+    Args:
+        view: The frame of the page.
+        since: What was last given before it is left out; None: what is older than ``DAYS``.
+    """
     # A row lies under the day on which its advice was first given, which may be long ago.
     rows = view.lake.read(
         RECOMMENDATIONS,
-        pl.col("confirmed_at") >= view.now - timedelta(days=DAYS),
+        pl.col("confirmed_at") >= (since or view.now - timedelta(days=DAYS)),
         since=view.now - ADVICE_KEPT,
         cluster=view.cluster,
     )
