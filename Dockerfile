@@ -1,7 +1,6 @@
 # One image; the command chooses the role:
 #   python -m collectors run, python -m alerting run, python -m spark_metrics run,
 #   python -m app, or python -m runtime run for all four in one container.
-# tests/servers/image runs every step of it in a tree of its own, without an engine.
 FROM python:3.11-slim-bookworm
 
 ENV HEADROOM_CACHE=/opt/headroom/.cache \
