@@ -1,9 +1,11 @@
 # One image; the command chooses the role:
 #   python -m collectors run, python -m alerting run, python -m spark_metrics run,
 #   python -m app, or python -m runtime run for all four in one container.
+# tests/servers/image runs every step of it in a tree of its own, without an engine.
 FROM python:3.11-slim-bookworm
 
 ENV HEADROOM_CACHE=/opt/headroom/.cache \
+    HEADROOM_HEARTBEAT=/tmp/headroom-heartbeat \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONPATH=/opt/headroom \
     PYTHONUNBUFFERED=1
@@ -18,9 +20,9 @@ COPY runtime runtime
 # Delta's jars are baked in, so that a container starts without a network; those for a lake in S3
 # with --build-arg SETUP=--with-s3.
 ARG SETUP=
-RUN python -m runtime setup ${SETUP}
+RUN python -m runtime setup ${SETUP} \
+    && python -m runtime sbom --output /opt/headroom/sbom.json
 
-COPY .streamlit .streamlit
 COPY config config
 COPY lake lake
 COPY alerting alerting
@@ -37,7 +39,8 @@ USER 10001
 VOLUME /var/lib/headroom
 EXPOSE 8501
 
-ENV HEADROOM_CONFIG=/etc/headroom/headroom.yaml \
-    HEADROOM_LAKE__URI=/var/lib/headroom/lake \
-    HEADROOM_APP__ADDRESS=0.0.0.0
+ENV HEADROOM_CONFIG=/etc/headroom/headroom.yaml
+# A service that hangs, or a dashboard that does not answer.
+HEALTHCHECK --interval=15s --timeout=10s --start-period=90s --retries=4 \
+    CMD ["python", "/opt/headroom/runtime/heartbeat.py"]
 CMD ["python", "-m", "runtime", "run", "--config", "/etc/headroom/headroom.yaml"]

@@ -35,6 +35,7 @@ from config.settings import Settings
 from lake.errors import LakeError, LeaseLostError
 from lake.storage.current_store import CurrentStore
 from lake.storage.store import Lake
+from runtime import heartbeat
 
 BAD_CONFIGURATION = 2
 
@@ -65,6 +66,7 @@ def run(config: ConfigOption) -> None:
     """
     settings = _settings(config)
     log_to_stderr()
+    heartbeat.start()
     _quiet()
     ended, lost = threading.Event(), threading.Event()
 

@@ -60,7 +60,6 @@ def run(
         "PYTHONPATH": str(MAIN.parents[1]),
     }
     command = [sys.executable, "-m", "streamlit", "run", str(MAIN), *options]
-    os.chdir(MAIN.parents[1])  # where .streamlit is
     os.execve(sys.executable, command, environment)  # noqa: S606 (there is no shell)
 
 

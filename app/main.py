@@ -12,20 +12,26 @@ if _ROOT not in sys.path:  # Streamlit puts this file's folder there, not the pr
 
 import streamlit as st  # noqa: E402 (the path comes first, here and below)
 
-from app.data import present, queries  # noqa: E402
-from app.data.context import open_view, seen_clusters  # noqa: E402
-from app.data.time_range import DEFAULT_RANGE, RANGES  # noqa: E402
+from app.data import context, present, queries  # noqa: E402
 from app.style.format import duration  # noqa: E402
-from app.ui import components, empty_states, login, routes, status_bar  # noqa: E402
+from app.ui import (  # noqa: E402
+    components,
+    empty_states,
+    login,
+    range_choice,
+    routes,
+    status_bar,
+)
+from app.ui.browser import zoom  # noqa: E402
 from config.errors import ConfigError  # noqa: E402
 from config.load import load_from_environment  # noqa: E402
 
 _DRAWN_AT = "_drawn_at"
 
 
-def _keep_fresh(seconds: float) -> None:
+def _keep_fresh(seconds: float | None) -> None:
     """Draw the whole page again when its time has come; the timer itself draws nothing."""
-    if time.monotonic() - st.session_state[_DRAWN_AT] >= seconds * 0.9:
+    if seconds is not None and time.monotonic() - st.session_state[_DRAWN_AT] >= seconds * 0.9:
         # Streamlit takes up what the viewer did meanwhile where something is drawn; st.rerun()
         # alone would go back to this page and lose a click on the menu.
         st.empty()
@@ -46,43 +52,40 @@ except ConfigError as error:
     st.stop()
 
 viewer = login.viewer(settings.app)
-page = st.navigation(routes.all_pages(), expanded=True)
+pages = routes.all_pages(with_queues=bool(settings.rabbitmq))
+page = st.navigation(pages, expanded=True)
 st.set_page_config(page_title=f"{page.title} · Headroom")
-clusters = seen_clusters(settings, viewer)
+clusters = context.seen_clusters(settings, viewer)
 if not clusters:
     empty_states.no_cluster()
     st.stop()
+empty_states.note_unknown_cluster(clusters)
 with st.sidebar:
     st.selectbox("Cluster", clusters, key="cluster", bind="query-params")
-    # The address holds what the choice shows, so the choice shows the ranges' short names.
-    st.segmented_control(
-        "Time range",
-        list(RANGES),
-        default=DEFAULT_RANGE,
-        required=True,
-        key="range",
-        bind="query-params",
-        width="stretch",
-        wrap=False,
-    )
+    now, zone = context.utc_now(), context.viewer_zone()
+    chosen = range_choice.draw(now, zone, settings.lake.retention.minute_days)
     if st.button("Refresh now", icon=":material/refresh:", type="tertiary"):
         st.cache_data.clear()
     login.draw(viewer)
-    st.caption(f"Reads the lake every {duration(settings.app.refresh_seconds)}.")
+    often = duration(settings.app.refresh_seconds)
+    st.caption("Paused." if range_choice.is_paused() else f"Reads the lake every {often}.")
 
 # Before the page: one that ends early is drawn again like any other.
-st.fragment(_keep_fresh, run_every=settings.app.refresh_seconds)(settings.app.refresh_seconds)
+every = None if range_choice.is_paused() else settings.app.refresh_seconds
+st.fragment(_keep_fresh, run_every=every)(every)
 # Streamlit dims what it draws again; on a page that is always drawn again that is a flicker.
 st.html("<style>[data-stale='true'] {opacity: 1 !important; transition: none !important}</style>")
 components.begin_page()
-view = open_view(
+view = context.open_view(
     settings,
     viewer,
     queries.open_lake(settings.lake, viewer),
     st.session_state["cluster"],
-    st.session_state["range"],
+    chosen,
+    now,
 )
-newest_poll = status_bar.draw(view)
+zoom.draw(view, page.url_path)
+newest_poll = status_bar.draw(view, pages)
 if newest_poll is not None and newest_poll.at is None:
     empty_states.no_samples(view)
 elif routes.shows_the_present(page) and not present.is_known(view):

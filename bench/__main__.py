@@ -19,11 +19,15 @@ from bench.cases import (
     evaluation,
     forecasts,
     history,
+    minutes,
     pages,
     topics,
 )
 from bench.support import figures
 from bench.support.figures import Figure
+from config.settings import LakeSettings
+from lake.errors import LakeError
+from lake.storage.store import Lake
 from simulation.traces import TraceError
 
 _SMALL, _LARGE = 1_000, 10_000
@@ -126,6 +130,15 @@ def of_history(
     _show(as_json, partial(history.measure, groups, polls))
 
 
+@app.command("minutes")
+def of_minutes(
+    lake: Annotated[str, typer.Argument(help="The lake's folder, such as .demo/lake.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Look for minutes that the history of a lake lacks or has twice; some seconds."""
+    _show(as_json, partial(minutes.measure, Lake(LakeSettings(uri=lake))))
+
+
 @app.command("all")
 def everything(as_json: JsonOption = False) -> None:
     """Run every benchmark; about three quarters of an hour."""
@@ -151,7 +164,7 @@ def _show(as_json: bool, *measures: Measure) -> None:
         with Console(stderr=True).status("Starting") as status:
             for measure in measures:
                 found += measure(status.update)
-    except (demo.DemoFailedError, TraceError) as error:
+    except (demo.DemoFailedError, minutes.NothingToCompareError, LakeError, TraceError) as error:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(1) from None
     if as_json:

@@ -46,6 +46,7 @@ from config.settings import Settings
 from lake.errors import LakeError
 from lake.storage.current_store import read_statuses
 from lake.storage.store import Lake
+from runtime import heartbeat
 
 BAD_CONFIGURATION = 2
 
@@ -74,6 +75,7 @@ def run(config: ConfigOption) -> None:
     """
     settings = _settings(config)
     log_to_stderr()
+    heartbeat.start()
     logging.getLogger("kafka").setLevel(logging.ERROR)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     exporter = settings.collectors.exporter

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
+from typing import Self
+
 
 class CollectorError(Exception):
     """A source could not be read.
@@ -9,6 +12,13 @@ class CollectorError(Exception):
     Its text is one line for the person who operates the source: what failed, and what to do where
     that is known. It never contains a secret.
     """
+
+    def again(self) -> Self:
+        """Return a copy, to be raised in place of an error that is kept.
+
+        One that is raised keeps all that was read so far, by the frames of its traceback.
+        """
+        return copy(self)
 
 
 class SettingsError(CollectorError):

@@ -93,6 +93,7 @@ Feature = Literal[
     "registrations",
     "certificates",
     "follower_lag",
+    "tiered_storage",
     "transactions",
     "rebalances",
     "broker_configs",

@@ -43,6 +43,7 @@ def main() -> int:
         files.append(ROOT / "requirements-dev.txt")
     try:
         install(arguments.venv.absolute(), files)
+        add_command(arguments.venv.absolute())
         _ensure_java(arguments.venv.absolute())
     except BootstrapError as error:
         print(f"set-up: {error}", file=sys.stderr)
@@ -83,6 +84,19 @@ def install(venv: Path, files: list[Path]) -> None:
     )
     stamp.write_text("\n".join([*kept, wanted]), encoding="utf-8")
     print(f"set-up: packages ready after {time.monotonic() - started:.0f} s", flush=True)
+
+
+def add_command(venv: Path) -> None:
+    """Put the command ``headroom`` beside Python, for the sources here."""
+    command = venv / "bin" / "headroom"
+    content = (
+        f"#!{venv / 'bin' / 'python'}\n"
+        f"import sys\n\nsys.path.insert(0, {str(ROOT)!r})\n\n"
+        'from runtime.__main__ import cli\n\ncli(prog_name="headroom")\n'
+    )
+    if not command.is_file() or command.read_text(encoding="utf-8") != content:
+        command.write_text(content, encoding="utf-8")
+        command.chmod(0o755)
 
 
 def _ensure_java(venv: Path) -> None:

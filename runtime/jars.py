@@ -6,6 +6,7 @@ place in one step, so whatever interrupted a download leaves nothing that looks 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -26,6 +27,9 @@ from runtime.java import Java
 from runtime.processes import ProcessGroup
 
 MANIFEST = "manifest.json"
+DIGESTS = Path(__file__).with_name("jars.sha256")
+"""SHA-256 of every jar, as ``sha256sum`` writes it: what a set of ours may consist of."""
+
 _RESOLVE_SECONDS = 900
 
 
@@ -92,6 +96,7 @@ def ensure(
         draft.mkdir()
         try:
             resolve(jars, draft)
+            check_digests(jars, draft)
             _write_manifest(jars, draft)
             if folder.exists():
                 shutil.rmtree(folder)
@@ -99,6 +104,12 @@ def ensure(
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return folder
+
+
+def downloaded_jars() -> list[Path]:
+    """Return every jar of every whole set in the cache."""
+    folders = sorted((cache_folder() / "jars").glob("*/"))
+    return [jar for folder in folders if damage(folder) is None for jar in folder.glob("*.jar")]
 
 
 def damage(folder: Path) -> str | None:
@@ -125,12 +136,40 @@ def _remove_leftovers(root: Path, folder_name: str) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
+def pinned_digests(jars: JarSet) -> dict[str, str]:
+    """Return the SHA-256 of each jar of a set by its name; empty for a set that is not ours."""
+    lines = DIGESTS.read_text(encoding="utf-8").splitlines()
+    entries = (line.split("  ", 1) for line in lines if line)
+    found = {path: digest for digest, path in entries}
+    return {
+        path.rpartition("/")[2]: digest
+        for path, digest in found.items()
+        if path.startswith(f"{jars.name}/")
+    }
+
+
+def check_digests(jars: JarSet, folder: Path) -> None:
+    """Compare downloaded jars with the digests that this project pins.
+
+    Raises:
+        JarsError: One differs, or is not among them.
+    """
+    pinned = pinned_digests(jars)
+    for jar in sorted(folder.glob("*.jar")) if pinned else []:
+        digest = hashlib.sha256(jar.read_bytes()).hexdigest()
+        if pinned.get(jar.name) != digest:
+            raise JarsError(
+                f"{jar.name} is not the file that this project was tested with (SHA-256 {digest}): "
+                "it was not used; check the network or the mirror, and run the command again"
+            )
+
+
 def _write_manifest(jars: JarSet, folder: Path) -> None:
     files = sorted(folder.glob("*.jar"))
     for module in jars.modules:
-        _, artifact, version = module.split(":")
-        if not (folder / f"{artifact}-{version}.jar").is_file():
-            raise JarsError(f"{artifact}-{version}.jar was not downloaded: run the command again")
+        name = "-".join(module.split(":")[1:]) + ".jar"
+        if not (folder / name).is_file():
+            raise JarsError(f"{name} was not downloaded: run the command again")
     entries = [{"name": jar.name, "bytes": jar.stat().st_size} for jar in files]
     content = {"modules": list(jars.modules), "jars": entries}
     write_atomically(folder / MANIFEST, json.dumps(content, indent=1) + "\n")
@@ -206,16 +245,24 @@ class IvyResolver:
 def ivy_description(jars: JarSet) -> str:
     """Return the ivy.xml of a set of jars."""
     lines = [
-        '<ivy-module version="2.0">',
+        '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">',
         '  <info organisation="headroom" module="jars"/>',
         "  <dependencies>",
     ]
     for module in jars.modules:
-        organisation, artifact, version = module.split(":")
-        lines.append(
-            f"    <dependency org={quoteattr(organisation)} name={quoteattr(artifact)} "
-            f'rev={quoteattr(version)} conf="default-&gt;default"/>'
+        organisation, artifact, version, *classifier = module.split(":")
+        dependency = (
+            f"<dependency org={quoteattr(organisation)} name={quoteattr(artifact)} "
+            f'rev={quoteattr(version)} conf="default-&gt;default"'
         )
+        if classifier:  # that jar alone
+            dependency += (
+                f' transitive="false"><artifact name={quoteattr(artifact)} type="jar" ext="jar" '
+                f"m:classifier={quoteattr(classifier[0])}/></dependency>"
+            )
+        else:
+            dependency += "/>"
+        lines.append(f"    {dependency}")
     for excluded in jars.excluded:
         organisation, _, artifact = excluded.partition(":")
         module = f" module={quoteattr(artifact)}" if artifact else ""

@@ -18,7 +18,8 @@ class JarSet:
 
     Attributes:
         name: Name of the folder in the cache, with the version.
-        modules: What to resolve, as ``organisation:artifact:version``.
+        modules: What to resolve, as ``organisation:artifact:version``; with ``:classifier`` behind
+            that one jar, without what it depends on.
         excluded: Organisations, or ``organisation:artifact``, left out of the dependencies.
     """
 

@@ -27,6 +27,7 @@ from lake.maintenance.run import maintain as maintain_samples
 from lake.maintenance.run import summary
 from lake.storage.store import Lake
 from lake.storage.table_maintenance import Maintained
+from runtime import heartbeat
 from spark_metrics.derived.job import DerivedJob, keep
 from spark_metrics.errors import HistoryError
 from spark_metrics.history_tables import HistoryTables
@@ -53,6 +54,7 @@ Config = Annotated[Path, typer.Option("--config", help="The configuration file (
 @app.command()
 def run(config: Config) -> None:
     """Keep the history up to date until stopped (Ctrl-C or SIGTERM)."""
+    heartbeat.start()
     with _failures(), _lake(config) as (settings, lake, hold):
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):

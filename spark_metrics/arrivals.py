@@ -29,7 +29,6 @@ from spark_metrics.history import SOURCES
 from spark_metrics.minutes import reach_of
 from spark_metrics.objectstore import hadoop_address
 from spark_metrics.progress import (
-    EVER,
     MINUTE,
     JobRecords,
     MicroBatch,
@@ -55,7 +54,10 @@ _LOST = re.compile(
     r"DELTA_\w*(NOT_FOUND|NOT_CONTIGUOUS|TRUNCATED|DATA_LOSS|DIFFERENT|MISSING_FILES)"
     r"|earliest available version"
 )
-_UNREADABLE = re.compile(r"FAILED_READ_FILE\S* .*?file (\S+?parquet)", re.DOTALL)
+_UNREADABLE = re.compile(
+    r"(?:FAILED_READ_FILE\S* .*?file|PATH_NOT_FOUND\S* Path does not exist:) (\S+?parquet)",
+    re.DOTALL,
+)
 
 
 class UnreadableFileError(HistoryError):
@@ -83,31 +85,6 @@ class LostFileError(UnreadableFileError, LostStreamError):
     Compaction puts files together, and deletes them later: a stream that was away for so long
     cannot read them one by one any more, but one that begins anew does not ask for them.
     """
-
-
-def minutes_of_file(lake: Lake, broken: UnreadableFileError) -> TimeRange | None:
-    """Return the minutes that a file has samples of, as its table's log says.
-
-    Returns:
-        None if the newest version does not name the file, so that no computation reads it; all
-        minutes if nothing is known of it.
-
-    Raises:
-        LakeError: The log cannot be read.
-    """
-    table = TABLES.get(broken.table)
-    if table is None:
-        return EVER
-    files = lake.files(table)
-    if files.is_empty():
-        return None
-    name = broken.path.rpartition("/")[2]
-    for file in files.filter(pl.col("path").str.ends_with(name)).iter_rows(named=True):
-        first, last = (file.get(f"{end}.{table.time}") for end in ("min", "max"))
-        if not isinstance(first, datetime) or not isinstance(last, datetime):
-            return EVER
-        return TimeRange.around(first.astimezone(UTC), last.astimezone(UTC))
-    return None
 
 
 def tables_of(lake: Lake) -> dict[str, str]:
@@ -255,7 +232,7 @@ def cause(error: Exception) -> HistoryError:
     """Return why Spark failed."""
     text = str(error)
     if broken := _UNREADABLE.search(text):
-        is_lost = broken[0].startswith("FAILED_READ_FILE.FILE_NOT_EXIST")
+        is_lost = broken[0].startswith(("FAILED_READ_FILE.FILE_NOT_EXIST", "PATH_NOT_FOUND"))
         return (LostFileError if is_lost else UnreadableFileError)(broken[1])
     if _LOST.search(text):
         return LostStreamError(one_line(error))

@@ -8,11 +8,13 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
 
+from lake.schemas.format_version import DESCRIPTION
 from lake.schemas.grain import PARTITIONED_BY, Grain
 from lake.schemas.model import Table
 from lake.storage.store import Lake
 from spark_metrics.rollups.windows import coarser
 from spark_metrics.samples import address, map_partitions, read, sorted_by_series, tasks_for
+from spark_metrics.session import SMALL_ROWS, tune
 
 HOUR = timedelta(hours=1)
 
@@ -52,8 +54,33 @@ def define(spark: SparkSession, lake: Lake, table: Table, partitioned_by: Collec
     parts = ", ".join(partitioned_by)
     spark.sql(
         f"CREATE TABLE IF NOT EXISTS delta.`{address(lake, table)}` ({table.spark_ddl})"
-        f" USING DELTA PARTITIONED BY ({parts}) TBLPROPERTIES ({settings})"
+        f" USING DELTA PARTITIONED BY ({parts}) COMMENT '{DESCRIPTION}' TBLPROPERTIES ({settings})"
     ).collect()
+
+
+def save(
+    spark: SparkSession,
+    lake: Lake,
+    table: Table,
+    rows: DataFrame,
+    partitioned_by: Collection[str],
+    mode: str,
+    **options: str,
+) -> None:
+    """Write rows with Delta's writer, in one commit; a table that is not there is made.
+
+    Args:
+        spark: The session.
+        lake: Where the table is.
+        table: The table.
+        rows: The rows, in its columns.
+        partitioned_by: Its partitions, where it is made.
+        mode: ``append`` or ``overwrite``.
+        options: The writer's options, which say what is overwritten.
+    """
+    define(spark, lake, table, partitioned_by)
+    writer = rows.write.format("delta").mode(mode).option("mergeSchema", "true")
+    writer.options(**options).save(address(lake, table))
 
 
 class GoldTable:
@@ -88,16 +115,24 @@ class GoldTable:
             f"grain_seconds = {Grain.MINUTE.seconds} AND {_dates(start, end)}"
             f" AND window_start >= {_literal(start)} AND window_start < {_literal(end)}"
         )
-        self._write(minutes, where, replaces=self._has([Grain.MINUTE], start))
+        files = self._lake.files(self.table)
+        self._write(minutes, where, replaces=self._may_have(files, [Grain.MINUTE], start))
 
-    def roll_up(self, hours: Collection[datetime], minutes: int) -> None:
+    def roll_up(self, hours: Collection[datetime]) -> None:
         """Compute hours anew from their minutes, and their days from all hours of the day.
 
         Args:
             hours: Beginnings of hours.
-            minutes: About how many rows of minutes there are in them.
+
+        Raises:
+            LakeError: The table's log cannot be read.
         """
         table, touched = self.table, sorted(hours)
+        files = self._lake.files(table)
+        if files.is_empty():
+            return
+        count = _rows_of_minutes(files, touched)
+        tune(self._spark, is_small=count <= SMALL_ROWS)
         days = sorted({hour.replace(hour=0) for hour in touched})
         dates = _dates(days[0], days[-1])
         minutes_of_touched = (
@@ -111,7 +146,7 @@ class GoldTable:
         rows = read(self._spark, self._lake, table).where(
             f"{dates} AND (({minutes_of_touched}) OR ({other_hours}))"
         )
-        tasks = tasks_for(2 * minutes)  # a row of history takes more memory than a sample
+        tasks = tasks_for(2 * count)  # a row of history takes more memory than a sample
         split = [name for name in table.series if name in ("group", "topic")][:1]
         dealt = rows.repartition(tasks, *split) if tasks > 1 and split else rows.coalesce(1)
 
@@ -128,13 +163,12 @@ class GoldTable:
             f" OR (grain_seconds = {Grain.DAY.seconds} AND window_start IN ({_list(days)})))"
         )
         made = map_partitions(dealt, longer, table.spark_ddl)
-        self._write(made, where, replaces=self._has([Grain.HOUR, Grain.DAY], days[0]))
+        self._write(made, where, replaces=self._may_have(files, [Grain.HOUR, Grain.DAY], days[0]))
 
-    def _has(self, grains: Collection[Grain], start: datetime) -> bool:
+    def _may_have(self, files: pl.DataFrame, grains: Collection[Grain], start: datetime) -> bool:
         """Return whether the table may have windows from start on, by its files' statistics."""
         if self._is_remote:
             return True
-        files = self._lake.files(self.table)
         last = f"max.{self.table.time}"
         if last not in files.columns:
             return not files.is_empty()
@@ -152,13 +186,18 @@ class GoldTable:
                 append does. Nobody else writes, and what is done again after a kill finds the rows
                 that it wrote.
         """
-        define(self._spark, self._lake, self.table, PARTITIONED_BY)
-        writer = rows.write.format("delta").option("mergeSchema", "true")
-        if replaces:
-            writer = writer.mode("overwrite").option("replaceWhere", where)
-        else:
-            writer = writer.mode("append")
-        writer.save(address(self._lake, self.table))
+        mode, options = ("overwrite", {"replaceWhere": where}) if replaces else ("append", {})
+        save(self._spark, self._lake, self.table, rows, PARTITIONED_BY, mode, **options)
+
+
+def _rows_of_minutes(files: pl.DataFrame, hours: Collection[datetime]) -> int:
+    """Return about how many rows of minutes there are in hours, by a table's files."""
+    inside = files.filter(
+        pl.col("partition.grain_seconds") == Grain.MINUTE.seconds,
+        pl.col("partition.date").is_in({hour.date() for hour in hours}),
+        pl.col("partition.hour").is_in({hour.hour for hour in hours}),
+    )
+    return int(inside["num_records"].sum())
 
 
 def hours(start: datetime, end: datetime) -> list[datetime]:

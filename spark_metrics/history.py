@@ -28,7 +28,7 @@ from lake.schemas.tables import (
 from spark_metrics.rollups import clusters, dead_letters, group_partitions, groups, topics
 from spark_metrics.rollups.samples import cadences, differences, leading, with_cadence
 from spark_metrics.rollups.windows import finished
-from spark_metrics.samples import Results, Samples, sorted_by_series
+from spark_metrics.samples import Frames, sorted_by_series
 
 SOURCES: tuple[Table, ...] = (
     COLLECTIONS,
@@ -55,7 +55,7 @@ CADENCE = ("source", "section", "status", "interval_seconds", "rows")
 _LAG = ("lag", "lost_messages", "time_lag_seconds", "log_start", "log_end", "committed")
 
 
-def of_groups(samples: Samples, start: datetime, end: datetime) -> Results:
+def of_groups(samples: Frames, start: datetime, end: datetime) -> Frames:
     """Return the minutes of groups and their partitions, and what polls saw of all groups."""
     series, counters = group_partitions.SERIES, group_partitions.COUNTERS
     offsets = _counted(samples, GROUP_OFFSETS, series, counters, start, end)
@@ -70,7 +70,7 @@ def of_groups(samples: Samples, start: datetime, end: datetime) -> Results:
     }
 
 
-def of_topics(samples: Samples, start: datetime, end: datetime) -> Results:
+def of_topics(samples: Frames, start: datetime, end: datetime) -> Frames:
     """Return the minutes of topics, and what polls saw of all topics."""
     series = (*topics.SERIES, "partition")
     partitions = _counted(samples, PARTITIONS, series, topics.COUNTERS, start, end)
@@ -81,7 +81,7 @@ def of_topics(samples: Samples, start: datetime, end: datetime) -> Results:
     }
 
 
-def of_dead_letters(samples: Samples, start: datetime, end: datetime) -> Results:
+def of_dead_letters(samples: Frames, start: datetime, end: datetime) -> Frames:
     """Return the minutes of dead-letter topics and queues."""
     series, counters = dead_letters.SERIES, dead_letters.COUNTERS
     letters = _counted(samples, DEAD_LETTERS, series, counters, start, end)
@@ -125,7 +125,7 @@ class Pass:
     columns: Mapping[str, tuple[str, ...]]
     together: tuple[str, ...]
     histories: tuple[Table, ...]
-    work: Callable[[Samples, datetime, datetime], Results]
+    work: Callable[[Frames, datetime, datetime], Frames]
 
     @property
     def sources(self) -> tuple[Table, ...]:
@@ -173,7 +173,7 @@ def _minutes(table: Table, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counted(
-    samples: Samples,
+    samples: Frames,
     table: Table,
     series: tuple[str, ...],
     counters: tuple[str, ...],

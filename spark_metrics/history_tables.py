@@ -9,7 +9,6 @@ import polars as pl
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
-from lake.schemas.grain import Grain
 from lake.storage.store import Lake
 from spark_metrics.arrivals import SPARK_ERRORS, cause
 from spark_metrics.errors import HistoryError
@@ -17,24 +16,10 @@ from spark_metrics.gold import GoldTable, hours
 from spark_metrics.history import HISTORIES, SOURCES
 from spark_metrics.minutes import Collections, computed
 from spark_metrics.progress import MINUTE, TimeRange, minute_of
-from spark_metrics.session import is_remote
+from spark_metrics.session import SMALL_ROWS, is_remote, tune
 
 CHUNK_HOURS = 6
 """The longest time range that is computed at once."""
-SMALL_ROWS = 500_000
-"""Up to this many samples, Spark generates no code, which saved time where it was measured. The
-properties are internal to Spark: without them the rows are the same."""
-
-_SMALL = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-}
-_LARGE = {
-    "spark.sql.codegen.wholeStage": "true",
-    "spark.sql.codegen.factoryMode": "FALLBACK",
-    "spark.sql.adaptive.enabled": "true",
-}
 
 
 class HistoryTables:
@@ -68,10 +53,11 @@ class HistoryTables:
         try:
             collections = Collections.read(self.spark, self.lake, time_range.start, time_range.end)
             for start, end in reversed(collections.batches(time_range.start, time_range.end)):
-                tune(self.spark, sum(collections.samples(one, start, end) for one in SOURCES))
+                rows = sum(collections.samples(one, start, end) for one in SOURCES)
+                tune(self.spark, is_small=rows <= SMALL_ROWS)
                 with computed(self.spark, self.lake, collections, start, end) as minutes:
-                    for table, rows in minutes.items():
-                        self._gold[table].replace_minutes(rows, start, end)
+                    for table, made in minutes.items():
+                        self._gold[table].replace_minutes(made, start, end)
         except SPARK_ERRORS as error:
             raise cause(error) from error
 
@@ -86,20 +72,8 @@ class HistoryTables:
             LakeError: The lake cannot be read.
         """
         for table, gold in self._gold.items():
-            files = self.lake.files(table)
-            if files.is_empty():
-                continue
-            dates = {hour.date() for hour in hours}
-            parts = {hour.hour for hour in hours}
-            minutes = files.filter(
-                pl.col("partition.grain_seconds") == Grain.MINUTE.seconds,
-                pl.col("partition.date").is_in(dates),
-                pl.col("partition.hour").is_in(parts),
-            )
-            rows = int(minutes["num_records"].sum())
-            tune(self.spark, rows)
             try:
-                gold.roll_up(hours, rows)
+                gold.roll_up(hours)
             except SPARK_ERRORS as error:
                 raise HistoryError(f"{table.name}: {cause(error)}") from error
 
@@ -121,12 +95,6 @@ def first_of(files: pl.DataFrame) -> datetime | None:
     if isinstance(first, datetime):
         return first.replace(tzinfo=UTC) if first.tzinfo is None else first.astimezone(UTC)
     return None
-
-
-def tune(spark: SparkSession, rows: int) -> None:
-    """Set the session up for the work on a number of rows."""
-    for key, value in (_SMALL if rows <= SMALL_ROWS else _LARGE).items():
-        spark.conf.set(key, value)
 
 
 def backfill(

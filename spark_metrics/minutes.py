@@ -16,7 +16,7 @@ from lake.storage.store import Lake
 from spark_metrics.history import CADENCE, PASSES, Pass, of_clusters
 from spark_metrics.rollups import clusters
 from spark_metrics.rollups.samples import DEFAULT_GAP_SECONDS, GAP_INTERVALS
-from spark_metrics.samples import Samples, Source, collected, map_together, rows_of, tasks_for
+from spark_metrics.samples import Frames, Source, collected, map_together, rows_of, tasks_for
 
 LONGEST_REACH = timedelta(hours=4)
 MOST_AT_ONCE = 10_000_000
@@ -134,7 +134,7 @@ def minutes_of(
     results = [table for one in passes for table in one.histories]
     said = collections.rows
 
-    def on_samples(found: Samples) -> Iterator[tuple[str, pl.DataFrame]]:
+    def on_samples(found: Frames) -> Iterator[tuple[str, pl.DataFrame]]:
         for one in passes:
             if all(found[name].is_empty() for name in one.columns):
                 continue

@@ -37,6 +37,21 @@ _LOCAL_JVM = (
     "-XX:+IgnoreUnrecognizedVMOptions",
 )
 
+SMALL_ROWS = 500_000
+"""Work on up to this many samples is small: Spark then generates no code, which saved time where it
+was measured. The properties are internal to Spark: without them the rows are the same."""
+
+_SMALL = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+_LARGE = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.adaptive.enabled": "true",
+}
+
 
 def spark_session(
     settings: SparkSettings,
@@ -87,6 +102,12 @@ def spark_session(
         give_code(session)
         check_workers(session, versions())
     return session
+
+
+def tune(spark: SparkSession, *, is_small: bool) -> None:
+    """Set a session up for the work that follows, on little or on much."""
+    for key, value in (_SMALL if is_small else _LARGE).items():
+        spark.conf.set(key, value)
 
 
 def master_of(settings: SparkSettings) -> str:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -19,21 +19,19 @@ from typing import TypeVar
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
-from lake.change_encoding.expand import REWRITTEN_AFTER
 from lake.errors import one_line
 from lake.storage.store import Lake
 from spark_metrics.arrivals import (
     LostStreamError,
     UnreadableFileError,
     late_before,
-    minutes_of_file,
     read_new,
     tables_of,
 )
+from spark_metrics.broken_files import BrokenFiles
 from spark_metrics.errors import HistoryError
 from spark_metrics.gold import hours
 from spark_metrics.history_tables import CHUNK_HOURS, HistoryTables
-from spark_metrics.minutes import LONGEST_REACH
 from spark_metrics.progress import (
     JobRecords,
     MicroBatch,
@@ -57,9 +55,6 @@ TRIES = 3
 """How often in a row is tried what meets a file that cannot be read, before it is passed over."""
 WAITING_LOG_INTERVAL = timedelta(minutes=1)
 """How often the job says that it waits."""
-
-_LENIENT = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
-
 
 _T = TypeVar("_T")
 
@@ -86,7 +81,7 @@ class HistoryJob:
         self._roll_up_took = 0.0
         self._kept_at = -math.inf
         self._failures = 0
-        self._passed_over: list[TimeRange] = []
+        self._broken = BrokenFiles(spark, lake)
         self._look_again = False
         self._look_ended = False
         self._stream_is_lost = False
@@ -117,8 +112,7 @@ class HistoryJob:
         if due is not None:
             time_range = due
             # Only there: what cannot be read elsewhere, the store being away, must not be left out.
-            reads = replace(due, start=due.start - LONGEST_REACH - REWRITTEN_AFTER)
-            lenient = any(reads.overlaps(one) for one in self._passed_over)
+            lenient = self._broken.are_near(due)
             self._trying(lambda: self._tables.compute(time_range), lenient=lenient)
             progress = replace(
                 progress,
@@ -185,16 +179,14 @@ class HistoryJob:
         Otherwise one broken file would end all history: new minutes are computed together with
         those that it holds samples of.
         """
-        # Samples are seen here first when they are new: whatever else is broken is reported, too.
         try:
-            with self._leniently() if lenient else nullcontext():
+            with self._broken.passed_over() if lenient else nullcontext():
                 return work()
         except UnreadableFileError as error:
             self._failures += 1
             if self._failures < TRIES:
                 raise
-            minutes = minutes_of_file(self._lake, error)
-            self._passed_over += [] if minutes is None else [minutes]
+            self._broken.add(error)
             self._failures = 0
             self._look_again = True
             raise HistoryError(
@@ -202,17 +194,6 @@ class HistoryJob:
                 f"{error.path}. If it can be restored, do so, stop this job, and compute its time "
                 f"anew with backfill"
             ) from error
-
-    @contextmanager
-    def _leniently(self) -> Iterator[None]:
-        """Have files passed over that cannot be read; what else this session does needs all."""
-        for name in _LENIENT:
-            self._spark.conf.set(name, "true")
-        try:
-            yield
-        finally:
-            for name in _LENIENT:
-                self._spark.conf.set(name, "false")
 
     def _due(self, progress: Progress, *, everything: bool) -> TimeRange | None:
         """Return the newest minutes that are to be computed now, if any are."""

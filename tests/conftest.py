@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser, sync_playwright
+from streamlit.config import set_option
 
 from demo.kafka.class_archive import ensure_class_archive
 from demo.kafka.cluster import KafkaCluster
@@ -22,6 +23,8 @@ from tests.selection import PARTS, runs_on, today
 from tests.servers.s3.server import S3Server, running_s3
 from tests.support import Names, eventually, unavailable
 
+# Pages that tests draw without a server are of this machine alone, as `python -m app` has them.
+set_option("server.address", "127.0.0.1")
 TEST_HEAP_MB = 96
 # Members of the newer protocols learn of their partitions at a heartbeat, every five seconds.
 QUICK_GROUPS = {

@@ -8,9 +8,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from app.data.time_range import DEFAULT_RANGE, RANGES, TimeRange
+from app.data.time_range import TimeRange
 from app.data.viewer import Viewer
 from app.data.visible_lake import VisibleLake
+from app.style.format import clock
 from app.style.theme import Palette, palette
 from config.settings import Settings
 
@@ -36,6 +37,36 @@ class View:
         return self.settings.poll_interval_seconds(self.settings.cluster(self.cluster))
 
     @property
+    def start(self) -> datetime:
+        """The first moment of the chosen range."""
+        return self.range.start(self.now)
+
+    @property
+    def until(self) -> datetime:
+        """The last moment of the chosen range: now, unless it was fixed."""
+        return self.range.until(self.now)
+
+    @property
+    def period(self) -> str:
+        """The chosen range in words: ``in the last 6 hours``, ``from 13:00 to 14:30``."""
+        if self.range.end is None:
+            return f"in the last {self.range.label}"
+        first, last = (
+            clock(one, self.zone, now=self.now)
+            for one in (self.range.end - self.range.length, self.range.end)
+        )
+        return f"from {first} to {last}"
+
+    @property
+    def address(self) -> dict[str, str]:
+        """What of the frame stands in the address of every page."""
+        chosen = {"cluster": self.cluster}
+        fixed = self.range.end is not None
+        return (
+            {**chosen, "between": self.range.key} if fixed else {**chosen, "range": self.range.key}
+        )
+
+    @property
     def clusters(self) -> list[str]:
         """The clusters that the viewer sees."""
         return seen_clusters(self.settings, self.viewer)
@@ -56,7 +87,8 @@ def open_view(
     viewer: Viewer,
     lake: VisibleLake,
     cluster: str | None,
-    range_key: str | None,
+    chosen: TimeRange,
+    now: datetime,
 ) -> View:
     """Begin a page: keep what was chosen for the page's script to find."""
     known = seen_clusters(settings, viewer)
@@ -65,9 +97,9 @@ def open_view(
         viewer=viewer,
         lake=lake,
         cluster=cluster if cluster in known else known[0],
-        range=RANGES.get(range_key or DEFAULT_RANGE, RANGES[DEFAULT_RANGE]),
-        now=utc_now(),
-        zone=_zone(st.context.timezone),
+        range=chosen,
+        now=now,
+        zone=viewer_zone(),
         palette=palette(st.context.theme.type),
     )
     st.session_state[_KEY] = view
@@ -85,7 +117,9 @@ def current() -> View:
     return view
 
 
-def _zone(name: str | None) -> tzinfo:
+def viewer_zone() -> tzinfo:
+    """Return the time zone of the viewer's browser; UTC where it has not said."""
+    name = st.context.timezone
     try:
         return ZoneInfo(name) if name else UTC
     except (ZoneInfoNotFoundError, ValueError):

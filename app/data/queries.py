@@ -18,8 +18,19 @@ import streamlit as st
 from alerting.inputs.facts import dead_letter_rows
 from app.data import lake_tables, present, recent_samples
 from app.data.context import View
-from app.data.history import CLUSTER, DEAD_LETTER, GROUP, PARTITION, TOPIC, History, Measure, merge
-from app.data.time_range import TimeRange
+from app.data.history import (
+    CLUSTER,
+    DEAD_LETTER,
+    GROUP,
+    PARTITION,
+    TIME,
+    TOPIC,
+    History,
+    Measure,
+    in_steps,
+    merge,
+)
+from app.data.time_range import LAST_DAY, TimeRange
 from app.data.viewer import Viewer
 from app.data.visible_lake import VisibleLake
 from config.settings import LakeSettings
@@ -45,6 +56,8 @@ from lake.schemas.tables import (
     TOPIC_HISTORY,
     TOPICS,
     TRANSACTIONS,
+    WAITING_COLLECTORS,
+    WRITTEN_EVERY_SECONDS,
 )
 from lake.storage.store import Lake
 
@@ -71,6 +84,8 @@ def _open_lake(uri: str, key: str, _settings: LakeSettings, _viewer: Viewer) -> 
     return VisibleLake(_settings, _viewer)
 
 
+_WAITING_SHOWN = timedelta(seconds=2.2 * WRITTEN_EVERY_SECONDS[WAITING_COLLECTORS.name])
+
 KAFKA = "kafka"
 """The source of a Kafka cluster's own rows."""
 
@@ -96,9 +111,11 @@ def recent(view: View, table: Table, length: timedelta = SAMPLES_LENGTH) -> pl.D
     return _read(view.cache_key, table.name, view.cluster, length, None, view)
 
 
-def recent_of(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
+def recent_of(
+    view: View, table: Table, key: str, name: str, length: timedelta = SAMPLES_LENGTH
+) -> pl.DataFrame:
     """Return the rows of one series of a bronze table of the last minutes."""
-    return _read(view.cache_key, table.name, view.cluster, SAMPLES_LENGTH, (key, name), view)
+    return _read(view.cache_key, table.name, view.cluster, length, (key, name), view)
 
 
 @st.cache_data(ttl=4, max_entries=128, show_spinner=False)
@@ -128,7 +145,7 @@ def cluster_events(view: View) -> pl.DataFrame:
     Raises:
         LakeError: The table cannot be read.
     """
-    return recent(view, CLUSTER_EVENTS, view.range.length)
+    return changes_between(view, view.start, view.until)
 
 
 def rebalances(view: View, group: str) -> pl.DataFrame:
@@ -138,8 +155,10 @@ def rebalances(view: View, group: str) -> pl.DataFrame:
         LakeError: The table cannot be read.
     """
     only = ("group", group)
-    rows = _read(view.cache_key, REBALANCES.name, view.cluster, view.range.length, only, view)
-    return rows.filter(pl.col("rebalanced_at") >= view.range.start(view.now)).sort("rebalanced_at")
+    length = _whole_hours(view.now - view.start)
+    rows = _read(view.cache_key, REBALANCES.name, view.cluster, length, only, view)
+    chosen = pl.col("rebalanced_at").is_between(view.start, view.until)
+    return rows.filter(chosen).sort("rebalanced_at")
 
 
 def changes_between(view: View, start: datetime, end: datetime) -> pl.DataFrame:
@@ -148,10 +167,13 @@ def changes_between(view: View, start: datetime, end: datetime) -> pl.DataFrame:
     Raises:
         LakeError: The table cannot be read.
     """
-    # Whole hours, so that the next refresh finds the answer kept.
-    length = timedelta(hours=ceil((view.now - start) / timedelta(hours=1)))
-    rows = recent(view, CLUSTER_EVENTS, length)
+    rows = recent(view, CLUSTER_EVENTS, _whole_hours(view.now - start))
     return rows.filter(pl.col("observed_at").is_between(start, end))
+
+
+def _whole_hours(length: timedelta) -> timedelta:
+    """Round up, so that the next refresh finds the answer kept."""
+    return timedelta(hours=ceil(length / timedelta(hours=1)))
 
 
 def open_transactions(view: View, topic: str) -> pl.DataFrame:
@@ -178,7 +200,7 @@ def history(
     view: View, table: Table, key: str | None = None, names: Sequence[str] = ()
 ) -> pl.DataFrame:
     """Return a gold table's rows of the chosen range at the range's grain."""
-    start = view.range.start(view.now)
+    start = view.start
     wanted = tuple(sorted(names))
     return _history(
         view.cache_key, table.name, view.cluster, view.range, key, wanted, start, view.lake
@@ -199,7 +221,46 @@ def _history(
     predicates = [pl.col("grain_seconds") == chosen.grain.seconds]
     if key is not None:
         predicates.append(pl.col(key).is_in(names))
-    return _lake.read(TABLES[table], *predicates, since=_start, cluster=cluster)
+    if chosen.end is not None:
+        predicates.append(pl.col("window_start") < chosen.end)
+    return _lake.read(TABLES[table], *predicates, since=_start, until=chosen.end, cluster=cluster)
+
+
+def earlier(
+    view: View, table: Table, key: str, name: str, measure: Measure, before: timedelta
+) -> pl.DataFrame:
+    """Return what a value of a series was as long before the chosen range, moved into it.
+
+    Returns:
+        Rows of ``time`` and ``value``.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    until = (view.until - before).replace(second=0, microsecond=0)
+    chosen = replace(view.range, end=until)
+    start = chosen.start(until)
+    rows = _history(
+        view.cache_key, table.name, view.cluster, chosen, key, (name,), start, view.lake
+    )
+    points = rows.filter(pl.col("window_start") >= start).select(
+        pl.col("window_start").alias(TIME), pl.col(measure.gold).alias(measure.name)
+    )
+    steps = in_steps(points, (), (measure,), chosen.step_seconds)
+    return steps.select(pl.col(TIME) + before, pl.col(measure.name).alias("value"))
+
+
+def past_day(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
+    """Return by the hour what arrived for a series in the last day: ``time`` and ``value``.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    day = replace(view, range=LAST_DAY)
+    rows = history(day, table, key, [name]).sort("window_start")
+    return rows.select(
+        pl.col("window_start").alias(TIME), pl.col("arrival_per_second").alias("value")
+    )
 
 
 def cluster_history(view: View) -> History:
@@ -299,12 +360,12 @@ def _merged(
         newest_samples, unreadable = nothing_yet(measures, keys), error
     found = merge(
         gold,
-        newest_samples,
+        newest_samples.filter(pl.col(TIME).is_between(view.start, view.until)),
         keys=keys,
         measures=measures,
         chosen=view.range,
         poll_seconds=view.interval_seconds,
-        now=view.now,
+        now=view.until,
     )
     if unreadable is None:
         return found
@@ -341,6 +402,12 @@ def _named(rows: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.concat_str(source, pl.lit(": "), "section"))
         .alias("section"),
     )
+
+
+def waiting_collectors(view: View) -> pl.DataFrame:
+    """Return the newest row of each collector that waits: they write one every five minutes."""
+    rows = recent(view, WAITING_COLLECTORS, _WAITING_SHOWN)
+    return rows.sort("observed_at").unique("collector", keep="last", maintain_order=True)
 
 
 def collections(view: View) -> pl.DataFrame:

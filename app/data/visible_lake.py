@@ -42,6 +42,7 @@ from lake.schemas.tables import (
     SKEW,
     TOPIC_HISTORY,
     TOPICS,
+    WAITING_COLLECTORS,
 )
 from lake.storage.current_store import CurrentStore
 from lake.storage.store import Lake
@@ -130,7 +131,13 @@ SHOWN_BY: dict[Table, Callable[[Viewer], pl.Expr]] = {
     current.RECENT_CHANGES: _changed,
     **{
         table: _cluster
-        for table in (BROKERS, COLLECTIONS, current.BROKER_STATUS, current.CLUSTER_STATUS)
+        for table in (
+            BROKERS,
+            COLLECTIONS,
+            WAITING_COLLECTORS,
+            current.BROKER_STATUS,
+            current.CLUSTER_STATUS,
+        )
     },
 }
 """By what a row is shown to whom does not see the whole cluster."""

@@ -76,10 +76,15 @@ _CAVEATS: dict[CaveatLevel, tuple[str, str]] = {
 
 def headline(advice: Recommendation) -> str:
     """Return the advice in a line: ``payments: 4 → 6 consumers``."""
+    return f"{advice.subject}: {change(advice)}"
+
+
+def change(advice: Recommendation) -> str:
+    """Return what is to be changed: ``4 → 6 consumers``."""
     if advice.kind is not AdviceKind.KEEP and advice.proposed is not None and advice.quantity:
         before = "?" if advice.current is None else exact(advice.current)
-        return f"{advice.subject}: {before} → {exact(advice.proposed)} {advice.quantity}"
-    return f"{advice.subject}: {WORDS[advice.kind]}"
+        return f"{before} → {exact(advice.proposed)} {advice.quantity}"
+    return WORDS[advice.kind]
 
 
 IS_CHANGE = ~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]) & (
@@ -102,7 +107,7 @@ def summary(rows: pl.DataFrame) -> str:
     else:
         title = f"{count(changes.height, 'change')} advised"
         parts = [
-            *([f"{urgent} urgent"] if urgent else []),
+            *([f"{urgent} to act on now"] if urgent else []),
             *([f"{ahead} before the next peak"] if ahead else []),
             *([f"{count(saved, 'consumer')} can be saved"] if saved else []),
         ]
@@ -142,8 +147,7 @@ def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
             st.markdown(
                 f":violet-badge[:material/help: unknown] {escape(thin(advice.unknown_reason))}"
             )
-        if advice.caveats:
-            st.caption("  \n".join(map(_caveat, advice.caveats)))
+        _caveats(advice)
         shown = [one for one in advice.evidence if not one.name.endswith(NEED)]
         if shown:
             figures = [f"{escape(one.name)} **{escape(written(one))}**" for one in shown]
@@ -193,6 +197,16 @@ def _needs(advice: Recommendation, key: str) -> None:
 
 def _is_number(value: float | int | str | None) -> TypeGuard[int | float]:
     return isinstance(value, int | float)
+
+
+def _caveats(advice: Recommendation) -> None:
+    """Draw what may go wrong: what blocks at once, the rest folded."""
+    if advice.blockers:
+        st.caption("  \n".join(map(_caveat, advice.blockers)))
+    others = [one for one in advice.caveats if one.level is not CaveatLevel.BLOCKER]
+    if others:
+        with st.expander(f"What may go wrong ({len(others)})"):
+            st.caption("  \n".join(map(_caveat, others)))
 
 
 def _caveat(caveat: Caveat) -> str:

@@ -79,7 +79,7 @@ def draw(view: View, events: pl.DataFrame, *, key: str, nothing: str) -> None:
         nothing: What to say where there are none.
     """
     if events.is_empty():
-        components.nothing(f"{nothing} in the last {view.range.label}.", icon=":material/check:")
+        components.nothing(f"{nothing} {view.period}.", icon=":material/check:")
         return
     tables.show(
         events.sort("observed_at", "kind", "subject", descending=[True, False, False]).head(LISTED),

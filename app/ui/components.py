@@ -25,6 +25,11 @@ _BROKEN = "_broken_tables"
 def begin_page() -> None:
     """Forget which tables the last drawing of a page could not read."""
     st.session_state[_BROKEN] = set()
+    # What a table offers to download itself has internal headings; the link below it has not.
+    st.html(
+        "<style>[data-testid='stElementToolbarButton']:has([aria-label='Download as CSV']) "
+        "{display: none}</style>"
+    )
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import polars as pl
@@ -33,6 +33,7 @@ class CurrentAdvice:
     rows: pl.DataFrame  # rows of ``recommendations``, the most urgent first
     as_of: datetime | None  # of which moment it is; None: there is none yet
     given_at: datetime | None  # when the history service advised last; None: never
+    withdrawn: pl.DataFrame = field(default_factory=lambda: recommendation_frame([]))
     is_pending: bool = False
     is_left_out: bool = False
     errors: tuple[LakeError, ...] = ()
@@ -50,7 +51,9 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
         given = _standing(view.cache_key, view.cluster, view.lake, view.now)
         given_at = given.as_of
         if given.is_current(view.now):
-            return CurrentAdvice(rows=given.rows, as_of=given_at, given_at=given_at)
+            return CurrentAdvice(
+                rows=given.rows, as_of=given_at, given_at=given_at, withdrawn=given.withdrawn
+            )
     except LakeError as error:
         errors.append(error)
     try:
@@ -77,6 +80,24 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
         is_pending=found is None,
         errors=tuple(errors),
     )
+
+
+def of_groups(view: View) -> dict[str, str]:
+    """Return the most urgent change that the job advises on each group, in a line.
+
+    Raises:
+        LakeError: The advice cannot be read.
+    """
+    given = _standing(view.cache_key, view.cluster, view.lake, view.now)
+    if not given.is_current(view.now):
+        return {}
+    on_groups = given.rows.filter(
+        pl.col("subject_kind") == Subject.GROUP, advice_cards.IS_CHANGE
+    ).unique("subject", keep="first", maintain_order=True)
+    return {
+        row["subject"]: advice_cards.change(from_row(row))
+        for row in on_groups.iter_rows(named=True)
+    }
 
 
 def words(given: CurrentAdvice, view: View) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import streamlit as st
 
 from app.data.context import View
-from app.style.format import duration, escape
+from app.style.format import clock, duration, escape
 from config.errors import ConfigError
 from config.load import CONFIG_VARIABLE
 
@@ -34,6 +36,52 @@ def no_cluster() -> None:
     """Say that the viewer's roles see no cluster."""
     st.title("No cluster is open to you", anchor=False)
     st.markdown("Your roles see none of the configured clusters.")
+
+
+_UNKNOWN_CLUSTER = "_unknown_cluster"
+
+
+def note_unknown_cluster(clusters: list[str]) -> None:
+    """Keep the name of a cluster that the address asks for and that is not there."""
+    asked = st.query_params.get("cluster")
+    if asked is not None and asked not in clusters:
+        st.session_state[_UNKNOWN_CLUSTER] = asked, clusters[0]
+
+
+def unknown_cluster(view: View) -> None:
+    """Say that the address asks for another cluster, until the viewer chooses one."""
+    asked, shown = st.session_state.get(_UNKNOWN_CLUSTER, (None, None))
+    if asked is None:
+        return
+    if view.cluster != shown:
+        del st.session_state[_UNKNOWN_CLUSTER]
+        return
+    st.warning(
+        f"**The cluster {escape(asked)} is not known here.** It was removed from the configuration "
+        f"or renamed, or is not open to you. This is **{escape(view.cluster)}**.",
+        icon=":material/lan:",
+    )
+
+
+_STALE_POLLS, _STALE_SECONDS = 8.0, 120.0
+
+
+def is_stale(view: View, at: datetime) -> bool:
+    """Return whether the newest poll is too old to speak of the present."""
+    patience = max(_STALE_SECONDS, _STALE_POLLS * view.interval_seconds)
+    return (view.now - at).total_seconds() > patience
+
+
+def stale(view: View, at: datetime) -> None:
+    """Say that what the page shows was so when the newest poll came, and what to do."""
+    ago = duration((view.now - at).total_seconds())
+    st.error(
+        f"**Nothing was collected for {ago}.** What this page says was so at "
+        f"{clock(at, view.zone, now=view.now)}; what is so now is unknown. "
+        "`python -m collectors check --config headroom.yaml` shows what can be reached; "
+        "the page goes on by itself with the next poll.",
+        icon=":material/history:",
+    )
 
 
 def no_samples(view: View) -> None:

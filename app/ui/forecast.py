@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from app.data import queries
@@ -9,9 +11,12 @@ from app.data.context import View
 from app.style.charts.advice import forecast_chart
 from app.style.charts.base import Axis
 from app.ui import components
-from lake.schemas.tables import CONTRIBUTORS, FORECASTS
+from lake.schemas.tables import CONTRIBUTORS, FORECASTS, GROUP_HISTORY, TOPIC_HISTORY
 
 WEEK_SECONDS = 7 * 86400
+
+LEAST_COVERAGE = 0.75
+"""A band that should hold 90 % of what comes and held less than this is not drawn."""
 
 
 def draw(view: View, subject: str, name: str) -> None:
@@ -19,9 +24,13 @@ def draw(view: View, subject: str, name: str) -> None:
     numbers = forecast(view, subject, name)
     if numbers is None:
         return
+    table = GROUP_HISTORY if subject == "group" else TOPIC_HISTORY
     components.chart(
         forecast_chart(
-            numbers, axis=Axis(start=view.now, end=view.now, zone=view.zone), palette=view.palette
+            numbers,
+            axis=Axis(start=view.now, end=view.now, zone=view.zone),
+            palette=view.palette,
+            past=queries.past_day(view, table, subject, name),
         ),
         key=f"{subject}-expected",
         alt=f"Messages a second that are expected to arrive for {name}, with their 90 % band",
@@ -40,7 +49,21 @@ def forecast(view: View, subject: str, name: str) -> pl.DataFrame | None:
             icon=":material/hourglass:",
         )
         return None
+    one = numbers.row(0, named=True)
+    if not holds(one):
+        components.nothing(
+            f"No forecast is drawn: of {one['held_back_hours']} hours held back only "
+            f"{one['coverage_90']:.0%} lay inside the band that should hold 90 %.",
+            icon=":material/help:",
+        )
+        return None
     return numbers
+
+
+def holds(row: Mapping[str, object]) -> bool:
+    """Return whether a forecast's band held what came, as far as that was measured."""
+    held = row["coverage_90"]
+    return not isinstance(held, float) or held >= LEAST_COVERAGE
 
 
 def quality(forecast: dict[str, object]) -> str:

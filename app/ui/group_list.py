@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import polars as pl
 
 from alerting.status.model import LATE, Status
@@ -9,6 +11,9 @@ from app.data.history import TIME
 from app.style.format import count, duration, exact, listing
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE
+
+WINDOW = "Messages a second, the mean of the last five minutes."
+"""What the present rates of a group are."""
 
 _TREND_POINTS = 40
 
@@ -58,6 +63,17 @@ def rows(groups: pl.DataFrame) -> pl.DataFrame:
         )
         .sort(keys, descending=[False, True, False], nulls_last=True)
         .drop("order")
+    )
+
+
+def with_advice(
+    groups: pl.DataFrame, advised: Mapping[str, str], objective: Callable[[str], float]
+) -> pl.DataFrame:
+    """Add the objective of each group, and what is advised on it in a line."""
+    names = groups["group"].to_list()
+    return groups.with_columns(
+        pl.Series("objective_seconds", [objective(name) for name in names], dtype=pl.Float64),
+        pl.Series("advice", [advised.get(name) for name in names], dtype=pl.String),
     )
 
 

@@ -41,14 +41,19 @@ QUEUES = "queues"
 CONNECT = "connect"
 SCALING = "scaling"
 HEALTH = "health"
+REPORT = "report"
 ALERTS = "alerts"
 SILENCES = "silences"
 INCIDENT = "incident"
 RULES = "rules"
 
 
-def all_pages() -> dict[str, list[st.Page]]:
-    """Return the pages under the headings of the menu; details have an address and no entry."""
+def all_pages(*, with_queues: bool = True) -> dict[str, list[st.Page]]:
+    """Return the pages under the headings of the menu; details have an address and no entry.
+
+    Args:
+        with_queues: Whether a RabbitMQ is configured; else the menu leaves its page out.
+    """
     return {
         "Watch": [
             _page(
@@ -77,6 +82,7 @@ def all_pages() -> dict[str, list[st.Page]]:
                 "Queues",
                 "inbox",
                 "What waits in RabbitMQ, and where do its dead letters go?",
+                hidden=not with_queues,
             ),
         ],
         "Alerts": [
@@ -92,6 +98,7 @@ def all_pages() -> dict[str, list[st.Page]]:
         ],
         "Scaling and health": [
             _page(SCALING, "Scaling", "tune", "What should I change, and what if I do not?"),
+            _page(REPORT, "Week", "calendar_view_week", "How was the week?"),
             _page(HEALTH, "Monitoring health", "fact_check", "Can I believe these pages?"),
         ],
     }

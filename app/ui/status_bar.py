@@ -11,8 +11,10 @@ import streamlit as st
 from alerting.rules.model import AlertSeverity
 from app.data import present, queries
 from app.data.context import View
-from app.style.format import age, clock, escape, listing, utc
-from app.ui import components
+from app.style.format import clock, escape, listing, utc
+from app.ui import components, empty_states
+from app.ui.browser import live, search
+from lake.errors import LakeError
 from lake.schemas.current import OPEN_ALERTS
 
 
@@ -41,17 +43,37 @@ def collected(rows: pl.DataFrame) -> Collected:
     )
 
 
-def draw(view: View) -> Collected | None:
-    """Draw the status bar.
+def draw(view: View, pages: dict[str, list[st.Page]]) -> Collected | None:
+    """Draw the status bar, with the box that searches everything.
+
+    Args:
+        view: The frame of the page.
+        pages: Those of the menu.
 
     Returns:
         What the newest poll brought; None where that cannot be read.
     """
     with components.guarded():
         found = collected(queries.newest_collections(view))
-        _row(view, found)
+        status, box = st.columns([3, 1.2], vertical_alignment="center")
+        with status, st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            _row(view, found)
+            live.draw(view, found.at)
+        with box:
+            search.draw(view, pages)
+        empty_states.unknown_cluster(view)
+        if found.at is not None and empty_states.is_stale(view, found.at):
+            empty_states.stale(view, found.at)
         return found
     return None
+
+
+def newest_poll_at(view: View) -> datetime | None:
+    """Return when the newest poll of the cluster began; None where there is none, or unreadable."""
+    try:
+        return collected(queries.newest_collections(view)).at
+    except LakeError:
+        return None
 
 
 def needs(view: View) -> str:
@@ -66,18 +88,14 @@ def needs(view: View) -> str:
 def _row(view: View, found: Collected) -> None:
     parts = [
         f":gray[:material/lan: {escape(view.cluster)}]",
-        f":gray[:material/schedule: last {view.range.label}]",
+        f":gray[:material/schedule: {view.period.removeprefix('in the ')}]",
     ]
     if found.at is not None:
         seconds = (view.now - found.at).total_seconds()
         colour = components.age_colour(seconds, view.interval_seconds)
-        if colour == "gray":
-            parts.append(f":gray[:material/update: {age(seconds)}]")
-        else:
+        if colour != "gray":
             when = clock(found.at, view.zone, now=view.now)
-            parts.append(
-                f":{colour}-badge[:material/history: {age(seconds)}: the newest poll is of {when}]"
-            )
+            parts.append(f":{colour}-badge[:material/history: the newest poll is of {when}]")
     if found.failing:
         names = listing([section.replace("_", " ") for section in found.failing], limit=3)
         parts.append(f":red-badge[:material/sync_problem: not collected: {escape(names)}]")
@@ -87,6 +105,7 @@ def _row(view: View, found: Collected) -> None:
         "&nbsp;&nbsp;".join(parts),
         help=_help(view, found),
         anchors=False,
+        width="content",
     )
 
 

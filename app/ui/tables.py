@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -80,9 +81,10 @@ def show(
     alt: str,
     total: int | None = None,
     noun: str = "rows",
-    rows_shown: int = 12,
+    rows_shown: int = 25,
+    every: pl.DataFrame | None = None,
 ) -> None:
-    """Show rows, and how many of how many they are.
+    """Show rows, how many of how many they are, and a link to them as a file.
 
     Args:
         frame: The rows; only the columns that ``columns`` names are sent to the browser.
@@ -92,7 +94,8 @@ def show(
         alt: What it lists, for those who do not see it.
         total: How many rows there are in all, where the frame is a part of them.
         noun: What a row is, in the plural.
-        rows_shown: Rows that are seen without scrolling.
+        rows_shown: Rows that are seen without scrolling the table.
+        every: The rows of the file, where the frame is a part of them.
     """
     shown = frame.select(list(columns)).head(ROW_LIMIT)
     opens = {name: column.opens for name, column in columns.items() if column.opens}
@@ -110,8 +113,98 @@ def show(
         alt=alt,
     )
     total = max(total or 0, frame.height)
-    if total != shown.height:
-        st.caption(f"{exact(shown.height)} of {exact(total)} {noun}")
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        of = "" if total == shown.height else f" of {exact(total)}"
+        st.caption(f"{exact(shown.height)}{of} {noun}", width="content")
+        written = frame if every is None else every
+        st.download_button(
+            "CSV",
+            lambda: csv(written, columns),
+            file_name=file_name(key, view),
+            mime="text/csv",
+            key=f"{key}-csv",
+            help=f"{alt}: {exact(written.height)} rows with the columns of this table.",
+            type="tertiary",
+            icon=":material/download:",
+            on_click="ignore",
+            disabled=written.is_empty(),
+        )
+
+
+_UNITS: Mapping[str, str] = {
+    "rate": "per second",
+    "duration": "seconds",
+    "size": "bytes",
+    "share": "ratio",
+    "time": "UTC",
+}
+_FORMULA = r"^[=+\-@\t\r]"
+
+
+def csv(frame: pl.DataFrame, columns: Mapping[str, Column]) -> str:
+    """Return rows as CSV: each column in one unit, times in UTC, nothing for what is not known.
+
+    Args:
+        frame: All rows, of which the page may show a part.
+        columns: The columns of the page, in order; sparklines are left out.
+    """
+    shown = {name: column for name, column in columns.items() if column.kind != "trend"}
+    # Two columns of one label would be one in the file.
+    labels = [_heading(column) for column in shown.values()]
+    names = [
+        label if labels.count(label) == 1 else f"{label} [{name}]"
+        for label, name in zip(labels, shown, strict=True)
+    ]
+    return frame.select(
+        _as_written(frame, name, column).alias(label)
+        for (name, column), label in zip(shown.items(), names, strict=True)
+    ).write_csv()
+
+
+def file_name(key: str, view: View) -> str:
+    """Return a file's name: what it lists, of which cluster, over which time, and when."""
+    at = view.now.astimezone(UTC).strftime("%Y-%m-%dT%H%M")
+    parts = (key.removesuffix("-table"), view.cluster, view.range.key, at)
+    return f"{'-'.join(re.sub(r'[^A-Za-z0-9._-]+', '_', part) for part in parts)}.csv"
+
+
+def _heading(column: Column) -> str:
+    unit = _UNITS.get(column.kind)
+    return f"{column.label} ({unit})" if unit else column.label
+
+
+def _as_written(frame: pl.DataFrame, name: str, column: Column) -> pl.Expr:
+    kind, value = frame.schema[name], pl.col(name)
+    if isinstance(kind, pl.List):
+        texts = value.cast(pl.List(pl.String)).list.join(", ")
+        # A status has a symbol before its word.
+        value = texts.str.replace(r"^[^\p{L}\p{N}]+ ", "") if column.kind == "status" else texts
+    elif isinstance(kind, pl.Datetime):
+        return value.dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+    elif kind.is_float():
+        # What never ends and what does not apply are no numbers.
+        never = pl.when(value.is_infinite()).then(pl.lit(column.never))
+        return never.when(value == NONE).then(None).otherwise(value.cast(pl.String))
+    elif kind != pl.String:
+        return value
+    # A spreadsheet runs what begins like a formula, and names are the text of others.
+    return pl.when(value.str.contains(_FORMULA)).then(pl.lit("'") + value).otherwise(value)
+
+
+def texts(
+    frame: pl.DataFrame, columns: Mapping[str, Column], view: View
+) -> Iterator[tuple[str, ...]]:
+    """Return each row as the texts that the table shows."""
+    writers = {name: _writer(column, view) or str for name, column in columns.items()}
+    for row in frame.select(list(columns)).iter_rows(named=True):
+        yield tuple(
+            column.unknown
+            if row[name] is None
+            else _write(row[name], writer=writers[name], column=column)
+            for name, column in columns.items()
+        )
 
 
 def styled(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> Any:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
-from app.data import queries
+from alerting.errors import AlertingError
+from alerting.rules.model import AlertSeverity
+from app.data import alert_store, queries
 from app.data.context import View
+from app.data.time_range import SHORTEST
 from app.style.charts.base import Axis, ChartEvent
 from app.ui import components
 from app.ui.broker_events import broker_events
-
-SHORTEST = timedelta(minutes=2)
 
 
 def page_axis(
@@ -30,8 +31,10 @@ def page_axis(
             minutes, so that a figure whose points stay the same stays the same itself.
     """
     step = min(step_seconds, 60.0)
+    if view.range.end is not None:
+        return axis_between(view, view.range.end - view.range.length, view.range.end, events)
     end = view.now - timedelta(seconds=view.now.timestamp() % step)
-    start = view.range.start(view.now)
+    start = view.start
     if first is not None and first > start:
         start = max(start, min(first, end - SHORTEST))
     return Axis(start=start, end=end, zone=view.zone, events=events)
@@ -42,6 +45,28 @@ def axis_between(
 ) -> Axis:
     """Return an axis from one moment to another, however short the time between them is."""
     return Axis(start=start, end=max(end, start + SHORTEST), zone=view.zone, events=events)
+
+
+def alert_marks(view: View, kind: str, name: str) -> tuple[ChartEvent, ...]:
+    """Return when alerts of a group or a topic began; none where the store cannot be read."""
+    try:
+        store = alert_store.open_store(view)
+        found = (
+            store.history(view.start.timestamp(), view.cluster, until=view.until.timestamp())
+            if store
+            else []
+        )
+    except AlertingError:
+        return ()  # the page Alerts says so
+    return tuple(
+        ChartEvent(
+            at=datetime.fromtimestamp(one.began_at, UTC),
+            text=one.what.removeprefix(name).strip(),
+            kind="act" if one.severity is AlertSeverity.CRITICAL else "quiet",
+        )
+        for one in found
+        if one.labels.get(kind) == name
+    )
 
 
 def broker_marks(view: View) -> tuple[ChartEvent, ...]:

@@ -128,6 +128,22 @@ def partition_rows(
     )
 
 
+def tier_rows(partitions: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a partition of which remote storage holds a part; none where none does.
+
+    Columns beside those of the samples: ``remote_only``, records that have left the disks;
+    ``not_copied``, records that remote storage does not have yet.
+    """
+    return (
+        partitions.drop_nulls("remote_log_end")
+        .with_columns(
+            (pl.col("local_log_start") - pl.col("log_start")).alias("remote_only"),
+            (pl.col("log_end") - pl.col("remote_log_end")).alias("not_copied"),
+        )
+        .sort("partition")
+    )
+
+
 def as_text(column: str) -> pl.Expr:
     """Return a list of brokers as text."""
     return pl.col(column).cast(pl.List(pl.String)).list.join(", ").alias(column)

@@ -34,10 +34,9 @@ from lake.storage.store import Lake
 from lake.storage.table_maintenance import maintain_table
 from spark_metrics.gold import GoldTable, properties
 from spark_metrics.history import PASSES
-from spark_metrics.history_tables import tune
 from spark_metrics.minutes import Collections, minutes_of
 from spark_metrics.samples import address, rows_of, with_all_columns
-from spark_metrics.session import spark_session
+from spark_metrics.session import SMALL_ROWS, spark_session, tune
 from spark_metrics.streaming import HistoryJob
 
 CORES = 2
@@ -107,7 +106,7 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
     files = [str(path) for path in Path(lake.uri(GROUP_OFFSETS)).glob("date=*/*.parquet")]
     end = START + timedelta(seconds=INTERVAL_SECONDS) * polls
     gold = GoldTable(spark, lake, GROUP_PARTITION_HISTORY, is_remote=False)
-    tune(spark, polls * workload.rows)
+    tune(spark, is_small=polls * workload.rows <= SMALL_ROWS)
 
     def by_spark() -> None:
         collections = Collections.read(spark, lake, START, end)

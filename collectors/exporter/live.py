@@ -58,6 +58,15 @@ class _Collecting(Collector):
         for labels, number in numbers.items():
             events.add_metric(labels, number)
         yield events
+        rebalances = CounterMetricFamily(
+            "headroom_group_rebalances",
+            "Rows of the table rebalances, by group.",
+            labels=("cluster", "group"),
+        )
+        for state in states:
+            for group, number in state.rebalances.items():
+                rebalances.add_metric([state.cluster, group], number)
+        yield rebalances
 
 
 def _of_sources(states: Sequence[SourceState], clock: float) -> Iterable[Metric]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from collectors.exporter.text import VALUE, Metric, Samples
-from collectors.kafka.sections.group_offsets import FACTS, NEVER_COMMITTED
+from collectors.kafka.poll.group_lags import FACTS, NEVER_COMMITTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

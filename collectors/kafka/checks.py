@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -17,20 +18,55 @@ from collectors.kafka.cluster.setting_changes import (
 from collectors.kafka.commit_log.follower import NEEDS
 from collectors.kafka.commit_log.follower import TOPIC as COMMIT_LOG
 from collectors.kafka.dead_letters.header_samples import OffsetRange, sample
+from collectors.kafka.poll.cluster_reads import ClusterReads
 from collectors.kafka.poll.cluster_settings import SETTINGS
-from collectors.kafka.poll.reads import PollView
+from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
 from collectors.kafka.protocol.records import fetch
+from collectors.kafka.rights import (
+    COMMIT_RECORDS,
+    CONFIGS_OF_CLUSTER,
+    CONFIGS_OF_TOPICS,
+    DESCRIBE_CLUSTER,
+    DESCRIBE_GROUPS,
+    DESCRIBE_TOPICS,
+    DESCRIBE_TRANSACTIONS,
+    Right,
+    kafka_acls,
+    names_a_right,
+    read_of,
+)
 from collectors.source.model import Check
+from config.settings import ClusterSettings
 
 _Found = tuple[bool | None, str]
 """Whether a feature works (None: it could not be tried), and what was seen."""
 
 
-def run_checks(view: PollView) -> Sequence[Check]:
-    """Try each feature once with the reads that the polls use."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cluster:
+    """What features are tried on: a poll of it, and the way to ask more."""
+
+    reads: ClusterReads
+    settings: ClusterSettings
+    wire: Wire
+    deadline: Deadline
+
+
+def run_checks(
+    reads: ClusterReads, settings: ClusterSettings, wire: Wire, deadline: Deadline
+) -> Sequence[Check]:
+    """Return whether each feature works, by a poll and by what only a check asks for.
+
+    Args:
+        reads: A poll that took the time to read everything.
+        settings: The cluster's.
+        wire: The connections.
+        deadline: For what is asked for beside.
+    """
+    cluster = _Cluster(reads=reads, settings=settings, wire=wire, deadline=deadline)
     try:
-        metadata = view.metadata
+        metadata = reads.metadata.value
     except CollectorError as error:
         return [Check(feature="connection", works=False, required=True, detail=str(error))]
     checks = [
@@ -41,27 +77,40 @@ def run_checks(view: PollView) -> Sequence[Check]:
             detail=f"cluster {metadata.cluster_id}, {len(metadata.brokers)} brokers",
         )
     ]
-    silent = [*view.wire.failures.values()]
-    topics = len(view.watched_topics)
+    silent = [*reads.failures.values()]
+    topics = reads.topics.value
     checks.append(
         Check(
             feature="topics",
-            works=topics > 0,
+            works=len(topics.watched) > 0,
             required=True,
-            detail=f"{topics} of {len(view.all_topics)} visible topics are watched"
-            if topics
+            detail=f"{len(topics.watched)} of {len(topics.all)} visible topics are watched"
+            if topics.watched
             else "none is visible: needs DESCRIBE on the topics, or the selection fits none",
+            grants=() if topics.watched else (kafka_acls(settings, DESCRIBE_TOPICS),),
         )
     )
-    for feature, required, try_it in _FEATURES:
+    for feature, required, try_it, rights in _FEATURES:
         works: bool | None
         try:
-            works, detail = try_it(view)
+            works, detail = try_it(cluster)
         except SwitchedOffError as error:
             works, detail = None, str(error)
         except CollectorError as error:
             works, detail = False, str(error)
-        checks.append(Check(feature=feature, works=works, required=required, detail=detail))
+        if try_it is _dead_letters:
+            rights = tuple(read_of(topic) for topic in sorted(reads.dead_letters.value))
+        checks.append(
+            Check(
+                feature=feature,
+                works=works,
+                required=required,
+                detail=detail,
+                grants=tuple(kafka_acls(settings, right) for right in rights)
+                if names_a_right(detail)
+                else (),
+            )
+        )
     if silent:
         checks.insert(
             1,
@@ -75,8 +124,8 @@ def run_checks(view: PollView) -> Sequence[Check]:
     return checks
 
 
-def _groups(view: PollView) -> _Found:
-    found = view.groups
+def _groups(cluster: _Cluster) -> _Found:
+    found = cluster.reads.groups.value
     detail = f"{found.groups.height} groups, {found.committed.height} committed offsets"
     if not found.groups.height:
         detail += "; if there are groups, DESCRIBE on the groups is missing"
@@ -84,8 +133,8 @@ def _groups(view: PollView) -> _Found:
     return not wrong, "; ".join([detail, *wrong])
 
 
-def _offsets(view: PollView) -> _Found:
-    offsets = view.offsets
+def _offsets(cluster: _Cluster) -> _Found:
+    offsets = cluster.reads.offsets.value
     refused = offsets.filter(
         pl.col("offsets_unknown").is_in([reason(code) for code in NOT_PERMITTED])
     )
@@ -97,65 +146,76 @@ def _offsets(view: PollView) -> _Found:
     return refused.is_empty(), detail
 
 
-def _configs(view: PollView) -> _Found:
-    configs = view.configs
+def _configs(cluster: _Cluster) -> _Found:
+    configs = cluster.reads.configs.value
     wrong = sorted({config for config in configs.values() if isinstance(config, str)})
     return not wrong, "; ".join(wrong) or f"{len(configs)} topics"
 
 
-def _disks(view: PollView) -> _Found:
-    disks, _ = view.log_directories
+def _disks(cluster: _Cluster) -> _Found:
+    disks = cluster.reads.disks.value.by_broker
     wrong = sorted({disk for disk in disks.values() if isinstance(disk, str)})
     return not wrong, "; ".join(wrong) or f"{len(disks)} brokers"
 
 
-def _quorum(view: PollView) -> _Found:
+def _quorum(cluster: _Cluster) -> _Found:
     try:
-        found = view.quorum
+        found = cluster.reads.quorum.value
     except UnsupportedError:
         return None, "the brokers do not offer DescribeQuorum: ZooKeeper, or a service without it"
     leader = "no leader" if found.leader is None else f"leader {found.leader}"
     return found.leader is not None, f"{leader}, {len(found.nodes)} nodes"
 
 
-def _reassignments(view: PollView) -> _Found:
-    moving = view.reassignments
+def _reassignments(cluster: _Cluster) -> _Found:
+    moving = cluster.reads.reassignments.value
     return True, f"{moving.height} partitions are being moved"
 
 
-def _registrations(view: PollView) -> _Found:
+def _tiered_storage(cluster: _Cluster) -> _Found:
+    found = cluster.reads.tiered.value
+    if found.is_empty():
+        return None, "no topic that is known has remote.storage.enable"
+    wrong = sorted(set(found["tiered_unknown"].drop_nulls()))
+    return not wrong, "; ".join([f"{found['topic'].n_unique()} topics", *wrong])
+
+
+def _registrations(cluster: _Cluster) -> _Found:
     try:
-        found = view.registrations
+        found = cluster.reads.registrations.value
     except UnsupportedError:
         return None, "the brokers do not tell: it needs Kafka 4.0 with KRaft"
     return True, f"{len(found)} brokers, {sum(found.values())} of them fenced"
 
 
-def _certificates(view: PollView) -> _Found:
-    view.asked_for("certificates")
-    _ = view.metadata
-    found = view.certificates
+def _certificates(cluster: _Cluster) -> _Found:
+    if "certificates" in cluster.settings.switched_off:
+        return None, "switched off: certificates"
+    found = cluster.reads.certificates
     if not found:
         return None, "there is no certificate: connections are not encrypted"
     return True, f"{len(found)} brokers, the first expires {min(found.values()):%Y-%m-%d}"
 
 
-def _transactions(view: PollView) -> _Found:
+def _transactions(cluster: _Cluster) -> _Found:
     try:
-        found, problems = view.transactions
+        found = cluster.reads.transactions.value
     except UnsupportedError:
         return None, "the brokers do not offer it: it needs Kafka 3.8"
-    detail = f"{len(found)} are open for more than a minute, of those that may be described"
-    return not problems, "; ".join([detail, *problems])
+    detail = (
+        f"{len(found.transactions)} are open for more than a minute, of those that may be described"
+    )
+    return not found.problems, "; ".join([detail, *found.problems])
 
 
-def _settings_of(kind: str) -> Callable[[PollView], _Found]:
+def _settings_of(kind: str) -> Callable[[_Cluster], _Found]:
     """Return how a kind of what administrators have set is tried."""
 
-    def try_it(view: PollView) -> _Found:
-        view.asked_for(SETTINGS[kind])
-        found = view.cluster_settings.read(kind)
-        unknown = view.memory.settings.unknown.get(kind)
+    def try_it(cluster: _Cluster) -> _Found:
+        if SETTINGS[kind] in cluster.settings.switched_off:
+            return None, f"switched off: {SETTINGS[kind]}"
+        found = cluster.reads.settings.value.found.get(kind)
+        unknown = cluster.reads.settings.value.unknown.get(kind)
         if unknown is not None:
             return False, unknown
         if found is None:
@@ -165,8 +225,8 @@ def _settings_of(kind: str) -> Callable[[PollView], _Found]:
     return try_it
 
 
-def _share_groups(view: PollView) -> _Found:
-    found = view.groups
+def _share_groups(cluster: _Cluster) -> _Found:
+    found = cluster.reads.groups.value
     shares = found.groups.filter(pl.col("type") == "share")["group"].to_list()
     if not shares:
         return None, "there is no share group"
@@ -175,10 +235,10 @@ def _share_groups(view: PollView) -> _Found:
     return not wrong, detail
 
 
-def _commit_log(view: PollView) -> _Found:
-    if not view.settings.commit_log:
+def _commit_log(cluster: _Cluster) -> _Found:
+    if not cluster.settings.commit_log:
         return None, "switched off: commit_log"
-    internal = view.metadata.partitions.filter(pl.col("topic") == COMMIT_LOG)
+    internal = cluster.reads.metadata.value.partitions.filter(pl.col("topic") == COMMIT_LOG)
     if internal.is_empty():
         detail = f"{COMMIT_LOG} is not visible: it needs DESCRIBE and READ, or no group exists yet"
         return None, detail
@@ -187,7 +247,7 @@ def _commit_log(view: PollView) -> _Found:
         return False, f"no partition of {COMMIT_LOG} has a leader"
     partition, leader = led.select("partition", "leader").row(0)
     request = fetch(COMMIT_LOG, {partition: 0})
-    answers = view.wire.each({leader: [request]}, view.deadline)[leader]
+    answers = cluster.wire.each({leader: [request]}, cluster.deadline)[leader]
     if isinstance(answers, CollectorError):
         return False, str(answers)
     code = answers[0].responses[0].partitions[0].error_code
@@ -197,8 +257,8 @@ def _commit_log(view: PollView) -> _Found:
     return True, f"{led.height} partitions can be read"
 
 
-def _dead_letters(view: PollView) -> _Found:
-    topics, offsets = view.dead_letters, view.offsets
+def _dead_letters(cluster: _Cluster) -> _Found:
+    topics, offsets = cluster.reads.dead_letters.value, cluster.reads.offsets.value
     if not topics:
         return None, "no dead-letter topic was found"
     filled = offsets.filter(
@@ -217,7 +277,12 @@ def _dead_letters(view: PollView) -> _Found:
         ]
         try:
             records += sample(
-                view.wire, topic, spans, view.leaders(topic), 1, view.deadline
+                cluster.wire,
+                topic,
+                spans,
+                cluster.reads.topics.value.leaders(topic),
+                1,
+                cluster.deadline,
             ).records
         except CollectorError as error:
             wrong.append(str(error))
@@ -225,23 +290,36 @@ def _dead_letters(view: PollView) -> _Found:
     return not wrong, "; ".join([detail, *wrong])
 
 
-_FEATURES: tuple[tuple[str, bool, Callable[[PollView], _Found]], ...] = (
-    ("groups and committed offsets", True, _groups),
-    ("log start and end offsets", True, _offsets),
-    ("topic configuration (retention, min.insync.replicas)", False, _configs),
-    ("lag of share groups", False, _share_groups),
-    (f"times and rates of commits ({COMMIT_LOG})", False, _commit_log),
-    ("log directories: sizes, disk space, offline disks", False, _disks),
-    ("controller and quorum", False, _quorum),
-    ("reassignments in progress", False, _reassignments),
-    ("registered and fenced brokers", False, _registrations),
-    ("certificates of the brokers", False, _certificates),
-    ("versions and features", False, _settings_of(FEATURE)),
-    ("configuration of brokers", False, _settings_of(BROKER_CONFIG)),
-    ("client quotas", False, _settings_of(CLIENT_QUOTA)),
-    ("ACLs", False, _settings_of(ACL)),
-    ("SCRAM users", False, _settings_of(SCRAM_USER)),
-    ("open transactions", False, _transactions),
-    ("headers of dead letters", False, _dead_letters),
+_Feature = tuple[str, bool, Callable[[_Cluster], _Found], tuple[Right, ...]]
+
+_FEATURES: tuple[_Feature, ...] = (
+    ("groups and committed offsets", True, _groups, (DESCRIBE_GROUPS,)),
+    ("log start and end offsets", True, _offsets, (DESCRIBE_TOPICS,)),
+    (
+        "topic configuration (retention, min.insync.replicas)",
+        False,
+        _configs,
+        (CONFIGS_OF_TOPICS,),
+    ),
+    ("lag of share groups", False, _share_groups, (DESCRIBE_GROUPS,)),
+    (f"times and rates of commits ({COMMIT_LOG})", False, _commit_log, (COMMIT_RECORDS,)),
+    (
+        "log directories: sizes, disk space, offline disks",
+        False,
+        _disks,
+        (DESCRIBE_CLUSTER,),
+    ),
+    ("controller and quorum", False, _quorum, (DESCRIBE_CLUSTER,)),
+    ("reassignments in progress", False, _reassignments, (DESCRIBE_CLUSTER,)),
+    ("tiered storage", False, _tiered_storage, (CONFIGS_OF_TOPICS,)),
+    ("registered and fenced brokers", False, _registrations, ()),
+    ("certificates of the brokers", False, _certificates, ()),
+    ("versions and features", False, _settings_of(FEATURE), ()),
+    ("configuration of brokers", False, _settings_of(BROKER_CONFIG), (CONFIGS_OF_CLUSTER,)),
+    ("client quotas", False, _settings_of(CLIENT_QUOTA), (CONFIGS_OF_CLUSTER,)),
+    ("ACLs", False, _settings_of(ACL), (DESCRIBE_CLUSTER,)),
+    ("SCRAM users", False, _settings_of(SCRAM_USER), (DESCRIBE_CLUSTER,)),
+    ("open transactions", False, _transactions, (DESCRIBE_TRANSACTIONS,)),
+    ("headers of dead letters", False, _dead_letters, ()),
 )
-"""Name, whether Headroom is of no use without it, and how it is tried."""
+"""Name, whether Headroom is of no use without it, how it is tried, which rights it needs."""

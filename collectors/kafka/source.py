@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -9,18 +10,16 @@ from functools import lru_cache
 import polars as pl
 
 from collectors.kafka.checks import run_checks
-from collectors.kafka.cluster.changes import ClusterView
-from collectors.kafka.cluster.metadata import TopicConfig
-from collectors.kafka.cluster.settings_reads import Found
 from collectors.kafka.commit_log.follower import CommitLog
-from collectors.kafka.groups.model import GroupRef
-from collectors.kafka.poll.reads import PollView
-from collectors.kafka.poll.state import Memory
-from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
+from collectors.kafka.poll.cluster_reads import ClusterReads
+from collectors.kafka.poll.cluster_settings import TOGETHER_SECONDS
+from collectors.kafka.poll.memory import Memory
+from collectors.kafka.poll.read_cluster import Selection, read_cluster
+from collectors.kafka.poll.recall import recalled
+from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
+from collectors.kafka.protocol.poll_context import PollContext
 from collectors.kafka.sections.registry import SECTIONS
-from collectors.kafka.sections.topics import VALUE_LENGTH
-from collectors.kafka.time_lag.recall import recalled_times
 from collectors.kafka.time_lag.timeline import CAPACITY
 from collectors.source.model import Check, Recall, SectionResult
 from collectors.source.section import run_collector
@@ -64,141 +63,93 @@ class KafkaSource:
         self._wire = self._connect()
         # A poll asks for every name.
         remembered = lru_cache(_NAMES)
-        self._selects = (
-            remembered(settings.topics.selects),
-            remembered(settings.groups.selects),
+        self._selection = Selection(
+            topic=remembered(settings.topics.selects), group=remembered(settings.groups.selects)
         )
         self._memory = Memory()
+        self._rebalances_since: datetime | None = None
+        self._cluster_id: str | None = None
+        self._controller: int | None = None
         self._polled = False
 
     @property
     def cluster_id(self) -> str | None:
         """Kafka's own id of the cluster, once it was read."""
-        return self._memory.cluster_id
+        return self._cluster_id
 
     @property
     def controller(self) -> int | None:
         """Node id of the controller, once it was read."""
-        return self._memory.controller
+        return self._controller
 
     def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        """Take over brokers and groups of the last poll before a restart.
+        """Take over what the last poll before a restart saw.
 
         Without that, a broker that is missing and a group whose coordinator is lost at the time
         of the restart would be unheard of instead of missing and unknown.
         """
-        memory = self._memory
-        if "brokers" in tables:
-            places = tables["brokers"].drop_nulls(["host", "port"])
-            for row in places.select("broker_id", "host", "port", "rack").iter_rows(named=True):
-                memory.brokers.setdefault(row["broker_id"], Broker(**row))
-            memory.seen = _seen(tables["brokers"])
-        if "cluster_settings" in tables:
-            memory.settings.found = memory.settings.seen = _settings(tables["cluster_settings"])
-        if "topics" in tables:
-            memory.configs_seen = _topic_configs(tables["topics"])
-        if "groups" in tables:
-            memory.states = {
-                group: (state, since)
-                for group, state, since in tables["groups"]
-                .select("group", "state", "state_since")
-                .iter_rows()
-            }
-            memory.groups = {
-                group: GroupRef(group=group, type=type_ or "classic", protocol_type="")
-                for group, type_ in tables["groups"].select("group", "type").iter_rows()
-            }
+        self._memory = recalled(tables)
         if "rebalances" in tables:
-            memory.rebalances_since = tables["rebalances"]["rebalanced_at"].max()  # type: ignore[assignment]  # a time: Polars cannot say so
-        if "group_offsets" in tables:
-            rows = tables["group_offsets"]
-            memory.group_partitions = rows.select("group", "topic", "partition")
-            if "partitions" in tables:
-                memory.times = recalled_times(tables["partitions"], rows)
+            self._rebalances_since = tables["rebalances"]["rebalanced_at"].max()  # type: ignore[assignment]  # a time: Polars cannot say so
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:
-        """Read everything once; one result a section, as soon as it is known.
+        """Read everything once; then one result a section.
 
         From the second poll on the log of commits is followed beside: one poll alone would end
         before that log has been read.
         """
-        if self._polled and self._settings.commit_log and self._memory.commit_log is None:
-            self._memory.commit_log = CommitLog(
-                self.cluster,
-                self._connect,
-                self._settings.request_timeout_seconds,
-                since=self._memory.rebalances_since or now - REBALANCES_TOLD,
+        if self._polled and self._settings.commit_log and not self._memory.commit_times.is_followed:
+            self._memory.commit_times.follow(
+                CommitLog(
+                    self.cluster,
+                    self._connect,
+                    self._settings.request_timeout_seconds,
+                    since=self._rebalances_since or now - REBALANCES_TOLD,
+                )
             )
         self._polled = True
-        view = self.view(now)
+        reads = self._read(now)
         for name, section in SECTIONS.items():
-            yield run_collector(name, section, view, self._settings, now)
-
-    def view(self, now: datetime) -> PollView:
-        """Begin a poll without collecting any section."""
-        self._wire.begin_poll()
-        self._memory.follow_clock(now)
-        deadline = Deadline(
-            self.interval_seconds * _POLL_FRACTION,
-            min(self._settings.request_timeout_seconds, self.interval_seconds * _REQUEST_FRACTION),
-        )
-        return PollView(
-            self._wire,
-            self._settings,
-            self._selects,
-            self._memory,
-            now,
-            deadline,
-            self._shared,
-        )
+            yield run_collector(
+                name, section.collect, reads, self._settings, now, reads.seconds(section.reads)
+            )
 
     def check(self) -> Sequence[Check]:
         """Try each feature once."""
-        return run_checks(self.view(datetime.now(UTC)))
+        reads = self._read(datetime.now(UTC), settings_seconds=math.inf)
+        return run_checks(reads, self._settings, self._wire, self._deadline())
 
     def close(self) -> None:
         """Give up all connections."""
-        if self._memory.commit_log is not None:
-            self._memory.commit_log.close()
+        self._memory.commit_times.close()
         self._wire.close()
+
+    def _read(self, now: datetime, *, settings_seconds: float = TOGETHER_SECONDS) -> ClusterReads:
+        self._wire.begin_poll()
+        self._memory.follow_clock(now)
+        context = PollContext(wire=self._wire, deadline=self._deadline(), now=now)
+        reads = read_cluster(
+            context,
+            self._settings,
+            self._selection,
+            self._memory,
+            self._shared,
+            settings_seconds,
+        )
+        if reads.metadata.found is not None:
+            self._cluster_id = reads.metadata.found.cluster_id
+            self._controller = reads.controller.found
+        return reads
+
+    def _deadline(self) -> Deadline:
+        return Deadline(
+            self.interval_seconds * _POLL_FRACTION,
+            min(self._settings.request_timeout_seconds, self.interval_seconds * _REQUEST_FRACTION),
+        )
 
     def _connect(self) -> Wire:
         client_id = self._settings.librdkafka()["client.id"]
         return Wire(self._settings.bootstrap_servers, self._connections, client_id)
-
-
-def _seen(brokers: pl.DataFrame) -> ClusterView:
-    """Return what the last poll before a restart saw of brokers and controller."""
-    controller = brokers.filter("is_controller")["broker_id"]
-    return ClusterView(
-        controller=int(controller[0]) if controller.len() else None,
-        brokers={
-            broker: f"{host}:{port}"
-            for broker, host, port in brokers.select("broker_id", "host", "port").iter_rows()
-        },
-        alive=frozenset(brokers.filter("is_alive")["broker_id"]),
-    )
-
-
-def _settings(rows: pl.DataFrame) -> dict[str, Found]:
-    """Return what administrators had set at the last poll before a restart."""
-    found: dict[str, dict[str, dict[str, str]]] = {}
-    for kind, subject, entries in rows.select("kind", "subject", "settings").iter_rows():
-        known = found.setdefault(kind, {})
-        if subject is not None:
-            known[subject] = {entry["key"]: entry["value"] for entry in entries or ()}
-    unknown = rows.filter(pl.col("unknown_reason").is_not_null())["kind"]
-    return {kind: subjects for kind, subjects in found.items() if subjects or kind not in unknown}
-
-
-def _topic_configs(rows: pl.DataFrame) -> dict[str, TopicConfig]:
-    """Return what was set on topics before a restart; nothing of one with a value that was cut."""
-    known = rows.drop_nulls("configs").select("topic", "configs").iter_rows()
-    return {
-        topic: {entry["key"]: (entry["value"], True) for entry in entries}
-        for topic, entries in known
-        if all(len(entry["value"]) < VALUE_LENGTH for entry in entries)
-    }
 
 
 def kafka_sources(settings: Settings, shared: SharedFacts) -> Iterator[KafkaSource]:

@@ -195,6 +195,7 @@ def checks_as_object(checks: Iterable[SourceCheck]) -> dict[str, Any]:
                 "works": item.check.works,
                 "required": item.check.required,
                 "detail": item.check.detail,
+                "grants": list(item.check.grants),
             }
             for item in checks
         ]

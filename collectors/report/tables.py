@@ -47,7 +47,9 @@ def print_checks(console: Console, checks: Iterable[SourceCheck]) -> None:
         None: Text("not tried", "yellow"),
     }
     source = None
+    grants: dict[str, None] = {}
     for item in checks:
+        grants.update(dict.fromkeys(item.check.grants))
         if (item.cluster, item.source) != source:
             source = (item.cluster, item.source)
             console.print(Text(f"{item.cluster}, {item.source}", "bold"), soft_wrap=True)
@@ -57,6 +59,10 @@ def print_checks(console: Console, checks: Iterable[SourceCheck]) -> None:
         console.print(line, soft_wrap=True)
         for part in _lines(_shown(check.detail), console.width - len(_INDENT)):
             console.print(Text(_INDENT + part), soft_wrap=True)
+    if grants:
+        console.print(Text("rights that are missing, for an administrator to grant:", "bold"))
+        for grant in grants:
+            console.print(Text(f"  {_shown(grant)}"), soft_wrap=True)
 
 
 def _lines(text: str, width: int) -> list[str]:

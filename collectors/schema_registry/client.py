@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from collectors.schema_registry.changes import (
     subject_changes,
 )
 from collectors.source.answer import Odd
+from collectors.source.due import Due
 from collectors.source.http_client import HttpClient, NotFoundError, NotPermittedError
 from config.integrations import RegistryFeature, SchemaRegistrySettings
 
@@ -33,6 +33,7 @@ READ_EVERY_SECONDS = 300.0
 
 _SUBJECTS_SECONDS = 1.0
 _IN_A_CONTEXT = ":."
+_DELETED = "deleted"
 _EVERYTHING = {"defaultToGlobal": "true"}
 _KEYS: Mapping[RegistryFeature, tuple[str, str]] = {
     "compatibility": ("/config", "compatibilityLevel"),
@@ -68,15 +69,16 @@ class _Memory:
     """What is kept from poll to poll.
 
     Attributes:
-        tried: Subject: when it was last asked about.
+        due: When each subject is to be asked about again.
+        deleted_due: When those that were deleted are to be asked for again.
         levels: ``compatibility`` and ``mode`` of the registry as last known.
     """
 
     listed: frozenset[str] | None = None
     subjects: dict[str, Subject] = field(default_factory=dict)
-    tried: dict[str, float] = field(default_factory=dict)
+    due: Due = field(default_factory=Due)
+    deleted_due: Due = field(default_factory=Due)
     deleted: frozenset[str] | None = None
-    deleted_at: float = -math.inf
     levels: dict[str, str | None] = field(default_factory=dict)
 
 
@@ -222,8 +224,7 @@ class RegistryClient(HttpClient):
         self._read_deleted(everything, unknown, odd)
         for gone in memory.subjects.keys() - memory.listed:
             del memory.subjects[gone]
-        for gone in memory.tried.keys() - memory.listed:
-            del memory.tried[gone]
+        memory.due.keep_only(memory.listed)
         events += self._read_subjects(names, unknown, odd)
         unread = len(names) - len(memory.subjects)
         if unread and self._asks_subjects:
@@ -259,14 +260,14 @@ class RegistryClient(HttpClient):
         if not self.is_asked_for("deleted"):
             return
         alive = frozenset(listed)
-        if self.tick - memory.deleted_at >= READ_EVERY_SECONDS:
+        if memory.deleted_due.is_due(_DELETED, self.tick):
             try:
                 found = self.names(odd, deleted=True)
             except CollectorError as error:
                 memory.deleted = None
                 unknown.append(f"deleted subjects: {error}")
             else:
-                memory.deleted_at = self.tick
+                memory.deleted_due.was_tried(_DELETED, self.tick, again_after=READ_EVERY_SECONDS)
                 memory.deleted = frozenset(filter(self._registry.subjects.selects, found))
         if memory.deleted is not None:
             memory.deleted -= alive
@@ -280,18 +281,14 @@ class RegistryClient(HttpClient):
         memory = self._memory
         if not self._asks_subjects:
             return []
-        due = [
-            name
-            for name in names
-            if self.tick - memory.tried.get(name, -math.inf) >= READ_EVERY_SECONDS
-        ]
-        due.sort(key=lambda name: (name in memory.subjects, memory.tried.get(name, -math.inf)))
+        unknown_first = sorted(names, key=lambda name: name in memory.subjects)
         events: list[Event] = []
         begun = time.monotonic()
-        for name in due:
+        for name in memory.due.in_turn(unknown_first, self.tick):
             if time.monotonic() - begun > _SUBJECTS_SECONDS:
                 break
-            memory.tried[name] = self.tick  # one that takes too long must not hold up the others
+            # One that takes too long must not hold up the others.
+            memory.due.was_tried(name, self.tick, again_after=READ_EVERY_SECONDS)
             before = memory.subjects.get(name)
             try:
                 found = self.subject(name, before or Subject(), odd)

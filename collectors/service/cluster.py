@@ -8,19 +8,24 @@ while the lease is held, and what was polled before it was lost is given up: see
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from collectors.service.poller import Poller
-from collectors.service.rows import Stamp
+from collectors.service.rows import Stamp, own_name
 from collectors.service.snapshot import Snapshots
 from collectors.service.writer import FAULTS, LakeWriter
 from collectors.source.model import SectionResult, Source
 from collectors.source.repeat_filter import RepeatFilter
+from collectors.source.rows import frame
 from config.secret import hide
-from lake.errors import BusyError, LeaseLostError, one_line
+from lake.errors import BusyError, LakeError, LeaseLostError, one_line
 from lake.maintenance.lease import Lease, Rhythm
+from lake.schemas.tables import WAITING_COLLECTORS, WRITTEN_EVERY_SECONDS
 from lake.storage.store import Lake
 
 log = logging.getLogger(__name__)
@@ -29,6 +34,7 @@ _EXPIRY_INTERVALS = 1.25
 _SHORTEST_EXPIRY_SECONDS, _LONGEST_EXPIRY_SECONDS = 10.0, 45.0
 _BEATS = 4.0
 _RETRY_SECONDS = 5.0
+_WAITING_WRITTEN_SECONDS = WRITTEN_EVERY_SECONDS[WAITING_COLLECTORS.name]
 
 
 def rhythm(interval_seconds: float) -> Rhythm:
@@ -95,6 +101,7 @@ class ClusterPolling:
         self._writer = writer
         self._snapshots = snapshots
         self._repeats = RepeatFilter()
+        self._waiting_written_at = -math.inf
         self._lock = threading.Lock()  # of the sources to come, the lease and the state
         self._lease: Lease | None = None
         self._state = ClusterState()
@@ -207,6 +214,20 @@ class ClusterPolling:
         before, self._state = self._state, ClusterState(waits_for=other)
         if before != self._state:
             log.info("cluster=%s waits: %s polls it", self._cluster, other or "another process")
+        waiting_since_row = time.monotonic() - self._waiting_written_at
+        if before != self._state or waiting_since_row >= _WAITING_WRITTEN_SECONDS:
+            self._write_waiting(other)
+
+    def _write_waiting(self, other: str | None) -> None:
+        """Write that this process waits: it holds no lease, so there is nothing else to write."""
+        self._waiting_written_at = time.monotonic()
+        row = {"collector": own_name(), "waits_for": other}
+        try:
+            rows = frame(WAITING_COLLECTORS, [row])
+            now = datetime.now(UTC)
+            self._lake.append(WAITING_COLLECTORS, Stamp.new("", self._cluster, now).on(rows))
+        except LakeError as error:
+            log.warning("cluster=%s it is not written who waits: %s", self._cluster, error)
 
     def _poll_while_held(self, lease: Lease) -> None:
         while not (self._stop.is_set() or lease.is_lost):

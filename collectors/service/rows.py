@@ -44,6 +44,11 @@ class Stamp:
         )
 
 
+def own_name() -> str:
+    """Return host and process id of this process, as leases name it."""
+    return f"{socket.gethostname()}/{os.getpid()}"
+
+
 def rows_of(
     result: SectionResult, stamp: Stamp, interval_seconds: float | None
 ) -> Iterator[tuple[Table, pl.DataFrame]]:
@@ -59,7 +64,7 @@ def rows_of(
         "status": result.status,
         "error": result.error,
         "rows": result.rows,
-        "collector": f"{socket.gethostname()}/{os.getpid()}",
+        "collector": own_name(),
     }
     schema = {name: COLLECTIONS.polars_schema[name] for name in row}
     yield COLLECTIONS, stamp.on(pl.DataFrame([row], schema=schema))

@@ -17,7 +17,7 @@ import polars as pl
 
 from collectors.source.model import SectionResult, Source, Status
 from collectors.source.rows import section_schema
-from lake.schemas.tables import CLUSTER_EVENTS, TABLES, TOPICS
+from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES, TABLES, TOPICS
 
 OUTDATED_INTERVALS = 3
 """A section's rows are dropped after this many intervals without a successful read."""
@@ -72,6 +72,7 @@ class SourceState:
     Attributes:
         polled_at: When its last poll ended, whatever it yielded (monotonic clock).
         events: Kind: how many rows of ``cluster_events`` since the service began.
+        rebalances: Group: how many rows of ``rebalances`` since the service began.
     """
 
     cluster: str
@@ -82,6 +83,7 @@ class SourceState:
     sections: Mapping[str, SectionState] = field(default_factory=dict)
     tables: Mapping[str, TableState] = field(default_factory=dict)
     events: Mapping[str, int] = field(default_factory=dict)
+    rebalances: Mapping[str, int] = field(default_factory=dict)
 
     def fresh_tables(self, clock: float) -> dict[str, TableState]:
         """Return the tables that are not outdated at that moment of the monotonic clock."""
@@ -159,7 +161,8 @@ class Snapshots:
                 result.section: _section(state.sections.get(result.section), result, clock),
             },
             tables=tables,
-            events=_counted(state.events, result),
+            events=_counted(state.events, result.frames.get(CLUSTER_EVENTS.name), "kind"),
+            rebalances=_counted(state.rebalances, result.frames.get(REBALANCES.name), "group"),
         )
         with self._lock:
             if key in self._states:
@@ -221,11 +224,11 @@ def _merged(before: pl.DataFrame | None, new: pl.DataFrame, at: datetime) -> pl.
     return pl.concat([new, kept], how="diagonal_relaxed")
 
 
-def _counted(before: Mapping[str, int], result: SectionResult) -> Mapping[str, int]:
-    frame = result.frames.get(CLUSTER_EVENTS.name)
-    if frame is None or frame.is_empty():
+def _counted(before: Mapping[str, int], rows: pl.DataFrame | None, by: str) -> Mapping[str, int]:
+    """Add how many rows there are of each value of a column."""
+    if rows is None or rows.is_empty():
         return before
-    events = dict(before)
-    for kind, number in frame["kind"].value_counts().iter_rows():
-        events[kind] = events.get(kind, 0) + number
-    return events
+    counts = dict(before)
+    for value, number in rows[by].value_counts().iter_rows():
+        counts[value] = counts.get(value, 0) + number
+    return counts

@@ -57,6 +57,7 @@ class Check:
     works: bool | None  # whether it was read just now; None where it could not be tried
     required: bool  # whether Headroom is of no use without it
     detail: str
+    grants: tuple[str, ...] = ()  # commands for an administrator, where rights are missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

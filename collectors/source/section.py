@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeVar
 
 import polars as pl
@@ -41,10 +41,25 @@ Collector = Callable[[C, S, datetime], dict[str, pl.DataFrame]]
 
 
 def run_collector(
-    name: str, collect: Collector[C, S], client: C, settings: S, now: datetime
+    name: str,
+    collect: Collector[C, S],
+    client: C,
+    settings: S,
+    now: datetime,
+    read_seconds: float = 0.0,
 ) -> SectionResult:
-    """Run one collector: whatever it raises becomes a failed section."""
-    started_at, start = datetime.now(UTC), time.monotonic()
+    """Run one collector: whatever it raises becomes a failed section.
+
+    Args:
+        name: The section's name.
+        collect: The collector.
+        client: What it asks, or has read before.
+        settings: Its settings.
+        now: When the poll began.
+        read_seconds: How long the reads took that were done before.
+    """
+    started_at = datetime.now(UTC) - timedelta(seconds=read_seconds)
+    start = time.monotonic() - read_seconds
     client.problems.clear()
     status: Status = "ok"
     error = None

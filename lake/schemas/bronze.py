@@ -94,6 +94,8 @@ PARTITIONS = samples(
     last_stable="long",
     size_bytes="long",
     follower_lag="long",  # records that the slowest replica that is not in sync is behind
+    local_log_start="long",  # the first offset on the leader's disks; null: not tiered, or unknown
+    remote_log_end="long",  # behind the last record in remote storage; null likewise
     unknown_reason="string",
 )
 
@@ -290,4 +292,12 @@ COLLECTIONS = samples(
     error="string",
     rows="long",
     collector="string",  # host and process id of the one that polled: who holds the lease
+)
+
+WAITING_COLLECTORS = samples(
+    "waiting_collectors",
+    ("collector",),
+    collected_by=(),  # each collector that waits for the lease of a cluster writes it
+    collector="string",  # host and process id of the one that waits
+    waits_for="string",  # of the one that polls; null: unknown
 )

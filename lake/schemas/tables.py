@@ -20,6 +20,7 @@ from lake.schemas.bronze import (
     REBALANCES,
     TOPICS,
     TRANSACTIONS,
+    WAITING_COLLECTORS,
 )
 from lake.schemas.bronze_beside_kafka import (
     BROKER_METRICS,
@@ -95,6 +96,7 @@ __all__ = [
     "TOPICS",
     "TOPIC_HISTORY",
     "TRANSACTIONS",
+    "WAITING_COLLECTORS",
     "WRITTEN_EVERY_SECONDS",
 ]
 
@@ -111,5 +113,6 @@ WRITTEN_EVERY_SECONDS: Mapping[str, float] = {
     LOG_DIRECTORIES.name: 60.0,
     CLUSTER_SETTINGS.name: 1800.0,
     SCHEMA_SUBJECTS.name: 1800.0,
+    WAITING_COLLECTORS.name: 300.0,
 }
 """Tables of which not every poll writes rows: how long one may stand for the polls after it."""

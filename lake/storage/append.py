@@ -12,6 +12,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from lake.errors import LakeError, LeaseLostError, SchemaError, one_line
+from lake.schemas.format_version import DESCRIPTION, refusal
 from lake.schemas.model import Table
 from lake.storage.file_encoding import appended, stream
 from lake.storage.handles import Handles, OpenTable
@@ -58,6 +59,7 @@ class Appender:
                 empty.schema,
                 mode="ignore",
                 partition_by=["date"],
+                description=DESCRIPTION,
                 configuration=_TABLE_PROPERTIES,
                 storage_options=self._handles.options,
                 # Or it is committed onto the table of one that was quicker, and takes its place.
@@ -103,6 +105,8 @@ class Appender:
             with suppress(TableNotFoundError):
                 target = DeltaTable(target, storage_options=self._options)
         if isinstance(target, DeltaTable):
+            if (refused := refusal(target.metadata().description)) is not None:
+                raise LakeError(f"{table.name}: {self._handles.uri(table)}: {refused}")
             for name, token in tokens.items():
                 if (target.transaction_version(name) or 0) > token:
                     raise LeaseLostError(f"{table.name}: another process writes rows of {name} now")
@@ -112,6 +116,7 @@ class Appender:
             mode="append",
             partition_by=["date"],
             schema_mode="merge",
+            description=DESCRIPTION,
             configuration=_TABLE_PROPERTIES,
             writer_properties=appended(table),
             storage_options=self._options,

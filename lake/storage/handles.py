@@ -11,6 +11,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from config.settings import LakeSettings
 from lake.errors import UnreadableTableError, one_line
+from lake.schemas.format_version import refusal
 from lake.schemas.model import Table
 
 
@@ -84,6 +85,8 @@ class Handles:
             try:
                 if kept is None or not kept.is_up_to_date():
                     handle = DeltaTable(self.uri(table), storage_options=self.options)
+                    if (refused := refusal(handle.metadata().description)) is not None:
+                        raise UnreadableTableError(f"{table.name}: {self.uri(table)}: {refused}")
                     kept = OpenTable.of(self.uri(table), handle, is_local=self.is_local)
                 elif kept.handle.version() != version:
                     kept = OpenTable.of(kept.uri, kept.handle, is_local=self.is_local)

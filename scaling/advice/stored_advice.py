@@ -10,7 +10,10 @@ import polars as pl
 from config.storage import ADVICE_KEPT
 from lake.schemas.tables import RECOMMENDATIONS
 from lake.storage.store import Lake
-from scaling.advice.model import AdviceSeverity
+from scaling.advice.model import AdviceKind, AdviceSeverity
+
+_ROUND = timedelta(minutes=15)
+"""The job advises every ten minutes, and later when it is busy."""
 
 STANDS_FOR = timedelta(minutes=30)
 """The job advises every ten minutes; what was confirmed longer ago says nothing about now."""
@@ -25,6 +28,7 @@ class Standing:
 
     rows: pl.DataFrame  # rows of ``recommendations``, the most urgent first
     as_of: datetime | None  # when it was given; None: never
+    withdrawn: pl.DataFrame  # what the round before gave and this one does not; the same columns
 
     def is_current(self, now: datetime) -> bool:
         """Return whether it says anything about the present."""
@@ -37,7 +41,31 @@ def standing(lake: Lake, cluster: str, now: datetime) -> Standing:
     as_of = rows["confirmed_at"].max()
     newest = rows.filter(pl.col("confirmed_at") == pl.col("confirmed_at").max())
     return Standing(
-        rows=most_urgent_first(newest), as_of=as_of if isinstance(as_of, datetime) else None
+        rows=most_urgent_first(newest),
+        as_of=as_of if isinstance(as_of, datetime) else None,
+        withdrawn=most_urgent_first(_withdrawn(rows, newest)),
+    )
+
+
+def _withdrawn(rows: pl.DataFrame, newest: pl.DataFrame) -> pl.DataFrame:
+    """Return the changes that only the round before gave.
+
+    One round is little evidence: a table of changes keeps them so long, or it would flip.
+    What was followed is over, and what is advised with other numbers now goes by these.
+    """
+    before = rows.filter(
+        pl.col("confirmed_at") < pl.col("confirmed_at").max(),
+        pl.col("confirmed_at") >= pl.col("confirmed_at").max() - _ROUND,
+        ~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]),
+    )
+    before = before.filter(pl.col("confirmed_at") == pl.col("confirmed_at").max())
+    about = ("subject_kind", "subject", "quantity")
+    followed = newest.filter(pl.col("current").is_not_null())
+    return before.join(newest, on=[*about, "kind"], how="anti").join(
+        followed,
+        left_on=[*about, "proposed"],
+        right_on=[*about, "current"],
+        how="anti",
     )
 
 

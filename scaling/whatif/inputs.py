@@ -50,7 +50,6 @@ def what_if_inputs(
         and facts.topics[topic].retention.deletes
         and (seconds := facts.topics[topic].retention.seconds) is not None
     ]
-    notes.append("arrivals go on at the present rates")
     return WhatIfInputs(
         topics=topics,
         arrival_per_second=np.array([_arrival(facts, part) for part in parts]),

@@ -2,9 +2,9 @@
 
     what_if(inputs, WhatIfChange(consumers=12, arrival_factor=2.0), hours=6.0)
 
-Both runs begin with the present backlog and see the same arrivals at the present rates, drawn
-from the seed. New consumers take their time to start and to rebalance; added partitions are empty,
-and what waits stays where it is.
+Both runs begin with the same backlog and see the same arrivals, drawn from the seed: at the present
+rates, or as they were measured (``scaling.whatif.replay``). New consumers take their time to start
+and to rebalance; added partitions are empty, and what waits stays where it is.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class WhatIfInputs:
         capacity_per_second: Messages per second of one consumer that never waits.
         assignor: How partitions are shared out.
         shared_limit_per_second: What the group as a whole gets through at most; None: no limit.
+        course: What arrives in all, by seconds from the begin; None: the present rates go on.
+        course_seconds: How long ``course`` is.
     """
 
     topics: Mapping[str, int]
@@ -56,6 +58,8 @@ class WhatIfInputs:
     objective_seconds: float = 300.0
     retention_seconds: float | None = None
     shared_limit_per_second: float | None = None
+    course: Rate | None = None
+    course_seconds: float | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -125,6 +129,7 @@ class WhatIf:
     hours: float
     objective_seconds: float
     notes: tuple[str, ...]
+    is_replay: bool = False  # of measured time that ends now; else it begins now
 
 
 def what_if(
@@ -132,11 +137,21 @@ def what_if(
 ) -> WhatIf:
     """Simulate a group as it is and with a change.
 
+    Args:
+        inputs: The group as it is.
+        change: What would be different.
+        hours: How long; a measured course is as long as it was.
+        seed: What arrivals and service times are drawn from.
+
     Raises:
         SimulationError: A number is impossible, or partitions of several topics were to change.
     """
+    if inputs.course_seconds is not None:
+        hours = inputs.course_seconds / 3600.0
     _check(inputs, change, hours)
     notes = list(inputs.notes)
+    if inputs.course is None:
+        notes.append("arrivals go on at the present rates")
     if change.partitions is not None:
         if change.partitions % sum(inputs.topics.values()):
             notes.append("arrivals are spread evenly over the new number of partitions")
@@ -149,6 +164,7 @@ def what_if(
         hours=hours,
         objective_seconds=inputs.objective_seconds,
         notes=tuple(notes),
+        is_replay=inputs.course is not None,
     )
 
 
@@ -259,7 +275,10 @@ def _lose_one(simulation: Interventions, seconds: float) -> None:
 
 def _workload(inputs: WhatIfInputs, change: WhatIfChange, consumers: int) -> Workload:
     total = float(inputs.arrival_per_second.sum())
-    rate: Rate = constant(total * change.arrival_factor)
+    factor = change.arrival_factor
+    rate: Rate = constant(total * factor)
+    if inputs.course is not None:
+        rate = times_factors(inputs.course, lambda times: np.full(len(times), factor))
     campaign, lost = change.campaign, change.lost
     if campaign is not None:
         end = campaign.start_seconds + campaign.seconds

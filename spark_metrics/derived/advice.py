@@ -37,8 +37,8 @@ from scaling.facts.lake_reader import (
     read_topics,
 )
 from scaling.facts.topic_facts import Reader, topic_readers
-from spark_metrics.derived.by_group import Frames, by_group
 from spark_metrics.derived.tables import DerivedTables
+from spark_metrics.samples import Frames, by_group
 
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = timedelta(seconds=1)

@@ -11,11 +11,11 @@ import polars as pl
 from pyspark.sql import DataFrame
 
 from lake.schemas.model import Table
-from spark_metrics.derived.by_group import Frames, by_group
 from spark_metrics.derived.changes import changes
 from spark_metrics.derived.forecast import HORIZON, forecast
 from spark_metrics.derived.season import QUANTILES, season
 from spark_metrics.derived.series import HOUR_SECONDS, WEEK, Floats, on_grid
+from spark_metrics.samples import Frames, by_group
 
 _Row = dict[str, Any]
 OfSeries = Callable[[int, Floats], Iterable[_Row]]

@@ -44,6 +44,7 @@ from spark_metrics.derived.tables import HOUR, DerivedTables
 from spark_metrics.errors import HistoryError
 from spark_metrics.objectstore import give_credentials
 from spark_metrics.progress import JobRecords, MicroBatch, Progress, TimeRange
+from spark_metrics.session import tune
 
 log = logging.getLogger(__name__)
 
@@ -67,14 +68,6 @@ LONGEST_SILENCE = timedelta(minutes=5)
 YOUNG = timedelta(hours=3)
 """A lake whose first samples are no older does not wait for the end of an hour."""
 
-_SESSION = {
-    "spark.sql.codegen.wholeStage": "true",
-    "spark.sql.codegen.factoryMode": "FALLBACK",
-    "spark.sql.adaptive.enabled": "true",
-    # Many small tasks, that adaptive planning puts together: a task holds its series in memory.
-    "spark.sql.shuffle.partitions": "16",
-}
-
 
 def derived_tables(spark: SparkSession, lake: Lake, settings: LakeSettings) -> DerivedTables:
     """Return the lake as derivations see it, in a session of their own."""
@@ -82,8 +75,9 @@ def derived_tables(spark: SparkSession, lake: Lake, settings: LakeSettings) -> D
     copy = getattr(spark, "cloneSession", None)
     session: SparkSession = spark.newSession() if copy is None else copy()
     give_credentials(session, settings)
-    for key, value in _SESSION.items():
-        session.conf.set(key, value)
+    tune(session, is_small=False)
+    # Many small tasks, that adaptive planning puts together: a task holds its series in memory.
+    session.conf.set("spark.sql.shuffle.partitions", "16")
     return DerivedTables(session, lake, settings)
 
 

@@ -14,9 +14,9 @@ from lake.schemas.grain import PARTITIONED_BY, Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import GROUPS
 from lake.storage.store import Lake
-from spark_metrics.gold import define
+from spark_metrics.gold import save
 from spark_metrics.history_tables import first_of
-from spark_metrics.samples import Source, address, between, read, with_all_columns
+from spark_metrics.samples import Source, between, read, with_all_columns
 
 HOUR = timedelta(hours=1)
 GROUPS_A_TASK = 250
@@ -149,9 +149,7 @@ class DerivedTables:
             order: The columns that they are sorted by, so that a page's query reads little.
         """
         together = with_all_columns(rows, table).repartition(1).sortWithinPartitions(*order)
-        define(self.spark, self._lake, table, ("date",))
-        writer = together.write.format("delta").mode("overwrite").option("mergeSchema", "true")
-        writer.save(address(self._lake, table))
+        save(self.spark, self._lake, table, together, ("date",), "overwrite")
 
     def replace_hours(self, table: Table, rows: DataFrame) -> None:
         """Put the rows of whole hours in the place of what the table has of these hours.
@@ -166,9 +164,6 @@ class DerivedTables:
             "grain_seconds": F.lit(Grain.HOUR.seconds),
             "hour": F.hour(time),
         }
-        writer = (
-            with_all_columns(rows.withColumns(places), table).repartition(1).write.format("delta")
-        )
-        writer = writer.mode("overwrite").option("partitionOverwriteMode", "dynamic")
-        define(self.spark, self._lake, table, PARTITIONED_BY)
-        writer.option("mergeSchema", "true").save(address(self._lake, table))
+        together = with_all_columns(rows.withColumns(places), table).repartition(1)
+        dynamic = {"partitionOverwriteMode": "dynamic"}
+        save(self.spark, self._lake, table, together, PARTITIONED_BY, "overwrite", **dynamic)

@@ -5,15 +5,25 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from deltalake import write_deltalake
 from streamlit.testing.v1 import AppTest
 
-from app.ui.tables import NONE
+from app.style.charts.base import PAGE_AXIS
+from app.ui.tables import DASH, NONE
+from config.load import load
+from lake.schemas.tables import SEASONALITY
+from lake.storage.append import conform
+from lake.storage.store import Lake
 from tests.app import generated
+from tests.app.conftest import NOW
 from tests.app.test_pages import calm, texts
+from tests.app.world import CLUSTER
 
 Open = Callable[..., AppTest]
 
@@ -158,18 +168,20 @@ def test_three_depths_of_dead_letters(open_page: Open, filled: Path) -> None:
     rows = test.dataframe[0].value.set_index("name")
     assert rows.loc["orders.dlq", "unprocessed"] == 1204
     assert rows.loc["orders.dlq", "retained"] == 9120
-    assert rows["unprocessed"].isna().to_dict()["connect-sink-errors"]
+    assert rows.loc["connect-sink-errors", "unprocessed"] == NONE, "nobody redrives: a dash"
     assert rows.loc["connect-sink-errors", "redrive_group"] == "nobody"
     assert test.dataframe[1].value["reason"].to_list()[0] == "ValueError"
     test.selectbox(key="name").set_value("connect-sink-errors").run()
     calm(test)
-    assert metric(test, "Unprocessed") == "unknown"
+    assert metric(test, "Unprocessed") == DASH
+    assert names(test, "letters-exceptions") == ["DataException"]
 
 
 def test_scaling_shows_numbers_or_why_there_is_none(open_page: Open, filled: Path) -> None:
-    test = open_page(filled, "scaling")
+    test = open_page(filled, "scaling", advice="group:stock:add_consumers:0")
+    assert "what one consumer can process was not measured" in texts(test).replace("\\", "")
+    test = open_page(filled, "scaling", advice="topic:inventory:durability:0")
     text = texts(test).replace("\\", "")
-    assert "what one consumer can process was not measured" in text
     assert "**inventory: 3 → 2 min.insync.replicas**" in text
     assert any("--entity-name inventory" in one.value for one in test.code)
 
@@ -208,6 +220,40 @@ def test_an_invalid_range_falls_back(open_page: Open, filled: Path) -> None:
     assert test.session_state["range"] == "1h"
 
 
+def test_a_fixed_range_of_the_address_is_taken_by_charts_and_kept_by_links(
+    open_page: Open, filled: Path
+) -> None:
+    ends = [NOW - timedelta(hours=3), NOW - timedelta(hours=2)]
+    between = "/".join(f"{one:%Y-%m-%dT%H:%M:%SZ}" for one in ends)
+    test = open_page(filled, "group", group="payments", between=between)
+    calm(test)
+    local = [f"{one:%Y-%m-%dT%H:%M:%S}" for one in ends]
+    figures = [json.loads(element.proto.spec) for element in test.get("plotly_chart")]
+    times = [one for one in figures if one["layout"].get("meta") == PAGE_AXIS]
+    assert len(times) >= 4
+    for one in times:
+        assert one["layout"]["xaxis"]["autorangeoptions"]["include"] == local
+        for trace in one["data"]:
+            assert len(trace["x"]) > 30
+            assert f"{ends[0] - timedelta(seconds=60):%Y-%m-%dT%H:%M:%S}" < min(trace["x"])
+            assert max(trace["x"]) < local[1]
+    assert test.session_state["_view"].address == {"cluster": CLUSTER, "between": between}
+
+
+def test_a_range_that_cannot_be_read_says_what_is_expected(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "groups", between="yesterday")
+    calm(test)
+    assert "2026-01-31T13:00Z" in test.error[0].value.replace("\\", "")
+    assert "last hour" in texts(test)
+
+
+def test_a_paused_page_says_so(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "groups", paused="true")
+    calm(test)
+    assert test.toggle(key="paused").value
+    assert "Paused." in texts(test)
+
+
 @pytest.mark.parametrize("chosen", ["1h", "6h", "24h", "7d", "90d"])
 def test_no_series_has_more_points_than_the_budget(
     open_page: Open, filled: Path, chosen: str
@@ -222,7 +268,7 @@ def test_no_series_has_more_points_than_the_budget(
 def test_all_charts_of_a_page_share_their_time_axis(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "group", group="payments")
     axes = {
-        tuple(json.loads(element.proto.spec)["layout"]["xaxis"]["range"])
+        tuple(json.loads(element.proto.spec)["layout"]["xaxis"]["autorangeoptions"]["include"])
         for element in test.get("plotly_chart")
     }
     assert len(axes) == 1
@@ -264,3 +310,31 @@ def test_filters_of_the_address_are_taken_and_kept(open_page: Open, filled: Path
     test.switch_page("views/topics/page.py").run()
     test.switch_page("views/groups/page.py").run()
     assert test.text_input(key="groups-search").value == "pay"
+
+
+def test_a_group_is_compared_with_what_is_usual_and_with_the_day_before(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(filled, tmp_path / "seasons"))
+    lake = Lake(load(folder / "headroom.yaml").lake)
+    rows = pl.DataFrame(
+        [
+            {
+                **{"cluster": CLUSTER, "subject": "group", "name": "payments"},
+                **{"metric": "arrival_per_second", "hour_of_week": hour, "as_of": NOW},
+                **{"p05": 30.0, "p50": 43.0, "p95": 60.0, "status": "ok"},
+            }
+            for hour in range(168)
+        ]
+    )
+    write_deltalake(lake.uri(SEASONALITY), conform(SEASONALITY, rows).to_arrow(), mode="append")
+    test = open_page(folder, "group", group="payments", range="6h", compare="yesterday")
+    calm(test)
+    arriving = next(one for one in test.metric if one.label == "Arriving")
+    assert arriving.delta == "usually 43/s"
+    assert names(test, "group-flow")[0] == "usual"
+    assert any((one or "").startswith("objective") for one in names(test, "group-time-lag"))
+    # The lake holds six hours by the minute: of yesterday there is nothing to draw.
+    assert "yesterday" not in names(test, "group-flow")
+    test = open_page(folder, "group", group="payments", range="7d", compare="yesterday")
+    assert "yesterday" in names(test, "group-lag")

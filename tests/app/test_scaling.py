@@ -15,6 +15,7 @@ from lake.schemas.tables import CAPACITY, FORECASTS, GROUP_OFFSETS, RECOMMENDATI
 from lake.storage.store import Lake
 from tests.app import world_advice
 from tests.app.conftest import NOW
+from tests.app.test_alerts import listed
 from tests.app.test_pages import calm, texts
 
 Open = Callable[..., AppTest]
@@ -29,23 +30,42 @@ def advised(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_measured_group_gets_a_number_its_needs_and_keda_beside_it(
-    open_page: Open, advised: Path
-) -> None:
-    test = open_page(advised, "scaling")
+def test_a_change_is_a_row_and_the_chosen_one_has_its_card(open_page: Open, advised: Path) -> None:
+    test = open_page(advised, "scaling", advice="group:payments:add_consumers:0")
     calm(test)
+    found = {one["id"]: one for one in listed(test)}
+    payments = found["group:payments:add_consumers:0"]
+    assert payments["link"]["label"].startswith("payments: 4 → ")
+    assert "advice=group%3Apayments%3Aadd_consumers%3A0" in payments["link"]["href"]
+    assert payments["why"].startswith("arrival ") and "capacity of one consumer" in payments["why"]
+    assert [one["id"] for one in found.values() if one["is_chosen"]] == [payments["id"]]
+    assert all(len(one["why"].split()) <= 18 for one in found.values())
     said = texts(test).replace("\\", "")
-    assert "payments: 4 → " in said and "consumers" in said
-    assert "KEDA would run" in said
+    assert "payments: 4 → " in said and "KEDA would run" in said
     assert "If nothing is done:" in said
     needs = [one.value for one in test.dataframe if "limiting factor" in one.value.columns]
-    assert any("(limits)" in name for table in needs for name in table["limiting factor"])
+    assert len(needs) == 1 and any("(limits)" in name for name in needs[0]["limiting factor"])
+    assert test.selectbox(key="scaling-group").value == "payments"
+
+
+def test_the_most_urgent_row_is_chosen_until_another_one_is(open_page: Open, advised: Path) -> None:
+    test = open_page(advised, "scaling")
+    assert [one["id"] for one in listed(test) if one["is_chosen"]] == [listed(test)[0]["id"]]
+    assert listed(test)[0]["badge"]["label"].endswith("act now")
+    # What is advised on a group changes; the address still leads to the group.
+    test = open_page(advised, "scaling", advice="group:payments:hot_partition:0")
+    assert "group:payments:add_consumers:0" in [
+        one["id"] for one in listed(test) if one["is_chosen"]
+    ]
+    test = open_page(advised, "scaling", advice="group:gone:add_consumers:0")
+    calm(test)
+    assert "There is no advice on gone now" in texts(test)
 
 
 def test_a_group_with_room_saves_consumers_one_step_at_a_time(
     open_page: Open, advised: Path
 ) -> None:
-    test = open_page(advised, "scaling")
+    test = open_page(advised, "scaling", advice="group:billing:remove_consumers:0")
     said = texts(test).replace("\\", "")
     assert "billing: 4 → 3 consumers" in said
     assert "can be saved" in test.title[0].value
@@ -55,7 +75,7 @@ def test_a_group_with_room_saves_consumers_one_step_at_a_time(
 def test_changes_behind_a_blocker_wait_for_an_acknowledgement(
     open_page: Open, advised: Path
 ) -> None:
-    test = open_page(advised, "scaling")
+    test = open_page(advised, "scaling", advice="topic:payments:add_partitions:0")
     assert not any("kafka-topics.sh" in one.value for one in test.code)
     box = next(one for one in test.checkbox if "what may break" in one.label)
     box.check().run()
@@ -70,6 +90,11 @@ def test_evidence_and_what_if_of_the_chosen_group(open_page: Open, advised: Path
     assert len(test.get("plotly_chart")) == 7  # load, skew, forecast, two of what was tried, if
     labels = [one.label for one in test.metric]
     assert {"Most lag", "Longest time lag", "Consumer-hours"} <= set(labels)
+    assert "simulated, with what was measured to arrive" in texts(test)
+    arrivals = test.segmented_control(key="if-arrivals-payments")
+    arrivals.set_value("the present rates, held for six hours").run()
+    calm(test)
+    assert "arrivals go on at the present rates" in texts(test)
     test.selectbox(key="scaling-group").select("billing").run()
     said = texts(test)
     assert "There is no forecast: too little history" in said
@@ -114,8 +139,32 @@ def test_an_unreadable_table_is_shown_and_stops_nothing_else(
     shutil.copytree(advised, folder)
     for file in (folder / "lake" / table.layer / table.name).rglob("*.parquet"):
         file.write_bytes(file.read_bytes()[:100])
-    test = open_page(folder, "scaling")
+    test = open_page(folder, "scaling", advice="group:payments:add_consumers:0")
     assert not test.exception
     assert table.name in texts(test).replace("\\", "") or any(
         table.name in one.value for one in test.error
     )
+
+
+def test_the_week_has_its_incidents_late_groups_and_followed_advice(
+    open_page: Open, advised: Path, alarmed: Path
+) -> None:
+    test = open_page(advised, "report")
+    calm(test)
+    assert "over their objective" in test.title[0].value
+    assert "1 piece of advice followed" in test.title[0].value
+    assert "the alerting service has not run" in texts(test)
+    late = next(one.value for one in test.dataframe if "over_seconds" in one.value.columns)
+    assert {"archive", "stock"} <= set(late["group"])
+    assert (late["worst_seconds"] > late["objective_seconds"]).all()
+    advice = next(one.value for one in test.dataframe if "became" in one.value.columns)
+    assert {"payments", "billing"} <= set(advice["subject"])
+    assert advice["change"].str.contains("→").all()
+    test = open_page(alarmed, "report")
+    calm(test)
+    fired = next(one.value for one in test.dataframe if "symptoms" in one.value.columns)
+    assert "Broker 2 is missing" in set(fired["what"])
+    assert int(fired["symptoms"].max()) > 0
+    earlier = open_page(alarmed, "report", week="a-week-earlier")
+    calm(earlier)
+    assert earlier.title[0].value.startswith("0 incidents")

@@ -21,11 +21,11 @@ MENU = {
     "Topics": "topics receive",
     "Brokers and replication": "Broker 2 is missing",
     "Dead letters": "fail, in",
-    "Queues": "No RabbitMQ is watched",
     "Alerts": "The alerting service has not run yet",
     "Silences": "No silence is on",
     "Rules": f"{len(DEFAULT_ALERT_RULES)} rules",
     "Scaling": "changes advised",
+    "Week": "over their objective",
     "Monitoring health": "not collected in full",
 }
 DETAILS = {

@@ -297,6 +297,35 @@ def test_a_file_that_stays_broken_holds_up_nothing_else(
     assert_recomputed(lake, polls)
 
 
+def test_a_second_broken_file_is_named_like_the_first(
+    spark: SparkSession, lake: Lake, settings: Settings
+) -> None:
+    """Given two broken files of the same minutes, when history goes on without one of them, then
+    it does not go on without the other before that one was named, too."""
+    polls = bronze.history(bronze.Model(seed=16), polls=9)
+    bronze.append(lake, *polls[:3])
+    bronze.append(lake, *polls[3:6])
+    broken = sorted(Path(lake.uri(GROUP_OFFSETS)).glob("*/*.parquet"))
+    for path in broken:
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2])
+    bronze.append(lake, *polls[6:])
+    job = HistoryJob(spark, lake, settings)
+    left_out = []
+    for _ in broken:
+        for _ in range(TRIES):
+            with pytest.raises(HistoryError, match="group_offsets: a file cannot be read") as error:
+                job.step(everything=True)
+        left_out.append(str(error.value))
+    assert all("from now on left out" in line for line in left_out)
+    assert {path.name for path in broken for line in left_out if path.name in line} == {
+        path.name for path in broken
+    }
+    catch_up(job)
+    lost = [{**poll, GROUP_OFFSETS.name: []} for poll in polls[:6]]
+    assert_recomputed(lake, [*lost, *polls[6:]])
+
+
 def test_a_file_that_is_lost_after_it_was_noted_is_passed_over_too(
     spark: SparkSession, lake: Lake, settings: Settings
 ) -> None:

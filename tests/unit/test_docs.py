@@ -99,9 +99,11 @@ def command_lines(text: str) -> Iterator[str]:
     """Find command lines of the product, in blocks and in sentences."""
     for _, block in blocks(text):
         for line in block.replace("\\\n", " ").splitlines():
+            line = re.sub(r"^(\S*/)?headroom ", "python -m runtime ", line)
             if found := re.search(r"python -m (.*)", line.split("  #")[0]):
                 yield found[1].split(')"')[0]
     for inline in re.findall(r"`([^`\n]+)`", prose(text)):
+        inline = re.sub(r"^(\S*/)?headroom ", "python -m runtime ", inline)
         if found := re.match(r"(?:\S+/)?python -m (.*)", inline):
             yield found[1]
 

@@ -94,10 +94,12 @@ def forecast_chart(
     axis: Axis,
     palette: Palette,
     capacities: Sequence[tuple[str, float]] = (),
+    past: pl.DataFrame | None = None,
 ) -> go.Figure:
     """Draw what is expected to arrive with its 90 % band, against what the group can process.
 
     Rows are those of ``forecasts`` by time; capacities are levels to draw, in messages per second.
+    The past has ``time`` and ``value``: what arrived.
     """
     made = plot(palette, height=_HEIGHT, y_title="messages/s", legend=True)
     made.x.update(type="date", **time_ticks(axis))
@@ -126,6 +128,18 @@ def forecast_chart(
             "hovertemplate": "%{y:,.3~r}/s",
         },
     ]
+    if past is not None and not past.is_empty():
+        made.traces.append(
+            {
+                "type": "scatter",
+                "x": axis.local_times(past["time"]),
+                "y": past["value"].to_list(),
+                "mode": "lines",
+                "name": "arrived",
+                "line": {"color": palette.series[1], "width": 1.8},
+                "hovertemplate": "%{y:,.3~r}/s",
+            }
+        )
     for name, level in capacities:
         _level(made, level, name, palette)
     return made.done()
@@ -164,19 +178,24 @@ def what_if_chart(
     changed: Sequence[float],
     *,
     y_title: str,
+    x_title: str,
     palette: Palette,
+    measured: tuple[Sequence[float], Sequence[float | None]] = ((), ()),
     objective: float | None = None,
 ) -> go.Figure:
-    """Draw a simulated value as it would go on now, and with the change."""
+    """Draw a simulated value as it is, and with the change, beside what was measured."""
     made = plot(palette, height=_HEIGHT, y_title=y_title)
-    for name, values, colour, dash in (
-        ("as it is", now, palette.others, "dot"),
-        ("with the change", changed, palette.series[0], "solid"),
+    for name, at, values, colour, dash in (
+        ("measured", measured[0], measured[1], palette.text, "solid"),
+        ("as it is", hours, now, palette.others, "dot"),
+        ("with the change", hours, changed, palette.series[0], "solid"),
     ):
+        if not at:
+            continue
         made.traces.append(
             {
                 "type": "scatter",
-                "x": list(hours),
+                "x": list(at),
                 "y": list(values),
                 "mode": "lines",
                 "name": name,
@@ -184,7 +203,7 @@ def what_if_chart(
                 "hovertemplate": "%{y:,.3~r}",
             }
         )
-    made.x.update(title={"text": "hours from now", "font": {"size": 11, "color": palette.quiet}})
+    made.x.update(title={"text": x_title, "font": {"size": 11, "color": palette.quiet}})
     if objective is not None:
         _level(made, objective, "objective", palette)
     return made.done()

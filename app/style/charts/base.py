@@ -16,6 +16,9 @@ from app.style.theme import Palette
 CONFIG: dict[str, Any] = {"displayModeBar": False, "responsive": True, "scrollZoom": False}
 """Plotly's settings for every figure of the pages."""
 
+PAGE_AXIS = "page axis"
+"""Marks the figures whose time axis is the page's; see ``app.ui.browser.zoom``."""
+
 GAP_STEPS = 1.5
 """Points that lie further apart than this many steps are not joined by a line."""
 
@@ -151,11 +154,17 @@ def time_ticks(axis: Axis) -> dict[str, Any]:
 
 def put_time_axis(made: Plot, axis: Axis, palette: Palette, *, labels: bool = True) -> None:
     """Give the figure the page's time axis and its marks."""
-    made.x.update(
-        type="date",
-        range=[axis.local(axis.start), axis.local(axis.end)],
-        **time_ticks(axis),
-    )
+    ends = [axis.local(axis.start), axis.local(axis.end)]
+    made.x.update(type="date", **time_ticks(axis))
+    if any(len(trace["x"]) for trace in made.traces):
+        # Not ``range``: a new one would undo what the viewer has zoomed, whatever uirevision says.
+        made.x.update(
+            autorange=True,
+            autorangeoptions={"include": ends, "clipmin": ends[0], "clipmax": ends[1]},
+        )
+    else:
+        made.x["range"] = ends
+    made.layout["meta"] = PAGE_AXIS
     shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
     length = axis.end - axis.start
     last_label: datetime | None = None

@@ -26,7 +26,25 @@ class Line:
     dash: str = "solid"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """What is usual, drawn behind the lines: ``time``, ``low`` and ``high``."""
+
+    frame: pl.DataFrame
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ghost:
+    """What was at another time, drawn behind the lines: ``time`` and ``value``."""
+
+    frame: pl.DataFrame
+    name: str
+    step_seconds: float
+
+
 _LEGEND_LINE = 19
+_LEVEL_SEEN_RATIO = 0.2
 
 _TIME_UNITS = ((86400.0 * 2, 86400.0, "days"), (7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"))
 
@@ -113,16 +131,48 @@ def columns_chart(
     y_title: str = "",
     log: bool = False,
     height: int = 300,
+    band: Band | None = None,
+    ghost: Ghost | None = None,
+    level: tuple[str, float] | None = None,
 ) -> go.Figure:
     """Draw one line a column of the same rows; see ``series_chart`` for the arguments.
 
     Without a ``y_title`` the values are durations in seconds, drawn in the unit that suits them.
+    A level is drawn where a line comes near it: a high one would press all lines to the ground.
     """
     unit, is_time = 1.0, not y_title
     if is_time:
         longest = max((_peak(frame, line.column) for line in lines), default=0.0)
         unit, y_title = time_unit(longest)
-    made = plot(palette, height=height, y_title=y_title, legend=len(lines) > 1, log=log)
+    peak = max((_peak(frame, line.column) for line in lines), default=0.0)
+    if level is not None and peak < _LEVEL_SEEN_RATIO * level[1]:
+        level = None
+    several = len(lines) > 1 or band is not None or ghost is not None or level is not None
+    made = plot(palette, height=height, y_title=y_title, legend=several, log=log)
+    if band is not None and not band.frame.is_empty():
+        _add_band(made, band, axis, palette)
+    if ghost is not None and not ghost.frame.is_empty():
+        before = with_gaps(ghost.frame, step_seconds=ghost.step_seconds, values=["value"])
+        values = before["value"].to_list()
+        _add_line(
+            made,
+            axis.local_times(before["time"]),
+            [None if value is None else value / unit for value in values],
+            words=[duration(value) for value in values] if is_time else None,
+            name=ghost.name,
+            colour=palette.others,
+            dash="dot",
+        )
+    if level is not None:
+        _add_line(
+            made,
+            [axis.local(axis.start), axis.local(axis.end)],
+            [level[1] / unit] * 2,
+            words=[duration(level[1])] * 2 if is_time else None,
+            name=level[0],
+            colour=palette.quiet,
+            dash="dash",
+        )
     rows = with_gaps(frame, step_seconds=step_seconds, values=[line.column for line in lines])
     times = axis.local_times(rows["time"])
     for position, line in enumerate(lines):
@@ -141,6 +191,24 @@ def columns_chart(
     _fit_ticks(made)
     put_time_axis(made, axis, palette)
     return made.done()
+
+
+def _add_band(made: Plot, band: Band, axis: Axis, palette: Palette) -> None:
+    times = axis.local_times(band.frame["time"])
+    made.traces.append(
+        {
+            "type": "scatter",
+            "x": [*times, *reversed(times)],
+            "y": [*band.frame["high"].to_list(), *reversed(band.frame["low"].to_list())],
+            "fill": "toself",
+            "fillcolor": palette.others,
+            "opacity": 0.25,
+            "line": {"width": 0},
+            "mode": "lines",
+            "name": band.name,
+            "hoverinfo": "skip",
+        }
+    )
 
 
 def _add_line(
@@ -162,7 +230,9 @@ def _add_line(
             "y": values,
             "name": name,
             # A line needs two neighbours; a lonely point would not be seen without its marker.
-            "mode": "lines" if known > 3 and not _has_lonely(values) else "lines+markers",
+            "mode": "lines"
+            if (known > 3 or dash == "dash") and not _has_lonely(values)
+            else "lines+markers",
             "marker": {"size": 4, "color": colour},
             "line": {
                 "color": colour,

@@ -22,6 +22,7 @@ const link = (target, open) => {
 const row = (item, unfolded, open) => {
   const made = element("li", "item");
   made.dataset.id = item.id;
+  if (item.is_chosen) made.setAttribute("aria-current", "true");
   made.append(element("span", `badge ${item.badge.colour}`, item.badge.label));
   const what = element("span", "what");
   what.append(item.link ? link(item.link, open) : item.what);

@@ -46,6 +46,7 @@ class Item:
         link: Where the subject leads; its label is ``what``.
         links: Further links.
         more: Lines that are folded away under ``more_label``.
+        is_chosen: Whether the page shows more of this row.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Item:
     links: Sequence[Target] = ()
     more_label: str = ""
     more: Sequence[str] = ()
+    is_chosen: bool = False
 
 
 def draw(items: Sequence[Item], *, view: View, key: str, alt: str) -> None:
@@ -92,11 +94,12 @@ def _as_data(item: Item, view: View) -> dict[str, Any]:
         "links": [_as_link(one, view) for one in item.links],
         "more_label": item.more_label,
         "more": list(item.more),
+        "is_chosen": item.is_chosen,
     }
 
 
 def _as_link(target: Target, view: View) -> dict[str, Any]:
-    chosen = {"cluster": view.cluster, "range": view.range.key, **target.parameters}
+    chosen = {**view.address, **target.parameters}
     return {
         "label": target.label,
         "page": target.page,

@@ -24,7 +24,7 @@ try:
     alerts = store.alerts() if store else {}
     acknowledged = store.acknowledgements() if store else {}
     service = store.service() if store else None
-    history = store.history(view.range.start(view.now).timestamp()) if store else []
+    history = store.history(view.start.timestamp(), until=view.until.timestamp()) if store else []
     health = store.health() if store else []
     problems = alert_store.problems(view, store, rules)
 except AlertingError as error:

@@ -20,7 +20,7 @@ view = current()
 with components.required("The brokers cannot be shown"):
     cluster = present.rows(view, CLUSTER_STATUS)
     brokers = view_model.with_names(present.rows(view, BROKER_STATUS))
-components.headline(*map(escape, view_model.sentence(cluster)))
+components.headline(*map(escape, view_model.sentence(cluster, brokers, view.zone, view.now)))
 
 with components.guarded():
     if brokers.is_empty():

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 import polars as pl
 
 from app.style import theme
-from app.style.format import count, duration, exact, listing
+from app.style.format import clock, count, duration, exact, listing
 from app.style.theme import BadgeStyle
 from app.ui.topic_list import REPLICATION
 from lake.schemas.current import CLUSTER_STATUS
@@ -45,8 +45,17 @@ _OF_ONE_BROKER = re.compile(
 _DEFAULT = " (default)"
 
 
-def sentence(cluster: pl.DataFrame) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it."""
+def sentence(
+    cluster: pl.DataFrame, brokers: pl.DataFrame, zone: tzinfo, now: datetime
+) -> tuple[str, str]:
+    """Return the page's headline, and the sentence below it: what it means for clients.
+
+    Args:
+        cluster: Rows of ``cluster_status``.
+        brokers: Rows of ``broker_status``.
+        zone: The viewer's zone.
+        now: The present.
+    """
     fact = (
         cluster.row(0, named=True)
         if cluster.height
@@ -56,15 +65,18 @@ def sentence(cluster: pl.DataFrame) -> tuple[str, str]:
     if fact["brokers"] is None:
         title = "Which brokers are up is unknown"
     elif missing:
+        since = brokers.filter(pl.col("is_alive").eq(False))["missing_since"].min()
         title = (
             f"{'Broker' if len(missing) == 1 else 'Brokers'} {listing(missing)} "
             f"{'is' if len(missing) == 1 else 'are'} missing"
         )
+        if isinstance(since, datetime):
+            title += f" since {clock(since, zone, now=now)}"
     else:
         title = "All brokers are up" if fact["brokers"] > 1 else "The broker is up"
     parts = []
     for number, word in (
-        (fact["offline"], "without a leader"),
+        (fact["offline"], "without a leader: neither read nor written"),
         (fact["under_min_isr"], "below min ISR: producers with acks=all are refused"),
         (fact["under_replicated"], "under-replicated"),
     ):
@@ -73,9 +85,31 @@ def sentence(cluster: pl.DataFrame) -> tuple[str, str]:
         elif number:
             parts.append(f"{count(number, 'partition')} {word}")
     if not parts:
-        return title, "Every partition has a leader and all its replicas in sync."
+        parts = ["every partition has a leader and all its replicas in sync"]
+    elif fact["offline"] == 0 and fact["under_min_isr"] == 0:
+        parts.append("none is offline or below min ISR: reads and writes go on")
+    if missing or fact["under_replicated"]:
+        parts += _one_more(brokers)
     text = "; ".join(parts)
     return title, f"{text[0].upper()}{text[1:]}."
+
+
+def _one_more(brokers: pl.DataFrame) -> list[str]:
+    """Say what the loss of one more broker would do, of the one that would hurt most."""
+    worst = (
+        brokers.filter("is_alive")
+        .drop_nulls(["offline_if_lost", "refused_if_lost"])
+        .sort("offline_if_lost", "refused_if_lost", "broker_id", descending=[True, True, False])
+    )
+    for row in worst.head(1).iter_rows(named=True):
+        if row["offline_if_lost"]:
+            what = f"takes {count(row['offline_if_lost'], 'partition')} offline"
+        elif row["refused_if_lost"]:
+            what = f"refuses acks=all on {count(row['refused_if_lost'], 'partition')}"
+        else:
+            return ["one more loss would stop no partition"]
+        return [f"losing broker {row['broker_id']} too {what}"]
+    return []
 
 
 def badge_style(is_alive: bool | None) -> BadgeStyle:

@@ -1,22 +1,37 @@
 """What fails, why, and who will look?"""
 
+from datetime import timedelta
+
 import polars as pl
 import streamlit as st
 
 from app.data import present, queries
 from app.data.context import current
-from app.style.charts.lines import series_chart
+from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import duration, escape, exact, rate, share, thin
-from app.ui import components, routes, tables
+from app.ui import components, routes, status_bar, tables
 from app.ui.tables import Column
 from app.ui.time_axis import broker_marks, page_axis
 from app.views.dead_letters import view_model
 from lake.schemas.current import TOPIC_STATUS
+from lake.schemas.tables import DEAD_LETTERS
 from scaling.advisers.retention import ACT_WITHIN_SECONDS
+
+MOST_SAMPLES = timedelta(days=1)
 
 view = current()
 with components.required("The dead letters cannot be shown"):
     rows = queries.dead_letters(view)
+collected_at = status_bar.newest_poll_at(view)
+if rows.is_empty() and (collected_at is None or view.now - collected_at > queries.SAMPLES_LENGTH):
+    components.headline("What fails is not known")
+    components.nothing(
+        "No poll looked at dead letters in the last "
+        f"{duration(queries.SAMPLES_LENGTH.total_seconds())}; "
+        "Monitoring health shows why. They appear here by themselves.",
+        icon=":material/history:",
+    )
+    st.stop()
 if rows.is_empty():
     components.headline("No dead-letter topic is known")
     components.nothing(
@@ -41,16 +56,20 @@ tables.show(
         "unprocessed": Column(
             "unprocessed",
             "count",
-            help="Messages that the redrive group has not read; unknown without such a group.",
+            help="Messages that the redrive group has not read; a dash where nobody redrives.",
         ),
         "retained": Column("retained", "count", help="Log end minus log start."),
-        "arrival_per_second": Column("arriving", "rate"),
-        "origin_ratio": Column("of its origin", "share", help="Arrivals against its origin's."),
-        "oldest_seconds": Column("oldest", "duration", help="Age of the oldest unprocessed one."),
-        "left_seconds": Column(
-            "deleted in", "duration", help="When retention reaches the oldest unprocessed one."
+        "arrival_per_second": Column("arriving", "rate", help="Mean of the last five minutes."),
+        "origin_ratio": Column(
+            "share of its origin", "share", help="Arrivals against its origin's."
         ),
-        "top_reason": Column("mostly"),
+        "top_reason": Column("mostly", width=150),
+        "oldest_seconds": Column(
+            "oldest", "duration", help="Age of the oldest one that nobody has redriven."
+        ),
+        "left_seconds": Column(
+            "deleted in", "duration", help="When retention reaches the oldest one."
+        ),
         "redrive_group": Column("redrive group", unknown="nobody"),
         "origin": Column("origin"),
         "found_by": Column("found by"),
@@ -63,6 +82,12 @@ tables.show(
 )
 
 names = table["name"].to_list()
+asked = st.query_params.get("name")
+if asked is not None and asked not in names:
+    components.nothing(
+        f"There is no dead-letter topic {escape(asked)}: the newest poll did not find it. "
+        f"This is {escape(names[0])}."
+    )
 name = st.selectbox(
     "Look closer at",
     names,
@@ -79,8 +104,8 @@ st.markdown(escape(thin(view_model.what_to_do(row))))
 with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
         "Unprocessed",
-        exact(row["unprocessed"]),
-        delta="no redrive group" if not row["redrive_group"] else "for its group",
+        tables.DASH if row["unprocessed"] == tables.NONE else exact(row["unprocessed"]),
+        delta="nobody redrives" if not row["redrive_group"] else "for its group",
         colour="violet" if row["unprocessed"] is None else "off",
         help_text="Against the declared redrive group; without one it is not known."
         if row["unprocessed"] is not None
@@ -99,7 +124,11 @@ with st.grid(6, min_column_width=124, gap="small"):
         delta=escape(row["origin"] or "origin unknown"),
         help_text="Arrivals here against arrivals in the topic that they come from.",
     )
-    components.tile("Oldest", duration(row["oldest_seconds"]), delta="unprocessed")
+    components.tile(
+        "Oldest",
+        duration(row["oldest_seconds"]),
+        delta="unprocessed" if row["redrive_group"] else "retained",
+    )
     components.tile(
         "Deleted in",
         duration(row["left_seconds"]),
@@ -109,43 +138,59 @@ with st.grid(6, min_column_width=124, gap="small"):
         else "off",
     )
 
+arrived = view_model.by_exception(queries.no_rows(DEAD_LETTERS), 60.0)
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
-    history = queries.dead_letter_history(view)
-    frame = view_model.arrivals(history.frame)
+    history = queries.dead_letter_history(view).of("name", row["name"])
     axis = page_axis(view, history.first, broker_marks(view), step_seconds=history.step_seconds)
-    with left, components.section("Arriving", log_key="letters-log") as log:
+    with left, components.section("Arriving"):
         components.chart(
-            series_chart(
-                frame,
-                by="name",
-                value="arrival_per_second",
+            columns_chart(
+                history.frame,
+                [Line(column="arrival_per_second", name="arriving")],
                 axis=axis,
                 palette=view.palette,
                 step_seconds=history.step_seconds,
                 y_title="messages a second",
-                log=log,
-                height=250,
+                height=200,
             ),
             key="letters-arriving",
-            alt="Messages a second that arrive in dead-letter topics, over time",
+            alt=f"Messages a second that arrive in {row['name']}, over time: "
+            f"{rate(row['arrival_per_second'])} now",
             note=history.note,
         )
-    with left, components.section("Retained"):
-        components.chart(
-            series_chart(
-                frame,
-                by="name",
-                value="retained",
-                axis=axis,
-                palette=view.palette,
-                step_seconds=history.step_seconds,
-                y_title="messages",
-                height=210,
-            ),
-            key="letters-retained",
-            alt="Messages that dead-letter topics hold, over time",
-        )
+    with (
+        left,
+        components.section(
+            "By exception",
+            help_text="What arrived, shared out as the exceptions of the records that each poll "
+            "sampled: an estimate, for a day at most.",
+        ),
+    ):
+        step = max(60.0, history.step_seconds)
+        samples = queries.recent_of(
+            view, DEAD_LETTERS, "name", row["name"], min(view.range.length, MOST_SAMPLES)
+        ).filter(pl.col("source") == row["source"])
+        arrived = view_model.by_exception(samples, step)
+        if arrived.is_empty():
+            components.nothing("Nothing arrived in this time.", icon=":material/check:")
+        else:
+            components.chart(
+                series_chart(
+                    arrived,
+                    by="reason",
+                    value="arrival_per_second",
+                    axis=axis,
+                    palette=view.palette,
+                    step_seconds=step,
+                    y_title="messages a second",
+                    limit=6,
+                    height=230,
+                ),
+                key="letters-exceptions",
+                alt=f"Arrivals in {row['name']} by exception, over time: "
+                f"mostly {row['top_reason'] or 'unknown'}",
+            )
 with (
     right,
     components.section(
@@ -154,7 +199,7 @@ with (
         "records. Payloads are never read.",
     ),
 ):
-    reasons = view_model.reason_rows(row["reasons"])
+    reasons = view_model.reason_rows(arrived, row["reasons"])
     if reasons.is_empty():
         components.nothing(
             escape(row["unknown_reason"])
@@ -168,7 +213,7 @@ with (
             {
                 "reason": Column("exception", width=190),
                 "share": Column("share", "share"),
-                "records": Column("records", "count"),
+                "messages": Column("messages", "count"),
                 "class": Column("class", width="large"),
             },
             view=view,
@@ -176,7 +221,12 @@ with (
             alt=f"Exception classes in {row['name']}, the most frequent first",
             noun="classes",
         )
-        st.caption(f"From the headers of {exact(row['sampled_records'])} records.")
+        st.caption(
+            "Of the records sampled last: nothing arrived in this time."
+            if arrived.is_empty()
+            else f"Of about {exact(float(arrived['arrived'].sum()))} that arrived in this time. "
+            f"{exact(row['sampled_records'])} records were sampled last."
+        )
     if row["redrive_group"]:
         routes.link(
             routes.GROUP,

@@ -10,6 +10,7 @@ import polars as pl
 from alerting.inputs.facts import short_class
 from app.data.history import TIME
 from app.style.format import count, exact, rate
+from app.ui.tables import NONE
 
 
 def sentence(rows: pl.DataFrame) -> tuple[str, str]:
@@ -54,8 +55,20 @@ def table_rows(rows: pl.DataFrame, topics: pl.DataFrame, now: datetime) -> pl.Da
             pl.when(pl.col("of_origin") > 0)
             .then(pl.col("arrival_per_second") / pl.col("of_origin"))
             .alias("origin_ratio"),
-            _seconds(pl.lit(now) - pl.col("oldest_unprocessed_at")).alias("oldest_seconds"),
-            _seconds(pl.col("deleted_at") - pl.lit(now)).alias("left_seconds"),
+            # Where nobody redrives, nothing is unprocessed or processed: all that is kept counts.
+            pl.when(pl.col("redrive_group").is_null() & pl.col("unprocessed").is_null())
+            .then(NONE)
+            .otherwise(pl.col("unprocessed").cast(pl.Float64))
+            .alias("unprocessed"),
+            pl.coalesce("oldest_unprocessed_at", "oldest_retained_at").alias("oldest_at"),
+        )
+        .with_columns(
+            _seconds(pl.lit(now) - pl.col("oldest_at")).alias("oldest_seconds"),
+            _seconds(
+                pl.col("oldest_at")
+                + pl.duration(microseconds=(pl.col("retention_seconds") * 1e6).cast(pl.Int64))
+                - pl.lit(now)
+            ).alias("left_seconds"),
         )
         .sort("arrival_per_second", "name", descending=[True, False], nulls_last=True)
     )
@@ -65,27 +78,89 @@ def _seconds(length: pl.Expr) -> pl.Expr:
     return (length.dt.total_milliseconds() / 1000).clip(lower_bound=0)
 
 
-def reason_rows(reasons: list[dict[str, Any]] | None) -> pl.DataFrame:
-    """Return the exceptions of ``dead_letters.reasons``, the most frequent first."""
-    entries = reasons or []
-    total = sum(entry["value"] or 0 for entry in entries)
-    return pl.DataFrame(
-        [
+def by_exception(samples: pl.DataFrame, step_seconds: float) -> pl.DataFrame:
+    """Return what arrived in one topic by exception, in steps.
+
+    What arrived between two polls is shared out as the exceptions of the records that were sampled
+    by the later one: an estimate.
+
+    Args:
+        samples: Rows of ``dead_letters`` of one topic.
+        step_seconds: Length of a step.
+
+    Returns:
+        ``time``, ``class``, ``reason``, ``arrived`` and ``arrival_per_second``.
+    """
+    step = f"{round(step_seconds)}s"
+    polls = (
+        samples.filter(pl.col("log_end").is_not_null())
+        .sort("observed_at")
+        .select(
+            "observed_at",
+            "reasons",
+            (pl.col("log_end") - pl.col("log_end").shift(1)).clip(lower_bound=0).alias("arrived"),
+        )
+        .filter(pl.col("arrived") > 0, pl.col("reasons").list.len() > 0)
+    )
+    if polls.is_empty():
+        return pl.DataFrame(schema=_BY_EXCEPTION)
+    total = pl.col("records").sum().over("observed_at")
+    return (
+        polls.explode("reasons")
+        .select(
+            "observed_at",
+            "arrived",
+            pl.col("reasons").struct.field("key").alias("class"),
+            pl.col("reasons").struct.field("value").alias("records"),
+        )
+        .with_columns((pl.col("arrived") * pl.col("records") / total).alias("arrived"))
+        .group_by(pl.col("observed_at").dt.truncate(step).alias(TIME), "class")
+        .agg(pl.col("arrived").sum())
+        .with_columns(
+            pl.col("class").map_elements(short_class, return_dtype=pl.String).alias("reason"),
+            (pl.col("arrived") / step_seconds).alias("arrival_per_second"),
+        )
+        .select(_BY_EXCEPTION.names())
+        .sort(TIME, "class")
+    )
+
+
+_BY_EXCEPTION = pl.Schema(
+    {
+        TIME: pl.Datetime("us", "UTC"),
+        "class": pl.String(),
+        "reason": pl.String(),
+        "arrived": pl.Float64(),
+        "arrival_per_second": pl.Float64(),
+    }
+)
+
+
+def reason_rows(arrived: pl.DataFrame, reasons: list[dict[str, Any]] | None) -> pl.DataFrame:
+    """Return the exceptions of a topic, the most frequent first.
+
+    Args:
+        arrived: What ``by_exception`` found in the range; where nothing arrived, the records that
+            were sampled last are counted.
+        reasons: ``reasons`` of the newest row of ``dead_letters``.
+    """
+    counted = arrived.group_by("class").agg(pl.col("arrived").sum().round().alias("messages"))
+    if counted.is_empty():
+        entries = reasons or []
+        counted = pl.DataFrame(
             {
-                "reason": short_class(entry["key"]),
-                "class": entry["key"],
-                "records": entry["value"],
-                "share": (entry["value"] or 0) / total if total else None,
-            }
-            for entry in entries
-        ],
-        schema={
-            "reason": pl.String,
-            "class": pl.String,
-            "records": pl.Int64,
-            "share": pl.Float64,
-        },
-    ).sort("records", "class", descending=[True, False])
+                "class": [entry["key"] for entry in entries],
+                "messages": [float(entry["value"] or 0) for entry in entries],
+            },
+            schema={"class": pl.String, "messages": pl.Float64},
+        )
+    total = pl.col("messages").sum()
+    return counted.select(
+        pl.col("class").map_elements(short_class, return_dtype=pl.String).alias("reason"),
+        "class",
+        "messages",
+        pl.when(total > 0).then(pl.col("messages") / total).alias("share"),
+    ).sort("messages", "class", descending=[True, False])
 
 
 def what_to_do(row: dict[str, Any]) -> str:
@@ -105,8 +180,3 @@ def what_to_do(row: dict[str, Any]) -> str:
         "Nobody reads this topic. Look at the reasons, then name a redrive group in "
         "dead_letters.redrive_groups of the configuration, so that its depth is known."
     )
-
-
-def arrivals(history: pl.DataFrame) -> pl.DataFrame:
-    """Return the arrivals of each dead-letter topic over time."""
-    return history.select(TIME, "name", "arrival_per_second", "retained", "unprocessed")

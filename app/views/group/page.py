@@ -11,19 +11,30 @@ from alerting.status.model import LATE, Status
 from alerting.tools.explain import explained
 from app.data import present, queries, recent_samples
 from app.data.context import current
+from app.data.history import GROUP as GROUP_MEASURES
 from app.style.charts.heatmaps import heatmap
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
-from app.ui import components, current_advice, forecast, group_list, routes, tables
+from app.ui import (
+    cluster_changes,
+    components,
+    current_advice,
+    forecast,
+    group_list,
+    routes,
+    seasons,
+    tables,
+)
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE, Column
-from app.ui.time_axis import broker_marks, page_axis
+from app.ui.time_axis import alert_marks, broker_marks, page_axis
 from app.views.group import view_model
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
-from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, REBALANCES
+from lake.schemas.tables import GROUP_HISTORY, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, REBALANCES
 from scaling.advice.model import Subject
 
 NEUTRAL_SECONDS = 60.0
+MEASURES = {measure.name: measure for measure in GROUP_MEASURES}
 DELAYS_LACK = (
     "Gaps: a partition has waited for longer than it has been watched, so that nobody knows how "
     "old its oldest message is."
@@ -40,6 +51,7 @@ group, heading = components.chosen(
     "has no committed offsets, was deleted, or could not be read",
 )
 
+objective = view.settings.scaling.objective_seconds(group)
 row = (
     known.filter(pl.col("group") == group)
     .with_columns(group_list.drain_seconds().alias("drain_seconds"))
@@ -61,6 +73,11 @@ if row["data_loss_at"] is not None:
     retention = f" Retention reaches {escape(where)} in **{left}**."
 st.markdown(f"{escape(thin(row['reason'] or ''))}{since}{retention}")
 
+usual = {
+    metric: seasons.season(view, "group", group, metric)
+    for metric in ("arrival_per_second", "consumption_per_second", "lag_max")
+}
+usual_now = {metric: seasons.usual(rows, view.now) for metric, rows in usual.items()}
 drain = row["drain_seconds"]
 with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
@@ -78,8 +95,18 @@ with st.grid(6, min_column_width=124, gap="small"):
         delta="oldest unread",
         help_text="Time since the oldest message was appended that the group has not read.",
     )
-    components.tile("Arriving", rate(row["arrival_per_second"]), delta="for this group")
-    components.tile("Consumed", rate(row["consumption_per_second"]), delta="committed")
+    for label, metric, written in (
+        ("Arriving", "arrival_per_second", "mean of 5 min"),
+        ("Consumed", "consumption_per_second", "committed, 5 min"),
+    ):
+        delta, colour = seasons.delta(usual_now[metric], row[metric], written)
+        components.tile(
+            label,
+            rate(row[metric]),
+            delta=delta,
+            colour=colour,
+            help_text="Mean of the newest minutes. Usual is the median of this hour of the week.",
+        )
     components.tile(
         "Drained in",
         "never"
@@ -116,7 +143,7 @@ if st.toggle("Why this status", key="group-why"):
             view.cluster,
             group,
             view.now.timestamp(),
-            objective_seconds=view.settings.scaling.objective_seconds(group),
+            objective_seconds=objective,
         )
         if why is None or why.partition is None:
             st.caption("No samples of the last ten minutes explain it.")
@@ -141,10 +168,16 @@ with components.guarded():
     partitions = queries.partition_history(view, group)
     whole = queries.group_history(view, [group])
     history = replace(whole, frame=view_model.with_whole_delays(whole.frame, partitions.frame))
-    events = (*broker_marks(view), *view_model.rebalance_marks(rebalances))
+    events = (
+        *broker_marks(view),
+        *cluster_changes.cluster_marks(view),
+        *view_model.rebalance_marks(rebalances),
+        *alert_marks(view, "group", group),
+    )
     first = min((one for one in (history.first, partitions.first) if one), default=None)
     axis = page_axis(view, first, events, step_seconds=history.step_seconds)
     with left_side:
+        before = seasons.choice()
         for title, key, line, y_title, alt in (
             ("Time lag", "time-lag", Line(column="time_lag_seconds", name="time lag"), "", "Age"),
             ("Lag", "lag", Line(column="lag", name="lag"), "messages waiting", "Number"),
@@ -160,6 +193,14 @@ with components.guarded():
                         y_title=y_title,
                         log=log,
                         height=210,
+                        band=seasons.band(usual["lag_max"], view) if key == "lag" else None,
+                        ghost=seasons.ghost(
+                            *(view, before, GROUP_HISTORY, "group", group),
+                            measure=MEASURES[line.column],
+                        ),
+                        level=(f"objective {duration(objective)}", objective)
+                        if key == "time-lag" and objective
+                        else None,
                     ),
                     key=f"group-{key}",
                     alt=f"{alt} of the messages that {group} has not read, over time",
@@ -181,6 +222,11 @@ with components.guarded():
                     step_seconds=history.step_seconds,
                     y_title="messages a second",
                     height=240,
+                    band=seasons.band(usual["arrival_per_second"], view),
+                    ghost=seasons.ghost(
+                        *(view, before, GROUP_HISTORY, "group", group),
+                        measure=MEASURES["arrival_per_second"],
+                    ),
                 ),
                 key="group-flow",
                 alt=f"Messages a second that arrive for {group} and that it consumes, over time",
@@ -232,7 +278,7 @@ with components.guarded():
 
 with components.section("Members"):
     # A poll that could not read the members leaves those of earlier ones.
-    known_at = row["observed_at"] - timedelta(seconds=2 * view.interval_seconds)
+    known_at = (row["observed_at"] or view.now) - timedelta(seconds=2 * view.interval_seconds)
     members = at_newest_poll(queries.recent_of(view, GROUP_MEMBERS, "group", group)).filter(
         pl.col("observed_at") >= known_at
     )
@@ -269,9 +315,7 @@ with components.section(
     "two generations. A member that left may have been too slow instead.",
 ):
     if rebalances.is_empty():
-        components.nothing(
-            f"No rebalance is known in the last {view.range.label}.", icon=":material/check:"
-        )
+        components.nothing(f"No rebalance is known {view.period}.", icon=":material/check:")
     else:
         tables.show(
             rebalances.sort("rebalanced_at", "generation", descending=True),

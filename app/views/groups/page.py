@@ -5,7 +5,7 @@ import streamlit as st
 from app.data import present, queries
 from app.data.context import current
 from app.style.format import count, escape
-from app.ui import components, group_list, routes, tables
+from app.ui import components, current_advice, group_list, routes, tables
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import Column
 from lake.schemas.current import GROUP_STATUS
@@ -34,6 +34,10 @@ components.headline(title, escape(detail))
 for broken in unreadable:
     components.show_broken(broken)
 rows = group_list.rows(known)
+advised = {}
+with components.guarded():
+    advised = current_advice.of_groups(view)
+rows = group_list.with_advice(rows, advised, view.settings.scaling.objective_seconds)
 
 search, status_filter, kind_filter = st.columns([2, 3, 2], vertical_alignment="bottom")
 with search:
@@ -79,15 +83,33 @@ with components.guarded():
 shown = group_list.with_trends(shown, trend)
 
 columns = {
-    "group": Column("group", width=170, opens=(routes.GROUP, "group"), pinned=True),
-    "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=125),
-    "lag": Column("lag", "count", help="Messages that wait: log end minus committed offset."),
-    "time_lag_seconds": Column(
-        "time lag", "duration", help="How old the oldest message is that was not read yet."
+    "group": Column("group", width=150, opens=(routes.GROUP, "group"), pinned=True),
+    "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=118),
+    "reason": Column("why", width=200),
+    "lag": Column(
+        "lag", "count", help="Messages that wait: log end minus committed offset.", width=72
     ),
+    "time_lag_seconds": Column(
+        "time lag",
+        "duration",
+        help="How old the oldest message is that was not read yet.",
+        width=78,
+    ),
+    "objective_seconds": Column(
+        "objective",
+        "duration",
+        help="The highest time lag that is wanted: scaling.objectives of the configuration.",
+        width=72,
+    ),
+    "advice": Column(
+        "advice",
+        unknown=tables.DASH,
+        help="What the page Scaling advises first. A dash: nothing, or no job has advised.",
+        width=170,
+    ),
+    "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=76),
+    "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=76),
     "trend": Column("trend", "trend", help="Lag in the chosen time range.", width=90),
-    "arrival_per_second": Column("arriving", "rate"),
-    "consumption_per_second": Column("consumed", "rate"),
     "drain_seconds": Column(
         "drained in",
         "duration",
@@ -95,13 +117,22 @@ columns = {
         never="grows",
     ),
     "members": Column("members", "count"),
-    "idle_members": Column("idle", "count", width=75, help="Members that hold no partition."),
+    **(
+        {"idle_members": Column("idle", "count", help="Members that hold no partition.")}
+        if rows["idle_members"].sum()
+        else {}
+    ),
     "partitions": Column("partitions", "count"),
-    "unknown_partitions": Column(
-        "unread", "count", help="Partitions whose lag is unknown: it is missing in the lag."
+    **(
+        {
+            "unknown_partitions": Column(
+                "lag unknown", "count", help="Partitions that are missing in the lag."
+            )
+        }
+        if rows["unknown_partitions"].sum()
+        else {}
     ),
     "kind": Column("kind"),
-    "reason": Column("why", width="large"),
 }
 if found.is_empty():
     components.nothing("No group matches these filters.", icon=":material/filter_alt_off:")
@@ -118,7 +149,8 @@ else:
         noun="groups, the worst first; a search finds the others"
         if busy.height > SHOWN
         else "groups",
-        rows_shown=14,
+        rows_shown=50,
+        every=busy,
     )
     if not quiet.is_empty():
         with st.expander(f"{count(quiet.height, 'group')} without members and without lag"):
@@ -129,6 +161,7 @@ else:
                 key="groups-quiet",
                 alt="Consumer groups without members for which nothing waits",
                 noun="groups",
+                every=quiet,
             )
 
 components.open_one("group", found["group"].head(SHOWN), routes.GROUP)

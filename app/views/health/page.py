@@ -12,7 +12,7 @@ from app.data import alert_store, queries
 from app.data.context import current
 from app.data.lake_tables import TABLE_BADGE_STYLES
 from app.style.charts.lines import Line, columns_chart, series_chart
-from app.style.format import clock, escape
+from app.style.format import clock, escape, listing
 from app.ui import components, tables
 from app.ui.tables import DASH, Column
 from app.ui.time_axis import page_axis
@@ -62,7 +62,11 @@ elif collections is not None:
     processes = view_model.collectors(collections)
     if not processes.is_empty():
         newest, *before = processes.iter_rows(named=True)
-        text = f"Polled by **{escape(newest['collector'])}**; others that run wait for it."
+        waiting = view_model.waiting(queries.waiting_collectors(view), processes)
+        names = [escape(name) for name in waiting["collector"]]
+        others = f"{listing(names)} stand by" if len(names) > 1 else f"{''.join(names)} stands by"
+        text = f"Polled by **{escape(newest['collector'])}**; "
+        text += f"{others}, to take over when it is gone." if names else "no other one stands by."
         if before:
             when = clock(before[0]["last_at"], view.zone, now=view.now)
             text += f" Until {when} {escape(before[0]['collector'])} did."

@@ -114,6 +114,18 @@ def collectors(collections: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def waiting(rows: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
+    """Return the collectors that wait for the cluster: collector, observed_at.
+
+    Args:
+        rows: The newest rows of ``waiting_collectors``.
+        processes: Those that have polled (``collectors``): one that polls since waits no more.
+    """
+    last = rows.join(processes, on="collector", how="left")
+    since = pl.col("last_at").is_null() | (pl.col("last_at") < pl.col("observed_at"))
+    return last.filter(since).select("collector", "observed_at").sort("collector")
+
+
 _STEPS = (
     (
         ("auth", "denied", "permission", "not authorized"),

@@ -5,20 +5,14 @@ import streamlit as st
 
 from app.data.context import current
 from app.style.format import count, escape, thin
-from app.ui import advice_cards, components, current_advice, routes
-from app.views.scaling import view_model, what_if
+from app.ui import advice_cards, components, current_advice, empty_states, status_bar
+from app.ui.browser import items
+from app.views.scaling import decisions, view_model, what_if
 from lake.errors import LakeError
 from scaling.advice.advice_table import from_row
 from scaling.advice.model import AdviceKind, AdviceSeverity, Subject
 
-LINKS = {
-    Subject.GROUP: routes.GROUP,
-    Subject.TOPIC: routes.TOPIC,
-    Subject.CONNECTOR: routes.CONNECT,
-    Subject.CONNECTION: routes.CONNECT,
-    Subject.QUEUE: routes.QUEUES,
-}
-PAGE = 12
+LISTED = 50
 
 view = current()
 errors: dict[str, LakeError] = {}
@@ -30,72 +24,92 @@ for one in given.errors:
 
 found = given.rows
 changes = found.filter(advice_cards.IS_CHANGE)
+polled_at = status_bar.newest_poll_at(view)
+is_stale = polled_at is not None and empty_states.is_stale(view, polled_at)
 unknown = found.filter(pl.col("severity") == AdviceSeverity.UNKNOWN)
 kept = found.filter(pl.col("kind") == AdviceKind.KEEP)
 components.headline(
     "Advice cannot be given"
-    if found.is_empty() and (errors or given.is_left_out)
+    if found.is_empty() and (errors or given.is_left_out or is_stale)
     else "Advice is being evaluated"
     if given.is_pending
     else advice_cards.summary(found),
-    "Nothing here is applied: each piece of advice is for a person or a pipeline to follow. "
-    "A number is named only where it follows from what was read.",
+    "Nothing here is applied: each change is for a person or a pipeline to make.",
 )
 st.caption(current_advice.words(given, view))
 for unreadable in errors.values():
     components.show_broken(unreadable)
 
+every = pl.concat([changes, given.withdrawn, unknown, kept])
+asked = st.query_params.get(decisions.PARAMETER)
+row = decisions.chosen(every, asked)
+picked = None if row is None else decisions.row_id(row)
 
-def draw(listed: pl.DataFrame, key: str) -> None:
-    """Draw cards in rows, where there is room in rows of two, the most urgent first."""
-    shown = listed.height
-    if shown > PAGE and not st.toggle(f"Show all {shown}", key=f"{key}-all"):
-        shown = PAGE
-        st.caption(f"{PAGE} of {listed.height} shown, the most urgent first")
-    with st.grid(2, min_column_width=340, gap="small"):
-        for position, row in enumerate(listed.head(shown).iter_rows(named=True)):
-            one = from_row(row)
-            advice_cards.card(one, key=f"{key}-{position}", link=LINKS.get(one.subject_kind))
+
+def draw(listed: pl.DataFrame, key: str, alt: str, *, withdrawn: bool = False) -> None:
+    """Draw a row a change; its link shows the card of the row."""
+    shown = listed.head(LISTED)
+    items.draw(
+        decisions.items(shown, picked=picked, now=view.now, zone=view.zone, withdrawn=withdrawn),
+        view=view,
+        key=key,
+        alt=alt,
+    )
+    if listed.height > shown.height:
+        st.caption(f"{shown.height} of {listed.height}, the most urgent first")
 
 
 if not changes.is_empty():
-    urgent = changes.filter(pl.col("severity") != AdviceSeverity.INFO)
-    gentle = changes.filter(pl.col("severity") == AdviceSeverity.INFO)
-    if not urgent.is_empty():
-        st.subheader("Changes", anchor=False)
-        draw(urgent, "changes")
-    if not gentle.is_empty():
-        st.subheader("Worth knowing", anchor=False)
-        draw(gentle, "gentle")
+    draw(changes, "changes", "Changes that are advised, the most urgent first")
 elif not found.is_empty():
     components.nothing("No group and no topic needs a change.", icon=":material/check:")
+elif is_stale and not given.is_pending:
+    components.nothing("Advice is about the present: it comes back with the polls.")
 elif not errors and not given.is_pending and not given.is_left_out:
     components.nothing(
         "No group and no topic is known yet: advice comes with the first polls.",
         icon=":material/hourglass:",
     )
+if not given.withdrawn.is_empty():
+    st.caption("Given ten minutes ago and not now; these go unless they are given again:")
+    draw(given.withdrawn, "withdrawn", "Changes that are not advised any more", withdrawn=True)
 if not unknown.is_empty():
-    st.subheader("Cannot be evaluated", anchor=False)
-    draw(unknown, "unknown")
+    with st.expander(f"{unknown.height} cannot be evaluated"):
+        draw(unknown, "unknown", "What nothing can be advised on, and why")
 if not kept.is_empty():
     with st.expander(f"{count(kept.height, 'subject')} to keep as they are"):
-        draw(kept, "kept")
+        draw(kept, "kept", "What needs no change")
 
-advised = view_model.first_of(found)
-if advised:
+if asked is not None and row is None and not found.is_empty():
+    components.nothing(
+        f"There is no advice on {escape(asked.split(':')[1] if ':' in asked else asked)} now; "
+        "the rows above lead to what there is."
+    )
+if row is not None:
+    advice = from_row(row)
+    st.subheader(escape(advice.subject), anchor=False)
+    advice_cards.card(advice, key="chosen", link=decisions.LINKS.get(advice.subject_kind))
+
+names = decisions.groups(every)
+if names:
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
         st.subheader("Evidence, and what if", anchor=False, width="content")
+        # The row that is chosen decides, until another group is chosen here.
+        of_row = row["subject"] if row and row["subject_kind"] == Subject.GROUP else names[0]
+        if st.session_state.get("scaling-row") != (picked, of_row):
+            st.session_state["scaling-row"] = (picked, of_row)
+            st.session_state["scaling-group"] = of_row
         chosen = st.selectbox(
             "Group",
-            sorted(advised, key=lambda name: advised[name][1] is None),
+            names,
             key="scaling-group",
             label_visibility="collapsed",
             width=320,
             help="The groups in the order of their advice.",
         )
-    reason, proposed = advised[chosen]
+    reason, proposed = view_model.first_of(every)[chosen]
     st.caption(escape(thin(reason)))
     with components.guarded():
         facts = current_advice.facts_of_group(view, chosen)

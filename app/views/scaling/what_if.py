@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import timedelta
+
+import polars as pl
 import streamlit as st
 
 from app.data.context import View
 from app.style.charts.advice import what_if_chart
 from app.style.format import duration, escape, exact
 from app.ui import components
+from lake.schemas.grain import Grain
+from lake.schemas.tables import GROUP_HISTORY
 from scaling.facts.group_facts import GroupFacts
 from scaling.whatif.inputs import what_if_inputs
 from scaling.whatif.queue_model import (
@@ -18,8 +24,10 @@ from scaling.whatif.queue_model import (
     WhatIfChange,
     what_if,
 )
+from scaling.whatif.replay import MeasuredMinute, replayed
 
 _HOURS = 6.0
+_MEASURED, _HELD = "the last hours, as measured", "the present rates, held for six hours"
 _NOTHING, _CAMPAIGN, _LOST = (
     "nothing else",
     "a campaign: twice as much for an hour",
@@ -29,10 +37,38 @@ _NOTHING, _CAMPAIGN, _LOST = (
 
 @st.cache_data(ttl=600, max_entries=64, show_spinner="Simulating")
 def _simulated(
-    _facts: GroupFacts, group: str, at: float, capacity: float, change: WhatIfChange
+    _facts: GroupFacts,
+    group: str,
+    at: float,
+    capacity: float,
+    change: WhatIfChange,
+    _minutes: Sequence[MeasuredMinute],
+    arrivals: str,
 ) -> WhatIf:
     inputs = what_if_inputs(_facts, capacity_per_second=capacity)
-    return what_if(inputs, change, hours=_HOURS)
+    measured = replayed(inputs, _minutes) if arrivals == _MEASURED else None
+    return what_if(inputs if measured is None else measured, change, hours=_HOURS)
+
+
+@st.cache_data(ttl=60, max_entries=32, show_spinner=False)
+def _minutes(key: str, cluster: str, group: str, _view: View) -> list[MeasuredMinute]:
+    """Return the minutes of a group's last hours."""
+    columns = ["window_start", "arrival_per_second", "lag_last", "time_lag_seconds_last"]
+    rows = _view.lake.read(
+        GROUP_HISTORY,
+        pl.col("grain_seconds") == Grain.MINUTE.seconds,
+        pl.col("group") == group,
+        since=_view.now - timedelta(hours=_HOURS),
+        until=_view.now,
+        cluster=cluster,
+        columns=columns,
+    )
+    return [
+        MeasuredMinute(
+            at=at.timestamp(), arrival_per_second=rate, lag=lag, time_lag_seconds=time_lag
+        )
+        for at, rate, lag, time_lag in rows.select(columns).iter_rows()
+    ]
 
 
 def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
@@ -85,6 +121,15 @@ def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
                 icon=":material/help:",
             )
             return
+        minutes = _minutes(view.cache_key, view.cluster, group, view)
+        arrivals = st.segmented_control(
+            "Arrivals",
+            [_MEASURED, _HELD],
+            default=_MEASURED,
+            required=True,
+            key=f"if-arrivals-{group}",
+            label_visibility="collapsed",
+        )
         change = WhatIfChange(
             consumers=consumers,
             partitions=partitions if partitions != partitions_now else None,
@@ -94,15 +139,16 @@ def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
         )
         at = view.now.timestamp() // 60
         try:
-            found = _simulated(facts, group, at, capacity, change)
+            found = _simulated(facts, group, at, capacity, change, minutes, arrivals)
         except SimulationError as error:
             components.nothing(escape(str(error)), icon=":material/error:")
             return
-        _show(view, found)
+        _show(view, found, minutes)
 
 
-def _show(view: View, found: WhatIf) -> None:
+def _show(view: View, found: WhatIf, minutes: Sequence[MeasuredMinute]) -> None:
     now, changed = found.now, found.changed
+    measured = sorted(minutes, key=lambda one: one.at) if found.is_replay else []
     with st.grid(5, min_column_width=124, gap="small"):
         for label, then, before in (
             (
@@ -129,7 +175,10 @@ def _show(view: View, found: WhatIf) -> None:
         ):
             components.tile(label, then, delta=f"as it is: {before}")
     left, right = st.columns(2, gap="small")
-    hours = [float(one) / 3600 for one in changed.seconds]
+    # A replay ends now, what is held begins now.
+    hours = [float(one) / 3600 - (found.hours if found.is_replay else 0) for one in changed.seconds]
+    x_title = "hours until now" if found.is_replay else "hours from now"
+    past = [(one.at - measured[-1].at) / 3600 for one in measured]
     with left:
         components.chart(
             what_if_chart(
@@ -137,10 +186,13 @@ def _show(view: View, found: WhatIf) -> None:
                 now.lag.tolist(),
                 changed.lag.tolist(),
                 y_title="messages waiting",
+                x_title=x_title,
                 palette=view.palette,
+                measured=(past, [one.lag for one in measured]),
             ),
             key="what-if-lag",
-            alt="Lag over the next hours, as it is and with the change",
+            alt=f"Lag, simulated: at most {exact(round(changed.lag_peak))} messages with the "
+            f"change, {exact(round(now.lag_peak))} as it is",
         )
     with right:
         components.chart(
@@ -149,15 +201,25 @@ def _show(view: View, found: WhatIf) -> None:
                 (now.time_lag_seconds / 60).tolist(),
                 (changed.time_lag_seconds / 60).tolist(),
                 y_title="time lag, minutes",
+                x_title=x_title,
                 palette=view.palette,
+                measured=(
+                    past,
+                    [
+                        None if one.time_lag_seconds is None else one.time_lag_seconds / 60
+                        for one in measured
+                    ],
+                ),
                 objective=found.objective_seconds / 60,
             ),
             key="what-if-time-lag",
-            alt="Time lag over the next hours, as it is and with the change",
+            alt=f"Time lag, simulated: at most {duration(changed.time_lag_peak_seconds)} with the "
+            f"change, {duration(now.time_lag_peak_seconds)} as it is",
         )
     lost = max(changed.lost_messages, now.lost_messages)
     notes = [
-        f"{_HOURS:.0f} simulated hours, one draw of arrivals and service times",
+        f"{duration(found.hours * 3600)} simulated, "
+        + ("with what was measured to arrive" if found.is_replay else "one draw of arrivals"),
         *found.notes,
         *([f"retention deletes {exact(round(lost))} unread messages"] if lost >= 1 else []),
     ]
@@ -165,4 +227,6 @@ def _show(view: View, found: WhatIf) -> None:
 
 
 def _drained(seconds: float | None) -> str:
-    return "not in this time" if seconds is None else duration(seconds)
+    if seconds is None:
+        return "not in this time"
+    return duration(seconds) if seconds else "never late"

@@ -6,6 +6,7 @@ import streamlit as st
 from alerting.inputs.facts import at_newest_poll
 from app.data import present, queries, recent_samples, schema_registry
 from app.data.context import current
+from app.data.history import TOPIC
 from app.style.charts.heatmaps import bars
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import count, duration, escape, exact, rate, share, short, size, thin
@@ -15,14 +16,15 @@ from app.ui import (
     current_advice,
     forecast,
     routes,
+    seasons,
     tables,
     topic_list,
 )
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import DASH, NEVER, Column
-from app.ui.time_axis import broker_marks, page_axis
+from app.ui.time_axis import alert_marks, broker_marks, page_axis
 from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
-from lake.schemas.tables import PARTITIONS
+from lake.schemas.tables import PARTITIONS, TOPIC_HISTORY
 from scaling.advice.model import Subject
 
 view = current()
@@ -68,8 +70,16 @@ if found["unknown_reason"]:
     sentence += f" Not known: {found['unknown_reason']}."
 st.markdown(escape(thin(sentence)))
 
+usual = seasons.season(view, "topic", topic, "arrival_per_second")
 with st.grid(6, min_column_width=124, gap="small"):
-    components.tile("Arriving", rate(arriving), delta="all partitions")
+    written, colour = seasons.delta(seasons.usual(usual, view.now), arriving, "all partitions")
+    components.tile(
+        "Arriving",
+        rate(arriving),
+        delta=written,
+        colour=colour,
+        help_text="Mean of the newest minutes. Usual is the median of this hour of the week.",
+    )
     components.tile(
         "Busiest partition",
         share(found["busiest_ratio"]),
@@ -104,7 +114,11 @@ with components.guarded():
     axis = page_axis(
         view,
         history.first,
-        (*broker_marks(view), *cluster_changes.topic_marks(view, topic)),
+        (
+            *broker_marks(view),
+            *cluster_changes.topic_marks(view, topic),
+            *alert_marks(view, "topic", topic),
+        ),
         step_seconds=history.step_seconds,
     )
     with left, components.section("Arriving", log_key="topic-log") as log:
@@ -118,6 +132,10 @@ with components.guarded():
                 y_title="messages a second",
                 log=log,
                 height=260,
+                band=seasons.band(usual, view),
+                ghost=seasons.ghost(
+                    view, seasons.choice(), TOPIC_HISTORY, "topic", topic, TOPIC[0]
+                ),
             ),
             key="topic-arriving",
             alt=f"Messages a second that arrive in {topic}, over time",
@@ -209,6 +227,37 @@ with components.section("Partitions"):
         alt=f"Partitions of {topic} with leader, replicas, offsets and size",
         noun="partitions",
     )
+
+tiers = topic_list.tier_rows(rows)
+if not tiers.is_empty():
+    with components.section(
+        "Tiered storage",
+        help_text="Closed segments are copied to remote storage, and leave the disks when local "
+        "retention says so. Records of the open segment are always among those not copied.",
+    ):
+        remote, waiting = int(tiers["remote_only"].sum()), int(tiers["not_copied"].sum())
+        st.markdown(
+            f"{count(remote, 'offset is', 'offsets are')} in remote storage alone; "
+            f"{count(waiting, 'is', 'are')} not copied yet."
+        )
+        tables.show(
+            tiers,
+            {
+                "partition": Column("partition", "count"),
+                "log_start": Column("log start", "count"),
+                "local_log_start": Column("on disks from", "count"),
+                "remote_log_end": Column("copied up to", "count"),
+                "log_end": Column("log end", "count"),
+                "remote_only": Column("in remote storage alone", "count"),
+                "not_copied": Column(
+                    "not copied", "count", help="Grows while copying falls behind."
+                ),
+            },
+            view=view,
+            key="topic-tiers",
+            alt=f"Partitions of {topic}: what lies on disks, and what in remote storage",
+            noun="partitions",
+        )
 
 if schema_registry.is_watched(view):
     with components.section(

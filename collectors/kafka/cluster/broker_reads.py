@@ -18,6 +18,7 @@ from collectors.errors import CollectorError, ProtocolError
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
 from collectors.kafka.protocol.many_partitions import LogDirectoriesRequest
+from collectors.kafka.protocol.topic_records import TopicRecords
 
 _CONTROLLER_MS = 1000  # how long the controller may take
 
@@ -229,16 +230,42 @@ def read_log_directories(
 
 def _read_directories(answer: Any) -> tuple[LogDirectories | str, pl.DataFrame]:
     """Turn one broker's answer into its disks and a row a replica; objects take much memory."""
-    columns: dict[str, list[Any]] = {name: [] for name in SIZES_SCHEMA if name != "broker_id"}
-    disks: LogDirectories | str
+    schema = {name: type_ for name, type_ in SIZES_SCHEMA.items() if name != "broker_id"}
+    nothing = pl.DataFrame(schema=schema)
     # Before version 3 a broker that does not permit it answers with nothing at all.
     if answer.error_code or not answer.results:
-        disks = str(_refusal(answer.error_code or _CLUSTER_DENIED))
-    else:
-        disks = LogDirectories(
-            directories=[_log_directory(one, answer.version, columns) for one in answer.results]
+        return str(_refusal(answer.error_code or _CLUSTER_DENIED)), nothing
+    directories, frames = [], [nothing]
+    for result in answer.results:
+        replicas = _replicas(result)
+        directories.append(_log_directory(result, answer.version, replicas))
+        # Without copies that move to another directory.
+        frames.append(replicas.filter(~pl.col("is_future")).select(list(schema)))
+    return LogDirectories(directories=directories), pl.concat(frames)
+
+
+def _replicas(result: Any) -> pl.DataFrame:
+    """Return the replicas of a directory: topic, partition, size_bytes, is_future."""
+    found: TopicRecords | None = getattr(result, "columns", None)
+    if found is not None:
+        records = found.records
+        return found.frame(
+            partition=records["partition_index"],
+            size_bytes=records["partition_size"],
+            is_future=records["is_future_key"] != 0,
         )
-    return disks, pl.DataFrame(columns, schema={name: SIZES_SCHEMA[name] for name in columns})
+    rows = [
+        (topic.name, each.partition_index, each.partition_size, bool(each.is_future_key))
+        for topic in result.topics or ()
+        for each in topic.partitions or ()
+    ]
+    schema = {
+        "topic": pl.String(),
+        "partition": pl.Int32(),
+        "size_bytes": pl.Int64(),
+        "is_future": pl.Boolean(),
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _describe_quorum() -> Any:
@@ -269,24 +296,13 @@ def as_time(milliseconds: int | None) -> datetime | None:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def _log_directory(result: Any, version: int, columns: dict[str, list[Any]]) -> LogDirectory:
-    """Understand one directory, and add its replicas to the columns."""
-    sizes = count = 0
-    for topic in result.topics or ():
-        for partition in topic.partitions or ():
-            sizes += partition.partition_size
-            count += 1
-            if partition.is_future_key:  # a copy that moves to another directory
-                continue
-            columns["topic"].append(topic.name)
-            columns["partition"].append(partition.partition_index)
-            columns["size_bytes"].append(partition.partition_size)
+def _log_directory(result: Any, version: int, replicas: pl.DataFrame) -> LogDirectory:
     code = result.error_code
     total, free = (getattr(result, name, None) for name in ("total_bytes", "usable_bytes"))
     return LogDirectory(
         path=result.log_dir,
-        log_bytes=None if code else sizes,
-        replicas=None if code else count,
+        log_bytes=None if code else int(replicas["size_bytes"].sum()),
+        replicas=None if code else replicas.height,
         total_bytes=None if total is None or total < 0 else total,
         free_bytes=None if free is None or free < 0 else free,
         is_cordoned=bool(result.is_cordoned) if version >= 5 else None,

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 from kafka.protocol.admin import DescribeConfigsRequest
 
 from collectors.errors import CollectorError
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
+from collectors.kafka.protocol.config_answers import TopicConfigsRequest, TopicResult
 from collectors.kafka.protocol.error_codes import reason
 from collectors.kafka.protocol.many_partitions import ClusterRequest
+from collectors.kafka.protocol.partition_columns import PartitionColumns
+from collectors.kafka.protocol.topic_records import native
 from collectors.source.rows import columns_frame, distinct
 
 _TOPIC_RESOURCE = 2
 _DYNAMIC_TOPIC_CONFIG = 1
 CONFIGS_A_REQUEST = 500
 """Topics whose configuration is asked for at once: an answer of some megabytes."""
+NO_CONFIG_RIGHT = "not permitted: needs DESCRIBE_CONFIGS on the topic"
 _PARTITION = ["topic", "partition"]
 _NAMED = 5  # topics that are named in a problem
 
@@ -72,13 +78,64 @@ def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
         Broker(broker_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)
         for broker in answer.brokers or ()
     )
-    columns: dict[str, list[Any]] = {name: [] for name in PARTITIONS_SCHEMA}
+    topics = answer.topics or ()
     failed: dict[int, list[str]] = defaultdict(list)
-    for topic in answer.topics or ():
+    for topic in topics:
         if topic.error_code:
             failed[topic.error_code].append(topic.name or str(topic.topic_id))
-            continue
-        if topic.name is None:
+    wire.meet(brokers)
+    return Metadata(
+        cluster_id=answer.cluster_id,
+        controller=answer.controller_id if answer.controller_id >= 0 else None,
+        brokers=brokers,
+        partitions=distinct(_partitions(topics, getattr(answer, "columns", None)), _PARTITION).sort(
+            _PARTITION
+        ),
+        problems=[_left_out(names, code) for code, names in sorted(failed.items())],
+    )
+
+
+def _partitions(topics: Sequence[Any], encoded: PartitionColumns | None) -> pl.DataFrame:
+    """Return the partitions of the topics that the broker could describe."""
+    if encoded is None:
+        return _from_objects(topics)
+    of_topics = columns_frame(
+        {
+            "topic": [topic.name for topic in topics],
+            "topic_id": [str(topic.topic_id) if topic.topic_id else None for topic in topics],
+            "internal": [topic.is_internal for topic in topics],
+            "is_known": [not topic.error_code and topic.name is not None for topic in topics],
+        },
+        pl.Schema(
+            {
+                "topic": pl.String(),
+                "topic_id": pl.String(),
+                "internal": pl.Boolean(),
+                "is_known": pl.Boolean(),
+            }
+        ),
+    )
+    frames = [pl.DataFrame(schema=PARTITIONS_SCHEMA)]
+    for part in encoded.alike():
+        leader = pl.Series("leader", native(part.leader))
+        columns = {
+            "partition": native(part.partition),
+            "leader": leader,
+            "replicas": _lists(part.replicas),
+            "in_sync_replicas": _lists(part.in_sync),
+        }
+        rows = of_topics[part.topic].hstack(pl.DataFrame(columns))
+        rows = rows.filter("is_known").with_columns(
+            pl.when(pl.col("leader") >= 0).then("leader").alias("leader")
+        )
+        frames.append(rows.select(PARTITIONS_SCHEMA.names()))
+    return pl.concat(frames)
+
+
+def _from_objects(topics: Sequence[Any]) -> pl.DataFrame:
+    columns: dict[str, list[Any]] = {name: [] for name in PARTITIONS_SCHEMA}
+    for topic in topics:
+        if topic.error_code or topic.name is None:
             continue
         partitions = topic.partitions or ()
         count = len(partitions)
@@ -91,23 +148,37 @@ def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
             columns["leader"].append(leader if leader >= 0 else None)
             columns["replicas"].append(partition.replica_nodes or [])
             columns["in_sync_replicas"].append(partition.isr_nodes or [])
-    wire.meet(brokers)
-    return Metadata(
-        cluster_id=answer.cluster_id,
-        controller=answer.controller_id if answer.controller_id >= 0 else None,
-        brokers=brokers,
-        partitions=distinct(
-            columns_frame(
-                {
-                    name: _brokers(values) if name in _LISTS else values
-                    for name, values in columns.items()
-                },
-                PARTITIONS_SCHEMA,
-            ),
-            _PARTITION,
-        ).sort(_PARTITION),
-        problems=[_left_out(topics, code) for code, topics in sorted(failed.items())],
+    return columns_frame(
+        {name: _brokers(values) if name in _LISTS else values for name, values in columns.items()},
+        PARTITIONS_SCHEMA,
     )
+
+
+def _config(result: Any) -> TopicConfig:
+    """Return the settings that are answered for a topic."""
+    if isinstance(result, TopicResult):
+        return result.config
+    return {
+        config.name: (config.value, config.config_source == _DYNAMIC_TOPIC_CONFIG)
+        for config in result.configs or ()
+        if not config.is_sensitive
+    }
+
+
+def _lists(rows: npt.NDArray[Any]) -> pl.Series:
+    """Return a column of lists from lists of one length."""
+    count, length = rows.shape
+    ends = np.arange(0, (count + 1) * length, max(length, 1), dtype=np.int32)
+    if not length:
+        ends = np.zeros(count + 1, dtype=np.int32)
+    return _list_series(ends[: count + 1], native(rows).ravel())
+
+
+def _list_series(ends: Any, items: Any) -> pl.Series:
+    flat = pa.Array.from_buffers(pa.int32(), len(items), [None, pa.py_buffer(items)])
+    lists = pa.list_(pa.int32())
+    buffers = [None, pa.py_buffer(ends)]
+    return pl.Series(pa.Array.from_buffers(lists, len(ends) - 1, buffers, children=[flat]))
 
 
 def _left_out(topics: Sequence[str], code: int) -> str:
@@ -117,7 +188,10 @@ def _left_out(topics: Sequence[str], code: int) -> str:
 
 
 def read_topic_configs(
-    wire: Wire, topics: Sequence[str], deadline: Deadline, known: Iterable[TopicConfig]
+    wire: Wire,
+    topics: Sequence[str],
+    deadline: Deadline,
+    same: dict[tuple[tuple[str, tuple[str | None, bool]], ...], TopicConfig],
 ) -> dict[str, TopicConfig | str]:
     """Read the configuration of topics, in one request.
 
@@ -125,8 +199,9 @@ def read_topic_configs(
         wire: Where to ask.
         topics: At most ``CONFIGS_A_REQUEST``.
         deadline: The poll's.
-        known: What was read before. Most topics are configured alike, and one configuration takes
-            five kilobytes: those that are equal are one object.
+        same: The configurations that are known, by their content; new ones are added. Most topics
+            are configured alike, and one configuration takes five kilobytes: those that are equal
+            are one object.
 
     Returns:
         Topic: its settings, each with its value and whether it was set on the topic itself; or
@@ -137,22 +212,17 @@ def read_topic_configs(
     except CollectorError as error:
         return dict.fromkeys(topics, str(error))
     found: dict[str, TopicConfig | str] = {}
-    same = {tuple(config.items()): config for config in known}
+    # By identity: what an answer holds more than once is looked up once.
+    shared: dict[int, tuple[TopicConfig, TopicConfig]] = {}
     for result in answer.results or ():
         if result.error_code:
             denied = result.error_code == 29
-            found[result.resource_name] = (
-                "not permitted: needs DESCRIBE_CONFIGS on the topic"
-                if denied
-                else reason(result.error_code)
-            )
+            found[result.resource_name] = NO_CONFIG_RIGHT if denied else reason(result.error_code)
             continue
-        config = {
-            config.name: (config.value, config.config_source == _DYNAMIC_TOPIC_CONFIG)
-            for config in result.configs or ()
-            if not config.is_sensitive
-        }
-        found[result.resource_name] = same.setdefault(tuple(config.items()), config)
+        config = _config(result)
+        if id(config) not in shared:
+            shared[id(config)] = config, same.setdefault(tuple(config.items()), config)
+        found[result.resource_name] = shared[id(config)][1]
     return found
 
 
@@ -163,17 +233,12 @@ def _brokers(values: list[list[int]]) -> pl.Series:
     own: 60 MB that nothing here needs.
     """
     ends = array("i", accumulate(map(len, values), initial=0))
-    items = array("i", chain.from_iterable(values))
-    flat = pa.Array.from_buffers(pa.int32(), len(items), [None, pa.py_buffer(items)])
-    lists = pa.list_(pa.int32())
-    return pl.Series(
-        pa.Array.from_buffers(lists, len(values), [None, pa.py_buffer(ends)], children=[flat])
-    )
+    return _list_series(ends, array("i", chain.from_iterable(values)))
 
 
 def _describe_topics(topics: Sequence[str]) -> Any:
     resource = DescribeConfigsRequest.DescribeConfigsResource
-    return DescribeConfigsRequest(
+    return TopicConfigsRequest(
         resources=[
             resource(resource_type=_TOPIC_RESOURCE, resource_name=topic, configuration_keys=None)
             for topic in topics

@@ -24,6 +24,7 @@ from collectors.kafka.protocol.fetch_requests import (
     READ_UNCOMMITTED,
 )
 from collectors.kafka.protocol.many_partitions import OffsetsRequest
+from collectors.kafka.protocol.topic_records import TopicRecords
 from collectors.source.rows import columns_frame, distinct
 from lake.replication import IS_UNDER_REPLICATED
 
@@ -125,7 +126,7 @@ def read_follower_ends(wire: Wire, replicas: pl.DataFrame, deadline: Deadline) -
         ]
     schema = {**replicas.schema, "end": pl.Int64()}
     frames = [pl.DataFrame(schema=schema)]
-    for broker, answers in wire.each(requests, deadline, _one_offset).items():
+    for broker, answers in wire.each(requests, deadline, answered_offsets).items():
         if not isinstance(answers, CollectorError):
             found = answers[0].rename({"offset": "end"}).drop_nulls("end")
             frames.append(
@@ -173,7 +174,7 @@ def _read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> p
         ]
     frames = [_without_offsets(leaderless, "the partition has no leader")]
     # Each answer becomes columns as soon as it is there: all of them together take much memory.
-    for leader, answers in wire.each(requests, deadline, _one_offset).items():
+    for leader, answers in wire.each(requests, deadline, answered_offsets).items():
         if isinstance(answers, CollectorError):
             lost = held.filter(pl.col("leader") == leader)
             frames.append(_without_offsets(lost, str(answers)))
@@ -193,7 +194,10 @@ def _offsets(answers: Sequence[pl.DataFrame]) -> pl.DataFrame:
         for answer, name in zip(answers, ("log_start", "log_end", "last_stable"), strict=True)
     )
     for other in others:
-        first = first.join(other, on=["topic", "partition"], how="full", coalesce=True)
+        if first.select(_PARTITION).equals(other.select(_PARTITION)):  # as a rule
+            first = first.hstack(other.drop(_PARTITION))
+        else:
+            first = first.join(other, on=_PARTITION, how="full", coalesce=True)
     return first.select(
         "topic",
         "partition",
@@ -207,7 +211,33 @@ def _offsets(answers: Sequence[pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def _one_offset(answer: Any) -> pl.DataFrame:
+def answered_offsets(answer: Any) -> pl.DataFrame:
+    """Return an answer to ListOffsets as columns: topic, partition, offset, error."""
+    schema = pl.Schema(
+        {
+            "topic": pl.String(),
+            "partition": pl.Int32(),
+            "offset": pl.Int64(),
+            "error": pl.String(),
+        }
+    )
+    found: TopicRecords | None = getattr(answer, "columns", None)
+    if found is not None:
+        records = found.records
+        frame = found.frame(
+            partition=records["partition_index"],
+            offset=records["offset"],
+            code=records["error_code"],
+        )
+        reasons = {code: reason(code) for code in frame["code"].unique() if code}
+        code = pl.col("code")
+        frame = frame.select(
+            "topic",
+            "partition",
+            pl.when(code == 0).then("offset").alias("offset"),
+            code.replace_strict(reasons, default=None, return_dtype=pl.String()).alias("error"),
+        )
+        return distinct(frame, _PARTITION)
     topics: list[str] = []
     partitions: list[int] = []
     offsets: list[int | None] = []
@@ -220,14 +250,6 @@ def _one_offset(answer: Any) -> pl.DataFrame:
             partitions.append(partition.partition_index)
             offsets.append(None if code else partition.offset)
             errors.append(reason(code) if code else None)
-    schema = pl.Schema(
-        {
-            "topic": pl.String(),
-            "partition": pl.Int32(),
-            "offset": pl.Int64(),
-            "error": pl.String(),
-        }
-    )
     columns = {"topic": topics, "partition": partitions, "offset": offsets, "error": errors}
     return distinct(columns_frame(columns, schema), _PARTITION)
 

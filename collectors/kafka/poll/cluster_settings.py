@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from collectors.errors import (
     CollectorError,
     NoAnswerError,
     RefusedError,
-    SwitchedOffError,
     UnsupportedError,
 )
 from collectors.kafka.cluster.setting_changes import (
@@ -34,13 +32,15 @@ from collectors.kafka.cluster.settings_reads import (
     read_versions,
     set_on_brokers,
 )
-from collectors.kafka.poll import due
-from collectors.kafka.protocol.broker_requests import Deadline, Wire
+from collectors.kafka.protocol.poll_context import PollContext
+from collectors.source import due
+from collectors.source.due import Due
 from config.settings import Feature
 
 T = TypeVar("T")
 
-_TOGETHER_SECONDS = 1.0
+TOGETHER_SECONDS = 1.0
+"""Most that a poll spends on reading what administrators have set."""
 
 SETTINGS: Mapping[str, Feature] = {
     BROKER_VERSION: "versions",
@@ -53,142 +53,120 @@ SETTINGS: Mapping[str, Feature] = {
 """Kinds of what administrators set, in the order of reading, and what switches each off."""
 
 
-@dataclass(slots=True, kw_only=True)
-class SettingsMemory:
-    """What is kept of it from poll to poll.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsFound:
+    """What administrators have set, as far as it is known.
 
     Attributes:
-        found: What administrators have set, by kind, as far as it is known.
+        found: Kind: subject: what is set on it. A kind that is not known is missing.
         unknown: Kind: why it could not be read the last time.
-        seen: ``found`` at the poll before, for its events.
-        written: What was last written of it, and when (monotonic seconds).
         versions: Broker: what it said of its software.
-        broker_configs: Broker: setting: its value, and whether somebody set it.
-        due: When each kind is read anew.
     """
 
-    found: dict[str, Found] = field(default_factory=dict)
-    unknown: dict[str, str] = field(default_factory=dict)
-    seen: Mapping[str, Found] = field(default_factory=dict)
-    written: tuple[object, float] | None = None
-    versions: dict[int, BrokerVersion] = field(default_factory=dict)
-    broker_configs: dict[int, Mapping[str, tuple[str, bool]]] = field(default_factory=dict)
-    due: due.Due = field(default_factory=due.Due)
+    found: Mapping[str, Found]
+    unknown: Mapping[str, str]
+    versions: Mapping[int, BrokerVersion]
 
 
 class SettingsReads:
-    """The reads of one poll."""
+    """What administrators have set, each kind read anew when it is due."""
 
-    def __init__(
+    def __init__(self, found: Mapping[str, Found] | None = None) -> None:
+        """Begin with what was known before a restart."""
+        self._found = dict(found or {})
+        self._unknown: dict[str, str] = {}
+        self._versions: dict[int, BrokerVersion] = {}
+        self._configs: dict[int, Mapping[str, tuple[str, bool]]] = {}
+        self._due = Due()
+
+    def read(
         self,
-        *,
-        wire: Wire,
-        deadline: Deadline,
-        memory: SettingsMemory,
-        alive: Callable[[], Collection[int]],
+        context: PollContext,
+        alive: Collection[int],
         remembered: Collection[int],
-        asked_for: Callable[[Feature], None],
-        now: float,
-    ) -> None:
-        """Take what the reads need.
+        switched_off: Collection[Feature],
+        seconds: float = TOGETHER_SECONDS,
+    ) -> SettingsFound:
+        """Return what administrators have set, by kind.
+
+        A kind is read anew every five minutes, after a failure that may pass every minute. Kinds
+        are left to the next polls once reading some has taken a second: over a slow network a poll
+        must not wait for all.
 
         Args:
-            wire: Where to ask.
-            deadline: The poll's.
-            memory: What is kept from poll to poll; the reads change it.
-            alive: Returns the brokers that are alive; raises CollectorError.
+            context: How the brokers are asked.
+            alive: The brokers that are alive.
             remembered: Brokers that are not forgotten, alive or not.
-            asked_for: Raises SwitchedOffError for what is not to be asked.
-            now: When the poll began, in monotonic seconds.
-        """
-        self._wire = wire
-        self._deadline = deadline
-        self._memory = memory
-        self._alive = alive
-        self._remembered = remembered
-        self._asked_for = asked_for
-        self._now = now
-
-    def read_all(self) -> Mapping[str, Found]:
-        """Return what administrators have set, by kind, as far as it is known.
-
-        ``SettingsMemory.unknown`` says what could not be read. Kinds are left to the next polls
-        once reading some has taken a second: over a slow network a poll must not wait for all.
+            switched_off: What is not to be asked for.
+            seconds: How long kinds may be read in this poll.
         """
         begun = time.monotonic()
-        for kind in SETTINGS:
-            if time.monotonic() - begun > _TOGETHER_SECONDS:
+        for kind, feature in SETTINGS.items():
+            if time.monotonic() - begun > seconds:
                 break
-            self.read(kind)
-        return self._memory.found
+            if feature in switched_off:
+                self._found.pop(kind, None)  # it may be known from before a restart
+                self._unknown.pop(kind, None)
+            elif self._due.is_due(kind, context.tick):
+                again = self._read(kind, context, alive, remembered)
+                self._due.was_tried(kind, context.tick, again_after=again)
+        return SettingsFound(
+            found=dict(self._found), unknown=dict(self._unknown), versions=dict(self._versions)
+        )
 
-    def read(self, kind: str) -> Found | None:
-        """Return what administrators have set of a kind; None where that is not known.
-
-        Read anew every five minutes, after a failure that may pass every minute.
-        """
-        memory = self._memory
-        if not memory.due.is_due(kind, self._now):
-            return memory.found.get(kind)
-        again = due.CONFIGS_EVERY_SECONDS
-        memory.found = dict(memory.found)
-        memory.unknown = {other: why for other, why in memory.unknown.items() if other != kind}
+    def _read(
+        self, kind: str, context: PollContext, alive: Collection[int], remembered: Collection[int]
+    ) -> float:
+        """Read a kind; return after how many seconds it is due again."""
+        self._unknown.pop(kind, None)
         try:
-            self._asked_for(SETTINGS[kind])
-            memory.found[kind] = self._ask(kind)
-        except (SwitchedOffError, UnsupportedError):
-            memory.found.pop(kind, None)  # it may be known from before a restart
+            self._found[kind] = self._ask(kind, context, alive, remembered)
+        except UnsupportedError:
+            self._found.pop(kind, None)  # it may be known from before a restart
         except CollectorError as error:
-            memory.unknown[kind] = str(error)
+            self._unknown[kind] = str(error)
             if not isinstance(error, RefusedError):
                 # Not left alone if only the poll's time was over.
-                again = due.EVERY_SECONDS if self._deadline.left_seconds > 0 else 0.0
-        memory.due.was_read(kind, self._now, again_after=again)
-        return memory.found.get(kind)
+                return due.EVERY_SECONDS if context.deadline.left_seconds > 0 else 0.0
+        return due.CONFIGS_EVERY_SECONDS
 
-    def _ask(self, kind: str) -> Found:
-        reads: Mapping[str, Callable[[], Found]] = {
-            BROKER_VERSION: self._versions,
-            FEATURE: self._features,
-            BROKER_CONFIG: self._broker_configs,
-            CLIENT_QUOTA: partial(read_client_quotas, self._wire, self._deadline),
-            ACL: partial(read_acls, self._wire, self._deadline),
-            SCRAM_USER: partial(read_scram_users, self._wire, self._deadline),
-        }
-        return reads[kind]()
+    def _ask(
+        self, kind: str, context: PollContext, alive: Collection[int], remembered: Collection[int]
+    ) -> Found:
+        wire, deadline = context.wire, context.deadline
+        if kind == BROKER_VERSION:
+            _update(self._versions, read_versions(wire, list(alive), deadline), remembered)
+            return {
+                str(broker): {"release": version.release}
+                for broker, version in self._versions.items()
+            }
+        if kind == FEATURE:  # named by the same answers, which were read just before
+            if not self._versions:
+                raise CollectorError("no broker has told its version")
+            return features(self._versions.values())
+        if kind == BROKER_CONFIG:
+            _update(self._configs, read_broker_configs(wire, list(alive), deadline), remembered)
+            return set_on_brokers(self._configs)
+        read = {CLIENT_QUOTA: read_client_quotas, ACL: read_acls, SCRAM_USER: read_scram_users}
+        return read[kind](wire, deadline)
 
-    def _versions(self) -> Found:
-        versions = self._memory.versions
-        self._update(versions, read_versions(self._wire, list(self._alive()), self._deadline))
-        return {str(broker): {"release": version.release} for broker, version in versions.items()}
 
-    def _features(self) -> Found:
-        self.read(BROKER_VERSION)  # whose answers name the features too
-        if not self._memory.versions:
-            raise CollectorError("no broker has told its version")
-        return features(self._memory.versions.values())
+def _update(
+    known: dict[int, T], found: Mapping[int, T | CollectorError], remembered: Collection[int]
+) -> None:
+    """Take over what brokers told; of a silent one what it told before, until it is removed.
 
-    def _broker_configs(self) -> Found:
-        configs = self._memory.broker_configs
-        self._update(configs, read_broker_configs(self._wire, list(self._alive()), self._deadline))
-        return set_on_brokers(configs)
-
-    def _update(self, known: dict[int, T], found: Mapping[int, T | CollectorError]) -> None:
-        """Take over what brokers told; of a silent one what it told before, until it is removed.
-
-        Raises:
-            CollectorError: None of them told anything.
-        """
-        told = {
-            broker: value
-            for broker, value in found.items()
-            if not isinstance(value, CollectorError)
-        }
-        if not told:
-            raise next(
-                (error for error in found.values() if isinstance(error, CollectorError)),
-                NoAnswerError("there is no broker"),
-            )
-        known.update(told)
-        for gone in known.keys() - set(self._remembered):
-            del known[gone]
+    Raises:
+        CollectorError: None of them told anything.
+    """
+    told = {
+        broker: value for broker, value in found.items() if not isinstance(value, CollectorError)
+    }
+    if not told:
+        raise next(
+            (error for error in found.values() if isinstance(error, CollectorError)),
+            NoAnswerError("there is no broker"),
+        )
+    known.update(told)
+    for gone in known.keys() - set(remembered):
+        del known[gone]

@@ -1,14 +1,19 @@
-"""Reading the configurations of topics, the largest of all answers, in the course of polls."""
+"""The configurations of topics, the largest of all answers, read in the course of polls."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-from collectors.kafka.cluster.metadata import CONFIGS_A_REQUEST, TopicConfig, read_topic_configs
-from collectors.kafka.poll import due
-from collectors.kafka.poll.state import Memory
-from collectors.kafka.protocol.broker_requests import Deadline, Wire
+from collectors.kafka.cluster.metadata import (
+    CONFIGS_A_REQUEST,
+    NO_CONFIG_RIGHT,
+    TopicConfig,
+    read_topic_configs,
+)
+from collectors.kafka.protocol.poll_context import PollContext
+from collectors.source import due
+from collectors.source.due import Due
 
 _CONFIGS_SECONDS = 2.0
 
@@ -16,43 +21,61 @@ CONFIG_WAITS = "waits for its turn: many are read in the course of several polls
 """Why the configuration of a topic is unknown in the first polls of many topics."""
 
 
-def read_due_configs(
-    wire: Wire, memory: Memory, topics: Collection[str], deadline: Deadline, tick: float
-) -> None:
-    """Bring ``memory.configs`` up to date, as far as two seconds suffice.
+class TopicConfigs:
+    """What is known of the topics' configurations."""
 
-    Args:
-        wire: The way to the brokers.
-        memory: What earlier polls read, and what is due.
-        topics: The topics to know; others are forgotten.
-        deadline: That of the poll.
-        tick: When the poll began, in monotonic seconds.
-    """
-    if memory.due.is_due(due.TOPIC_CONFIGS, tick):
-        memory.configs_due = set(topics)
-        memory.due.was_read(due.TOPIC_CONFIGS, tick, again_after=due.CONFIGS_EVERY_SECONDS)
-    memory.configs = {topic: memory.configs.get(topic, CONFIG_WAITS) for topic in topics}
-    unknown = [topic for topic in topics if _worth_asking(memory.configs[topic])]
-    wanted = [*unknown, *sorted(memory.configs_due.intersection(topics).difference(unknown))]
-    until = time.monotonic() + _CONFIGS_SECONDS
-    for start in range(0, len(wanted), CONFIGS_A_REQUEST):
-        if start and time.monotonic() > until:
-            break
-        chunk = wanted[start : start + CONFIGS_A_REQUEST]
-        memory.configs_due.difference_update(chunk)
-        known = {id(each): each for each in memory.configs.values() if not isinstance(each, str)}
-        found = read_topic_configs(wire, chunk, deadline, known.values())
-        for topic, config in found.items():
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._known: dict[str, TopicConfig | str] = {}
+        self._due = Due()
+
+    def read(
+        self, context: PollContext, topics: Collection[str]
+    ) -> Mapping[str, TopicConfig | str]:
+        """Return each topic's configuration, or why it is unknown.
+
+        Each is read anew every five minutes, as far as two seconds suffice; the others are left to
+        the next polls. One that could not be read is asked for again at the next poll, behind those
+        that were not asked for yet.
+
+        Args:
+            context: How the brokers are asked.
+            topics: The topics to know; others are forgotten.
+        """
+        self._due.keep_only(set(topics))
+        self._known = {topic: self._known.get(topic, CONFIG_WAITS) for topic in topics}
+        wanted = self._due.in_turn(topics, context.tick)
+        if not wanted:
+            return self._known
+        distinct = {id(each): each for each in self._known.values() if not isinstance(each, str)}
+        same = {tuple(config.items()): config for config in distinct.values()}
+        until = time.monotonic() + _CONFIGS_SECONDS
+        for start in range(0, len(wanted), CONFIGS_A_REQUEST):
+            if start and time.monotonic() > until:
+                break
+            chunk = wanted[start : start + CONFIGS_A_REQUEST]
+            found = read_topic_configs(context.wire, chunk, context.deadline, same)
+            self._take(chunk, found, context.tick)
+        return self._known
+
+    def _take(
+        self, topics: Collection[str], found: Mapping[str, TopicConfig | str], tick: float
+    ) -> None:
+        for topic in topics:
+            config = found.get(topic, "the broker did not answer for it")
+            # Refusals last a while.
+            failed = isinstance(config, str) and config != NO_CONFIG_RIGHT
+            again = 0.0 if failed else due.CONFIGS_EVERY_SECONDS
+            self._due.was_tried(topic, tick, again_after=again)
             # What was known stays known while it cannot be asked for again.
-            if not (isinstance(config, str) and is_known(memory.configs.get(topic))):
-                memory.configs[topic] = config
+            if not isinstance(config, str) or isinstance(self._known[topic], str):
+                self._known[topic] = config
 
 
-def is_known(found: object) -> bool:
-    """Return whether something was read: reasons why it was not are texts."""
-    return found is not None and not isinstance(found, str)
-
-
-def _worth_asking(known: TopicConfig | str) -> bool:
-    """Return whether a configuration failed to be read; refusals last a while."""
-    return isinstance(known, str) and not known.startswith("not permitted")
+def config_problems(configs: Mapping[str, TopicConfig | str]) -> list[str]:
+    """Return what to say about configurations that are unknown; nothing where all are known."""
+    unknown = [config for config in configs.values() if isinstance(config, str)]
+    if not unknown:
+        return []
+    reasons = "; ".join(sorted(set(unknown)))
+    return [f"the configuration of {len(unknown)} of {len(configs)} topics is unknown: {reasons}"]

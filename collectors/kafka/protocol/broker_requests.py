@@ -164,7 +164,8 @@ class Wire:
             try:
                 results[broker] = answers.result(max(0.0, until - time.monotonic()))
             except CollectorError as error:
-                results[broker] = error
+                results[broker] = error.again()
+                error.__traceback__ = None  # its broker may keep it
             except TimeoutError:
                 results[broker] = client.give_up(answers)
             self._note(broker, results[broker])
@@ -205,7 +206,8 @@ class Wire:
                     try:
                         (answer,) = answers.result()
                     except CollectorError as error:
-                        errors.append(error)
+                        errors.append(error.again())
+                        error.__traceback__ = None
                         continue
                     self._preferred = client.address
                     return answer
@@ -214,7 +216,8 @@ class Wire:
             for answers in waiting:  # nobody is to decode what comes too late
                 answers.cancel()
         # A refusal says more than silence, silence more than a refused connection.
-        raise max(errors, key=_tells_most, default=NoAnswerError("no broker answered in time"))
+        found = max(errors, key=_tells_most, default=NoAnswerError("no broker answered in time"))
+        raise found.again()
 
     def forwarded(self, make_request: Callable[[], Any], deadline: Deadline) -> Any:
         """Ask one broker for what it has to ask the controller for.

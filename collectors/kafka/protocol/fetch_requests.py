@@ -17,7 +17,14 @@ NO_EPOCH = -1
 """The leader epoch of whoever has read nothing yet."""
 
 _NEWEST = 12  # later versions name topics by id only
-_NEWEST_LIST_OFFSETS = 7  # later versions know further special times only
+NEWEST_LIST_OFFSETS = 7
+"""Later versions of ListOffsets know further special times only."""
+
+EARLIEST_LOCAL, LATEST_TIERED = -4, -5
+"""In place of a time: the first offset on the broker's disks, the last one in remote storage."""
+
+SPECIAL_TIMES_SINCE = {EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
+"""The version of ListOffsets that knows each (KIP-405, KIP-1005)."""
 
 
 class Position(NamedTuple):
@@ -94,5 +101,5 @@ def list_offsets_request(
             )
             for topic, partitions in topics.items()
         ],
-        max_version=_NEWEST_LIST_OFFSETS,
+        max_version=NEWEST_LIST_OFFSETS,
     )

@@ -9,25 +9,30 @@ the same names.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 from uuid import UUID
 
+import numpy as np
 from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from collectors.kafka.protocol.fetch_requests import list_offsets_request
+from collectors.kafka.protocol.fetch_requests import (
+    NEWEST_LIST_OFFSETS,
+    SPECIAL_TIMES_SINCE,
+    list_offsets_request,
+)
+from collectors.kafka.protocol.partition_columns import PartitionColumns
+from collectors.kafka.protocol.topic_records import TopicRecords, read_topics
 
-_OFFSETS = (6, 7)
+_OFFSETS = (6, 9)
 _METADATA = (10, 13)
 _LOG_DIRECTORIES = (4, 5)
 """First and last version that is read here."""
 
 _CORDONED_FROM = 5
-_LONG = 0x80  # of a length that takes more than one byte
-
 _ASKED = struct.Struct(">iiqb")
 _NO_EPOCH = -1
 
@@ -44,40 +49,34 @@ class ManyPartitions(Protocol):
         """
 
 
-class _Offset(NamedTuple):
-    partition_index: int
-    error_code: int
-    timestamp: int
-    offset: int
-    leader_epoch: int
-    tags: int
-
-
-class _Size(NamedTuple):
-    partition_index: int
-    partition_size: int
-    offset_lag: int
-    is_future_key: bool
-    tags: int
-
-
-class _Partition(NamedTuple):
-    partition_index: int
-    leader_id: int
-    replica_nodes: Sequence[int]
-    isr_nodes: Sequence[int]
-
-
 class _Topic(NamedTuple):
+    """A topic of the metadata, without its partitions."""
+
     name: str | None
-    partitions: Sequence[Any]
-    error_code: int = 0
-    topic_id: UUID | None = None
-    is_internal: bool = False
+    error_code: int
+    topic_id: UUID | None
+    is_internal: bool
 
 
-_OFFSET, _SIZE = struct.Struct(">ihqqib"), struct.Struct(">iqq?b")
-_PARTITION = struct.Struct(">hiii")
+_OFFSET = np.dtype(
+    [
+        ("partition_index", ">i4"),
+        ("error_code", ">i2"),
+        ("timestamp", ">i8"),
+        ("offset", ">i8"),
+        ("leader_epoch", ">i4"),
+        ("tags", "u1"),
+    ]
+)
+_SIZE = np.dtype(
+    [
+        ("partition_index", ">i4"),
+        ("partition_size", ">i8"),
+        ("offset_lag", ">i8"),
+        ("is_future_key", "u1"),
+        ("tags", "u1"),
+    ]
+)
 
 
 # kafka-python has no types, hence Any as a base class.
@@ -86,7 +85,7 @@ class OffsetsRequest(ListOffsetsRequest, init=False):  # type: ignore[call-arg, 
 
     Attributes:
         wanted: Topics with their partitions.
-        time: -2 for the first offset, -1 for the last.
+        time: -2 for the first offset, -1 for the last; see ``fetch_requests``.
     """
 
     wanted: Sequence[tuple[str, Sequence[int]]]
@@ -102,8 +101,14 @@ class OffsetsRequest(ListOffsetsRequest, init=False):  # type: ignore[call-arg, 
         replica_id: int,
     ) -> OffsetsRequest:
         """Return a request; see ``fetch_requests.list_offsets_request``."""
+        # Versions from 8 on differ in the special times that they know.
+        version = SPECIAL_TIMES_SINCE.get(time, 0)
         request: OffsetsRequest = cls(
-            replica_id=replica_id, isolation_level=isolation_level, topics=[], max_version=7
+            replica_id=replica_id,
+            isolation_level=isolation_level,
+            topics=[],
+            min_version=version,
+            max_version=max(NEWEST_LIST_OFFSETS, version),
         )
         request.wanted, request.time = wanted, time
         return request
@@ -131,11 +136,7 @@ class OffsetsRequest(ListOffsetsRequest, init=False):  # type: ignore[call-arg, 
             return None
         reader = _Reader(body)
         throttle = reader.int32()
-        topics = [
-            _Topic(name=reader.text(), partitions=reader.records(_OFFSET, _Offset._make))
-            for _ in range(reader.count())
-        ]
-        return SimpleNamespace(throttle_time_ms=throttle, topics=topics)
+        return SimpleNamespace(throttle_time_ms=throttle, columns=reader.topics(_OFFSET))
 
 
 class ClusterRequest(MetadataRequest, init=False):  # type: ignore[call-arg, misc]
@@ -158,12 +159,14 @@ class ClusterRequest(MetadataRequest, init=False):  # type: ignore[call-arg, mis
             reader.no_tags()
             brokers.append(SimpleNamespace(node_id=broker, host=host, port=port, rack=rack))
         cluster_id, controller = reader.text(), reader.int32()
+        partitions = PartitionColumns()
         return SimpleNamespace(
             throttle_time_ms=throttle,
             brokers=brokers,
             cluster_id=cluster_id,
             controller_id=controller,
-            topics=[reader.topic() for _ in range(reader.count())],
+            topics=[reader.topic(partitions, number) for number in range(reader.count())],
+            columns=partitions,
         )
 
 
@@ -179,10 +182,7 @@ class LogDirectoriesRequest(DescribeLogDirsRequest, init=False):  # type: ignore
         results = []
         for _ in range(reader.count()):
             error, path = reader.int16(), reader.text()
-            topics = [
-                _Topic(name=reader.text(), partitions=reader.records(_SIZE, _Size._make))
-                for _ in range(reader.count())
-            ]
+            columns = reader.topics(_SIZE)
             total, free = reader.int64(), reader.int64()
             cordoned = self.API_VERSION >= _CORDONED_FROM and reader.flag()
             reader.no_tags()
@@ -190,7 +190,7 @@ class LogDirectoriesRequest(DescribeLogDirsRequest, init=False):  # type: ignore
                 SimpleNamespace(
                     error_code=error,
                     log_dir=path,
-                    topics=topics,
+                    columns=columns,
                     total_bytes=total,
                     usable_bytes=free,
                     is_cordoned=cordoned,
@@ -207,7 +207,6 @@ class _Reader:
     def __init__(self, data: memoryview) -> None:
         self._data = bytes(data)
         self._position = 0
-        self._lists: dict[bytes, tuple[int, ...]] = {}
 
     def count(self) -> int:
         """Return how many items follow; of a null list none."""
@@ -240,54 +239,25 @@ class _Reader:
         length = self._varint() - 1
         return None if length < 0 else self._bytes(length).decode()
 
-    def records(self, form: struct.Struct, make: Callable[[Any], Any]) -> list[Any]:
-        """Return the records of a topic, all of one size."""
-        count = self.count()
-        found = list(map(make, form.iter_unpack(self._bytes(count * form.size))))
-        if any(record.tags for record in found):
-            raise ValueError("fields that this version does not have")
-        self.no_tags()
+    def topics(self, form: np.dtype[Any]) -> TopicRecords:
+        """Return topics with records of one size for each partition."""
+        found, self._position = read_topics(self._data, self._position, form)
         return found
 
-    def topic(self) -> _Topic:
-        """Return a topic of the metadata."""
+    def topic(self, partitions: PartitionColumns, number: int) -> _Topic:
+        """Return a topic of the metadata, and add its partitions to those of all.
+
+        Args:
+            partitions: Those of the topics before.
+            number: Which topic it is.
+        """
         code, name = self.int16(), self.text()
         topic_id = UUID(bytes=self._bytes(16))
         internal = self.flag()
-        partitions = self._partitions()
+        self._position = partitions.read(self._data, self._position, number)
         self.int32()  # what this client may do with it
         self.no_tags()
-        return _Topic(
-            name=name,
-            partitions=partitions,
-            error_code=code,
-            topic_id=topic_id if topic_id.int else None,
-            is_internal=internal,
-        )
-
-    def _partitions(self) -> list[_Partition]:
-        """Return the partitions of a topic of the metadata: the loop that all time goes into."""
-        data, lists, unpack = self._data, self._lists, _PARTITION.unpack_from
-        found = []
-        count, position = self.count(), self._position
-        for _ in range(count):
-            _, index, leader, _ = unpack(data, position)
-            position += _PARTITION.size
-            brokers = []
-            for _ in range(3):  # replicas, those in sync, those that are offline
-                end = position + 4 * data[position] - 3
-                encoded = data[position:end]
-                known = lists.get(encoded)
-                if known is None:
-                    known = lists[encoded] = _broker_ids(encoded)
-                brokers.append(known)
-                position = end
-            if data[position]:
-                raise ValueError("fields that this version does not have")
-            position += 1
-            found.append(_Partition(index, leader, brokers[0], brokers[1]))
-        self._position = position
-        return found
+        return _Topic(name, code, topic_id if topic_id.int else None, internal)
 
     def no_tags(self) -> None:
         """Step over the end of a structure.
@@ -313,13 +283,6 @@ class _Reader:
             shift += 7
             if byte < 0x80:
                 return value
-
-
-def _broker_ids(encoded: bytes) -> tuple[int, ...]:
-    """Return the brokers of a list that is not null and has less than 127."""
-    if not 0 < encoded[0] < _LONG or len(encoded) != 4 * encoded[0] - 3:
-        raise ValueError("an unusual list of brokers")
-    return struct.unpack(f">{encoded[0] - 1}i", encoded[1:])
 
 
 def _is_here(versions: tuple[int, int], version: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -10,38 +10,35 @@ import polars as pl
 
 from collectors.errors import CollectorError, UnsupportedError
 from collectors.kafka.cluster.broker_reads import LogDirectories
-from collectors.kafka.poll.reads import PollView
+from collectors.kafka.poll.cluster_reads import ClusterReads
 from collectors.source.rows import frame
 from config.settings import ClusterSettings
 from lake.schemas.tables import BROKERS
 
 
-def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(
+    reads: ClusterReads, settings: ClusterSettings, now: datetime
+) -> dict[str, pl.DataFrame]:
     """Return the table ``brokers``.
 
     A dead broker vanishes from the cluster's metadata. It is known nevertheless: from earlier
     polls, and as a replica of partitions.
     """
-    metadata = client.metadata
+    metadata = reads.metadata.value
     replicas = metadata.partitions.select(pl.col("replicas").explode()).to_series().drop_nulls()
     replica_counts = dict(replicas.value_counts().iter_rows())
     leader_counts = dict(metadata.partitions["leader"].drop_nulls().value_counts().iter_rows())
     alive = {broker.broker_id for broker in metadata.brokers}
-    behind = _under_replicated(client)
-    disks = _disks(client)
-    controller = client.controller
-    registrations = _registrations(client)
-    _ = client.settings_found
-    certificates = client.certificates
-    failures, throttled = client.wire.failures, client.wire.throttled_seconds
-    # One that is in no metadata and holds nothing was taken out of the cluster.
-    for gone in client.memory.brokers.keys() - alive - replica_counts.keys():
-        del client.memory.brokers[gone]
+    behind = _under_replicated(reads)
+    disks = _disks(reads, alive)
+    controller = reads.controller.value
+    registrations = _registrations(reads)
+    versions = reads.settings.value.versions
     rows = []
     for broker_id in sorted(alive | replica_counts.keys()):
-        known = client.memory.brokers.get(broker_id)
-        silent = failures.get(broker_id)
-        version = client.memory.settings.versions.get(broker_id)
+        known = reads.known_brokers.get(broker_id)
+        silent = reads.failures.get(broker_id)
+        version = versions.get(broker_id)
         row: dict[str, Any] = {
             "broker_id": broker_id,
             "host": known.host if known else None,
@@ -53,15 +50,15 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
             "replicas": replica_counts.get(broker_id, 0),
             "under_replicated": behind.get(broker_id, 0),
             "registration": _registration(registrations, broker_id),
-            "certificate_expires_at": certificates.get(broker_id),
+            "certificate_expires_at": reads.certificates.get(broker_id),
             "version": version.release if version else None,
-            "throttled_seconds": throttled.get(broker_id),
+            "throttled_seconds": reads.throttled_seconds.get(broker_id),
         }
         if broker_id not in alive:
             row["unknown_reason"] = "the broker is missing from the cluster"
         elif silent is not None:
             row["unknown_reason"] = silent
-            client.problems.append(silent)
+            reads.problems.append(silent)
         else:
             disk = disks.get(broker_id, "its log directories were not read yet")
             if isinstance(disk, LogDirectories):
@@ -75,20 +72,20 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
     return {"brokers": frame(BROKERS, rows)}
 
 
-def _under_replicated(client: PollView) -> Mapping[int, int]:
+def _under_replicated(reads: ClusterReads) -> Mapping[int, int]:
     """Return for each broker the replicas that it should hold and that are not in sync.
 
     A replica that a reassignment is just adding is not expected to be in sync yet; where
     reassignments are unknown, it is counted.
     """
-    behind = client.metadata.partitions.select(
+    behind = reads.metadata.value.partitions.select(
         "topic",
         "partition",
         pl.col("replicas").list.set_difference("in_sync_replicas").alias("broker_id"),
     ).filter(pl.col("broker_id").list.len() > 0)
     lacking = behind.explode("broker_id")
     try:
-        moving = client.reassignments
+        moving = reads.reassignments.value
     except CollectorError:
         moving = None
     if moving is not None and not moving.is_empty():
@@ -103,13 +100,13 @@ def _under_replicated(client: PollView) -> Mapping[int, int]:
     return dict(lacking["broker_id"].value_counts().iter_rows())
 
 
-def _registrations(client: PollView) -> Mapping[int, bool] | None:
+def _registrations(reads: ClusterReads) -> Mapping[int, bool] | None:
     try:
-        return client.registrations
+        return reads.registrations.value
     except UnsupportedError:
         pass
     except CollectorError as error:
-        client.report("which brokers are registered is unknown", error)
+        reads.report("which brokers are registered is unknown", error)
     return None
 
 
@@ -121,9 +118,8 @@ def _registration(registrations: Mapping[int, bool] | None, broker: int) -> str 
     return "fenced" if registrations[broker] else "active"
 
 
-def _disks(client: PollView) -> Mapping[int, LogDirectories | str]:
+def _disks(reads: ClusterReads, alive: Collection[int]) -> Mapping[int, LogDirectories | str]:
     try:
-        disks, _ = client.log_directories
+        return reads.disks.value.by_broker
     except CollectorError as error:
-        return dict.fromkeys(client.broker_ids, str(error))
-    return disks
+        return dict.fromkeys(alive, str(error))

@@ -7,17 +7,19 @@ from datetime import datetime
 import polars as pl
 
 from collectors.kafka.cluster.kinds import group_kind, streams_applications
-from collectors.kafka.poll.reads import PollView
+from collectors.kafka.poll.cluster_reads import ClusterReads
 from config.settings import ClusterSettings
 
 
-def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(
+    reads: ClusterReads, settings: ClusterSettings, now: datetime
+) -> dict[str, pl.DataFrame]:
     """Return the tables ``groups`` and ``group_members``."""
-    found = client.groups
-    client.problems += found.problems
-    client.problems += _unseen(client.metadata.partitions)
-    streams = streams_applications(client.metadata.partitions["topic"].unique().to_list())
-    ditto = client.shared.ditto_groups(client.settings.name)
+    found = reads.groups.value
+    reads.problems.extend(found.problems)
+    partitions = reads.metadata.value.partitions
+    reads.problems.extend(_unseen(partitions))
+    streams = streams_applications(reads.topics.value.all)
     kinds = [
         group_kind(
             row["group"],
@@ -25,39 +27,20 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
             protocol_type=row["protocol_type"] or "",
             protocol=row["protocol"],
             streams=streams,
-            ditto=ditto,
+            ditto=reads.ditto_groups,
         )
         for row in found.groups.select("group", "type", "protocol_type", "protocol").to_dicts()
     ]
-    rows = found.groups.with_columns(pl.Series("kind", kinds, pl.String())).drop("protocol_type")
+    state_since = reads.state_since.value
+    since = [state_since[group] for group in found.groups["group"]]
+    rows = found.groups.with_columns(
+        pl.Series("kind", kinds, pl.String()),
+        pl.Series("state_since", since, pl.Datetime("us", "UTC")),
+    ).drop("protocol_type")
     return {
-        "groups": with_kinds_of_members(_with_state_since(client, rows, now), found.members),
+        "groups": with_kinds_of_members(rows, found.members),
         "group_members": found.members,
     }
-
-
-def _with_state_since(client: PollView, rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
-    """Add when the group's present state began.
-
-    It is null where the state began before the group was watched, and while the state is unknown;
-    the known date returns with the state.
-    """
-    before = client.memory.states
-    states: dict[str, tuple[str | None, datetime | None]] = {}
-    since: list[datetime | None] = []
-    for group, state in rows.select("group", "state").iter_rows():
-        known = before.get(group)
-        if state == "unknown":
-            if known is not None:
-                states[group] = known
-            since.append(None)
-            continue
-        if known is None:
-            known = (state, None)
-        states[group] = known if known[0] == state else (state, now)
-        since.append(states[group][1])
-    client.memory.states = states
-    return rows.with_columns(pl.Series("state_since", since, pl.Datetime("us", "UTC")))
 
 
 def with_kinds_of_members(rows: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:

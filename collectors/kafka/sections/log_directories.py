@@ -8,30 +8,30 @@ from typing import Any
 
 import polars as pl
 
-from collectors.kafka.poll import due
-from collectors.kafka.poll.reads import PollView
+from collectors.kafka.poll.cluster_reads import ClusterReads
 from collectors.source.rows import frame
 from config.settings import ClusterSettings
 from lake.schemas.tables import LOG_DIRECTORIES
 
 
-def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(
+    reads: ClusterReads, settings: ClusterSettings, now: datetime
+) -> dict[str, pl.DataFrame]:
     """Return the table ``log_directories``.
 
     Rows are written when the directories are read: once a minute, and not at every poll. A broker
     whose directories are unknown has one row, without a path and with the reason.
     """
-    disks, _ = client.log_directories
+    disks = reads.disks.value
     rows: list[dict[str, Any]] = []
-    for broker, found in sorted(disks.items()):
+    for broker, found in sorted(disks.by_broker.items()):
         if isinstance(found, str):
             rows.append({"broker_id": broker, "unknown_reason": found})
-            client.problems.append(found)
+            reads.problems.append(found)
             continue
-        client.problems += [f"broker {broker}: {problem}" for problem in found.problems]
+        reads.problems.extend(f"broker {broker}: {problem}" for problem in found.problems)
         rows += [
             {"broker_id": broker, **asdict(directory), "is_offline": directory.is_offline}
             for directory in found.directories
         ]
-    is_new = client.memory.due.is_new(due.LOG_DIRECTORIES, client.tick)
-    return {"log_directories": frame(LOG_DIRECTORIES, rows if is_new else [])}
+    return {"log_directories": frame(LOG_DIRECTORIES, rows if disks.is_new else [])}

@@ -8,29 +8,34 @@ import polars as pl
 
 from collectors.errors import CollectorError
 from collectors.kafka.cluster.offsets import slowest_follower
+from collectors.kafka.cluster.tiered_storage import TIERED_SCHEMA
 from collectors.kafka.cluster.topic_config import config_number
-from collectors.kafka.poll.reads import PollView
+from collectors.kafka.poll.cluster_reads import ClusterReads
+from collectors.kafka.poll.topic_configs import config_problems
 from collectors.source.answer import LARGEST_INT
 from config.settings import ClusterSettings
 
 _KEY = ["topic", "partition"]
 
 
-def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(
+    reads: ClusterReads, settings: ClusterSettings, now: datetime
+) -> dict[str, pl.DataFrame]:
     """Return the table ``partitions``."""
-    client.problems += client.metadata.problems
-    rows = client.partitions.join(
-        client.offsets, on=_KEY, how="left", maintain_order="left", validate="1:1"
+    reads.problems.extend(reads.metadata.value.problems)
+    rows = reads.topics.value.partitions.join(
+        reads.offsets.value, on=_KEY, how="left", maintain_order="left", validate="1:1"
     )
     unknown = rows.filter(pl.col("log_end").is_null())
     if unknown.height:
         reasons = ", ".join(sorted(set(unknown["offsets_unknown"].drop_nulls())))
-        client.problems.append(
+        reads.problems.append(
             f"the offsets of {unknown.height} of {rows.height} partitions are unknown: {reasons}"
         )
-    rows = _with_reassignments(client, _with_sizes(client, rows))
-    rows = _with_follower_lag(client, rows)
-    least = _least_in_sync(client)
+    rows = _with_reassignments(reads, _with_sizes(reads, rows))
+    rows = _with_follower_lag(reads, rows)
+    rows = _with_tiers(reads, rows)
+    least = _least_in_sync(reads)
     return {
         "partitions": rows.select(
             *_KEY,
@@ -49,25 +54,27 @@ def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[
             "last_stable",
             "size_bytes",
             "follower_lag",
+            "local_log_start",
+            "remote_log_end",
             pl.col("offsets_unknown").alias("unknown_reason"),
         )
     }
 
 
-def _with_sizes(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
+def _with_sizes(reads: ClusterReads, rows: pl.DataFrame) -> pl.DataFrame:
     """Add the size of the leader's replica; null where log directories are not permitted."""
     try:
-        _, sizes = client.log_directories
+        sizes = reads.disks.value.sizes
     except CollectorError:
         return rows.with_columns(pl.lit(None, pl.Int64()).alias("size_bytes"))
     of_leader = sizes.rename({"broker_id": "leader"})
     return rows.join(of_leader, on=["leader", *_KEY], how="left", maintain_order="left")
 
 
-def _with_follower_lag(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
+def _with_follower_lag(reads: ClusterReads, rows: pl.DataFrame) -> pl.DataFrame:
     """Add how many records replicas that are not in sync are behind: 0 where all are."""
     try:
-        lags = client.follower_lag
+        lags = reads.follower_lag.value
     except CollectorError:  # it is not asked for
         return rows.with_columns(pl.lit(None, pl.Int64()).alias("follower_lag"))
     lacking = slowest_follower(rows, lags).with_columns(pl.lit(True).alias("lacks"))
@@ -76,14 +83,37 @@ def _with_follower_lag(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _with_reassignments(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
+def _with_tiers(reads: ClusterReads, rows: pl.DataFrame) -> pl.DataFrame:
+    """Add where the log on the disks begins and the one in remote storage ends.
+
+    Both are null where the topic is not tiered.
+    """
+    try:
+        tiers = reads.tiered.value
+    except CollectorError:  # no topic is known to be tiered
+        tiers = pl.DataFrame(schema=TIERED_SCHEMA)
+    unknown = tiers.drop_nulls("tiered_unknown")
+    if unknown.height:
+        reasons = ", ".join(sorted(set(unknown["tiered_unknown"])))
+        reads.problems.append(
+            f"what of {unknown.height} partitions lies in remote storage is unknown: {reasons}"
+        )
+    # Where nothing was copied yet, remote storage ends where the log begins.
+    return rows.join(tiers, on=_KEY, how="left", maintain_order="left").with_columns(
+        pl.when(pl.col("remote_log_end").is_not_null())
+        .then(pl.max_horizontal("remote_log_end", "log_start"))
+        .alias("remote_log_end")
+    )
+
+
+def _with_reassignments(reads: ClusterReads, rows: pl.DataFrame) -> pl.DataFrame:
     """Add which replicas come and go: empty lists where nothing moves, null where unknown."""
     names = ("adding_replicas", "removing_replicas")
     none = pl.lit([], pl.List(pl.Int32()))
     try:
-        moving = client.reassignments
+        moving = reads.reassignments.value
     except CollectorError as error:
-        client.report("reassignments are unknown", error)
+        reads.report("reassignments are unknown", error)
         return rows.with_columns(pl.lit(None, pl.List(pl.Int32())).alias(name) for name in names)
     if moving.is_empty():
         return rows.with_columns(none.alias(name) for name in names)
@@ -92,11 +122,11 @@ def _with_reassignments(client: PollView, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _least_in_sync(client: PollView) -> dict[str, int]:
+def _least_in_sync(reads: ClusterReads) -> dict[str, int]:
     try:
-        configs = client.configs
+        configs = reads.configs.value
     except CollectorError as error:
-        client.report("min.insync.replicas is unknown", error)
+        reads.report("min.insync.replicas is unknown", error)
         return {}
     least = {}
     for topic, config in configs.items():
@@ -104,5 +134,5 @@ def _least_in_sync(client: PollView) -> dict[str, int]:
             number = config_number(config, "min.insync.replicas", LARGEST_INT)
             if number is not None:
                 least[topic] = number
-    client.problems += client.config_problems
+    reads.problems.extend(config_problems(configs))
     return least

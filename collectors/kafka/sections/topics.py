@@ -2,77 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 import polars as pl
 
 from collectors.errors import SwitchedOffError
-from collectors.kafka.cluster.kinds import hono_tenant, mirror_aliases, topic_kind
 from collectors.kafka.cluster.metadata import TopicConfig
 from collectors.kafka.cluster.topic_config import config_number
-from collectors.kafka.poll.reads import PollView
+from collectors.kafka.poll.cluster_reads import ClusterReads
+from collectors.kafka.poll.recall import VALUE_LENGTH
+from collectors.kafka.poll.topic_configs import config_problems
 from collectors.source.answer import LARGEST_INT
-from collectors.source.rows import frame
+from collectors.source.rows import section_schema
 from config.settings import ClusterSettings
-from lake.schemas.tables import TOPICS, WRITTEN_EVERY_SECONDS
+from lake.schemas.tables import TOPICS
 
-VALUE_LENGTH = 256
+_CONFIG = "config"
+_OF_TOPIC = ("topic", "kind", "tenant", "partitions", "replication_factor")
 
 
-def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(
+    reads: ClusterReads, settings: ClusterSettings, now: datetime
+) -> dict[str, pl.DataFrame]:
     """Return the rows of the table ``topics`` that are new, changed, or an hour old."""
-    configs: Mapping[str, TopicConfig | str] = {}
-    unread = "its configuration was not read"
-    try:
-        configs = client.configs
-        client.problems += client.config_problems
-    except SwitchedOffError as error:
-        unread = str(error)
-    rows = _rows(client, configs, unread)
-    written = client.memory.topics_written
-    due = []
-    for row in rows:
-        topic = row["topic"]
-        last = written.get(topic)
-        if (
-            last is None
-            or last[0] != row
-            or client.tick - last[1] >= WRITTEN_EVERY_SECONDS[TOPICS.name]
-        ):
-            due.append(row)
-            written[topic] = (row, client.tick)
-    for gone in written.keys() - {row["topic"] for row in rows}:
-        del written[gone]
-    return {"topics": frame(TOPICS, due)}
-
-
-def _rows(
-    client: PollView, configs: Mapping[str, TopicConfig | str], unread: str
-) -> list[dict[str, Any]]:
-    grouped = client.partitions.group_by("topic", maintain_order=True).agg(
-        pl.len().alias("partitions"),
-        pl.col("replicas").list.len().min().alias("replication_factor"),
-        pl.col("internal").first(),
+    with suppress(SwitchedOffError):
+        reads.problems.extend(config_problems(reads.configs.value))
+    facts, due = reads.topic_facts.value, reads.topics_due.value
+    # Most topics are configured alike: what follows from a configuration is worked out once.
+    numbers: dict[int, int] = {}
+    distinct: list[TopicConfig | str] = []
+    for topic in due:
+        config = facts[topic].config
+        if id(config) not in numbers:
+            numbers[id(config)] = len(distinct)
+            distinct.append(config)
+    schema = section_schema(TOPICS)
+    settings_rows = [_settings(config) for config in distinct]
+    columns = [name for name in schema if name not in _OF_TOPIC]
+    of_config = pl.DataFrame(
+        {name: [row.get(name) for row in settings_rows] for name in columns},
+        schema={name: schema[name] for name in columns},
+    ).with_row_index(_CONFIG)
+    rows = pl.DataFrame(
+        [(topic, *facts[topic][:-1], numbers[id(facts[topic].config)]) for topic in due],
+        schema={
+            **{name: schema[name] for name in _OF_TOPIC},
+            _CONFIG: pl.UInt32(),
+        },
+        orient="row",
     )
-    dead = client.dead_letters
-    mirrors = mirror_aliases(client.all_topics)
-    rows = []
-    for topic, partitions, factor, internal in grouped.iter_rows():
-        kind = topic_kind(topic, internal=internal, dead_letter=topic in dead, mirrors=mirrors)
-        config = configs.get(topic, unread)
-        rows.append(
-            {
-                "topic": topic,
-                "kind": kind,
-                "tenant": hono_tenant(topic),
-                "partitions": partitions,
-                "replication_factor": factor,
-                **_settings(config),
-            }
-        )
-    return rows
+    rows = rows.join(of_config, on=_CONFIG, how="left", maintain_order="left")
+    return {"topics": rows.select(list(schema))}
 
 
 def _settings(config: TopicConfig | str) -> dict[str, Any]:

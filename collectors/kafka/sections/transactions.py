@@ -8,23 +8,24 @@ from datetime import datetime
 import polars as pl
 
 from collectors.errors import UnsupportedError
-from collectors.kafka.poll import due
-from collectors.kafka.poll.reads import PollView
+from collectors.kafka.poll.cluster_reads import ClusterReads
 from collectors.source.rows import frame
 from config.settings import ClusterSettings
 from lake.schemas.tables import TRANSACTIONS
 
 
-def collect(client: PollView, settings: ClusterSettings, now: datetime) -> dict[str, pl.DataFrame]:
+def collect(
+    reads: ClusterReads, settings: ClusterSettings, now: datetime
+) -> dict[str, pl.DataFrame]:
     """Return the table ``transactions``; rows whenever they were read, if there are such."""
-    _ = client.metadata  # where no broker answers, the section fails as all others do
+    _ = reads.metadata.value  # where no broker answers, the section fails as all others do
     rows = []
     try:
-        found, problems = client.transactions
+        found = reads.transactions.value
     except UnsupportedError:
         pass
     else:
-        client.problems += problems
-        if client.memory.due.is_new(due.TRANSACTIONS, client.tick):
-            rows = [asdict(one) for one in found]
+        reads.problems.extend(found.problems)
+        if found.is_new:
+            rows = [asdict(one) for one in found.transactions]
     return {"transactions": frame(TRANSACTIONS, rows)}

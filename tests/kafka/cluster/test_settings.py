@@ -18,8 +18,8 @@ from tests.support import Names, eventually, kafka_tool
 
 @pytest.fixture(autouse=True)
 def rare_reads_at_every_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("collectors.kafka.poll.due.CONFIGS_EVERY_SECONDS", 0.0)
-    monkeypatch.setattr("collectors.kafka.poll.due.EVERY_SECONDS", 0.0)
+    monkeypatch.setattr("collectors.source.due.CONFIGS_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr("collectors.source.due.EVERY_SECONDS", 0.0)
 
 
 @pytest.fixture

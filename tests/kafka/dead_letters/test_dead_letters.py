@@ -14,9 +14,9 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from collectors.errors import CollectorError
 from collectors.kafka.cluster.metadata import read_metadata
+from collectors.kafka.poll.dead_letter_topics import NO_REDRIVE_GROUP
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
-from collectors.kafka.sections.dead_letters import NO_REDRIVE_GROUP
 from collectors.source.shared_facts import Sink
 from config.settings import ClusterSettings
 from demo.kafka.cluster import KafkaCluster

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions, NewTopic
 from kafka.protocol.consumer import OffsetFetchRequest
 
-from collectors.kafka.sections.group_offsets import NEVER_COMMITTED
+from collectors.kafka.poll.group_lags import NEVER_COMMITTED
 from demo.kafka.cluster import KafkaCluster
 from tests.kafka.collecting import Poller, polling
 from tests.support import Names, eventually

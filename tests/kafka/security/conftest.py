@@ -100,7 +100,7 @@ def secured(kafka_java: Java, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture
 def configs_at_every_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("collectors.kafka.poll.due.CONFIGS_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr("collectors.source.due.CONFIGS_EVERY_SECONDS", 0.0)
 
 
 @pytest.fixture

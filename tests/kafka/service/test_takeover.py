@@ -16,9 +16,10 @@ import pytest
 
 from config.settings import LakeSettings
 from demo.kafka.cluster import KafkaCluster
-from lake.schemas.tables import BROKERS, COLLECTIONS
+from lake.schemas.tables import BROKERS, COLLECTIONS, WAITING_COLLECTORS
 from lake.storage.store import Lake
 from runtime.processes import free_ports
+from tests.servers.s3.server import KEY, SECRET, S3Server
 from tests.support import eventually
 
 ROOT = Path(__file__).parents[3]
@@ -74,6 +75,25 @@ def write(
     )
     lake = path.parent / "lake"
     path.write_text(f"clusters:\n{clusters}lake: {{uri: {lake}}}\n{more}")
+    return path
+
+
+def write_for(path: Path, servers: str, lake: LakeSettings, more: str = "") -> Path:
+    """Write settings whose lake, and so the lease, lies in an object store."""
+    options = lake.storage_options
+    path.write_text(
+        f"clusters:\n  - {{name: shop, bootstrap_servers: '{servers}', "
+        f"poll_interval_seconds: {INTERVAL_SECONDS}}}\n"
+        f"lake:\n  uri: {lake.uri}\n  storage_options:\n"
+        f"    aws_endpoint_url: {options['aws_endpoint_url']}\n"
+        f"    aws_access_key_id: {{file: {_file(path.parent / 'key', KEY)}}}\n"
+        f"    aws_secret_access_key: {{file: {_file(path.parent / 'secret', SECRET)}}}\n{more}"
+    )
+    return path
+
+
+def _file(path: Path, text: str) -> Path:
+    path.write_text(text)
     return path
 
 
@@ -135,6 +155,61 @@ def test_the_second_takes_over_within_two_polls(
     processes = rows.sort("observed_at")["collector"].unique(maintain_order=True).to_list()
     host = os.uname().nodename
     assert processes == [f"{host}/{each.process.pid}" for each in (first, second)]
+
+
+def test_a_lease_in_an_object_store_is_taken_over(
+    kafka_cluster: KafkaCluster, s3: S3Server, tmp_path: Path, start: Start
+) -> None:
+    """Given a lake in S3 and two services, when the first is killed, then the second polls."""
+    settings = s3.bucket("takeover")
+    lake = Lake(settings)
+    config = write_for(tmp_path / "headroom.yaml", kafka_cluster.bootstrap_servers, settings)
+    first = start(config)
+    eventually(lambda: polls(lake).height >= 1, timeout_seconds=30, what="poll of the first")
+    second = start(config)
+    host = os.uname().nodename
+    waits = f"cluster=shop waits: {host}/{first.process.pid} polls it"
+    eventually(lambda: second.said(waits) == 1, timeout_seconds=30, what="second that waits")
+    eventually(
+        lambda: (
+            lake.read(WAITING_COLLECTORS).select("collector", "waits_for").rows()
+            == [(f"{host}/{second.process.pid}", f"{host}/{first.process.pid}")]
+        ),
+        what="row about who waits",
+    )
+    first.process.kill()
+    gone_at = datetime.now(UTC)
+    eventually(
+        lambda: polls_since(lake, gone_at) >= 2,
+        timeout_seconds=4 * INTERVAL_SECONDS,
+        what="polls of the second",
+    )
+    rows = lake.read(COLLECTIONS, cluster="shop")
+    assert rows.height == rows.unique(["observed_at", "source", "section"]).height
+    processes = rows.sort("observed_at")["collector"].unique(maintain_order=True).to_list()
+    assert processes == [f"{host}/{each.process.pid}" for each in (first, second)]
+
+
+def test_a_collector_that_starts_without_its_lake_begins_when_that_is_back(
+    kafka_cluster: KafkaCluster, s3: S3Server, tmp_path: Path, start: Start
+) -> None:
+    (port,) = free_ports(1)
+    settings = s3.bucket("away-at-start")
+    exporter = f"collectors: {{exporter: {{port: {port}}}}}\n"
+    servers = kafka_cluster.bootstrap_servers
+    config = write_for(tmp_path / "headroom.yaml", servers, settings, more=exporter)
+    s3.kill()
+    try:
+        service = start(config)
+        said = "cluster=shop not polled: the lease cannot be taken"
+        eventually(lambda: service.said(said) == 1, timeout_seconds=60, what="the reason, once")
+        assert active(port) == 0
+        assert service.process.poll() is None
+    finally:
+        s3.start()
+    eventually(lambda: polls(Lake(settings)).height >= 2, timeout_seconds=60, what="polls")
+    assert active(port) == 1
+    assert service.said(SECRET) == 0
 
 
 def active(port: int) -> int:

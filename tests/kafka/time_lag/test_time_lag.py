@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
 
-from collectors.kafka.sections import time_lag
+from collectors.kafka.time_lag import time_lags
 from collectors.kafka.time_lag.timestamp_lookups import NOT_PERMITTED, Wanted
 from demo.kafka.cluster import KafkaCluster
 from tests.kafka.collecting import Poller, polling
 from tests.support import Names, eventually
 
 HOUR = 3600.0
-
-
-class Clock:
-    """Stands still."""
-
-    def __init__(self, at: float) -> None:
-        self._at = at
-
-    def monotonic(self) -> float:
-        return self._at
 
 
 @pytest.fixture
@@ -67,23 +56,6 @@ def test_the_first_poll_knows_how_late_a_group_is(names: Names, poller: Poller) 
     assert row["time_lag_seconds"] == pytest.approx(HOUR - 180 + time.time() - now, abs=3)
 
 
-def test_ends_have_the_time_at_which_they_were_read(
-    names: Names, poller: Poller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    topic, group, _ = past(names)
-    poll = poller.source.poll(datetime.now(UTC))
-    assert next(poll).section == "groups"
-    later = time.monotonic() + 2.0  # as if reading all groups had taken so long
-    monkeypatch.setattr("collectors.kafka.poll.reads.time", Clock(later))
-    result = next(poll)
-    monkeypatch.undo()
-    assert group in result.frames["group_offsets"]["group"]
-    memory = poller.source.view(datetime.now(UTC)).memory
-    (point,) = [memory.times[topic, 0].timeline.oldest]
-    assert point is not None
-    assert point[1] >= result.started_at.timestamp() + 1.0
-
-
 def test_reprocessing_from_the_start_is_late_by_the_age_of_the_oldest_record(
     names: Names, poller: Poller
 ) -> None:
@@ -101,7 +73,7 @@ def test_where_reading_is_not_permitted_the_time_is_searched_for(
     def refuse(_wire: Any, wanted: set[Wanted], *_: Any) -> Mapping[Wanted, float | str]:
         return dict.fromkeys(wanted, NOT_PERMITTED)
 
-    monkeypatch.setattr(time_lag, "fetch_times", refuse)
+    monkeypatch.setattr(time_lags, "fetch_times", refuse)
     topic, group, now = past(names)
     row = poller.poll().offsets(group, topic)[0]
     assert row["time_lag_source"] == "record"

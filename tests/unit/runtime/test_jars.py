@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +21,7 @@ from runtime.jars import (
     ensure_all,
     first_complaint,
     ivy_description,
+    pinned_digests,
     proxy_flags,
 )
 from runtime.jarsets import DELTA, KAFKA, S3, JarSet
@@ -205,3 +208,34 @@ def test_the_first_complaint_of_ivy_is_found(tmp_path: Path) -> None:
     log = tmp_path / "ivy.log"
     log.write_text(":: resolving\nHost mirror.example.com not found.  url=…\nmore\n")
     assert first_complaint(log) == "Host mirror.example.com not found. url=…"
+
+
+@pytest.mark.parametrize("jars", [DELTA, KAFKA, S3], ids=lambda jars: jars.name)
+def test_every_jar_of_ours_has_a_digest(jars: JarSet) -> None:
+    pinned = pinned_digests(jars)
+    for module in jars.modules:
+        _, artifact, version = module.split(":")
+        assert f"{artifact}-{version}.jar" in pinned
+    assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in pinned.values())
+
+
+@pytest.mark.parametrize("harm", ["another content", "another jar"])
+def test_a_jar_that_is_not_pinned_is_not_used(
+    harm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pinned = tmp_path / "pinned"
+    names = {"toy-1.0.jar": b"toy", "part-2.3.jar": b"part"}
+    if harm == "another content":
+        names["part-2.3.jar"] = b"something else"
+    else:
+        del names["part-2.3.jar"]
+    pinned.write_text(
+        "".join(
+            f"{hashlib.sha256(content).hexdigest()}  toys-1.0/{name}\n"
+            for name, content in names.items()
+        )
+    )
+    monkeypatch.setattr("runtime.jars.DIGESTS", pinned)
+    with pytest.raises(JarsError, match=r"part-2\.3\.jar is not the file"):
+        ensure(JARS, FakeResolver(), cache=tmp_path / "cache")
+    assert list((tmp_path / "cache" / "jars").glob("toys*/*.jar")) == []

@@ -17,9 +17,9 @@ from spark_metrics.arrivals import (
     UnreadableFileError,
     cause,
     late_before,
-    minutes_of_file,
 )
 from spark_metrics.arrivals import touched as touched_at
+from spark_metrics.broken_files import minutes_of_file
 from spark_metrics.progress import EVER, MINUTE, Progress, TimeRange
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 from app.data.context import View
-from app.ui.tables import Column, styled
+from app.data.time_range import RANGES
+from app.ui.advice_history import change
+from app.ui.tables import NEVER, NONE, Column, csv, file_name, styled
 from app.ui.topic_list import hot_partitions
-from app.views.scaling.advice_history import change
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -77,3 +78,46 @@ def test_a_change_that_names_no_number_shows_none(
     current: int | None, proposed: int | None, text: str
 ) -> None:
     assert change({"current": current, "proposed": proposed, "quantity": "consumers"}) == text
+
+
+def test_a_file_has_the_names_of_the_page_and_no_sentinel() -> None:
+    frame = pl.DataFrame(
+        {
+            "group": ["billing", "=cmd()", "stock"],
+            "label": [["✓ OK"], ["■ stopped"], ["? unknown"]],
+            "behind_seconds": [0.5, None, 4236.25],
+            "drain_seconds": [NONE, NEVER, 12.0],
+            "at": pl.Series([NOON, None, NOON], dtype=pl.Datetime("us", "UTC")),
+            "trend": [[1.0], [2.0], [3.0]],
+            "hidden": [1, 2, 3],
+        }
+    )
+    columns = {
+        "group": Column("group", opens=("group", "group")),
+        "label": Column("status", "status"),
+        "behind_seconds": Column("time lag", "duration"),
+        "drain_seconds": Column("drained in", "duration", never="grows"),
+        "at": Column("began", "time"),
+        "trend": Column("trend", "trend"),
+    }
+    assert csv(frame, columns).splitlines() == [
+        "group,status,time lag (seconds),drained in (seconds),began (UTC)",
+        "billing,OK,0.5,,2026-11-20T12:00:00Z",
+        "'=cmd(),stopped,,grows,",
+        "stock,unknown,4236.25,12.0,2026-11-20T12:00:00Z",
+    ]
+
+
+def test_a_file_is_named_by_what_it_lists_of_which_cluster_and_when() -> None:
+    class Chosen(Frame):
+        cluster = "eu/prod"
+        range = RANGES["6h"]
+
+    name = file_name("groups-table", cast(View, Chosen()))
+    assert name == "groups-eu_prod-6h-2026-11-20T1200.csv"
+
+
+def test_two_columns_of_one_label_stay_two() -> None:
+    frame = pl.DataFrame({"a": [1], "b": [2]})
+    columns = {"a": Column("lag", "count"), "b": Column("lag", "count")}
+    assert csv(frame, columns).splitlines() == ["lag [a],lag [b]", "1,2"]

@@ -16,8 +16,8 @@ from app.views.brokers import view_model as brokers_view_model
 from app.views.dead_letters import view_model as dead_letters_view_model
 from app.views.health import view_model as health_view_model
 from config.settings import LakeSettings
-from lake.schemas.current import CLUSTER_STATUS, PARTITIONS_AT_RISK
-from lake.schemas.tables import CLUSTER_SETTINGS, COLLECTIONS
+from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK
+from lake.schemas.tables import CLUSTER_SETTINGS, COLLECTIONS, DEAD_LETTERS
 from lake.storage.store import Lake
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -40,18 +40,40 @@ def cluster_status(**given: Any) -> pl.DataFrame:
 
 
 def test_the_sentence_of_brokers() -> None:
+    def sentence(cluster: pl.DataFrame, *brokers: dict[str, Any]) -> tuple[str, str]:
+        every = [
+            {"cluster": "c", "evaluated_at": START, "broker_id": number, **broker}
+            for number, broker in enumerate(brokers, 1)
+        ]
+        known = pl.DataFrame(every, schema=BROKER_STATUS.polars_schema)
+        return brokers_view_model.sentence(cluster, known, UTC, at(600))
+
     counts = {"offline": 0, "under_min_isr": 0, "under_replicated": 0}
-    fine = brokers_view_model.sentence(cluster_status(brokers=2, missing_brokers=[], **counts))
+    up = {"is_alive": True, "offline_if_lost": 0, "refused_if_lost": 0}
+    fine = sentence(cluster_status(brokers=2, missing_brokers=[], **counts), up, up)
     assert fine == (
         "All brokers are up",
         "Every partition has a leader and all its replicas in sync.",
     )
-    missing = brokers_view_model.sentence(
-        cluster_status(brokers=3, missing_brokers=[2], **counts | {"under_replicated": 4})
+    one_down = cluster_status(brokers=3, missing_brokers=[2], **counts | {"under_replicated": 4})
+    title, detail = sentence(
+        one_down,
+        up,
+        {"is_alive": False, "missing_since": at(60)},
+        up | {"refused_if_lost": 4},
     )
-    assert missing == ("Broker 2 is missing", "4 partitions under-replicated.")
+    assert title == f"Broker 2 is missing since {at(60):%H:%M}"
+    assert detail == (
+        "4 partitions under-replicated; none is offline or below min ISR: reads and writes go on; "
+        "losing broker 3 too refuses acks=all on 4 partitions."
+    )
+    title, detail = sentence(one_down, up, {"is_alive": False}, up)
+    assert title == "Broker 2 is missing"
+    assert detail.endswith("one more loss would stop no partition.")
+    unsure = sentence(one_down, {"is_alive": True})
+    assert "loss" not in unsure[1] and "losing" not in unsure[1]
     for unread in (cluster_status(), cluster_status().clear()):
-        title, detail = brokers_view_model.sentence(unread)
+        title, detail = sentence(unread)
         assert title == "Which brokers are up is unknown"
         assert "unknown" in detail
 
@@ -129,13 +151,41 @@ def test_the_sentence_of_dead_letters(given: dict[str, Any], title: str, detail:
     assert detail in found[1]
 
 
-def test_reasons_are_counted_by_class() -> None:
+def test_arrivals_are_shared_out_by_the_exceptions_of_each_poll() -> None:
+    samples = pl.DataFrame(
+        [
+            {"observed_at": at(0), "log_end": 100, "reasons": [{"key": "a.Old", "value": 9}]},
+            {
+                "observed_at": at(30),
+                "log_end": 140,
+                "reasons": [{"key": "a.b.Rare", "value": 1}, {"key": "a.b.Common", "value": 3}],
+            },
+            {"observed_at": at(60), "log_end": 140, "reasons": [{"key": "a.b.Rare", "value": 4}]},
+            {"observed_at": at(90), "log_end": None, "reasons": None},
+            {"observed_at": at(120), "log_end": 200, "reasons": [{"key": "a.b.Rare", "value": 2}]},
+        ]
+    )
+    found = dead_letters_view_model.by_exception(samples, 60.0)
+    first = found.filter(pl.col("time") == at(0))
+    assert dict(first.select("reason", "arrived").iter_rows()) == {"Common": 30.0, "Rare": 10.0}
+    later = found.filter(pl.col("time") == at(120))
+    assert later.select("reason", "arrived", "arrival_per_second").rows() == [("Rare", 60.0, 1.0)]
+    counted = dead_letters_view_model.reason_rows(found, None)
+    assert counted.select("reason", "messages").rows() == [("Rare", 70.0), ("Common", 30.0)]
+    assert counted["share"].to_list() == pytest.approx([0.7, 0.3])
+
+
+def test_where_nothing_arrived_the_sampled_records_are_counted() -> None:
+    nothing = dead_letters_view_model.by_exception(
+        pl.DataFrame(schema=DEAD_LETTERS.polars_schema), 60.0
+    )
+    assert nothing.is_empty()
     found = dead_letters_view_model.reason_rows(
-        [{"key": "a.b.Rare", "value": 1}, {"key": "a.b.Common", "value": 3}]
+        nothing, [{"key": "a.b.Rare", "value": 1}, {"key": "a.b.Common", "value": 3}]
     )
     assert found["reason"].to_list() == ["Common", "Rare"]
     assert found["share"].to_list() == [0.75, 0.25]
-    assert dead_letters_view_model.reason_rows(None).is_empty()
+    assert dead_letters_view_model.reason_rows(nothing, None).is_empty()
 
 
 def section(name: str, status: str = "ok", second: float = 0, **given: Any) -> dict[str, Any]:

@@ -144,3 +144,14 @@ def test_events_of_several_sources_of_a_cluster_are_added_up() -> None:
         ("shop", "acl changed"): 2,
         ("shop", "feature changed"): 1,
     }
+
+
+def test_rebalances_are_counted_by_group() -> None:
+    known = Snapshots([SHOP], Clock())  # type: ignore[list-item]
+    for groups in (["billing", "billing"], ["billing", "mail"], []):
+        rows = frame("rebalances", *({"group": group, "log_offset": 1} for group in groups))
+        known.take(SHOP, result("commit_log", rebalances=rows))  # type: ignore[arg-type]
+    assert series("headroom_group_rebalances_total", found_in(known)) == {
+        ("shop", "billing"): 3,
+        ("shop", "mail"): 1,
+    }

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from collectors.exporter import page as page_module
 from collectors.exporter.page import RULES
 from collectors.exporter.rules import MetricView, rule
-from collectors.kafka.sections.group_offsets import NEVER_COMMITTED, NO_TOPIC
+from collectors.kafka.poll.group_lags import NEVER_COMMITTED, NO_TOPIC
 from collectors.service.snapshot import Snapshots
 from config.settings import ExporterSettings
 from tests.unit.collectors.exporter.frames import (

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 
-from collectors.kafka.cluster.setting_changes import topic_config_changes
-from collectors.kafka.source import KafkaSource
-from collectors.source.shared_facts import SharedFacts
-from config.settings import ClusterSettings
+from collectors.errors import CollectorError
+from collectors.kafka.poll.outcome import Outcome
+from collectors.kafka.poll.recall import recalled
 from lake.schemas.tables import TOPICS
-
-NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 
 def test_what_was_set_on_a_topic_during_a_restart_is_an_event() -> None:
-    source = KafkaSource(
-        ClusterSettings(name="c", bootstrap_servers="127.0.0.1:1"), 15.0, SharedFacts()
-    )
     rows = {
         "altered": [{"key": "retention.ms", "value": "1000"}],
         "set": [],
@@ -28,11 +23,6 @@ def test_what_was_set_on_a_topic_during_a_restart_is_an_event() -> None:
     }
     schema = {name: TOPICS.polars_schema[name] for name in ("topic", "configs")}
     table = pl.DataFrame({"topic": rows.keys(), "configs": rows.values()}, schema=schema)
-    try:
-        source.remember({"topics": table})
-        before = source.view(NOW).memory.configs_seen
-    finally:
-        source.close()
     now = {
         "altered": {"retention.ms": ("2000", True), "segment.ms": ("9", False)},
         "set": {"retention.ms": ("2000", True), "segment.ms": ("9", False)},
@@ -40,10 +30,22 @@ def test_what_was_set_on_a_topic_during_a_restart_is_an_event() -> None:
         "cut": {"follower.replication.throttled.replicas": ("0" * 300, True)},
         "unknown": {"retention.ms": ("2000", True)},
     }
-    found = [
-        (event.subject, event.before, event.after) for event in topic_config_changes(before, now)
-    ]
-    assert found == [
+    changes = recalled({"topics": table}).changes
+    names = pl.DataFrame({"topic": list(now)})
+    metadata: Any = SimpleNamespace(brokers=())
+    topics: Any = SimpleNamespace(partitions=names, watched=list(now), all=dict.fromkeys(now))
+    unknown = Outcome[Any](error=CollectorError("unknown"))
+    found = changes.compare(
+        metadata=metadata,
+        topics=topics,
+        controller=None,
+        registrations=unknown,
+        ends=unknown,
+        configs=Outcome(found=now),
+        settings={},
+        known_brokers=(),
+    )
+    assert [(event.subject, event.before, event.after) for event in found.events] == [
         ("altered", "retention.ms=1000", "retention.ms=2000"),
         ("set", None, "retention.ms=2000"),
     ]

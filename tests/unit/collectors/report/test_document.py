@@ -174,4 +174,5 @@ def test_checks_as_json() -> None:
         "works": False,
         "required": False,
         "detail": "needs READ on the topic [x]",
+        "grants": [],
     }

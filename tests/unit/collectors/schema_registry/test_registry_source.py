@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -174,7 +176,8 @@ def test_what_was_read_is_left_alone_for_a_while(
         return [path.split("/")[2] for path in paths(server) if path.endswith("latest")]
 
     assert asked() == ["orders-value", "new-value"]
-    monkeypatch.setattr(client_module, "READ_EVERY_SECONDS", -1.0)
+    later = time.monotonic() + client_module.READ_EVERY_SECONDS
+    monkeypatch.setattr(client_module, "time", SimpleNamespace(monotonic=lambda: later))
     registry.add("newest-value")
     poll(source)
     # New ones first, then those that were not read for longest.

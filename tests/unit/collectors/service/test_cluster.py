@@ -16,8 +16,9 @@ from deltalake.exceptions import CommitFailedError
 from collectors.errors import SettingsError
 from collectors.service.cluster import ClusterState, rhythm
 from collectors.service.polling import Plan, Service
+from collectors.service.rows import own_name
 from collectors.service.snapshot import Snapshots
-from lake.schemas.tables import BROKERS
+from lake.schemas.tables import BROKERS, WAITING_COLLECTORS
 from lake.storage.store import Lake
 from tests.support import eventually
 from tests.unit.collectors.service.scripted import Script, fixed, polls
@@ -64,6 +65,9 @@ def test_of_two_services_one_polls_and_a_clean_stop_hands_over(
                 eventually(lambda: of(waiting).waits_for is not None, what="waiting")
                 polls(first, 6).wait(60)
                 assert second.begun == []
+                (row,) = lake.read(WAITING_COLLECTORS, cluster="shop").to_dicts()
+                # Both are services of this process.
+                assert row["collector"] == row["waits_for"] == own_name()
             assert second.begun == []
         follows = Script("shop")
         with running(Service(fixed(follows), lake)):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -14,11 +15,14 @@ from collectors.kafka.cluster.kinds import (
     streams_applications,
     topic_kind,
 )
-from collectors.kafka.poll.state import Memory
+from collectors.kafka.cluster.metadata import TopicConfig
+from collectors.kafka.poll.outcome import Outcome
+from collectors.kafka.poll.topic_facts import topic_facts
+from collectors.kafka.poll.watched_topics import watched_topics
 from collectors.kafka.sections import groups, topics
-from collectors.source.shared_facts import SharedFacts
+from collectors.source.rows import section_schema
 from config.settings import ClusterSettings
-from lake.schemas.tables import GROUP_MEMBERS
+from lake.schemas.tables import GROUP_MEMBERS, TOPICS
 
 
 def case(name: str, kind: str, what: str) -> object:
@@ -216,57 +220,58 @@ def test_group_kind(
     assert found == kind
 
 
-class Cluster:
-    """As much of a poll's view as the sections of topics and groups need to name kinds."""
-
-    def __init__(self, topics: list[str], groups: list[str]) -> None:
-        columns: dict[str, list[object]] = {
-            "topic": [*topics],
-            "partition": [0] * len(topics),
-            "leader": [1] * len(topics),
-            "replicas": [[1]] * len(topics),
-            "internal": [False] * len(topics),
+def reads(topics: list[str], groups: list[str], ditto: Collection[str] = ()) -> Any:
+    """As much of a poll as the sections of topics and groups need to name kinds."""
+    columns: dict[str, list[object]] = {
+        "topic": [*topics],
+        "topic_id": [None] * len(topics),
+        "partition": [0] * len(topics),
+        "leader": [1] * len(topics),
+        "replicas": [[1]] * len(topics),
+        "internal": [False] * len(topics),
+    }
+    partitions = pl.DataFrame(columns)
+    metadata: Any = SimpleNamespace(partitions=partitions)
+    watched = watched_topics(metadata, bool)
+    configs: Outcome[Mapping[str, TopicConfig | str]] = Outcome(found={})
+    rows = [
+        {
+            "group": group,
+            "state": "stable",
+            "type": "classic",
+            "protocol_type": "consumer",
+            "protocol": "range",
+            "members": 0,
         }
-        self.partitions = pl.DataFrame(columns)
-        self.metadata = SimpleNamespace(partitions=self.partitions)
-        self.tick = 0.0
-        self.all_topics = set(topics)
-        self.dead_letters: dict[str, str] = {}
-        self.configs: dict[str, str] = {}
-        self.config_problems: list[str] = []
-        self.problems: list[str] = []
-        self.memory = Memory()
-        self.shared = SharedFacts()
-        self.settings = SimpleNamespace(name="production")
-        rows = [
-            {
-                "group": group,
-                "state": "stable",
-                "type": "classic",
-                "protocol_type": "consumer",
-                "protocol": "range",
-                "members": 0,
-            }
-            for group in groups
-        ]
-        self.groups = SimpleNamespace(
-            groups=pl.DataFrame(rows),
-            members=pl.DataFrame(schema=GROUP_MEMBERS.polars_schema),
-            problems=[],
-        )
-
-
-def collect(section: Any, cluster: Cluster, table: str) -> pl.DataFrame:
-    settings = ClusterSettings(name="production", bootstrap_servers="localhost:1")
-    frame: pl.DataFrame = section.collect(cluster, settings, datetime(2026, 1, 1, tzinfo=UTC))[
-        table
+        for group in groups
     ]
+    found = SimpleNamespace(
+        groups=pl.DataFrame(rows),
+        members=pl.DataFrame(schema=GROUP_MEMBERS.polars_schema),
+        problems=[],
+    )
+    return SimpleNamespace(
+        metadata=Outcome(found=metadata),
+        topics=Outcome(found=watched),
+        configs=configs,
+        topic_facts=Outcome(found=topic_facts(watched, (), configs)),
+        topics_due=Outcome(found=topics),
+        groups=Outcome(found=found),
+        state_since=Outcome(found=dict.fromkeys(groups)),
+        ditto_groups=ditto,
+        problems=[],
+    )
+
+
+def collect(section: Any, poll: Any, table: str) -> pl.DataFrame:
+    settings = ClusterSettings(name="production", bootstrap_servers="localhost:1")
+    frame: pl.DataFrame = section.collect(poll, settings, datetime(2026, 1, 1, tzinfo=UTC))[table]
     return frame
 
 
 def test_topics_of_hono_carry_their_tenant() -> None:
-    cluster = Cluster(["hono.event.t1", "hono.command_internal.a1", "orders"], [])
-    rows = collect(topics, cluster, "topics")
+    poll = reads(["hono.event.t1", "hono.command_internal.a1", "orders"], [])
+    rows = collect(topics, poll, "topics")
     assert dict(rows.select("topic", "tenant").iter_rows()) == {
         "hono.event.t1": "t1",
         "hono.command_internal.a1": None,
@@ -275,10 +280,13 @@ def test_topics_of_hono_carry_their_tenant() -> None:
 
 
 def test_a_group_that_ditto_calls_its_own_is_dittos() -> None:
-    cluster = Cluster(["orders"], ["4b7f-twins", "billing"])
-    before = collect(groups, cluster, "groups")
-    cluster.shared.set_ditto_groups("another", "twins", ["billing"])
-    cluster.shared.set_ditto_groups("production", "twins", ["4b7f-twins"])
-    after = collect(groups, cluster, "groups")
-    assert before["kind"].to_list() == ["plain", "plain"]
-    assert after["kind"].to_list() == ["ditto", "plain"]
+    rows = collect(groups, reads(["orders"], ["4b7f-twins", "billing"]), "groups")
+    assert rows["kind"].to_list() == ["plain", "plain"]
+    of_ditto = reads(["orders"], ["4b7f-twins", "billing"], ditto=["4b7f-twins"])
+    assert collect(groups, of_ditto, "groups")["kind"].to_list() == ["ditto", "plain"]
+
+
+def test_where_no_topic_is_to_be_written_the_table_is_empty_and_whole() -> None:
+    poll = reads(["orders"], [])
+    poll.topics_due = Outcome(found=[])
+    assert collect(topics, poll, "topics").schema == pl.Schema(section_schema(TOPICS))

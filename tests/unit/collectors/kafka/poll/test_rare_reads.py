@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,12 +14,13 @@ import pytest
 
 from collectors.errors import CollectorError, NoAnswerError, RefusedError, UnsupportedError
 from collectors.kafka.cluster.settings_reads import BrokerVersion
-from collectors.kafka.poll import cluster_settings, reads
-from collectors.kafka.poll.reads import PollView
-from collectors.kafka.poll.state import Memory
-from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
-from collectors.source.shared_facts import SharedFacts
-from config.settings import ClusterSettings
+from collectors.kafka.poll import cluster_settings, rare_reads
+from collectors.kafka.poll.cluster_settings import SettingsReads
+from collectors.kafka.poll.outcome import attempt
+from collectors.kafka.poll.rare_reads import RegistrationReads
+from collectors.kafka.protocol.broker_requests import Deadline, Wire
+from collectors.kafka.protocol.poll_context import PollContext
+from config.settings import Feature
 
 VERSION = BrokerVersion(
     release="4.3", supported={"metadata.version": 30}, finalized={"metadata.version": 30}, epoch=1
@@ -30,7 +34,6 @@ class Reads:
         self.asked: list[str] = []
         self.clock, self.takes_seconds = 0.0, 0.0
         clock = SimpleNamespace(monotonic=lambda: self.clock)
-        monkeypatch.setattr(reads, "time", clock)
         monkeypatch.setattr(cluster_settings, "time", clock)
         self.answers: dict[str, Any] = {
             "read_versions": {1: VERSION},
@@ -41,13 +44,11 @@ class Reads:
             "read_registrations": {1: False, 2: True},
         }
         for name in self.answers:
-            module = reads if hasattr(reads, name) else cluster_settings
+            module = rare_reads if hasattr(rare_reads, name) else cluster_settings
             monkeypatch.setattr(module, name, self._reader(name))
-        self.brokers: tuple[Broker, ...] = ()
-        monkeypatch.setattr(
-            reads, "read_metadata", lambda *_: SimpleNamespace(cluster_id="x", brokers=self.brokers)
-        )
-        self.memory = Memory(brokers={1: Broker(broker_id=1, host="a", port=9092)})
+        self.settings = SettingsReads()
+        self._registrations = RegistrationReads()
+        self.unknown: Mapping[str, str] = {}
 
     def _reader(self, name: str) -> Any:
         def read(*_: object) -> Any:
@@ -55,32 +56,41 @@ class Reads:
             self.clock += self.takes_seconds
             answer = self.answers[name]
             if isinstance(answer, CollectorError):
-                raise answer
+                raise answer.again()
             return answer
 
         return read
 
-    def poll(
+    def settings_found(
         self,
         at: float,
-        alive: tuple[int, ...] = (1,),
         *,
         left_seconds: float = 10.0,
-        **settings: Any,
-    ) -> PollView:
-        view = PollView(
-            cast(Wire, SimpleNamespace()),
-            ClusterSettings(name="c", bootstrap_servers="a:9092", **settings),
-            (bool, bool),
-            self.memory,
-            datetime(2026, 11, 20, tzinfo=UTC),
-            Deadline(left_seconds, 10),
-            SharedFacts(),
-        )
-        view.tick = at
-        self.brokers = tuple(Broker(broker_id=broker, host="a", port=9092) for broker in alive)
+        remembered: tuple[int, ...] = (1,),
+        switched_off: tuple[Feature, ...] = (),
+    ) -> Mapping[str, Any]:
+        """Return what administrators have set, by a poll."""
         self.asked.clear()
-        return view
+        context = _context(at, left_seconds)
+        found = self.settings.read(context, [1], remembered, switched_off)
+        self.unknown = found.unknown
+        return found.found
+
+    def registrations(
+        self, at: float, alive: tuple[int, ...] = (1,), *, left_seconds: float = 10.0
+    ) -> Mapping[int, bool]:
+        """Return which brokers are registered, by a poll."""
+        self.asked.clear()
+        return self._registrations.read(_context(at, left_seconds), alive)
+
+
+def _context(at: float, left_seconds: float) -> PollContext:
+    return PollContext(
+        wire=cast(Wire, SimpleNamespace()),
+        deadline=Deadline(left_seconds, 10),
+        now=datetime(2026, 11, 20, tzinfo=UTC),
+        tick=at,
+    )
 
 
 @pytest.fixture
@@ -97,44 +107,35 @@ def test_what_was_read_stands_for_five_minutes(asked: Reads) -> None:
         "acl": {"User:a": {"rule": ""}},
         "scram user": {},
     }
-    assert asked.poll(1000).settings_found == expected
+    assert asked.settings_found(1000) == expected
     assert len(asked.asked) == 5
-    assert asked.poll(1299).settings_found == expected
+    assert asked.settings_found(1299) == expected
     assert asked.asked == []
-    _ = asked.poll(1300).settings_found
+    asked.settings_found(1300)
     assert len(asked.asked) == 5
-
-
-def test_a_kind_can_be_asked_for_alone(asked: Reads) -> None:
-    assert asked.poll(1000).cluster_settings.read("feature") == {
-        "metadata.version": {"level": "30", "supported": "30"}
-    }
-    assert asked.asked == ["read_versions"]
 
 
 def test_slow_reads_are_left_to_the_next_polls(asked: Reads) -> None:
     asked.takes_seconds = 0.6
-    assert asked.poll(1000).settings_found.keys() == {"broker version", "feature"} | {
+    assert asked.settings_found(1000).keys() == {"broker version", "feature"} | {
         "broker configuration"
     }
-    assert asked.poll(1015).settings_found.keys() >= {"client quota", "acl"}
-    assert asked.poll(1030).settings_found.keys() == cluster_settings.SETTINGS.keys()
-    assert asked.memory.settings.unknown == {}
+    assert asked.settings_found(1015).keys() >= {"client quota", "acl"}
+    assert asked.settings_found(1030).keys() == cluster_settings.SETTINGS.keys()
+    assert asked.unknown == {}
 
 
 def test_what_a_poll_had_no_time_for_is_read_in_the_next(asked: Reads) -> None:
     late = NoAnswerError("the time for this poll is over")
     asked.answers |= {"read_acls": late, "read_registrations": late}
-    view = asked.poll(1000, left_seconds=-1.0)
-    _ = view.settings_found
-    assert asked.memory.settings.unknown == {"acl": str(late)}
+    asked.settings_found(1000, left_seconds=-1.0)
+    assert asked.unknown == {"acl": str(late)}
     with pytest.raises(NoAnswerError):
-        _ = view.registrations
+        asked.registrations(1000, left_seconds=-1.0)
     asked.answers |= {"read_acls": {}, "read_registrations": {1: False}}
-    view = asked.poll(1015)
-    assert view.settings_found["acl"] == {}
-    assert asked.memory.settings.unknown == {}
-    assert view.registrations == {1: False}
+    assert asked.settings_found(1015)["acl"] == {}
+    assert asked.unknown == {}
+    assert asked.registrations(1015) == {1: False}
 
 
 @pytest.mark.parametrize(
@@ -147,49 +148,48 @@ def test_what_a_poll_had_no_time_for_is_read_in_the_next(asked: Reads) -> None:
 def test_what_could_not_be_read_stays_as_it_was_known(
     asked: Reads, error: CollectorError, again_at: float
 ) -> None:
-    asked.memory.settings.found = {"acl": {"User:before": {}}}
+    asked.settings = SettingsReads({"acl": {"User:before": {}}})
     asked.answers["read_acls"] = error
-    assert asked.poll(1000).settings_found["acl"] == {"User:before": {}}
-    assert asked.memory.settings.unknown == {"acl": str(error)}
-    _ = asked.poll(again_at - 1).settings_found
+    assert asked.settings_found(1000)["acl"] == {"User:before": {}}
+    assert asked.unknown == {"acl": str(error)}
+    asked.settings_found(again_at - 1)
     assert asked.asked == []
-    _ = asked.poll(again_at).settings_found
+    asked.settings_found(again_at)
     assert "read_acls" in asked.asked
 
 
 def test_what_is_not_offered_or_switched_off_is_not_known(asked: Reads) -> None:
-    asked.memory.settings.found = {"acl": {"User:before": {}}, "scram user": {"before": {}}}
+    asked.settings = SettingsReads({"acl": {"User:before": {}}, "scram user": {"before": {}}})
     asked.answers["read_scram_users"] = UnsupportedError("too old")
-    found = asked.poll(1000, switched_off=["acls", "versions"]).settings_found
+    found = asked.settings_found(1000, switched_off=("acls", "versions"))
     assert found.keys() == {"broker configuration", "client quota"}
-    assert asked.memory.settings.unknown == {}
+    assert asked.unknown == {}
     assert "read_acls" not in asked.asked
 
 
 def test_no_features_are_claimed_where_no_broker_tells(asked: Reads) -> None:
     asked.answers["read_versions"] = {1: NoAnswerError("silent")}
-    assert "feature" not in asked.poll(1000).settings_found
-    assert asked.memory.settings.unknown.keys() == {"broker version", "feature"}
+    assert "feature" not in asked.settings_found(1000)
+    assert asked.unknown.keys() == {"broker version", "feature"}
 
 
 def test_a_broker_that_is_silent_keeps_its_settings_and_one_that_is_gone_does_not(
     asked: Reads,
 ) -> None:
     two = {1: {"a": ("1", True)}, 2: {"a": ("2", True)}}
-    asked.memory.brokers[2] = Broker(broker_id=2, host="b", port=9092)
     asked.answers["read_broker_configs"] = two
-    _ = asked.poll(1000).settings_found
+    asked.settings_found(1000, remembered=(1, 2))
     asked.answers["read_broker_configs"] = {1: two[1], 2: NoAnswerError("silent")}
-    assert asked.poll(1300).settings_found["broker configuration"].keys() == {"1", "2"}
-    del asked.memory.brokers[2]
-    assert asked.poll(1600).settings_found["broker configuration"].keys() == {"1"}
+    found = asked.settings_found(1300, remembered=(1, 2))
+    assert found["broker configuration"].keys() == {"1", "2"}
+    assert asked.settings_found(1600)["broker configuration"].keys() == {"1"}
 
 
 def test_registrations_are_read_when_a_broker_comes_or_goes(asked: Reads) -> None:
-    assert asked.poll(1000).registrations == {1: False, 2: True}
-    assert asked.poll(1001).registrations == {1: False, 2: True}
+    assert asked.registrations(1000) == {1: False, 2: True}
+    assert asked.registrations(1001) == {1: False, 2: True}
     assert asked.asked == []
-    _ = asked.poll(1002, alive=(1, 2)).registrations
+    asked.registrations(1002, alive=(1, 2))
     assert asked.asked == ["read_registrations"]
 
 
@@ -197,5 +197,31 @@ def test_why_registrations_are_unknown_is_said_at_every_poll(asked: Reads) -> No
     asked.answers["read_registrations"] = RefusedError("not permitted")
     for at in (1000, 1001):
         with pytest.raises(RefusedError):
-            _ = asked.poll(at).registrations
+            asked.registrations(at)
     assert asked.asked == []
+
+
+def test_an_error_that_is_kept_keeps_nothing_of_the_polls_that_it_was_raised_in(
+    asked: Reads,
+) -> None:
+    asked.answers["read_registrations"] = RefusedError("not permitted")
+
+    class Read:
+        """What a poll has read."""
+
+    kept: list[weakref.ref[Read]] = []
+
+    def poll(at: float) -> None:
+        read = Read()  # as the sequence holds what was read so far
+        kept.append(weakref.ref(read))
+        outcome = attempt(lambda: asked.registrations(at))
+        with suppress(RefusedError):
+            _ = outcome.value
+
+    gc.disable()
+    try:
+        for at in (1000, 1001, 1002):
+            poll(at)
+        assert [ref() for ref in kept] == [None, None, None]
+    finally:
+        gc.enable()

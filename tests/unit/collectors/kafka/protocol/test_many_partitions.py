@@ -9,10 +9,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from kafka.protocol.admin import DescribeLogDirsResponse
+from kafka.protocol.admin import DescribeConfigsResponse, DescribeLogDirsResponse
 from kafka.protocol.consumer import ListOffsetsResponse
 from kafka.protocol.metadata import MetadataResponse
 
+from collectors.kafka.protocol.config_answers import TopicConfigsRequest
 from collectors.kafka.protocol.fetch_requests import list_offsets_request
 from collectors.kafka.protocol.many_partitions import (
     ClusterRequest,
@@ -112,24 +113,41 @@ def seen_metadata(answer: Any) -> object:
         answer.controller_id,
         [(one.node_id, one.host, one.port, one.rack) for one in answer.brokers],
         [
-            (
-                topic.error_code,
-                topic.name,
-                str(topic.topic_id),
-                topic.is_internal,
-                [
-                    (each.partition_index, each.leader_id, [*each.replica_nodes], [*each.isr_nodes])
-                    for each in topic.partitions
-                ],
-            )
-            for topic in answer.topics
+            (topic.error_code, topic.name, str(topic.topic_id), bool(topic.is_internal), partitions)
+            for topic, partitions in zip(answer.topics, of_metadata(answer), strict=True)
         ],
     )
 
 
+def of_metadata(answer: Any) -> list[list[tuple[object, ...]]]:
+    """Return the partitions of each topic, from columns or from objects."""
+    found: list[list[tuple[object, ...]]] = [[] for _ in answer.topics]
+    if not hasattr(answer, "columns"):
+        for topic, partitions in zip(answer.topics, found, strict=True):
+            for each in topic.partitions:
+                lists = [*each.replica_nodes], [*each.isr_nodes]
+                partitions.append((each.partition_index, each.leader_id, *lists))
+    else:
+        for part in answer.columns.alike():
+            columns = (part.partition, part.leader, part.replicas, part.in_sync)
+            rows = zip(part.topic.tolist(), *(each.tolist() for each in columns), strict=True)
+            for number, *row in rows:
+                found[number].append(tuple(row))
+    return [sorted(partitions) for partitions in found]
+
+
 def seen_offsets(answer: Any) -> object:
-    return answer.throttle_time_ms, [
-        (topic.name, [(e.partition_index, e.error_code, e.offset) for e in topic.partitions])
+    return answer.throttle_time_ms, of_topics(answer, "partition_index", "error_code", "offset")
+
+
+def of_topics(answer: Any, *fields: str) -> list[tuple[str, list[tuple[int, ...]]]]:
+    """Return fields of the partitions of each topic, from columns or from objects."""
+    if hasattr(answer, "columns"):
+        rows = iter(answer.columns.records[list(fields)].tolist())
+        topics = zip(answer.columns.topics, answer.columns.counts, strict=True)
+        return [(topic, [next(rows) for _ in range(count)]) for topic, count in topics]
+    return [
+        (topic.name, [tuple(getattr(each, field) for field in fields) for each in topic.partitions])
         for topic in answer.topics
     ]
 
@@ -145,20 +163,64 @@ def seen_directories(answer: Any) -> object:
                 one.total_bytes,
                 one.usable_bytes,
                 bool(one.is_cordoned),
-                [
-                    (
-                        topic.name,
-                        [
-                            (e.partition_index, e.partition_size, e.is_future_key)
-                            for e in topic.partitions
-                        ],
-                    )
-                    for topic in one.topics
-                ],
+                of_topics(one, "partition_index", "partition_size", "is_future_key"),
             )
             for one in answer.results
         ],
     )
+
+
+def configs() -> Any:
+    result = DescribeConfigsResponse.DescribeConfigsResult
+    config = result.DescribeConfigsResourceResult
+    alike = [("retention.ms", "1000", 1, False), ("segment.ms", None, 5, False)]
+    secret = [("password", "hunter2", 1, True), ("retention.ms", "2000", 1, False)]
+    return DescribeConfigsResponse(
+        throttle_time_ms=4,
+        results=[
+            result(
+                error_code=code,
+                error_message="no" if code else None,
+                resource_type=2,
+                resource_name=name,
+                configs=[
+                    config(
+                        name=key,
+                        value=value,
+                        read_only=False,
+                        config_source=source,
+                        is_sensitive=is_sensitive,
+                        synonyms=[],
+                        config_type=5,
+                        documentation=None,
+                    )
+                    for key, value, source, is_sensitive in settings
+                ],
+            )
+            for name, code, settings in (
+                ("a", 0, alike),
+                ("b", 0, secret),
+                ("c", 0, alike),
+                ("d", 29, []),
+                ("e", 0, []),
+            )
+        ],
+    )
+
+
+def seen_configs(answer: Any) -> object:
+    def settings(one: Any) -> dict[str, tuple[str | None, bool]]:
+        if hasattr(one, "config"):
+            return dict(one.config)
+        return {
+            each.name: (each.value, each.config_source == 1)
+            for each in one.configs
+            if not each.is_sensitive
+        }
+
+    return answer.throttle_time_ms, [
+        (one.error_code, one.resource_name, settings(one)) for one in answer.results
+    ]
 
 
 Case = tuple[Any, Any, type[Any], Callable[[Any], object], int]
@@ -194,6 +256,7 @@ CASES = [
         )
         for number in (6, 7)
     ),
+    (TopicConfigsRequest(resources=[]), configs(), DescribeConfigsResponse, seen_configs, 4),
 ]
 by_version = pytest.mark.parametrize(
     ("request_", "answer", "kind", "seen", "version"),
@@ -230,6 +293,16 @@ def test_a_broken_answer_is_left_to_kafka_python_or_read_without_a_crash(
         except (ValueError, IndexError, struct.error):
             refused += 1
     assert 0 < refused < 500
+
+
+def test_topics_that_are_configured_alike_share_their_settings() -> None:
+    request = TopicConfigsRequest(resources=[])
+    request.API_VERSION = 4
+    first, second, third, *_ = request.decode_answer(
+        memoryview(configs().encode(version=4))
+    ).results
+    assert first.config is third.config
+    assert second.config == {"retention.ms": ("2000", True)}
 
 
 def test_what_is_unusual_is_left_to_kafka_python() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 import pytest
 
+from collectors.kafka.commit_log.commit_times import CommitTimes
 from collectors.kafka.commit_log.follower import NEEDS, LogState
+from collectors.kafka.poll.outcome import Outcome
 from collectors.kafka.sections import commit_log
 from collectors.source.rows import frame
 from lake.schemas.tables import REBALANCES
@@ -19,18 +22,21 @@ FOUND = frame(
 )
 
 
-def collected(state: LogState, *switched_off: str) -> tuple[list[str], list[str]]:
+def collected(state: LogState | None, *switched_off: str) -> tuple[list[str], list[str]]:
     """Return the groups whose rebalances are told, and the problems of the section."""
-    log = SimpleNamespace(rebalances=lambda: (FOUND, ["one is odd"]), state=state)
-    view: Any = SimpleNamespace(
-        metadata=None,
-        memory=SimpleNamespace(commit_log=log),
+    times = CommitTimes()
+    if state is not None:
+        log: Any = SimpleNamespace(rebalances=lambda: (FOUND, ["one is odd"]), state=state)
+        times.follow(log)
+    reads: Any = SimpleNamespace(
+        metadata=Outcome(found=None),
+        commit_log=Outcome(found=times.report(lambda group: group.startswith("b"))),
         problems=[],
-        selects_groups=lambda groups: groups.str.starts_with("b"),
     )
     settings: Any = SimpleNamespace(switched_off=list(switched_off))
-    rows: pl.DataFrame = commit_log.collect(view, settings, None)["rebalances"]  # type: ignore[arg-type]
-    return rows["group"].to_list(), view.problems
+    now = datetime(2026, 11, 20, tzinfo=UTC)
+    rows: pl.DataFrame = commit_log.collect(reads, settings, now)["rebalances"]
+    return rows["group"].to_list(), reads.problems
 
 
 READ = LogState(partitions=4, reported=4, late=True)
@@ -73,6 +79,4 @@ def test_a_first_read_that_goes_on_is_no_problem() -> None:
 
 
 def test_without_a_log_there_are_no_rows() -> None:
-    view: Any = SimpleNamespace(metadata=None, memory=SimpleNamespace(commit_log=None), problems=[])
-    assert commit_log.collect(view, None, None)["rebalances"].is_empty()  # type: ignore[arg-type]
-    assert view.problems == []
+    assert collected(None) == ([], [])

@@ -1,0 +1,112 @@
+"""Advice that was given, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import polars as pl
+
+from app.data.context import View
+from app.style.format import UNKNOWN, clock, count, duration, exact
+from app.ui.tables import DASH
+from config.storage import ADVICE_KEPT
+from lake.schemas.grain import Grain
+from lake.schemas.model import Table
+from lake.schemas.tables import GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
+from scaling.advice.follow_up import AdviceOutcome, Followed, Point, outcome
+from scaling.advice.model import AdviceKind, Subject
+
+DAYS = 14
+"""How far back advice is shown."""
+
+_COUNTED: Mapping[tuple[str, str], tuple[Table, str, str]] = {
+    (Subject.GROUP.value, "consumers"): (GROUP_HISTORY, "group", "members_last"),
+    (Subject.TOPIC.value, "partitions"): (TOPIC_HISTORY, "topic", "partitions_last"),
+}
+_MINUTES = timedelta(hours=12)
+
+
+def given(view: View, since: datetime | None = None) -> pl.DataFrame:
+    """Return the changes of ``recommendations`` that were given of late, the newest first.
+
+    Args:
+        view: The frame of the page.
+        since: What was last given before it is left out; None: what is older than ``DAYS``.
+    """
+    # A row lies under the day on which its advice was first given, which may be long ago.
+    rows = view.lake.read(
+        RECOMMENDATIONS,
+        pl.col("confirmed_at") >= (since or view.now - timedelta(days=DAYS)),
+        since=view.now - ADVICE_KEPT,
+        cluster=view.cluster,
+    )
+    changes = rows.filter(~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]))
+    return changes.sort("valid_from", descending=True)
+
+
+def outcomes(view: View, rows: pl.DataFrame) -> list[AdviceOutcome]:
+    """Return what became of each row's advice."""
+    newest = rows["confirmed_at"].max() if rows.height else None
+    return [
+        outcome(
+            row["current"],
+            row["proposed"],
+            valid_from=row["valid_from"],
+            confirmed_at=row["confirmed_at"],
+            stands=row["confirmed_at"] == newest,
+            history=_points(view, row["subject_kind"], row["subject"], row["quantity"], row),
+            objective_seconds=view.settings.scaling.objective_seconds(row["subject"]),
+        )
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def _points(
+    view: View, kind: str, subject: str, quantity: str, row: Mapping[str, datetime]
+) -> list[Point]:
+    counted = _COUNTED.get((kind, quantity))
+    if counted is None:
+        return []
+    table, key, column = counted
+    # Minutes are kept for days only; older advice is compared with hours.
+    recent = view.now - row["valid_from"] <= _MINUTES
+    grain = Grain.MINUTE if recent else Grain.HOUR
+    rows = view.lake.read(
+        table,
+        pl.col("grain_seconds") == grain.seconds,
+        pl.col(key) == subject,
+        since=row["valid_from"] - timedelta(hours=3),
+        until=row["confirmed_at"] + timedelta(hours=3),
+        cluster=view.cluster,
+    )
+    lag = pl.col("time_lag_seconds_max") if "time_lag_seconds_max" in rows.columns else pl.lit(None)
+    points = rows.sort("window_start").select("window_start", column, lag.alias("late"))
+    return [
+        Point(at=at, count=count, time_lag_seconds=late) for at, count, late in points.iter_rows()
+    ]
+
+
+def change(row: Mapping[str, Any]) -> str:
+    """Write what was advised as numbers; a dash where the advice names none.
+
+    Args:
+        row: current, proposed and quantity of a row of ``recommendations``.
+    """
+    current, proposed, quantity = row["current"], row["proposed"], row["quantity"]
+    if proposed is not None:
+        return f"{UNKNOWN if current is None else exact(current)} → {exact(proposed)} {quantity}"
+    return DASH if current is None else f"from {count(current, quantity.removesuffix('s'))}"
+
+
+def words(one: AdviceOutcome, view: View) -> str:
+    """Say what became of advice."""
+    if one.followed is not Followed.FOLLOWED:
+        return one.followed.value
+    when = clock(one.at, view.zone, now=view.now)
+    if one.worked is None:
+        return f"followed {when}; effect unknown"
+    after = duration(one.after_seconds)
+    before = f" (before {duration(one.before_seconds)})" if one.before_seconds is not None else ""
+    return f"followed {when}; {'worked' if one.worked else 'no effect'}: time lag {after}{before}"

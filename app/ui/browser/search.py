@@ -1,0 +1,106 @@
+"""One box that finds everything, and the keys that lead about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import polars as pl
+import streamlit as st
+
+from app.data import directory
+from app.data.context import View
+from app.style.format import exact
+from app.ui import routes
+
+_FOLDER = Path(__file__).parent
+_KEY = "search"
+_LONGEST = 200
+_component = st.components.v2.component(
+    "headroom.search",
+    html='<div class="search"><input type="search" role="combobox" aria-expanded="false" '
+    'aria-controls="hits" aria-autocomplete="list" autocomplete="off" spellcheck="false">'
+    '<div class="panel" hidden><ul id="hits" role="listbox"></ul><p class="quiet"></p></div></div>',
+    css=(_FOLDER / "search.css").read_text(),
+    js=(_FOLDER / "search.js").read_text(),
+)
+
+KEYS = {
+    "g o": routes.OVERVIEW,
+    "g g": routes.GROUPS,
+    "g t": routes.TOPICS,
+    "g b": routes.BROKERS,
+    "g d": routes.DEAD_LETTERS,
+    "g k": routes.CONNECT,
+    "g a": routes.ALERTS,
+    "g s": routes.SCALING,
+    "g h": routes.HEALTH,
+}
+"""Keys that lead to a page, pressed one after the other outside of any field; c and r alone are
+Streamlit's."""
+
+
+@st.fragment
+def draw(view: View, pages: dict[str, list[st.Page]]) -> None:
+    """Draw the box; what is typed into it draws nothing else anew.
+
+    Args:
+        view: The frame of the page.
+        pages: Those of the menu.
+    """
+    asked = str(getattr(st.session_state.get(_KEY), "query", None) or "")[:_LONGEST]
+    titles = {
+        one.url_path.replace("-", "_") or routes.OVERVIEW: one.title
+        for some in pages.values()
+        for one in some
+    }
+    hits: list[dict[str, Any]] = []
+    note = ""
+    if asked.strip():
+        hidden = (routes.GROUP, routes.TOPIC, routes.INCIDENT)
+        of_pages = [
+            ("page", title, "", page, "", "")
+            for page, title in titles.items()
+            if page not in hidden
+        ]
+        own = pl.DataFrame(of_pages, schema=directory.SCHEMA, orient="row")
+        known = pl.concat([own, directory.entries(view)])
+        matching = directory.found(known, asked)
+        hits = [_hit(row, view) for row in matching.head(directory.SHOWN).iter_rows(named=True)]
+        if matching.is_empty():
+            note = f"Nothing of {view.cluster} has a name with “{asked}”."
+        elif matching.height > len(hits):
+            note = f"{len(hits)} of {exact(matching.height)}: type more of the name"
+    chosen = _component(
+        key=_KEY,
+        data={
+            "asked": asked,
+            "hits": hits,
+            "note": note,
+            "label": f"Search {view.cluster}",
+            "keys": [
+                {"keys": keys, "address": routes.address(page), "label": titles[page]}
+                for keys, page in KEYS.items()
+                if page in titles
+            ],
+        },
+        on_query_change=lambda: None,
+        on_open_change=lambda: None,
+    )
+    target = chosen.open
+    if isinstance(target, dict) and target.get("page") in titles:
+        parameters = {str(key): str(value) for key, value in target["parameters"].items()}
+        routes.go(target["page"], parameters)
+
+
+def _hit(row: dict[str, str], view: View) -> dict[str, Any]:
+    parameters = {row["parameter"]: row["value"]} if row["parameter"] else {}
+    return {
+        "kind": row["kind"],
+        "name": row["name"],
+        "about": row["about"],
+        "page": row["page"],
+        "parameters": parameters,
+        "href": f"./{routes.address(row['page'])}?{urlencode({**view.address, **parameters})}",
+    }

@@ -1,0 +1,72 @@
+// A zoom on one chart with a time axis moves all of the page, and can become the range.
+// Plotly tells of a zoom by an event of its own, so each chart that appears is listened to.
+const LISTENS = Symbol.for("headroom.zoom");
+const RANGE = ["xaxis.range[0]", "xaxis.range[1]"];
+
+const charts = () =>
+  [...document.querySelectorAll(".js-plotly-plot")].filter(
+    (chart) => chart._fullLayout?.xaxis?.type === "date" && chart.layout?.meta === "page axis",
+  );
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const button = parentElement.querySelector("button");
+  const state = (parentElement.zoomed ??= { span: null, moving: false });
+  const offer = () => {
+    const [from, to] = (state.span ?? ["", ""]).map((one) => String(one).slice(11, 16));
+    button.textContent = `${data.label} ${from} – ${to}`;
+    button.hidden = !state.span;
+  };
+  state.zoomed = async (chart, change) => {
+    if (state.moving) return;
+    const span = RANGE.map((key, place) => change[key] ?? change["xaxis.range"]?.[place]);
+    const all = change["xaxis.autorange"] === true;
+    if (!all && !(span[0] && span[1])) return;
+    state.span = all ? null : span;
+    state.offer();
+    state.moving = true;
+    try {
+      const wanted = all ? { "xaxis.autorange": true } : { "xaxis.range": [...span] };
+      const others = charts().filter((one) => one !== chart);
+      await Promise.all(others.map((one) => window.Plotly?.relayout(one, wanted)));
+    } finally {
+      state.moving = false;
+    }
+  };
+  state.offer = offer;
+  // New figures come without the zoom.
+  state.drawn = (chart) => {
+    const isTimes = charts().includes(chart);
+    if (!state.span || state.moving || !isTimes) return;
+    const shown = chart._fullLayout.xaxis.range.map((one) => Date.parse(one));
+    if (state.span.every((one, place) => Math.abs(Date.parse(one) - shown[place]) < 1000)) return;
+    window.Plotly?.relayout(chart, { "xaxis.range": [...state.span] });
+  };
+  const listen = () => {
+    for (const chart of charts()) {
+      // What listened to a figure is gone with it, though its element stays.
+      if (chart._ev[LISTENS]) continue;
+      chart._ev[LISTENS] = true;
+      chart.on("plotly_relayout", (change) => state.zoomed(chart, change));
+      chart.on("plotly_afterplot", () => state.drawn(chart));
+      state.drawn(chart);
+    }
+  };
+  button.onclick = () => {
+    setTriggerValue("range", state.span.map(String));
+    state.span = null;
+    offer();
+  };
+  // Streamlit writes to the address only what was typed into a widget that is bound to it.
+  const address = new URL(window.location.href);
+  if ((address.searchParams.get("between") ?? "") !== data.between) {
+    if (data.between) address.searchParams.set("between", data.between);
+    else address.searchParams.delete("between");
+    window.history.replaceState(window.history.state, "", address);
+  }
+  if (state.page !== data.page) Object.assign(state, { page: data.page, span: null });
+  offer();
+  listen();
+  clearInterval(state.timer);
+  state.timer = setInterval(listen, 500);
+  return () => clearInterval(state.timer);
+}

@@ -1,0 +1,57 @@
+"""A zoom on one chart moves all of the page, and can become the time range.
+
+Streamlit does not tell of a zoom; the script listens to the charts in the viewer's browser.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+from pathlib import Path
+
+import streamlit as st
+
+from app.data.context import View
+from app.ui import range_choice
+
+_FOLDER = Path(__file__).parent
+_KEY = "zoom"
+_component = st.components.v2.component(
+    "headroom.zoom",
+    html='<button type="button" hidden></button>',
+    css=(_FOLDER / "zoom.css").read_text(),
+    js=(_FOLDER / "zoom.js").read_text(),
+)
+
+
+def draw(view: View, page: str) -> None:
+    """Listen to the charts of a page; where somebody zooms, offer the time as the range."""
+    zone = view.zone
+
+    def chosen() -> None:
+        found = moments(getattr(st.session_state[_KEY], "range", None), zone)
+        if found is not None:
+            range_choice.show(*found)
+
+    _component(
+        key=_KEY,
+        data={
+            "label": "Show",
+            "page": f"{page} {view.range.key}",
+            "between": view.address.get("between", ""),
+        },
+        on_range_change=chosen,
+    )
+
+
+def moments(texts: object, zone: tzinfo) -> tuple[datetime, datetime] | None:
+    """Return a zoom's first and last moment, which Plotly writes by the viewer's clock.
+
+    None where it is none: what a browser sends is checked.
+    """
+    if not isinstance(texts, list) or len(texts) != 2:
+        return None
+    try:
+        first, last = (datetime.fromisoformat(str(one)).replace(tzinfo=zone) for one in texts)
+    except ValueError:
+        return None
+    return (first, last) if first < last else None

@@ -1,0 +1,106 @@
+"""The choice of the time range, and whether the page goes on with time."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, tzinfo
+
+import streamlit as st
+
+from app.data.time_range import (
+    DEFAULT_RANGE,
+    RANGES,
+    TimeRange,
+    between,
+    interval_text,
+    read_interval,
+)
+from app.style.format import escape
+
+BETWEEN = "between"
+PAUSED = "paused"
+_FIRST, _LAST = "range-first", "range-last"
+
+
+def draw(now: datetime, zone: tzinfo, minute_days: int | None) -> TimeRange:
+    """Draw the choice: a range that ends now, or one from a moment to another.
+
+    What is chosen stands in the address: ``range``, ``between`` and ``paused``.
+
+    Args:
+        now: The present.
+        zone: The viewer's.
+        minute_days: How long history by the minute is kept; None: for ever.
+    """
+    # The address holds what the choice shows, so the choice shows the ranges' short names.
+    key = st.segmented_control(
+        "Time range",
+        list(RANGES),
+        default=DEFAULT_RANGE,
+        required=True,
+        key="range",
+        bind="query-params",
+        width="stretch",
+        wrap=False,
+        on_change=_end_now,
+    )
+    st.session_state.setdefault(_FIRST, _local(now - timedelta(hours=1), zone))
+    st.session_state.setdefault(_LAST, _local(now, zone))
+    with st.popover("From – to", icon=":material/date_range:", width="stretch"):  # noqa: RUF001
+        step = timedelta(minutes=1)
+        st.datetime_input("From", None, key=_FIRST, step=step)
+        st.datetime_input("To", None, key=_LAST, step=step)
+        st.button("Show this time", on_click=_show_chosen, args=(zone,), type="primary")
+    fixed = None
+    if text := _asked():
+        try:
+            start, end = read_interval(text)
+            fixed = between(start, min(end, max(now, start)), now, minute_days)
+        except ValueError as error:
+            st.error(escape(str(error)), icon=":material/date_range:")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.toggle(
+            "Pause",
+            key=PAUSED,
+            bind="query-params",
+            help="The page stays as it is until you go on: nothing is read again by itself.",
+        )
+        if text:
+            st.button(
+                "Back to now",
+                icon=":material/fast_forward:",
+                type="tertiary",
+                on_click=_end_now,
+            )
+    return fixed or RANGES.get(key or DEFAULT_RANGE, RANGES[DEFAULT_RANGE])
+
+
+def _asked() -> str:
+    """Return the interval of the address; pages that were opened without keep the last one."""
+    text: str = st.query_params.get(BETWEEN) or st.session_state.get(BETWEEN) or ""
+    st.session_state[BETWEEN] = text
+    return text
+
+
+def is_paused() -> bool:
+    """Return whether the viewer has paused the page."""
+    return bool(st.session_state.get(PAUSED))
+
+
+def show(start: datetime, end: datetime) -> None:
+    """Choose a range from one moment to another; for callbacks, which run before it is drawn."""
+    st.session_state[BETWEEN] = st.query_params[BETWEEN] = interval_text(start, end)
+
+
+def _end_now() -> None:
+    st.session_state[BETWEEN] = ""
+    st.query_params.pop(BETWEEN, None)
+
+
+def _show_chosen(zone: tzinfo) -> None:
+    first, last = st.session_state[_FIRST], st.session_state[_LAST]
+    if first is not None and last is not None:
+        show(first.replace(tzinfo=zone), last.replace(tzinfo=zone))
+
+
+def _local(moment: datetime, zone: tzinfo) -> datetime:
+    return moment.astimezone(zone).replace(tzinfo=None, second=0, microsecond=0)

@@ -1,0 +1,119 @@
+"""What is usual at an hour of the week, and what was a day or a week before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+import polars as pl
+import streamlit as st
+
+from app.data import queries
+from app.data.context import View
+from app.data.history import TIME, Measure
+from app.style.charts.lines import Band, Ghost
+from app.style.format import rate
+from app.ui import components
+from lake.schemas.grain import Grain
+from lake.schemas.model import Table
+from lake.schemas.tables import SEASONALITY
+
+_HOUR = timedelta(hours=1)
+_BEFORE = {"yesterday": timedelta(days=1), "last week": timedelta(days=7)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usual:
+    """What a value is at an hour of the week, in its unit."""
+
+    low: float  # 5 % quantile
+    median: float
+    high: float  # 95 % quantile
+
+    def holds(self, value: float) -> bool:
+        """Return whether a value is as usual."""
+        return self.low <= value <= self.high
+
+
+def season(view: View, subject: str, name: str, metric: str) -> pl.DataFrame:
+    """Return the rows of ``seasonality`` of a series; none where there is too little history."""
+    with components.guarded():
+        rows = queries.derived(view, SEASONALITY, subject=subject, name=name, metric=metric)
+        return rows.filter(pl.col("hour_of_week").is_not_null(), pl.col("p05").is_not_null())
+    return queries.no_rows(SEASONALITY)
+
+
+def usual(rows: pl.DataFrame, at: datetime) -> Usual | None:
+    """Return what is usual at a moment; None: not known.
+
+    Args:
+        rows: Rows of ``seasonality`` of one series.
+        at: The moment, in UTC.
+    """
+    hour = at.weekday() * 24 + at.hour
+    for low, median, high in (
+        rows.filter(pl.col("hour_of_week") == hour).select("p05", "p50", "p95").iter_rows()
+    ):
+        return Usual(low=low, median=median, high=high)
+    return None
+
+
+def delta(
+    known: Usual | None, value: float | None, otherwise: str
+) -> tuple[str, Literal["orange", "off"]]:
+    """Return the clause below a rate: ``usually 43/s``, and its colour: amber where it is not so.
+
+    Args:
+        known: What is usual now; None: not known.
+        value: The rate now, messages per second.
+        otherwise: The clause where nothing is known to be usual.
+    """
+    if known is None or value is None:
+        return otherwise, "off"
+    return f"usually {rate(known.median)}", "off" if known.holds(value) else "orange"
+
+
+def band(rows: pl.DataFrame, view: View) -> Band | None:
+    """Return the band of what is usual in the chosen range, a point an hour.
+
+    None where it is not known, and for ranges whose points are days.
+    """
+    if rows.is_empty() or view.range.grain is Grain.DAY:
+        return None
+    first = view.start.replace(minute=0, second=0, microsecond=0)
+    hours = int((view.until - first) / _HOUR) + 1
+    # The middle of each hour stands for it; one more on either side, so that no edge lies bare.
+    points = [first + place * _HOUR for place in range(-1, hours + 1)]
+    found = [(at + _HOUR / 2, usual(rows, at)) for at in points]
+    frame = pl.DataFrame(
+        [(at, one.low, one.high) for at, one in found if one is not None],
+        schema={TIME: pl.Datetime("us", "UTC"), "low": pl.Float64(), "high": pl.Float64()},
+        orient="row",
+    )
+    is_generated = bool(rows["generated"].fill_null(value=False).any())
+    return Band(frame=frame, name="usual (generated history)" if is_generated else "usual")
+
+
+def choice() -> str | None:
+    """Draw the choice of what to compare with; None: nothing."""
+    return st.segmented_control(
+        "Compare with",
+        list(_BEFORE),
+        key="compare",
+        bind="query-params",
+        label_visibility="collapsed",
+        help="A dotted line: the same hours a day or a week before.",
+    )
+
+
+def ghost(
+    view: View, before: str | None, table: Table, key: str, name: str, measure: Measure
+) -> Ghost | None:
+    """Return a value's course a day or a week before; None where nothing is to be compared."""
+    if before not in _BEFORE:
+        return None
+    with components.guarded():
+        rows = queries.earlier(view, table, key, name, measure, _BEFORE[before])
+        return Ghost(frame=rows, name=before, step_seconds=view.range.step_seconds)
+    return None

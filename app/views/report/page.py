@@ -1,0 +1,99 @@
+"""How was the week?"""
+
+import polars as pl
+import streamlit as st
+
+from alerting.errors import AlertingError
+from app.data import alert_store, late_hours, queries
+from app.data.context import current
+from app.style.format import clock, escape
+from app.ui import advice_history, components, forecast, incidents, tables
+from app.views.report import view_model
+from lake.schemas.tables import CONTRIBUTORS
+
+# The address holds what the choice shows.
+WEEKS = ("last-7-days", "a-week-earlier", "two-weeks-earlier")
+MOST_ADVICE = 50
+
+view = current()
+heading, choice = st.columns([3, 1.4], vertical_alignment="center")
+with choice:
+    chosen = st.selectbox(
+        "Week", WEEKS, key="week", bind="query-params", label_visibility="collapsed"
+    )
+back = WEEKS.index(chosen)
+start, end = view_model.week(view.now, back)
+parts: dict[str, view_model.Part] = {}
+
+try:
+    store = alert_store.open_store(view)
+    fired = store.history(start.timestamp(), view.cluster, until=end.timestamp()) if store else None
+except AlertingError as error:
+    fired = None
+    st.error(escape(str(error)), icon=":material/database_off:")
+if fired is not None:
+    parts["incidents"] = view_model.incident_part(incidents.incidents(fired), start, end)
+objective = view.settings.scaling.objective_seconds
+with components.guarded():
+    hours = late_hours.late_hours(view, start, end)
+    parts["objectives"] = view_model.objective_part(hours, objective)
+with components.guarded():
+    grown = forecast.contributors(view) if back == 0 else queries.no_rows(CONTRIBUTORS)
+    parts["growth"] = view_model.growth_part(grown)
+with components.guarded():
+    given = (
+        advice_history.given(view, since=start)
+        .filter(pl.col("valid_from") <= end, pl.col("proposed").is_not_null())
+        .head(MOST_ADVICE)
+    )
+    became = advice_history.outcomes(view, given)
+    parts["advice"] = view_model.advice_part(
+        given.with_columns(
+            pl.struct("current", "proposed", "quantity")
+            .map_elements(advice_history.change, return_dtype=pl.String())
+            .alias("change")
+        ),
+        became,
+        [advice_history.words(one, view) for one in became],
+        end,
+    )
+
+first, last = (clock(at, view.zone, now=view.now) for at in (start, end))
+sentence = view_model.headline(parts)
+with heading:
+    components.headline(
+        sentence[:1].upper() + sentence[1:], escape(f"{view.cluster}, {first} to {last}.")
+    )
+st.download_button(
+    "Download as HTML",
+    lambda: view_model.html(
+        f"{view.cluster}: the week from {start:%Y-%m-%d} to {end:%Y-%m-%d}",
+        f"{sentence[:1].upper()}{sentence[1:]}.",
+        list(parts.values()),
+        view,
+    ),
+    file_name=f"week-{view.cluster}-{end:%Y-%m-%d}.html",
+    mime="text/html",
+    icon=":material/download:",
+    on_click="ignore",
+)
+if fired is None:
+    components.nothing(
+        "Incidents are not known: the alerting service has not run. "
+        "python -m alerting run --config headroom.yaml starts it."
+    )
+for part in parts.values():
+    with components.section(part.title):
+        if part.rows.is_empty():
+            components.nothing(part.nothing)
+        else:
+            tables.show(
+                part.rows,
+                part.columns,
+                view=view,
+                key=f"week-{end:%Y-%m-%d}-{part.key}",
+                alt=f"{part.title} of the week",
+                noun=part.noun,
+            )
+            if part.note:
+                st.caption(part.note)

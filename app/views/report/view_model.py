@@ -1,0 +1,250 @@
+"""A week of a cluster in tables: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from html import escape
+
+import polars as pl
+
+from app.data.context import View
+from app.style.format import count, duration
+from app.ui import tables
+from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
+from app.ui.incidents import Incident
+from app.ui.tables import Column
+from scaling.advice.follow_up import AdviceOutcome, Followed
+
+WEEK = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A table of the report.
+
+    Attributes:
+        rows: The rows; those of ``columns`` are shown.
+        nothing: What stands there where no row is.
+        note: What must be known to read it.
+    """
+
+    key: str
+    title: str
+    rows: pl.DataFrame
+    columns: Mapping[str, Column]
+    noun: str
+    nothing: str
+    note: str = ""
+
+
+def week(now: datetime, back: int) -> tuple[datetime, datetime]:
+    """Return a week's first moment and its end: ``back`` 0 is the one that ends now."""
+    end = now - back * WEEK
+    return end - WEEK, end
+
+
+def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> Part:
+    """Return the causes that were open in the week, the longest first.
+
+    Of one that began earlier or goes on, what lies in the week counts.
+    """
+    rows = []
+    for one in found:
+        began, ended = moment(one.cause.began_at), moment(one.ended_at)
+        if began is None or began >= end or (ended is not None and ended < start):
+            continue
+        inside = min(ended or end, end) - max(began, start)
+        rows.append(
+            {
+                "severity": SEVERITY_BADGE_STYLES[one.cause.severity].word,
+                "what": one.cause.what,
+                "began": began,
+                "ended": ended,
+                "seconds": max(0.0, inside.total_seconds()),
+                "symptoms": len(one.symptoms),
+                "detail": one.cause.detail,
+            }
+        )
+    time = pl.Datetime("us", "UTC")
+    frame = pl.DataFrame(
+        rows,
+        schema={
+            **{"severity": pl.String, "what": pl.String, "began": time, "ended": time},
+            **{"seconds": pl.Float64, "symptoms": pl.Int64, "detail": pl.String},
+        },
+    ).sort("seconds", "what", descending=[True, False])
+    return Part(
+        key="incidents",
+        title="Incidents",
+        rows=frame,
+        columns={
+            "severity": Column("severity", width=80),
+            "what": Column("what", width=260),
+            "began": Column("began", "time"),
+            "ended": Column("ended", "time", unknown="goes on"),
+            "seconds": Column("lasted", "duration", help="Within this week."),
+            "symptoms": Column("symptoms", "count"),
+            "detail": Column("how bad", width="large"),
+        },
+        noun="causes, the longest first",
+        nothing="Nothing fired in this week.",
+    )
+
+
+def objective_part(hours: pl.DataFrame, objective: Callable[[str], float]) -> Part:
+    """Return how long each group exceeded its objective, the longest first.
+
+    Args:
+        hours: Rows of ``group_history`` by the hour.
+        objective: The highest wanted time lag of a group, in seconds.
+    """
+    names = hours["group"].unique().to_list()
+    wanted = pl.DataFrame(
+        {"group": names, "objective_seconds": [objective(name) for name in names]},
+        schema={"group": pl.String, "objective_seconds": pl.Float64},
+    )
+    late = pl.col("time_lag_seconds_max") > pl.col("objective_seconds")
+    frame = (
+        hours.join(wanted, on="group")
+        .filter(late)
+        .group_by("group")
+        .agg(
+            pl.col("objective_seconds").first(),
+            (pl.col("window_start").n_unique() * 3600.0).alias("over_seconds"),
+            pl.col("time_lag_seconds_max").max().alias("worst_seconds"),
+            pl.col("window_start")
+            .sort_by("time_lag_seconds_max", descending=True)
+            .first()
+            .alias("worst_at"),
+            pl.col("generated").fill_null(value=False).any().alias("is_generated"),
+        )
+        .sort("over_seconds", "worst_seconds", "group", descending=[True, True, False])
+    )
+    return Part(
+        key="objectives",
+        title="Time over objective",
+        rows=frame,
+        columns={
+            "group": Column("group", width=220),
+            "objective_seconds": Column("objective", "duration"),
+            "over_seconds": Column("hours over it", "duration"),
+            "worst_seconds": Column("worst time lag", "duration"),
+            "worst_at": Column("in the hour of", "time"),
+        },
+        noun="groups, the longest first",
+        nothing="No group exceeded its objective, as far as is known.",
+        note="Whole hours in which the time lag was above the objective at some moment."
+        + (" Generated history is in it." if frame["is_generated"].any() else ""),
+    )
+
+
+def growth_part(contributors: pl.DataFrame) -> Part:
+    """Return what changed most against the week before, from rows of ``contributors``."""
+    return Part(
+        key="growth",
+        title="Growth",
+        rows=contributors,
+        columns={
+            "topic": Column("topic", width=220),
+            "before_per_second": Column("the week before", "rate"),
+            "now_per_second": Column("this week", "rate"),
+            "change_per_second": Column("change", "rate"),
+            "share_ratio": Column("share of such changes", "share"),
+        },
+        noun="topics, the largest change first",
+        nothing="Growth is known once the history holds two weeks, and of the newest week alone.",
+        note="Generated history is in it."
+        if bool(contributors["generated"].fill_null(value=False).any())
+        else "",
+    )
+
+
+def advice_part(
+    given: pl.DataFrame, became: Sequence[AdviceOutcome], texts: Sequence[str], end: datetime
+) -> Part:
+    """Return what became of the week's advice, and what following it saved.
+
+    Args:
+        given: Rows of ``recommendations``.
+        became: The outcome of each.
+        texts: The same in words.
+        end: The week's end.
+    """
+    followed = [one.followed is Followed.FOLLOWED for one in became]
+    hours = [
+        max(0.0, (end - one.at).total_seconds()) / 3600 if one.at is not None else 0.0
+        for one in became
+    ]
+    frame = given.with_columns(
+        pl.Series("became", texts, dtype=pl.String),
+        pl.Series("is_followed", followed, dtype=pl.Boolean),
+        (pl.Series("hours", hours, dtype=pl.Float64) * pl.col("saving")).alias("saved_hours"),
+    ).sort("is_followed", "valid_from", descending=True)
+    return Part(
+        key="advice",
+        title="Advice",
+        rows=frame,
+        columns={
+            "subject": Column("subject", width=200),
+            "change": Column("change", width=180),
+            "valid_from": Column("given", "time"),
+            "became": Column("what became of it", width="large"),
+            "saved_hours": Column("consumer-hours saved", "count", unknown=tables.DASH),
+        },
+        noun="pieces of advice",
+        nothing="No advice that names a number was given in this week.",
+        note="Saved: consumers that were taken away, times the hours since.",
+    )
+
+
+def headline(parts: Mapping[str, Part]) -> str:
+    """Return the week in a sentence."""
+    said = []
+    if "incidents" in parts:
+        said.append(count(parts["incidents"].rows.height, "incident"))
+    if "objectives" in parts:
+        late = parts["objectives"].rows
+        hours = float(late["over_seconds"].sum())
+        said.append(
+            f"{count(late.height, 'group')} over {'its' if late.height == 1 else 'their'} "
+            f"objective, {duration(hours)} in all"
+            if late.height
+            else "no group over its objective"
+        )
+    if "advice" in parts:
+        followed = int(parts["advice"].rows["is_followed"].sum())
+        said.append(f"{count(followed, 'piece', 'pieces')} of advice followed")
+    return ", ".join(said) if said else "The week is not known"
+
+
+_CSS = """body{font:14px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;
+padding:.3rem .6rem;border-bottom:1px solid #8886}@media(prefers-color-scheme:dark){
+body{background:#111418;color:#e6e8eb}}"""
+
+
+def html(title: str, sentence: str, parts: Sequence[Part], view: View) -> str:
+    """Return the report as a page of its own, to be sent or kept; it loads nothing."""
+    body = [f"<h1>{escape(title)}</h1><p>{escape(sentence)}</p>"]
+    for part in parts:
+        body.append(f"<h2>{escape(part.title)}</h2>")
+        if part.rows.is_empty():
+            body.append(f"<p>{escape(part.nothing)}</p>")
+            continue
+        heads = "".join(
+            f'<th scope="col">{escape(one.label)}</th>' for one in part.columns.values()
+        )
+        lines = "".join(
+            f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>"
+            for row in tables.texts(part.rows, part.columns, view)
+        )
+        body.append(f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>")
+        if part.note:
+            body.append(f"<p>{escape(part.note)}</p>")
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_CSS}</style></head>'
+        f"<body>{''.join(body)}</body></html>\n"
+    )

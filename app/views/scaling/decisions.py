@@ -1,0 +1,160 @@
+"""The rows of the decision table: one change a row. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
+from typing import Any
+
+import polars as pl
+
+from app.style.format import clock, duration, thin
+from app.ui import advice_cards, routes
+from app.ui.browser.items import Item, Target
+from scaling.advice.advice_table import from_row
+from scaling.advice.model import AdviceKind, Confidence, Evidence, Recommendation, Subject
+from scaling.advisers.retention import WATCH_WITHIN_SECONDS
+
+PARAMETER = "advice"
+"""The parameter of the address that names the chosen row."""
+
+LINKS = {
+    Subject.GROUP: routes.GROUP,
+    Subject.TOPIC: routes.TOPIC,
+    Subject.CONNECTOR: routes.CONNECT,
+    Subject.CONNECTION: routes.CONNECT,
+    Subject.QUEUE: routes.QUEUES,
+}
+"""The page of each kind of subject."""
+
+_DEADLINE = "time until retention"
+_WORDS = 14
+
+_FIGURES: Mapping[AdviceKind, tuple[str, ...]] = {
+    AdviceKind.RETENTION_DEADLINE: ("retention used", "oldest unread message"),
+    AdviceKind.START_CONSUMERS: ("lag", "oldest unread message"),
+    AdviceKind.BLOCKED_PARTITION: ("blocked partitions", "no commit for"),
+    AdviceKind.BLOCKED_GROUP: ("lag", "no commit for"),
+    AdviceKind.HOT_PARTITION: ("hot partitions", "share of the busiest partition"),
+    AdviceKind.ADD_CONSUMERS: ("arrival", "capacity of one consumer", "consumption"),
+    AdviceKind.REMOVE_CONSUMERS: ("arrival", "capacity of one consumer"),
+    AdviceKind.REMOVE_IDLE_CONSUMERS: ("idle now", "partitions"),
+    AdviceKind.ADD_PARTITIONS: ("arrival", "capacity of one consumer, lower end"),
+    AdviceKind.DURABILITY: ("replication factor", "min.insync.replicas"),
+}
+"""The two figures that tell most, by kind: the first of these that are known."""
+
+_LIMITS = {
+    "steady": "what arrives now",
+    "catch-up": "catching up",
+    "forecast": "the expected peak",
+    "retention": "what retention would delete",
+}
+"""What a number of consumers follows from."""
+
+
+def row_id(row: Mapping[str, Any]) -> str:
+    """Return what names a row of ``recommendations`` in the address."""
+    return f"{row['subject_kind']}:{row['subject']}:{row['kind']}:{row['number'] or 0}"
+
+
+def chosen(rows: pl.DataFrame, asked: str | None) -> dict[str, Any] | None:
+    """Return the row that the address asks for.
+
+    What is advised on a subject changes: another row on the same subject stands in for one that is
+    not there any more.
+
+    Args:
+        rows: Rows of ``recommendations``, the most urgent first.
+        asked: The row's name in the address; None: the first one.
+
+    Returns:
+        None where there is no row, or none on that subject.
+    """
+    named = list(rows.iter_rows(named=True))
+    if asked is None:
+        return named[0] if named else None
+    same = [row for row in named if row_id(row) == asked]
+    subject = asked.rsplit(":", 2)[0]
+    other = [row for row in named if f"{row['subject_kind']}:{row['subject']}" == subject]
+    return next(iter((*same, *other)), None)
+
+
+def items(
+    rows: pl.DataFrame, *, picked: str | None, now: datetime, zone: tzinfo, withdrawn: bool = False
+) -> list[Item]:
+    """Return rows of ``recommendations`` as rows of the table.
+
+    Args:
+        rows: The rows, in their order.
+        picked: The name of the row whose card is shown.
+        now: The present.
+        zone: The viewer's zone.
+        withdrawn: Whether the newest round did not give this advice.
+    """
+    found = []
+    for row in rows.iter_rows(named=True):
+        advice, name = from_row(row), row_id(row)
+        word, at = ("last given", "confirmed_at") if withdrawn else ("since", "valid_from")
+        found.append(
+            Item(
+                id=name,
+                badge=advice_cards.BADGE_STYLES[advice.severity],
+                what=advice.subject,
+                when=f"{word} {clock(row[at], zone, now=now)}",
+                why=why(advice),
+                until=deadline(row["confirmed_at"], advice, now),
+                step=_if_nothing(advice),
+                link=Target(
+                    label=advice_cards.headline(advice),
+                    page=routes.SCALING,
+                    parameters={PARAMETER: name},
+                ),
+                is_chosen=name == picked,
+            )
+        )
+    return found
+
+
+def why(advice: Recommendation) -> str:
+    """Say in a few words what advice follows from: its telling figures, else its reason."""
+    if advice.kind is AdviceKind.UNKNOWN:
+        return _cut(advice.unknown_reason or advice.reason)
+    names = _FIGURES.get(advice.kind, ())
+    known = {one.name: one for one in advice.evidence if one.value is not None}
+    figures = [_figure(known[name]) for name in names if name in known][:2]
+    text = ", ".join(figures) if figures else _cut(advice.reason.partition(". ")[0].rstrip("."))
+    limit = f", for {_LIMITS[advice.limiting_factor]}" if advice.limiting_factor in _LIMITS else ""
+    doubt = " (low confidence)" if advice.confidence is Confidence.LOW else ""
+    return f"{thin(text)}{limit}{doubt}"
+
+
+def _figure(one: Evidence) -> str:
+    return f"{one.name} {advice_cards.written(one)}"
+
+
+def _cut(text: str) -> str:
+    said = text.split()
+    return thin(text if len(said) <= _WORDS else f"{' '.join(said[:_WORDS])} …")
+
+
+def deadline(given_at: datetime, advice: Recommendation, now: datetime) -> str:
+    """Say how long until retention deletes what was not read; nothing where that is far away."""
+    left = next((one.value for one in advice.evidence if one.name == _DEADLINE), None)
+    if not isinstance(left, int | float):
+        return ""
+    at = given_at + timedelta(seconds=left)
+    if (at - now).total_seconds() > WATCH_WITHIN_SECONDS:
+        return ""
+    return f"data lost in {duration((at - now).total_seconds())}" if at > now else "data is lost"
+
+
+def _if_nothing(advice: Recommendation) -> str:
+    text = (advice.consequence or "").removesuffix(".").removesuffix(", at the present rates")
+    return f"Otherwise {thin(text[:1].lower() + text[1:])}" if text else ""
+
+
+def groups(rows: pl.DataFrame) -> Sequence[str]:
+    """Return the names of the groups that advice is about, in the order of the rows."""
+    on_groups = rows.filter(pl.col("subject_kind") == Subject.GROUP)
+    return on_groups["subject"].unique(maintain_order=True).to_list()

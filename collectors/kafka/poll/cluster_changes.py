@@ -1,0 +1,126 @@
+"""What changed in the cluster since the poll before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from collectors.errors import CollectorError, SwitchedOffError
+from collectors.kafka.cluster.changes import (
+    ClusterEvent,
+    ClusterView,
+    TopicIdentity,
+    backward_ends,
+    compare,
+)
+from collectors.kafka.cluster.metadata import Metadata, TopicConfig
+from collectors.kafka.cluster.setting_changes import setting_changes, topic_config_changes
+from collectors.kafka.cluster.settings_reads import Found
+from collectors.kafka.poll.outcome import Outcome
+from collectors.kafka.poll.watched_topics import Topics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What changed.
+
+    Attributes:
+        problems: What could not be compared.
+    """
+
+    events: list[ClusterEvent]
+    problems: list[str]
+
+
+class ClusterChanges:
+    """Compares each poll with the one before.
+
+    Before the first poll nothing is known but what the lake tells of.
+    """
+
+    def __init__(
+        self,
+        seen: ClusterView | None = None,
+        topic_configs: Mapping[str, TopicConfig] | None = None,
+        settings: Mapping[str, Found] | None = None,
+    ) -> None:
+        """Begin with what was known before a restart."""
+        self._seen = seen or ClusterView()
+        self._topic_configs = dict(topic_configs or {})
+        self._settings = dict(settings or {})
+
+    def compare(
+        self,
+        *,
+        metadata: Metadata,
+        topics: Topics,
+        controller: int | None,
+        registrations: Outcome[Mapping[int, bool]],
+        ends: Outcome[pl.DataFrame],
+        configs: Outcome[Mapping[str, TopicConfig | str]],
+        settings: Mapping[str, Found],
+        known_brokers: Collection[int],
+    ) -> Changes:
+        """Return what changed since the last call."""
+        events = self._cluster(metadata, topics, controller, registrations, known_brokers)
+        problems = []
+        try:
+            events += backward_ends(ends.value)
+        except CollectorError as error:
+            problems.append(f"whether logs lost records is unknown: {error}")
+        events += self._configs(configs)
+        events += setting_changes(self._settings, settings)
+        self._settings = dict(settings)
+        return Changes(events=events, problems=problems)
+
+    def _cluster(
+        self,
+        metadata: Metadata,
+        topics: Topics,
+        controller: int | None,
+        registrations: Outcome[Mapping[int, bool]],
+        known_brokers: Collection[int],
+    ) -> list[ClusterEvent]:
+        counts = dict(topics.partitions["topic"].value_counts().iter_rows())
+        seen = ClusterView(
+            controller=controller,
+            brokers={
+                broker.broker_id: f"{broker.host}:{broker.port}" for broker in metadata.brokers
+            },
+            alive=frozenset(broker.broker_id for broker in metadata.brokers),
+            topics={
+                topic: TopicIdentity(topic_id=topics.all[topic], partitions=counts[topic])
+                for topic in topics.watched
+            },
+            registered=_registered(registrations),
+        )
+        events, seen = compare(self._seen, seen)
+        places = (seen.brokers or {}).items()
+        self._seen = replace(
+            seen, brokers={broker: at for broker, at in places if broker in known_brokers}
+        )
+        return events
+
+    def _configs(self, configs: Outcome[Mapping[str, TopicConfig | str]]) -> list[ClusterEvent]:
+        """Compare the configurations that are known with those of the poll before."""
+        try:
+            now = configs.value
+        except SwitchedOffError:
+            return []
+        known = {topic: config for topic, config in now.items() if not isinstance(config, str)}
+        before = self._topic_configs
+        # Of one that is unknown just now, what was known before stays.
+        self._topic_configs = {
+            topic: config for topic, config in before.items() if topic in now
+        } | known
+        return list(topic_config_changes(before, known))
+
+
+def _registered(registrations: Outcome[Mapping[int, bool]]) -> frozenset[int] | None:
+    """Return the brokers that are registered; None where that is unknown."""
+    try:
+        return frozenset(registrations.value)
+    except CollectorError:
+        return None

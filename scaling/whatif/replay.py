@@ -1,0 +1,74 @@
+"""Where a what-if starts that replays measured time. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scaling.whatif.queue_model import WhatIfInputs
+from simulation.model import Floats
+
+STEP_SECONDS = 60.0
+LEAST_MINUTES = 30
+"""A shorter time says too little about what comes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredMinute:
+    """One minute of a group's history; None where it is unknown."""
+
+    at: float  # its begin, seconds
+    arrival_per_second: float | None
+    lag: float | None
+    time_lag_seconds: float | None
+
+
+def replayed(inputs: WhatIfInputs, minutes: Sequence[MeasuredMinute]) -> WhatIfInputs | None:
+    """Return the inputs of a run that begins with the first minute and sees what arrived then.
+
+    The group's consumers, and how the load spreads over its partitions, are those of the present.
+    Of a minute that is unknown the one before is taken.
+
+    Args:
+        inputs: The group as it is now.
+        minutes: What was measured, in any order.
+
+    Returns:
+        None where fewer than ``LEAST_MINUTES`` minutes, or not half of the time, are known.
+    """
+    known = sorted(
+        (one for one in minutes if one.arrival_per_second is not None), key=lambda one: one.at
+    )
+    if len(known) < LEAST_MINUTES:
+        return None
+    at = np.array([one.at for one in known])
+    per_second = np.array([one.arrival_per_second or 0.0 for one in known])
+    first = at[0]
+    length = round((at[-1] - first) / STEP_SECONDS) + 1
+    missing = length - len(known)
+    if missing > len(known):
+        return None
+    starts = at - first
+
+    def course(times: Floats) -> Floats:
+        place = np.searchsorted(starts, times, side="right") - 1
+        rates: Floats = per_second[np.clip(place, 0, len(per_second) - 1)]
+        return rates
+
+    notes = [f"{missing} minutes are unknown: the one before is taken"] if missing else []
+    total = float(inputs.arrival_per_second.sum())
+    count = len(inputs.arrival_per_second)
+    shares = inputs.arrival_per_second / total if total > 0 else np.full(count, 1 / count)
+    if known[0].lag is None:
+        notes.append("what waited at the begin is unknown: taken for nothing")
+    lag = np.floor((known[0].lag or 0.0) * shares)
+    return replace(
+        inputs,
+        lag=lag,
+        time_lag_seconds=np.where(lag > 0, known[0].time_lag_seconds or 0.0, 0.0),
+        course=course,
+        course_seconds=length * STEP_SECONDS,
+        notes=(*inputs.notes, *notes),
+    )

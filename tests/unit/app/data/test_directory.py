@@ -1,0 +1,37 @@
+"""Finding things by their name."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from app.data.directory import SCHEMA, found
+
+
+def known(*names: str) -> pl.DataFrame:
+    rows = [("group", name, "ok", "group", "group", name) for name in names]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def names(text: str, *of: str) -> list[str]:
+    return found(known(*of), text)["name"].to_list()
+
+
+def test_what_begins_with_the_text_comes_first_then_its_words_then_the_rest() -> None:
+    of = ("reorders", "eu.orders.dlq", "orders-redrive", "orders")
+    assert names("orders", *of) == ["orders", "orders-redrive", "eu.orders.dlq", "reorders"]
+
+
+def test_every_word_must_be_in_the_name_in_any_order() -> None:
+    assert names("dlq ORD", "orders.dlq", "orders", "x.dlq") == ["orders.dlq"]
+
+
+@pytest.mark.parametrize("text", ["", "   "])
+def test_nothing_is_found_by_nothing(text: str) -> None:
+    assert names(text, "orders") == []
+
+
+@pytest.mark.parametrize("text", ["a.c", "(", "[a", "a+", "\\", "$", "*", "ä", "^x"])
+def test_a_text_is_no_pattern(text: str) -> None:
+    assert names(text, "abc", "aac") == []
+    assert names(text, f"x-{text}-y") == [f"x-{text}-y"]

@@ -1,0 +1,82 @@
+"""What is usual at an hour of the week, as the pages show it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+
+from app.style.charts.base import Axis
+from app.style.charts.lines import Band, Ghost, Line, columns_chart
+from app.style.theme import LIGHT
+from app.ui.forecast import holds
+from app.ui.seasons import Usual, delta, usual
+
+MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
+WEEK = pl.DataFrame(
+    [(hour, hour * 1.0, hour * 2.0, hour * 3.0) for hour in range(168)],
+    schema=["hour_of_week", "p05", "p50", "p95"],
+    orient="row",
+)
+
+
+@pytest.mark.parametrize("hours", [0, 1, 23, 24, 167])
+def test_what_is_usual_is_that_of_the_hour_of_the_week(hours: int) -> None:
+    found = usual(WEEK, MONDAY + timedelta(hours=hours, minutes=59))
+    assert found == Usual(low=hours, median=2.0 * hours, high=3.0 * hours)
+
+
+def test_an_hour_without_history_has_nothing_usual() -> None:
+    assert usual(WEEK.filter(pl.col("hour_of_week") != 5), MONDAY + timedelta(hours=5)) is None
+
+
+@pytest.mark.parametrize(
+    ("known", "value", "said"),
+    [
+        pytest.param(Usual(low=40, median=43, high=50), 45.0, ("usually 43/s", "off"), id="usual"),
+        pytest.param(Usual(low=40, median=43, high=50), 234.0, ("usually 43/s", "orange"), id="up"),
+        pytest.param(Usual(low=40, median=43, high=50), 0.0, ("usually 43/s", "orange"), id="down"),
+        pytest.param(Usual(low=40, median=43, high=50), None, ("all", "off"), id="unknown now"),
+        pytest.param(None, 45.0, ("all", "off"), id="unknown before"),
+    ],
+)
+def test_a_rate_is_compared_with_what_is_usual(
+    known: Usual | None, value: float | None, said: tuple[str, str]
+) -> None:
+    assert delta(known, value, "all") == said
+
+
+@pytest.mark.parametrize(
+    ("coverage", "drawn"), [(0.36, False), (0.74, False), (0.75, True), (0.9, True), (None, True)]
+)
+def test_a_forecast_whose_band_did_not_hold_is_not_drawn(
+    coverage: float | None, drawn: bool
+) -> None:
+    assert holds({"coverage_90": coverage}) is drawn
+
+
+def drawn(peak: float) -> list[str]:
+    times = [MONDAY + timedelta(minutes=minute) for minute in range(10)]
+    frame = pl.DataFrame({"time": times, "late": [peak] * 10})
+    band = pl.DataFrame({"time": times, "low": [1.0] * 10, "high": [2.0] * 10})
+    before = pl.DataFrame({"time": times, "value": [3.0] * 10})
+    made = columns_chart(
+        frame,
+        [Line(column="late", name="time lag")],
+        axis=Axis(start=times[0], end=times[-1], zone=UTC),
+        palette=LIGHT,
+        step_seconds=60,
+        band=Band(frame=band, name="usual"),
+        ghost=Ghost(frame=before, name="yesterday", step_seconds=60),
+        level=("objective", 300.0),
+    )
+    return [trace.name for trace in made.data]
+
+
+def test_band_ghost_and_a_level_that_is_near_lie_behind_the_line() -> None:
+    assert drawn(100.0) == ["usual", "yesterday", "objective", "time lag"]
+
+
+def test_a_level_far_above_the_line_is_left_out() -> None:
+    assert "objective" not in drawn(10.0)

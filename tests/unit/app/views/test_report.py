@@ -1,0 +1,130 @@
+"""The report of a week, from rows made by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import polars as pl
+
+from app.data.context import View
+from app.ui.incidents import Incident
+from app.ui.tables import csv
+from app.views.report import view_model
+from lake.schemas.tables import CONTRIBUTORS, RECOMMENDATIONS
+from scaling.advice.follow_up import AdviceOutcome, Followed
+from tests.unit.app.ui.test_incidents import alert
+
+END = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+START = END - timedelta(days=7)
+
+
+class Frame:
+    now = END
+    zone = UTC
+
+
+def hour(group: str, hours_before: float, late: float | None, **given: Any) -> dict[str, Any]:
+    at = END - timedelta(hours=hours_before)
+    return {"group": group, "window_start": at, "time_lag_seconds_max": late, **given}
+
+
+def hours(*rows: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [{"generated": None, **row} for row in rows],
+        schema={
+            "group": pl.String,
+            "window_start": pl.Datetime("us", "UTC"),
+            "time_lag_seconds_max": pl.Float64,
+            "generated": pl.Boolean,
+        },
+    )
+
+
+def test_a_week_begins_seven_days_before_it_ends() -> None:
+    assert view_model.week(END, 0) == (START, END)
+    assert view_model.week(END, 1) == (START - timedelta(days=7), START)
+
+
+def test_each_group_is_held_against_its_own_objective() -> None:
+    objective = {"fast": 10.0, "slow": 600.0}.__getitem__
+    part = view_model.objective_part(
+        hours(
+            hour("fast", 3, 11.0),
+            hour("fast", 2, 40.0),
+            hour("fast", 1, 10.0),
+            hour("slow", 2, 500.0),
+        ),
+        objective,
+    )
+    assert part.rows["group"].to_list() == ["fast"]
+    assert part.rows["over_seconds"].to_list() == [7200.0]
+    assert part.rows["worst_seconds"].to_list() == [40.0]
+    assert part.rows["worst_at"].to_list() == [END - timedelta(hours=2)]
+    assert "Generated" not in part.note
+    generated = view_model.objective_part(hours(hour("fast", 1, 90.0, generated=True)), objective)
+    assert "Generated history is in it" in generated.note
+
+
+def test_incidents_count_as_far_as_they_lie_in_the_week() -> None:
+    def one(what: str, began: timedelta, lasted: timedelta | None) -> Incident:
+        at = (START + began).timestamp()
+        ended = None if lasted is None else at + lasted.total_seconds()
+        return Incident(cause=alert(what, began=at, ended=ended))
+
+    part = view_model.incident_part(
+        [
+            one("before", -timedelta(days=2), timedelta(days=1)),
+            one("across", -timedelta(days=1), timedelta(days=2)),
+            one("inside", timedelta(days=3), timedelta(hours=1)),
+            one("goes on", timedelta(days=6), None),
+            one("after", timedelta(days=8), None),
+        ],
+        START,
+        END,
+    )
+    lasted = dict(part.rows.select("what", "seconds").iter_rows())
+    assert lasted == {"goes on": 86400.0, "across": 86400.0, "inside": 3600.0}
+
+
+def test_what_was_saved_is_counted_from_when_advice_was_followed() -> None:
+    given = pl.DataFrame(
+        [
+            {"subject": "billing", "saving": 2, "valid_from": START},
+            {"subject": "idle", "saving": 3, "valid_from": START},
+        ],
+        schema={
+            name: RECOMMENDATIONS.polars_schema[name]
+            for name in ("subject", "saving", "valid_from")
+        },
+    ).with_columns(change=pl.lit("4 → 2 consumers"))
+    part = view_model.advice_part(
+        given,
+        [
+            AdviceOutcome(followed=Followed.FOLLOWED, at=END - timedelta(hours=10)),
+            AdviceOutcome(followed=Followed.NOT_FOLLOWED),
+        ],
+        ["followed", "not followed"],
+        END,
+    )
+    assert part.rows["subject"].to_list() == ["billing", "idle"]
+    assert part.rows["saved_hours"].to_list() == [20.0, 0.0]
+
+
+def test_the_document_loads_nothing_and_escapes_names() -> None:
+    part = view_model.objective_part(hours(hour("<script>x</script>", 1, 90.0)), lambda _: 10.0)
+    empty = view_model.growth_part(pl.DataFrame(schema=CONTRIBUTORS.polars_schema))
+    made = view_model.html("c & d", "1 group.", [part, empty], cast(View, Frame()))
+    assert "<script" not in made and "&lt;script&gt;" in made
+    assert "c &amp; d" in made and "1 min 30 s" in made
+    assert "http" not in made and "src=" not in made
+    assert empty.nothing in made
+    assert csv(part.rows, part.columns).splitlines()[0].startswith("group,objective (seconds)")
+
+
+def test_the_headline_says_what_is_known() -> None:
+    late = view_model.objective_part(hours(hour("fast", 1, 90.0)), lambda _: 10.0)
+    none = view_model.incident_part([], START, END)
+    said = view_model.headline({"incidents": none, "objectives": late})
+    assert said == "0 incidents, 1 group over its objective, 1 h in all"
+    assert view_model.headline({}) == "The week is not known"

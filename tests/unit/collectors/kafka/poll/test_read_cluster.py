@@ -1,0 +1,163 @@
+"""One poll: its order, what it leaves out, and what a failure of one read costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from bench.support import synthetic_cluster as cluster
+from collectors.errors import CollectorError, SwitchedOffError
+from collectors.kafka.poll import read_cluster as sequence
+from collectors.kafka.poll.cluster_reads import ClusterReads
+from collectors.kafka.poll.memory import Memory
+from collectors.kafka.protocol.broker_requests import Deadline, Wire
+from collectors.kafka.protocol.librdkafka import validate
+from collectors.kafka.protocol.poll_context import PollContext
+from collectors.kafka.sections.registry import SECTIONS
+from collectors.source.model import SectionResult
+from collectors.source.section import run_collector
+from collectors.source.shared_facts import SharedFacts
+from config.settings import ClusterSettings
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+TOPIC = cluster.topic_name(0)
+
+
+class AskedWire(Wire):
+    """Notes which requests are sent, in order."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.asked: list[str] = []
+
+    def each(self, requests: Mapping[int, Sequence[Any]], *others: Any) -> Any:
+        names = {type(request).__name__ for batch in requests.values() for request in batch}
+        self.asked += sorted(names)
+        return super().each(requests, *others)
+
+    def any(self, make_request: Callable[[], Any], deadline: Deadline) -> Any:
+        self.asked.append(type(make_request()).__name__)
+        return super().any(make_request, deadline)
+
+    def forwarded(self, make_request: Callable[[], Any], deadline: Deadline) -> Any:
+        self.asked.append(type(make_request()).__name__)
+        return super().forwarded(make_request, deadline)
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[str]:
+    with cluster.synthetic_cluster(cluster.Size(topics=10, groups=3)) as found:
+        yield found
+
+
+class Polled:
+    """A cluster that is polled with a memory of its own."""
+
+    def __init__(self, servers: str, **settings: Any) -> None:
+        self.settings = ClusterSettings(name="c", bootstrap_servers=servers, **settings)
+        self.wire = AskedWire(servers, validate(self.settings), "test")
+        self.memory = Memory()
+
+    def poll(self, *, begun_seconds_ago: float = 0.0) -> ClusterReads:
+        self.wire.begin_poll()
+        self.wire.asked.clear()
+        context = PollContext(
+            wire=self.wire,
+            deadline=Deadline(60.0, 30.0),
+            now=NOW,
+            tick=time.monotonic() - begun_seconds_ago,
+        )
+        selection = sequence.Selection(topic=bool, group=bool)
+        shared = SharedFacts()
+        return sequence.read_cluster(context, self.settings, selection, self.memory, shared)
+
+    def sections(self) -> dict[str, SectionResult]:
+        reads = self.poll()
+        return {
+            name: run_collector(name, section.collect, reads, self.settings, NOW)
+            for name, section in SECTIONS.items()
+        }
+
+
+@pytest.fixture
+def polled(servers: str) -> Iterator[Polled]:
+    made = Polled(servers)
+    yield made
+    made.wire.close()
+
+
+def test_committed_offsets_are_read_before_the_ends(polled: Polled) -> None:
+    polled.poll()
+    asked = polled.wire.asked
+    assert asked[0] == "ClusterRequest"
+    assert asked.index("OffsetFetchRequest") < asked.index("OffsetsRequest")
+
+
+def test_ends_have_the_time_at_which_they_were_read(polled: Polled) -> None:
+    polled.poll(begun_seconds_ago=2.0)  # as if reading all groups had taken so long
+    times = polled.memory.time_lags.of(TOPIC, 0)
+    assert times is not None
+    assert times.timeline.oldest is not None
+    assert times.timeline.oldest[1] >= NOW.timestamp() + 2.0
+
+
+def test_what_is_switched_off_costs_no_request(servers: str) -> None:
+    off = ["topic_configs", "quorum", "reassignments", "log_directories", "registrations"]
+    off += ["versions", "broker_configs", "client_quotas", "acls", "scram_users", "transactions"]
+    polled = Polled(servers, switched_off=off, time_lag={"ask_brokers": False})
+    try:
+        reads = polled.poll()
+    finally:
+        polled.wire.close()
+    allowed = {"ClusterRequest", "ListGroupsRequest", "DescribeGroupsRequest"}
+    assert set(polled.wire.asked) <= allowed | {"OffsetFetchRequest", "OffsetsRequest"}
+    with pytest.raises(SwitchedOffError):
+        _ = reads.configs.value
+
+
+def test_what_is_read_rarely_is_not_asked_for_again(polled: Polled) -> None:
+    polled.poll()
+    first = set(polled.wire.asked)
+    polled.poll()
+    assert {"TopicConfigsRequest", "LogDirectoriesRequest"} <= first
+    assert not {"TopicConfigsRequest", "LogDirectoriesRequest"} & set(polled.wire.asked)
+
+
+def test_groups_that_cannot_be_read_cost_no_end_offsets(
+    polled: Polled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise CollectorError("refused")
+
+    monkeypatch.setattr(sequence, "read_groups", refuse)
+    found = polled.sections()
+    failed = {name: result.error for name, result in found.items() if result.status == "failed"}
+    assert failed == {"groups": "refused", "group_offsets": "refused"}
+    assert found["partitions"].frames["partitions"]["log_end"].unique().to_list() == [cluster.END]
+
+
+def test_a_fault_in_one_read_costs_what_needs_it(
+    polled: Polled, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fault(*_: object) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(sequence, "compare_ends", fault)
+    found = polled.sections()
+    failed = {name: result.error for name, result in found.items() if result.status == "failed"}
+    assert failed == {"cluster_events": "RuntimeError: a fault of ours"}
+    assert "a fault of ours" in caplog.text
+
+
+def test_where_no_broker_answers_every_section_fails_with_the_reason() -> None:
+    polled = Polled("127.0.0.1:1")
+    try:
+        found = polled.sections()
+    finally:
+        polled.wire.close()
+    assert {result.status for result in found.values()} == {"failed"}
+    assert all("127.0.0.1:1" in (result.error or "") for result in found.values())

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scaling.whatif.queue_model import WhatIfChange, WhatIfInputs, even_inputs, what_if
+from scaling.whatif.replay import MeasuredMinute, replayed
+
+
+def _inputs() -> WhatIfInputs:
+    # At this very moment much more arrives than in the hour as a whole.
+    return even_inputs(
+        partitions=12, arrival_per_second=300.0, consumers=2, capacity_per_second=100.0, lag=500
+    )
+
+
+def _minutes(*rates: float | None, lag: float | None = 1200.0) -> list[MeasuredMinute]:
+    return [
+        MeasuredMinute(
+            at=6000.0 + 60.0 * index, arrival_per_second=rate, lag=lag, time_lag_seconds=8.0
+        )
+        for index, rate in enumerate(rates)
+    ]
+
+
+def test_a_short_peak_is_replayed_as_short_as_it_was() -> None:
+    rates = [50.0] * 25 + [300.0] * 10 + [50.0] * 25
+    start = replayed(_inputs(), _minutes(*rates))
+    assert start is not None
+    found = what_if(start, WhatIfChange(consumers=4), hours=6)
+    assert found.hours == pytest.approx(1.0)
+    assert found.now.lag[0] == 1200
+    # Ten minutes of 300 against 200 a second leave some 60,000; held for six hours, two millions.
+    assert 45_000 < found.now.lag_peak < 75_000
+    assert found.now.lag_end < 1_000
+    assert found.changed.lag_peak < 10_000
+    assert not any("present rates" in note for note in found.notes)
+    held = what_if(_inputs(), WhatIfChange(), hours=6)
+    assert held.now.lag_peak > 1_500_000
+    assert any("present rates" in note for note in held.notes)
+
+
+def test_more_messages_are_more_at_each_moment() -> None:
+    start = replayed(_inputs(), _minutes(*[50.0] * 40))
+    assert start is not None and start.course is not None
+    assert start.course(np.array([0.0, 59.0, 2399.0])).tolist() == [50.0, 50.0, 50.0]
+    found = what_if(start, WhatIfChange(arrival_factor=6.0))
+    assert found.changed.lag_peak > 10 * found.now.lag_peak
+
+
+def test_unknown_minutes_are_said_and_too_many_give_nothing() -> None:
+    rates: list[float | None] = [50.0, None, None, *[70.0] * 40]
+    start = replayed(_inputs(), _minutes(*rates, lag=None))
+    assert start is not None and start.course is not None
+    assert start.course(np.array([119.0, 181.0])).tolist() == [50.0, 70.0]
+    assert any(note.startswith("2 minutes are unknown") for note in start.notes)
+    assert any("taken for nothing" in note for note in start.notes)
+    assert start.lag.sum() == 0
+    assert replayed(_inputs(), _minutes(*[50.0] * 29)) is None
+    assert replayed(_inputs(), _minutes(*[50.0, *[None] * 60, *[50.0] * 35])) is None
