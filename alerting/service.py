@@ -8,21 +8,25 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
+import polars as pl
 from deltalake.exceptions import DeltaError
 
 from alerting.current.state import Present
 from alerting.errors import AlertingError, StoreBusyError, StoreError
 from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
 from alerting.inputs.lake_rows import clusters_of
+from alerting.notify.notes import LOOKED_BACK_SECONDS, changes_note, lag_note
 from alerting.notify.notifications import Notification, NotificationIntervals, plan
 from alerting.notify.problems import SHOWN_SECONDS, limited, silence_problems
 from alerting.notify.sender import Sender
 from alerting.notify.shared_state import SharedState, is_shared
 from alerting.notify.store import AlertStore
 from alerting.notify.targets.registry import make_target
+from alerting.notify.wording import MOST_SHOWN
 from alerting.rules.lifecycle import Alert, active
 from alerting.rules.matchers import MaintenanceWindow, Silence
 from alerting.rules.rule_file import RuleSet, rules_left, usable_rules
@@ -32,6 +36,7 @@ from config.load import stamp_of
 from config.settings import Settings
 from lake.errors import LakeError, LeaseLostError
 from lake.maintenance.lease import Hold
+from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
 from lake.storage.current_store import CurrentStore
 from lake.storage.store import Lake
 
@@ -62,8 +67,17 @@ def evaluate_once(
     store: AlertStore,
     intervals: NotificationIntervals,
     targets: Sequence[TargetSettings],
+    notes_of: Callable[[Alert], tuple[str, ...]] = lambda _: (),
 ) -> EvaluationOutcome:
     """Write the alerts of one evaluation, and the messages that follow from it, into the store.
+
+    Args:
+        found: What was found.
+        rules: The rules.
+        store: The store.
+        intervals: How often a group of alerts is notified.
+        targets: Whom to notify.
+        notes_of: What a message is to say beside an alert that fires, a line each.
 
     Raises:
         StoreError: The store cannot be read or written; nothing of it was written.
@@ -81,7 +95,11 @@ def evaluate_once(
         is_acknowledged=lambda alert: alert.id in acknowledged,
     )
     # A message that still waits for its target need not be repeated.
-    sent_now = [n for n in notifications if n.kind != "repeat" or not store.has_open(n.group)]
+    sent_now = [
+        replace(n, notes={one.id: notes_of(one) for one in n.firing[:MOST_SHOWN]})
+        for n in notifications
+        if n.kind != "repeat" or not store.has_open(n.group)
+    ]
     addressed = [(notification, addressees(notification, targets)) for notification in sent_now]
     store.save(cluster, alerts, notified, addressed, now)
     return EvaluationOutcome(
@@ -232,6 +250,7 @@ class AlertingService:
                     self.store,
                     self._intervals,
                     self._settings.alerting.targets,
+                    self._notes_of(cluster),
                 )
                 self._present.write(found, outcome.alerts)
             except (AlertingError, LakeError) as error:
@@ -245,6 +264,33 @@ class AlertingService:
         self._publish(taken)
         for sender in self._senders:
             sender.wake()
+
+    def _notes_of(self, cluster: str) -> Callable[[Alert], tuple[str, ...]]:
+        """Return what says more of a cluster's alerts; the lake is read once, if at all."""
+        tables: list[pl.DataFrame] = []
+
+        def notes(alert: Alert) -> tuple[str, ...]:
+            now, group = self._clock(), alert.labels.get("group")
+            lag = None
+            if group is not None:
+                lag = lag_note(self._evaluator.windows(cluster, group), now)
+            try:
+                if not tables:
+                    since = datetime.fromtimestamp(now - 2 * LOOKED_BACK_SECONDS, UTC)
+                    lake = Lake(self._settings.lake)
+                    tables.extend(
+                        [
+                            lake.read(table, since=since, cluster=cluster)
+                            for table in (REBALANCES, CLUSTER_EVENTS)
+                        ]
+                    )
+                changes = changes_note(group, alert.began_at, tables[0], tables[1])
+            except LakeError as error:
+                _log.warning("%s: what changed before is not known: %s", cluster, error)
+                changes = None
+            return tuple(filter(None, (lag, changes)))
+
+        return notes
 
     def _take_requests(self) -> list[str]:
         """Apply what others asked for; confirm before that this service is still the one."""

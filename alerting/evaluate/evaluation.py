@@ -18,7 +18,7 @@ from alerting.inputs.windows import GroupKey
 from alerting.rules.inhibition import advance_with_causes
 from alerting.rules.lifecycle import Alert, Alerts
 from alerting.rules.model import Rule
-from alerting.status.model import OBJECTIVE_SECONDS, GroupStatus
+from alerting.status.model import OBJECTIVE_SECONDS, GroupStatus, PartitionWindow
 from lake.storage.store import Lake
 
 
@@ -65,6 +65,10 @@ class ClusterEvaluator:
         """Read what is new of a cluster and evaluate it."""
         frames = self._recent.frames(cluster, now, self._watched_since)
         return self.evaluate_frames(frames)
+
+    def windows(self, cluster: str, group: str) -> tuple[PartitionWindow, ...]:
+        """Return the samples that a group is classified by; none where it is not known."""
+        return self._memory.windows(cluster, group)
 
     def evaluate_frames(self, frames: Frames) -> ClusterEvaluation:
         """Evaluate rows that were read already; the memory takes them over."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from alerting.rules.lifecycle import Alert, Alerts, State, active
@@ -65,6 +65,13 @@ class Notification:
     firing: tuple[Alert, ...]
     resolved: tuple[Alert, ...] = ()
     inhibited: tuple[Alert, ...] = ()
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # lines, by an alert's id
+
+    @property
+    def thread(self) -> str:
+        """What its messages have in common: the oldest alert that it tells of."""
+        oldest = min(self.alerts, key=lambda alert: (alert.started_at, alert.id))
+        return hashlib.sha256(oldest.id.encode()).hexdigest()[:32]
 
     @property
     def alerts(self) -> tuple[Alert, ...]:

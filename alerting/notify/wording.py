@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -12,7 +12,7 @@ from alerting.notify.notifications import Notification, NotificationKind
 from alerting.rules.lifecycle import Alert, State
 from alerting.status.phrases import duration, plural
 
-_SHOWN = 20
+MOST_SHOWN = 20
 """Most alerts that one message spells out."""
 
 _PAGES = {"overview": "", "dead_letters": "dead-letters"}
@@ -48,31 +48,32 @@ def title(notification: Notification) -> str:
 def body(notification: Notification, dashboard_url: str) -> str:
     """Return a message's text."""
     parts = [
-        _alert(alert, dashboard_url, notification.at) for alert in notification.firing[:_SHOWN]
+        _alert(alert, dashboard_url, notification.at, notification.notes.get(alert.id, ()))
+        for alert in notification.firing[:MOST_SHOWN]
     ]
-    if len(notification.firing) > _SHOWN:
+    if len(notification.firing) > MOST_SHOWN:
         parts.append(
-            f"… and {plural(len(notification.firing) - _SHOWN, 'more alert')} of this kind."
+            f"… and {plural(len(notification.firing) - MOST_SHOWN, 'more alert')} of this kind."
         )
     if notification.resolved:
         lines = [
             f"- {_one_line(alert.what)}: "
             f"lasted {duration((alert.resolved_at or notification.at) - alert.began_at)}"
-            for alert in notification.resolved[:_SHOWN]
+            for alert in notification.resolved[:MOST_SHOWN]
         ]
         parts.append("\n".join(["Resolved:", *lines]))
     if notification.inhibited:
         lines = [
             f"- {_one_line(alert.what)}: {_one_line(alert.detail)}"
-            for alert in notification.inhibited[:_SHOWN]
+            for alert in notification.inhibited[:MOST_SHOWN]
         ]
-        if len(notification.inhibited) > _SHOWN:
-            lines.append(f"- … and {len(notification.inhibited) - _SHOWN} more")
+        if len(notification.inhibited) > MOST_SHOWN:
+            lines.append(f"- … and {len(notification.inhibited) - MOST_SHOWN} more")
         parts.append("\n".join(["Follows from this, and is not notified on its own:", *lines]))
     return "\n\n".join(parts)
 
 
-def _alert(alert: Alert, dashboard_url: str, now: float) -> str:
+def _alert(alert: Alert, dashboard_url: str, now: float, notes: Sequence[str]) -> str:
     where = ", ".join(f"{key} {value}" for key, value in alert.labels.items())
     lines = [
         f"What: {alert.what}",
@@ -80,6 +81,7 @@ def _alert(alert: Alert, dashboard_url: str, now: float) -> str:
         f"Since: {moment(alert.began_at)} ({duration(now - alert.began_at)} ago)",
         f"How bad: {alert.severity.value}. {alert.detail}".rstrip(),
     ]
+    lines += notes
     if alert.no_data_since is not None:
         lines.append(f"No data since: {moment(alert.no_data_since)}; it may be over")
     if alert.cause:
@@ -106,7 +108,11 @@ def webhook_payload(notification: Notification, dashboard_url: str) -> dict[str,
     """Return what a webhook is sent; docs/alerts.md describes the fields."""
 
     def full(alert: Alert) -> dict[str, Any]:
-        return {**alert_to_dict(alert), "link": link(alert, dashboard_url, notification.at)}
+        return {
+            **alert_to_dict(alert),
+            "link": link(alert, dashboard_url, notification.at),
+            "notes": list(notification.notes.get(alert.id, ())),
+        }
 
     return {
         "version": 1,

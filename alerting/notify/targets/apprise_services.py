@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 
 import apprise
+from apprise.plugins.email.base import NotifyEmail
 
 from alerting.errors import DeliveryError
 from alerting.notify.notifications import Notification, NotificationKind
@@ -22,8 +23,6 @@ _APPRISE_TYPES = {
 
 _MARKUP = re.compile(r"[@<\]]")
 """Mentions, tags and links of chats begin or go on with one of these."""
-
-_MAIL = frozenset({"mailto", "mailtos"})
 
 
 def inert(text: str) -> str:
@@ -42,7 +41,6 @@ class AppriseTarget:
         address = settings.address.get_secret_value() if settings.address else ""
         self._timeout_seconds = settings.timeout_seconds
         self._plugin = apprise.Apprise.instantiate(address)
-        self._is_mail = address.partition(":")[0].lower() in _MAIL
         # It escapes plain text for the service; the plug-in by itself takes text for markup.
         self._services = apprise.Apprise()
         if self._plugin:
@@ -60,7 +58,11 @@ class AppriseTarget:
             severe if notification.severity == "critical" else apprise.NotifyType.WARNING,
         )
         texts = title(notification), body(notification, self._dashboard_url)
-        first, text = texts if self._is_mail else map(inert, texts)
+        first, text = texts if isinstance(plugin, NotifyEmail) else map(inert, texts)
+        if isinstance(plugin, NotifyEmail):
+            # Mail programs join what refers to the same message; there need be none.
+            reference = f"<{notification.thread}@headroom.invalid>"
+            plugin.headers |= {"In-Reply-To": reference, "References": reference}
         with _heard() as said:
             taken = self._within(
                 lambda: bool(

@@ -12,9 +12,11 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Message as MessageHandler
 
+from alerting.notify.notifications import NotificationKind
 from alerting.notify.sender import Sender
 from alerting.notify.store import AlertStore
 from alerting.notify.targets.webhook import signature
+from alerting.rules.lifecycle import State
 from runtime.processes import free_ports
 from tests.servers.alerting.messages import SECRET, alert, health, notification
 from tests.servers.alerting.receiver import Receiver
@@ -131,12 +133,21 @@ def test_mail_arrives_through_apprise(
             f"mailto://127.0.0.1:{port}?from=headroom@example.com&to=ops@example.com&mode=insecure",
         )
         odd = replace(alert(), cause=f"{NAME} is poison.")
-        store.queue(notification(odd), ["t"], time.time())
+        noted = {odd.id: ("Lag, last hour: ▁▂█ 1 → 9 messages",)}
+        store.queue(replace(notification(odd), notes=noted), ["t"], time.time())
+        over = replace(odd, state=State.RESOLVED, resolved_at=time.time())
+        end = notification(over, kind=NotificationKind.RESOLVED, key="key-2")
+        store.queue(end, ["t"], time.time())
+        other = alert("other")
+        store.queue(notification(other, key="key-3"), ["t"], time.time())
         run_sender(kind="apprise", address={"env": "MAIL"})
-        eventually(lambda: health(store) == (1, 0, 0), what="delivery")
+        eventually(lambda: health(store) == (3, 0, 0), what="delivery")
     finally:
         controller.stop()
-    (mail,) = mails
+    mail, resolved, another = mails
+    assert resolved["Subject"] == "[RESOLVED] payments stalled (production)"
+    assert resolved["References"] == resolved["In-Reply-To"] == mail["References"]
+    assert another["References"] != mail["References"]
     assert mail["Subject"] == "[CRITICAL] payments stalled (production)"
     assert mail["To"].endswith("ops@example.com")
     parts = {
@@ -148,6 +159,7 @@ def test_mail_arrives_through_apprise(
         html.unescape(line) for line in re.split(r"<br ?/?>|\n", parts["text/html"])
     ]
     assert "Next step: Look at the handler's log." in lines
+    assert "Lag, last hour: ▁▂█ 1 → 9 messages" in lines
     assert f"Likely cause: {NAME} is poison." in lines
     assert "<img" not in parts.get("text/html", "")
 
