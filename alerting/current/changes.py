@@ -39,7 +39,10 @@ def recent_changes(
         .select(
             pl.lit(now).alias("changed_at"),
             "kind",
-            "name",
+            pl.when(pl.col("kind") == "brokers")
+            .then(pl.lit(_brokers_of_change(before[1], after[1])))
+            .otherwise(pl.col("name"))
+            .alias("name"),
             pl.col("number").alias("before"),
             pl.col("number_after").alias("after"),
         )
@@ -52,6 +55,16 @@ def recent_changes(
         .head(_MOST)
         .with_columns(pl.lit(now).alias("evaluated_at"))
     )
+
+
+def _brokers_of_change(before: pl.DataFrame, after: pl.DataFrame) -> str:
+    """Return the ids of the brokers that went, or else of those that came back: ``1, 2``."""
+    was, now = _missing(before), _missing(after)
+    return ", ".join(str(broker) for broker in sorted((now - was) or (was - now)))
+
+
+def _missing(rows: pl.DataFrame) -> set[int]:
+    return {broker for row in rows["missing_brokers"].to_list() for broker in row or ()}
 
 
 def _counts(rows: pl.DataFrame, name: str, column: str, kind: str) -> pl.DataFrame:

@@ -117,7 +117,8 @@ def show(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
         of = "" if total == shown.height else f" of {exact(total)}"
-        st.caption(f"{exact(shown.height)}{of} {noun}", width="content")
+        # A single row needs no number.
+        st.caption("" if total == 1 else f"{exact(shown.height)}{of} {noun}", width="content")
         written = frame if every is None else every
         st.download_button(
             "CSV",

@@ -213,7 +213,7 @@ RECENT_CHANGES = _current(
     required(
         changed_at="timestamp",
         kind="string",  # members, brokers, topics
-        name="string",  # the group; empty of brokers and topics
+        name="string",  # the group; the ids of brokers; empty of topics
     ),
     before="long",  # how many there were
     after="long",

@@ -199,7 +199,8 @@ def change_sentence(change: Mapping[str, Any]) -> str:
     name, before, after = change["name"], change["before"], change["after"]
     match change["kind"]:
         case "brokers":
-            return f"A broker {'was lost' if after < before else 'came back'}: {before} → {after}"
+            brokers = f"Broker {name}" if name else "A broker"
+            return f"{brokers} {'was lost' if after < before else 'came back'}: {before} → {after}"
         case "topics":
             verb = "disappeared" if after < before else "appeared"
             return f"Topics {verb}: {before} → {after}"

@@ -62,12 +62,19 @@ def test_what_changed_is_listed_newest_first() -> None:
         known({"g": 0}, missing=1),
         known({"g": 4}, topics=10),
     ) == [
-        ("brokers", "", 2, 3),
+        ("brokers", "0", 2, 3),
         ("members", "g", 0, 4),
         ("topics", "", 9, 10),
-        ("brokers", "", 3, 2),
+        ("brokers", "0", 3, 2),
         ("members", "g", 2, 0),
     ]
+
+
+def test_the_brokers_that_went_are_named_and_not_those_that_came() -> None:
+    before, after = known({}, brokers=5), known({}, brokers=5)
+    lost = after[1].with_columns(missing_brokers=pl.Series([[3, 4]]))
+    one_back = before[1].with_columns(missing_brokers=pl.Series([[1]]))
+    assert changes((before[0], one_back), (after[0], lost)) == [("brokers", "3, 4", 4, 3)]
 
 
 def test_the_first_evaluation_and_new_groups_are_no_change() -> None:

@@ -226,13 +226,14 @@ def history(**values: list[int | None]) -> pl.DataFrame:
         pytest.param("members", 4, 5, "g went from 4 to 5 members", id="members"),
         pytest.param("members", 0, 4, "g started with 4 members", id="started"),
         pytest.param("members", 2, 0, "g stopped: 2 members left", id="stopped"),
-        pytest.param("brokers", 2, 3, "A broker came back: 2 → 3", id="broker back"),
-        pytest.param("brokers", 3, 2, "A broker was lost: 3 → 2", id="broker lost"),
+        pytest.param("brokers", 2, 3, "Broker 2 came back: 2 → 3", id="broker back"),
+        pytest.param("brokers", 3, 2, "Broker 2 was lost: 3 → 2", id="broker lost"),
         pytest.param("topics", 9, 10, "Topics appeared: 9 → 10", id="topics"),
     ],
 )
 def test_sentences_of_changes(kind: str, before: int, after: int, sentence: str) -> None:
-    change = {"kind": kind, "name": "g", "before": before, "after": after}
+    name = {"members": "g", "brokers": "2", "topics": ""}[kind]
+    change = {"kind": kind, "name": name, "before": before, "after": after}
     assert overview_view_model.change_sentence(change) == sentence
 
 
