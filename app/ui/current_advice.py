@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import polars as pl
 import streamlit as st
 
-from app.data import queries
+from app.data import history_queries
 from app.data.background import Background
 from app.data.context import View
 from app.style.format import clock
@@ -57,7 +57,7 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
     except LakeError as error:
         errors.append(error)
     try:
-        is_small = queries.is_small(view)
+        is_small = history_queries.is_small(view)
     except LakeError as error:
         errors.append(error)
         is_small = False  # of unknown size: it might be large

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from app.data import queries
+from app.data import history_queries, queries
 from app.data.context import View
 from app.style.charts.advice import forecast_chart
 from app.style.charts.base import Axis
@@ -30,7 +30,7 @@ def draw(view: View, subject: str, name: str) -> None:
             numbers,
             axis=Axis(start=view.now, end=view.now, zone=view.zone),
             palette=view.palette,
-            past=queries.past_day(view, table, subject, name),
+            past=history_queries.past_day(view, table, subject, name),
         ),
         key=f"{subject}-expected",
         alt=f"Messages a second that are expected to arrive for {name}, with their 90 % band",

@@ -9,7 +9,7 @@ from typing import Literal
 import polars as pl
 import streamlit as st
 
-from app.data import queries
+from app.data import history_queries, queries
 from app.data.context import View
 from app.data.history import TIME, Measure
 from app.style.charts.lines import Band, Ghost
@@ -114,6 +114,6 @@ def ghost(
     if before not in _BEFORE:
         return None
     with components.guarded():
-        rows = queries.earlier(view, table, key, name, measure, _BEFORE[before])
+        rows = history_queries.earlier(view, table, key, name, measure, _BEFORE[before])
         return Ghost(frame=rows, name=before, step_seconds=view.range.step_seconds)
     return None

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from alerting.errors import AlertingError
 from alerting.rules.model import AlertSeverity
-from app.data import alert_store, queries
+from app.data import alert_store, history_queries
 from app.data.context import View
 from app.data.time_range import SHORTEST
 from app.style.charts.base import Axis, ChartEvent
@@ -72,5 +72,5 @@ def alert_marks(view: View, kind: str, name: str) -> tuple[ChartEvent, ...]:
 def broker_marks(view: View) -> tuple[ChartEvent, ...]:
     """Return when brokers went and came back; no marks where that cannot be read."""
     with components.guarded():
-        return broker_events(queries.cluster_history(view).frame)
+        return broker_events(history_queries.cluster_history(view).frame)
     return ()

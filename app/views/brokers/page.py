@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.data import present, queries
+from app.data import history_queries, present, queries
 from app.data.context import current
 from app.style.charts.heatmaps import stacked_bars
 from app.style.charts.lines import Line, columns_chart
@@ -60,7 +60,7 @@ with components.section(
     help_text="Under-replicated: fewer in-sync replicas (ISR) than replicas. Under min ISR: "
     "producers with acks=all are refused. Offline: no leader, neither read nor written.",
 ):
-    history = queries.cluster_history(view)
+    history = history_queries.cluster_history(view)
     axis = page_axis(
         view,
         history.first,

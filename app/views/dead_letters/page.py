@@ -5,7 +5,7 @@ from datetime import timedelta
 import polars as pl
 import streamlit as st
 
-from app.data import present, queries
+from app.data import history_queries, present, queries
 from app.data.context import current
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import duration, escape, exact, rate, share, thin
@@ -141,7 +141,7 @@ with st.grid(6, min_column_width=124, gap="small"):
 arrived = view_model.by_exception(queries.no_rows(DEAD_LETTERS), 60.0)
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
-    history = queries.dead_letter_history(view).of("name", row["name"])
+    history = history_queries.dead_letter_history(view).of("name", row["name"])
     axis = page_axis(view, history.first, broker_marks(view), step_seconds=history.step_seconds)
     with left, components.section("Arriving"):
         components.chart(

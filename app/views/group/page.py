@@ -9,7 +9,7 @@ import streamlit as st
 from alerting.inputs.facts import at_newest_poll
 from alerting.status.model import LATE, Status
 from alerting.tools.explain import explained
-from app.data import present, queries, recent_samples
+from app.data import history_queries, present, queries, recent_samples
 from app.data.context import current
 from app.data.history import GROUP as GROUP_MEASURES
 from app.style.charts.heatmaps import heatmap
@@ -165,8 +165,8 @@ if st.toggle("Why this status", key="group-why"):
 
 left_side, right_side = st.columns([3, 2], gap="medium")
 with components.guarded():
-    partitions = queries.partition_history(view, group)
-    whole = queries.group_history(view, [group])
+    partitions = history_queries.partition_history(view, group)
+    whole = history_queries.group_history(view, [group])
     history = replace(whole, frame=view_model.with_whole_delays(whole.frame, partitions.frame))
     events = (
         *broker_marks(view),

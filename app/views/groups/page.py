@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.data import present, queries
+from app.data import history_queries, present
 from app.data.context import current
 from app.style.format import count, escape
 from app.ui import components, current_advice, group_list, routes, tables
@@ -79,7 +79,7 @@ busy = found.filter(~group_list.is_quiet())
 shown = busy.head(SHOWN)
 trend = None
 with components.guarded():
-    trend = queries.group_history(view, shown["group"].to_list()).frame
+    trend = history_queries.group_history(view, shown["group"].to_list()).frame
 shown = group_list.with_trends(shown, trend)
 
 columns = {

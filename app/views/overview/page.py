@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 import streamlit as st
 
-from app.data import present, queries
+from app.data import history_queries, present
 from app.data.context import current
 from app.data.history import CLUSTER, DEAD_LETTER, TIME
 from app.style.charts.lines import Line, columns_chart, series_chart
@@ -94,11 +94,11 @@ elif not unreadable:
         "No group is late, no partition is at risk, no dead letter waits.", icon=":material/check:"
     )
 
-course, letters = queries.nothing_yet(CLUSTER), queries.nothing_yet(DEAD_LETTER)
+course, letters = history_queries.nothing_yet(CLUSTER), history_queries.nothing_yet(DEAD_LETTER)
 with components.guarded():
-    course = queries.cluster_history(view).frame
+    course = history_queries.cluster_history(view).frame
 with components.guarded():
-    letters = queries.dead_letter_history(view).frame
+    letters = history_queries.dead_letter_history(view).frame
 if not cluster.is_empty():
     now = cluster.row(0, named=True)
     grown = view_model.growth(course, "lag")
@@ -168,7 +168,7 @@ if not cluster.is_empty():
 axis = None
 with components.guarded():
     busiest = groups.sort("lag", descending=True, nulls_last=True)["group"].head(NAMED_SERIES)
-    past = queries.group_history(view, busiest.to_list())
+    past = history_queries.group_history(view, busiest.to_list())
     axis = page_axis(
         view,
         past.first,

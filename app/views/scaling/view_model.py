@@ -7,7 +7,7 @@ import polars as pl
 import streamlit as st
 
 from alerting.status.model import PartitionStatus
-from app.data import queries
+from app.data import history_queries
 from app.data.context import View
 from app.style.charts.advice import Limit, Load, forecast_chart, load_chart, skew_chart
 from app.style.charts.base import Axis
@@ -69,7 +69,7 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
     with left, components.section("What is expected to arrive"), components.guarded():
         _forecast(view, facts, asked, proposed)
     with right, components.section("What was tried"), components.guarded():
-        history = queries.group_history(view, facts.group)
+        history = history_queries.group_history(view, facts.group)
         axis = page_axis(view, history.first, step_seconds=history.step_seconds)
         components.chart(
             columns_chart(

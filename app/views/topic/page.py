@@ -4,7 +4,7 @@ import polars as pl
 import streamlit as st
 
 from alerting.inputs.facts import at_newest_poll
-from app.data import present, queries, recent_samples, schema_registry
+from app.data import history_queries, present, queries, recent_samples, schema_registry
 from app.data.context import current
 from app.data.history import TOPIC
 from app.style.charts.heatmaps import bars
@@ -110,7 +110,7 @@ with st.grid(6, min_column_width=124, gap="small"):
 
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
-    history = queries.topic_history(view, [topic])
+    history = history_queries.topic_history(view, [topic])
     axis = page_axis(
         view,
         history.first,

@@ -3,7 +3,7 @@
 import polars as pl
 import streamlit as st
 
-from app.data import present, queries, schema_registry
+from app.data import history_queries, present, schema_registry
 from app.data.context import current
 from app.style.charts.lines import series_chart
 from app.style.format import count, escape, rate, share
@@ -84,7 +84,7 @@ if chosen:
 listed = shown.head(SHOWN)
 history = None
 with components.guarded():
-    history = queries.topic_history(view, listed["topic"].to_list())
+    history = history_queries.topic_history(view, listed["topic"].to_list())
 listed = topic_list.with_trends(listed, history.frame if history else None)
 if shown.is_empty():
     components.nothing("No topic matches these filters.", icon=":material/filter_alt_off:")

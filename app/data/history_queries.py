@@ -1,0 +1,234 @@
+"""Courses over the chosen range for the pages: history of the lake, and what came after it.
+
+Each raises ``LakeError`` where a table cannot be read; a history only where there are no samples
+either. Answers are kept for a moment and shared as those of ``queries`` are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import polars as pl
+import streamlit as st
+
+from app.data import present, recent_samples
+from app.data.context import View
+from app.data.history import (
+    CLUSTER,
+    DEAD_LETTER,
+    GROUP,
+    PARTITION,
+    TIME,
+    TOPIC,
+    History,
+    Measure,
+    in_steps,
+    merge,
+)
+from app.data.queries import recent, recent_of
+from app.data.time_range import LAST_DAY, TimeRange
+from lake.errors import LakeError
+from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
+from lake.schemas.model import Table
+from lake.schemas.tables import (
+    BROKERS,
+    CLUSTER_HISTORY,
+    DEAD_LETTER_HISTORY,
+    DEAD_LETTERS,
+    GROUP_HISTORY,
+    GROUP_OFFSETS,
+    GROUP_PARTITION_HISTORY,
+    GROUPS,
+    PARTITIONS,
+    TABLES,
+    TOPIC_HISTORY,
+)
+from lake.storage.store import Lake
+
+_SMALL_PARTITIONS = 3000
+"""Above this many partitions, charts end in history and the present point."""
+
+
+def history(
+    view: View, table: Table, key: str | None = None, names: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Return a gold table's rows of the chosen range at the range's grain."""
+    start = view.start
+    wanted = tuple(sorted(names))
+    return _history(
+        view.cache_key, table.name, view.cluster, view.range, key, wanted, start, view.lake
+    ).filter(pl.col("window_start") >= start)
+
+
+@st.cache_data(ttl=10, max_entries=64, show_spinner=False)
+def _history(
+    uri: str,
+    table: str,
+    cluster: str,
+    chosen: TimeRange,
+    key: str | None,
+    names: tuple[str, ...],
+    _start: datetime,
+    _lake: Lake,
+) -> pl.DataFrame:
+    predicates = [pl.col("grain_seconds") == chosen.grain.seconds]
+    if key is not None:
+        predicates.append(pl.col(key).is_in(names))
+    if chosen.end is not None:
+        predicates.append(pl.col("window_start") < chosen.end)
+    return _lake.read(TABLES[table], *predicates, since=_start, until=chosen.end, cluster=cluster)
+
+
+def earlier(
+    view: View, table: Table, key: str, name: str, measure: Measure, before: timedelta
+) -> pl.DataFrame:
+    """Return what a value of a series was as long before the chosen range, moved into it.
+
+    Returns:
+        Rows of ``time`` and ``value``.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    until = (view.until - before).replace(second=0, microsecond=0)
+    chosen = replace(view.range, end=until)
+    start = chosen.start(until)
+    rows = _history(
+        view.cache_key, table.name, view.cluster, chosen, key, (name,), start, view.lake
+    )
+    points = rows.filter(pl.col("window_start") >= start).select(
+        pl.col("window_start").alias(TIME), pl.col(measure.gold).alias(measure.name)
+    )
+    steps = in_steps(points, (), (measure,), chosen.step_seconds)
+    return steps.select(pl.col(TIME) + before, pl.col(measure.name).alias("value"))
+
+
+def past_day(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
+    """Return by the hour what arrived for a series in the last day: ``time`` and ``value``.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    day = replace(view, range=LAST_DAY)
+    rows = history(day, table, key, [name]).sort("window_start")
+    return rows.select(
+        pl.col("window_start").alias(TIME), pl.col("arrival_per_second").alias("value")
+    )
+
+
+def cluster_history(view: View) -> History:
+    """Return the cluster's history; see ``app.data.history.CLUSTER``."""
+
+    def raw() -> pl.DataFrame:
+        return recent_samples.of_cluster(
+            recent(view, GROUP_OFFSETS),
+            recent(view, GROUPS),
+            recent(view, PARTITIONS),
+            recent(view, BROKERS),
+        )
+
+    def present_point() -> pl.DataFrame:
+        status = present.rows(view, CLUSTER_STATUS).with_columns(
+            pl.col("brokers").alias("brokers_known"),
+            (pl.col("brokers") - pl.col("missing_brokers").list.len()).alias("brokers_alive"),
+        )
+        return recent_samples.point(status, CLUSTER)
+
+    gold = history(view, CLUSTER_HISTORY)
+    return _merged(view, gold, raw if is_small(view) else present_point, (), CLUSTER)
+
+
+def group_history(view: View, groups: Sequence[str]) -> History:
+    """Return the history of some groups; see ``app.data.history.GROUP``."""
+    wanted = pl.col("group").is_in(list(groups))
+
+    def raw() -> pl.DataFrame:
+        return recent_samples.of_groups(
+            recent(view, GROUP_OFFSETS).filter(wanted), recent(view, GROUPS).filter(wanted)
+        )
+
+    def present_point() -> pl.DataFrame:
+        return recent_samples.point(present.rows(view, GROUP_STATUS).filter(wanted), GROUP, "group")
+
+    gold = history(view, GROUP_HISTORY, "group", groups)
+    return _merged(view, gold, raw if is_small(view) else present_point, ("group",), GROUP)
+
+
+def partition_history(view: View, group: str) -> History:
+    """Return the history of a group's partitions; see ``app.data.history.PARTITION``."""
+
+    def raw() -> pl.DataFrame:
+        return recent_samples.of_partitions(recent_of(view, GROUP_OFFSETS, "group", group))
+
+    keys = ("group", "topic", "partition")
+    gold = history(view, GROUP_PARTITION_HISTORY, "group", [group])
+    return _merged(view, gold, raw, keys, PARTITION)
+
+
+def topic_history(view: View, topics: Sequence[str]) -> History:
+    """Return the history of some topics; see ``app.data.history.TOPIC``."""
+    wanted = pl.col("topic").is_in(list(topics))
+
+    def raw() -> pl.DataFrame:
+        return recent_samples.of_topics(recent(view, PARTITIONS).filter(wanted))
+
+    def present_point() -> pl.DataFrame:
+        return recent_samples.point(present.rows(view, TOPIC_STATUS).filter(wanted), TOPIC, "topic")
+
+    gold = history(view, TOPIC_HISTORY, "topic", topics)
+    return _merged(view, gold, raw if is_small(view) else present_point, ("topic",), TOPIC)
+
+
+def dead_letter_history(view: View) -> History:
+    """Return the history of all dead letters; see ``app.data.history.DEAD_LETTER``."""
+
+    def raw() -> pl.DataFrame:
+        return recent_samples.of_dead_letters(recent(view, DEAD_LETTERS))
+
+    gold = history(view, DEAD_LETTER_HISTORY)
+    return _merged(view, gold, raw, ("source", "name"), DEAD_LETTER)
+
+
+def is_small(view: View) -> bool:
+    """Return whether all samples of the last minutes can be read in a moment."""
+    of_groups = present.rows(view, GROUP_STATUS)["partitions"].to_list()
+    of_topics = present.rows(view, CLUSTER_STATUS)["partitions"].to_list()
+    return sum(one or 0 for one in (*of_groups, *of_topics)) <= _SMALL_PARTITIONS
+
+
+def _merged(
+    view: View,
+    gold: pl.DataFrame,
+    newest: Callable[[], pl.DataFrame],
+    keys: tuple[str, ...],
+    measures: tuple[Measure, ...],
+) -> History:
+    """Put history and what came after it together."""
+    unreadable = None
+    try:
+        newest_samples = newest()
+    except LakeError as error:
+        if gold.is_empty():
+            raise
+        newest_samples, unreadable = nothing_yet(measures, keys), error
+    found = merge(
+        gold,
+        newest_samples.filter(pl.col(TIME).is_between(view.start, view.until)),
+        keys=keys,
+        measures=measures,
+        chosen=view.range,
+        poll_seconds=view.interval_seconds,
+        now=view.until,
+    )
+    if unreadable is None:
+        return found
+    return replace(found, note="The newest samples cannot be read: this is the history alone.")
+
+
+def nothing_yet(measures: tuple[Measure, ...], keys: tuple[str, ...] = ()) -> pl.DataFrame:
+    """Return a history of these measures without a row."""
+    texts = {key: pl.Int32() if key == "partition" else pl.String() for key in keys}
+    values = {measure.name: pl.Float64() for measure in measures}
+    return pl.DataFrame(schema={"time": pl.Datetime("us", "UTC"), **texts, **values})
