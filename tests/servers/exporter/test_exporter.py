@@ -362,7 +362,15 @@ def test_check_tells_of_every_source(two_sources: Path) -> None:
     assert works["kafka", "connection"] is True
     assert False in [each["works"] for each in checks if each["source"] == "connect/main"]
     for each in checks:
-        assert set(each) == {"cluster", "source", "feature", "works", "required", "detail"}
+        assert set(each) == {
+            "cluster",
+            "source",
+            "feature",
+            "works",
+            "required",
+            "detail",
+            "grants",
+        }
 
     text = command("check", config=two_sources).stdout
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 100
