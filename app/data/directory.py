@@ -83,7 +83,7 @@ def found(known: pl.DataFrame, text: str) -> pl.DataFrame:
         .then(0)
         .when(name.str.starts_with(words[0]))
         .then(1)
-        .when(name.str.contains(rf"[^a-z0-9]{_literal(words[0])}"))
+        .when(name.str.contains(rf"[^a-z0-9]{pl.escape_regex(words[0])}"))
         .then(2)
         .otherwise(3)
     )
@@ -94,8 +94,3 @@ def found(known: pl.DataFrame, text: str) -> pl.DataFrame:
         .sort("place", "length", "name", "kind")
         .drop("place", "length")
     )
-
-
-def _literal(word: str) -> str:
-    """Take the meaning from every character that a pattern would interpret."""
-    return "".join(one if one.isalnum() else f"\\x{{{ord(one):x}}}" for one in word)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -44,7 +44,6 @@ MANIFEST = "manifest.json"
 
 _STATE = "alerts.sqlite"
 _SHARED = ("alerting/state", "alerting/requests")
-_COMMIT = re.compile(r"(\d{20})\..*(json|parquet)$")
 _ATTEMPTS = 3
 _PIECE = 4 << 20
 
@@ -151,34 +150,33 @@ def _verified(source: Path, on_progress: Callable[[str], None]) -> dict[str, dic
 
 
 def _copy_table(lake: Lake, source: FileSystem, table: Table, target: Path) -> list[str]:
-    """Copy a table's newest version; return the paths below the target."""
+    """Copy a table as of one version; return the paths below the target."""
+    if lake.handle(table) is None:
+        return []
+    folder = f"{table.layer}/{table.name}"
+    copy = target / "lake" / folder
     for attempts_left in reversed(range(_ATTEMPTS)):
-        handle = lake.handle(table)
-        if handle is None:
-            return []
         try:
-            paths = [f"{table.layer}/{table.name}/{path}" for path in _files_of(handle)]
-            paths += _log_of(source, table, handle.version())
-            for path in paths:
+            # Its log lies where a name begins with an underline. The hint at the newest checkpoint,
+            # which has no ending, may be of a later version.
+            log = [one for one in _listed(source, folder) if "/_" in one and Path(one).suffix]
+            for path in log:
                 _copy(source, path, target / "lake" / path)
-        except FileNotFoundError:  # maintenance was quicker: there is a newer version by now
+            data = [f"{folder}/{path}" for path in _files_of(DeltaTable(str(copy)))]
+            for path in data:
+                _copy(source, path, target / "lake" / path)
+        except (FileNotFoundError, DeltaError):  # maintenance was quicker: there is a newer version
             if not attempts_left:
                 raise
+            shutil.rmtree(copy, ignore_errors=True)
             continue
-        return [f"lake/{path}" for path in paths]
+        return [f"lake/{path}" for path in (*log, *data)]
     raise AssertionError("unreachable")
 
 
 def _files_of(handle: DeltaTable) -> Iterator[str]:
     for path in pl.DataFrame(handle.get_add_actions(flatten=True))["path"]:
         yield unquote(path)
-
-
-def _log_of(source: FileSystem, table: Table, version: int) -> list[str]:
-    """Return the log's files up to a version. The hint at the last checkpoint may be of a later."""
-    found = _listed(source, f"{table.layer}/{table.name}/_delta_log")
-    matches = ((path, _COMMIT.match(path.rpartition("/")[2])) for path in found)
-    return [path for path, match in matches if match and int(match[1]) <= version]
 
 
 def _copy(source: FileSystem, path: str, target: Path) -> None:
