@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -176,8 +177,9 @@ class AlertingService:
             self._shared.restore(path)
         self.store = AlertStore(path)
         self._exit.callback(self.store.close)
+        self._lake = Lake(settings.lake)
         self._evaluator = ClusterEvaluator(
-            Lake(settings.lake),
+            self._lake,
             watched_since=self._started_at,
             objective=settings.scaling.objective_seconds,
         )
@@ -267,28 +269,26 @@ class AlertingService:
 
     def _notes_of(self, cluster: str) -> Callable[[Alert], tuple[str, ...]]:
         """Return what says more of a cluster's alerts; the lake is read once, if at all."""
-        tables: list[pl.DataFrame] = []
 
-        def notes(alert: Alert) -> tuple[str, ...]:
-            now, group = self._clock(), alert.labels.get("group")
-            lag = None
-            if group is not None:
-                lag = lag_note(self._evaluator.windows(cluster, group), now)
+        @cache
+        def changed() -> tuple[pl.DataFrame, pl.DataFrame] | None:
+            since = datetime.fromtimestamp(self._clock() - 2 * LOOKED_BACK_SECONDS, UTC)
             try:
-                if not tables:
-                    since = datetime.fromtimestamp(now - 2 * LOOKED_BACK_SECONDS, UTC)
-                    lake = Lake(self._settings.lake)
-                    tables.extend(
-                        [
-                            lake.read(table, since=since, cluster=cluster)
-                            for table in (REBALANCES, CLUSTER_EVENTS)
-                        ]
-                    )
-                changes = changes_note(group, alert.began_at, tables[0], tables[1])
+                return (
+                    self._lake.read(REBALANCES, since=since, cluster=cluster),
+                    self._lake.read(CLUSTER_EVENTS, since=since, cluster=cluster),
+                )
             except LakeError as error:
                 _log.warning("%s: what changed before is not known: %s", cluster, error)
-                changes = None
-            return tuple(filter(None, (lag, changes)))
+                return None
+
+        def notes(alert: Alert) -> tuple[str, ...]:
+            group, changes = alert.labels.get("group"), changed()
+            lag = None
+            if group is not None:
+                lag = lag_note(self._evaluator.windows(cluster, group), self._clock())
+            before = changes and changes_note(group, alert.began_at, *changes)
+            return tuple(filter(None, (lag, before)))
 
         return notes
 
