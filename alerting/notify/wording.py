@@ -117,6 +117,7 @@ def webhook_payload(notification: Notification, dashboard_url: str) -> dict[str,
     return {
         "version": 1,
         "key": notification.key,
+        "thread": notification.thread,
         "kind": notification.kind.value,
         "group": notification.group,
         "severity": notification.severity.value,
@@ -130,11 +131,20 @@ def webhook_payload(notification: Notification, dashboard_url: str) -> dict[str,
 
 
 def alertmanager_alerts(
-    alerts: tuple[Alert, ...], dashboard_url: str, now: float, lasts_seconds: float
+    alerts: Sequence[Alert],
+    notes: Mapping[str, Sequence[str]],
+    dashboard_url: str,
+    now: float,
+    lasts_seconds: float,
 ) -> list[dict[str, Any]]:
     """Return alerts as Alertmanager's API v2 takes them.
 
-    It may take one that fires to go on for ``lasts_seconds``.
+    Args:
+        alerts: What fires and what is resolved.
+        notes: Further lines of an alert, by its id.
+        dashboard_url: Where links lead.
+        now: In Unix seconds.
+        lasts_seconds: So long it may take one that fires to go on.
     """
     found = []
     for alert in alerts:
@@ -150,6 +160,7 @@ def alertmanager_alerts(
                         ("description", alert.detail),
                         ("cause", alert.cause),
                         ("next_step", alert.step),
+                        ("notes", "\n".join(map(_one_line, notes.get(alert.id, ())))),
                         ("runbook_url", alert.runbook),
                     )
                     if value

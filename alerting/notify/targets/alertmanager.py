@@ -24,19 +24,24 @@ class AlertmanagerTarget:
         """Prepare the client; nothing is sent yet."""
         self._http = HttpClient(settings)
         self._dashboard_url = dashboard_url
+        # What is sent again without them would take them away.
+        self._notes: dict[str, tuple[str, ...]] = {}
 
     def send(self, notification: Notification) -> str:
         """Post the notification's alerts; see ``Target``."""
         lasts = 30.0 if notification.kind is NotificationKind.TEST else ALERT_LASTS_SECONDS
+        self._notes |= notification.notes
         return self._post(notification.alerts, lasts)
 
     def refresh(self, alerts: Sequence[Alert]) -> None:
         """Send alerts that go on again."""
+        going_on = {alert.id for alert in alerts}
+        self._notes = {id_: lines for id_, lines in self._notes.items() if id_ in going_on}
         if alerts:
-            self._post(tuple(alerts), ALERT_LASTS_SECONDS)
+            self._post(alerts, ALERT_LASTS_SECONDS)
 
-    def _post(self, alerts: tuple[Alert, ...], lasts_seconds: float) -> str:
+    def _post(self, alerts: Sequence[Alert], lasts_seconds: float) -> str:
         content: list[dict[str, Any]] = alertmanager_alerts(
-            alerts, self._dashboard_url, time.time(), lasts_seconds
+            alerts, self._notes, self._dashboard_url, time.time(), lasts_seconds
         )
         return self._http.post("/api/v2/alerts", json.dumps(content).encode())

@@ -33,6 +33,7 @@ class Receiver:
     Attributes:
         answers: Status codes of the next answers; 200 afterwards.
         headers: Of every answer.
+        says: The body of every answer.
         delay_seconds: Before every answer.
         on_request: Called before a request is answered.
     """
@@ -41,6 +42,7 @@ class Receiver:
     received: list[Received] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
+    says: bytes = b""
     delay_seconds: float = 0.0
     on_request: Callable[[Received], None] = lambda _: None
 
@@ -73,8 +75,9 @@ def receiving() -> Iterator[Receiver]:
                 self.send_response(status)
                 for name, text in receiver.headers.items():
                     self.send_header(name, text)
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(len(receiver.says)))
                 self.end_headers()
+                self.wfile.write(receiver.says)
             except OSError:  # whoever asked is gone
                 return
 

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -83,13 +84,20 @@ def test_two_instances_page_once_through_alertmanager_and_resolve(
     settings = TargetSettings(name="t", kind="alertmanager", url=alertmanager)
     targets = [make_target(settings, "http://dash:8501") for _ in range(2)]
     began = time.time() - 60
+    lines = ["Lag, last hour: ▁▂█ 1 → 9 messages", "Changed before: 09:55 rebalance"]
+    noted = {alert(at=began).id: tuple(lines)}
     for target in targets:
-        target.send(notification(alert(at=began)))
+        target.send(replace(notification(alert(at=began)), notes=noted))
     for target in targets:
         assert isinstance(target, AlertmanagerTarget)
         target.refresh([alert(at=began)])
     eventually(lambda: receiver.received, what="a page")
     (found,) = httpx.get(f"{alertmanager}/api/v2/alerts").json()
+    # They outlast being sent again, and reach whom Alertmanager tells.
+    (told,) = receiver.received[0].body["alerts"]
+    for said in (found["annotations"], told["annotations"]):
+        assert said["notes"].splitlines() == lines
+        assert said["next_step"] == "Look at the handler's log."
     assert found["labels"] == {
         "alertname": "GroupStalled",
         "severity": "critical",
@@ -99,7 +107,6 @@ def test_two_instances_page_once_through_alertmanager_and_resolve(
     }
     assert datetime.fromisoformat(found["startsAt"]).timestamp() == pytest.approx(began, abs=0.01)
     assert found["generatorURL"].startswith("http://dash:8501/group?cluster=production")
-    assert found["annotations"]["next_step"] == "Look at the handler's log."
     for target in targets:
         target.send(
             notification(alert(state=State.RESOLVED, at=began), kind=NotificationKind.RESOLVED)

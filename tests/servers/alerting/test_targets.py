@@ -7,10 +7,14 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Message as MessageHandler
+from apprise.plugins.discord import NotifyDiscord
+from apprise.plugins.slack import NotifySlack
+from apprise.plugins.telegram import NotifyTelegram
 
 from alerting.notify.notifications import NotificationKind
 from alerting.notify.sender import Sender
@@ -22,14 +26,22 @@ from tests.servers.alerting.messages import SECRET, alert, health, notification
 from tests.servers.alerting.receiver import Receiver
 from tests.support import eventually
 
-ODD = "[here](http://evil) @all <!channel> <http://evil|you> stalled\nSee: evil"
+ODD = "[here](http://evil) @all @everyone <!channel> <http://evil|you> stalled\nSee: evil"
 NAME = '<img src="http://evil/x.png">'
+CHATS = {
+    "Mattermost": ("mmost://{host}/{key}", None, ""),
+    "Slack": ("slack://T1JJ3T3L2/A1BRTD4JD/{key}", NotifySlack, "webhook_url"),
+    "Discord": ("discord://4174216298/{key}", NotifyDiscord, "notify_url"),
+    "Telegram": ("tgram://123456789:{key}/12315544", NotifyTelegram, "notify_url"),
+}
+"""The address of each chat, with the plug-in that has the host for its own and where."""
 
 
 def test_a_webhook_is_signed_and_says_all_that_a_person_needs(
     store: AlertStore, receiver: Receiver, run_sender: Callable[..., Sender]
 ) -> None:
-    store.queue(notification(alert()), ["t"], time.time())
+    stalled = alert()
+    store.queue(notification(stalled), ["t"], time.time())
     run_sender(url=receiver.url, secret={"env": "HOOK_SECRET"})
     eventually(lambda: health(store) == (1, 0, 0), what="delivery")
     (one,) = receiver.received
@@ -37,6 +49,7 @@ def test_a_webhook_is_signed_and_says_all_that_a_person_needs(
     assert one.headers["X-Headroom-Signature"] == signature(SECRET, stamp, one.content)
     assert one.headers["X-Headroom-Signature"] != signature("other", stamp, one.content)
     assert one.headers["Idempotency-Key"] == one.body["key"] == "key-1"
+    assert one.body["thread"] == notification(replace(stalled, state=State.RESOLVED)).thread
     text = one.body["text"]
     for part in (
         "What: payments stalled",
@@ -164,25 +177,39 @@ def test_mail_arrives_through_apprise(
     assert "<img" not in parts.get("text/html", "")
 
 
+@pytest.mark.parametrize("chat", CHATS)
 def test_no_name_mentions_or_links_anybody_in_a_chat(
+    chat: str,
     store: AlertStore,
     receiver: Receiver,
     run_sender: Callable[..., Sender],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    host = receiver.url.removeprefix("http://").rstrip("/")
-    monkeypatch.setenv("CHAT", f"mmost://{host.partition('/')[0]}/{'a' * 24}")
-    named = replace(
-        alert(), what="[here](http://evil) @all <!channel> <http://evil|you> stalled\nSee: evil"
-    )
+    """The plug-ins are Apprise's own; only the host that they speak to is the receiver."""
+    address, plugin, setting = CHATS[chat]
+    server = receiver.url.removesuffix("/hook")
+    if plugin is not None:
+        monkeypatch.setattr(plugin, setting, f"{server}/bot")
+    receiver.says = b"ok"  # as Slack does
+    monkeypatch.setenv("CHAT", address.format(host=server.removeprefix("http://"), key="a" * 24))
+    named = replace(alert(), what=ODD, cause=f"{NAME} is poison.")
     store.queue(notification(named), ["t"], time.time())
     run_sender(kind="apprise", address={"env": "CHAT"})
     eventually(lambda: health(store) == (1, 0, 0), what="delivery")
-    (one,) = receiver.received
-    text = one.body["text"]
+    text = "\n".join(_texts(receiver.received[-1].body))
     assert "stalled See: evil" in text
-    for live in ("@all", "](", "<!", "<http"):
+    for live in ("@all", "@everyone", "](", "<!", "<http", "<img"):
         assert live not in text
+    # What is sent as HTML has tags of the service's own alone.
+    assert not set(re.findall(r"</?(\w+)", text)) - {"b"}
+
+
+def _texts(body: Any) -> list[str]:
+    """Return every text of a JSON document."""
+    if isinstance(body, str):
+        return [body]
+    found = body.values() if isinstance(body, dict) else body if isinstance(body, list) else ()
+    return [text for part in found for text in _texts(part)]
 
 
 def test_a_mail_server_that_is_down_is_told_without_its_address(
