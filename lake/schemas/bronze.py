@@ -251,11 +251,14 @@ QUORUM = samples(
 CLUSTER_EVENTS = samples(
     "cluster_events",
     ("kind", "subject"),
-    kind="string",  # controller changed, broker missing, broker back, unclean election, …
-    subject="string",
+    kind="string",  # controller changed, broker missing, leaders moved, deploy, …
+    subject="string",  # of which broker, topic, partition; the text of a deploy mark
     before="string",
     after="string",
     detail="string",
+    group="string",  # that a deploy mark is about; null: no group in particular
+    topic="string",  # that it is about; null: none, or several
+    topics="list<string>",  # some of them, where a broker's partitions moved
 )
 
 TRANSACTIONS = samples(

@@ -235,6 +235,8 @@ def test_the_controller_is_lost_and_a_replica_moves_to_its_broker(
     assert ("controller changed", "controller", str(victim), str(leader)) in reported
     missing = ("broker missing", str(victim), f"127.0.0.1:{cluster.port(victim)}", None)
     assert reported.count(missing) == 1
+    fallen = [event for event in events if event["kind"] == "isr shrunk"]
+    assert {event["subject"] for event in fallen} == {str(victim)}
     lacking = dict(poll.table("brokers").select("broker_id", "under_replicated").iter_rows())
     assert lacking == behind(poll)
     assert lacking[victim] > 0
@@ -266,7 +268,8 @@ def test_the_controller_is_lost_and_a_replica_moves_to_its_broker(
 
     eventually(moved, timeout_seconds=60, what="end of the reassignment")
     until_healthy(poller)
-    assert ("broker back", str(victim)) in {(each["kind"], each["subject"]) for each in events}
+    seen = {(each["kind"], each["subject"]) for each in events}
+    assert {("broker back", str(victim)), ("isr expanded", str(victim))} <= seen
     assert set(poller.poll().table("brokers")["under_replicated"]) == {0}
     # Its only replica was added by a reassignment: after another crash of that broker Kafka would
     # elect no leader for it, and the other tests wait for leaders.

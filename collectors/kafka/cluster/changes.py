@@ -37,6 +37,8 @@ class ClusterEvent:
 
     Attributes:
         subject: To which broker, topic or partition; ``controller`` for the controller.
+        topic: The topic that it is about, if it is about one.
+        topics: Some of those that it is about, if there may be several.
     """
 
     kind: str
@@ -44,6 +46,8 @@ class ClusterEvent:
     before: str | None = None
     after: str | None = None
     detail: str | None = None
+    topic: str | None = None
+    topics: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +92,9 @@ def compare(before: ClusterView, now: ClusterView) -> tuple[list[ClusterEvent], 
             continue
         if topic in before.vanished:
             events.append(
-                ClusterEvent(kind=TOPIC_DELETED, subject=topic, before=_partitions(known))
+                ClusterEvent(
+                    kind=TOPIC_DELETED, subject=topic, topic=topic, before=_partitions(known)
+                )
             )
         else:
             vanished.add(topic)
@@ -141,12 +147,13 @@ def _topics(
         known = before.get(topic)
         if known is None:
             yield ClusterEvent(
-                kind=TOPIC_CREATED, subject=topic, before=None, after=_partitions(seen)
+                kind=TOPIC_CREATED, subject=topic, topic=topic, after=_partitions(seen)
             )
         elif known.topic_id != seen.topic_id and None not in (known.topic_id, seen.topic_id):
             yield ClusterEvent(
                 kind=TOPIC_RECREATED,
                 subject=topic,
+                topic=topic,
                 before=known.topic_id,
                 after=seen.topic_id,
                 detail="its records and the offsets that groups had committed on it are gone",
@@ -155,6 +162,7 @@ def _topics(
             yield ClusterEvent(
                 kind=PARTITIONS_ADDED,
                 subject=topic,
+                topic=topic,
                 before=_partitions(known),
                 after=_partitions(seen),
             )
@@ -229,6 +237,7 @@ def backward_ends(ends: pl.DataFrame) -> list[ClusterEvent]:
             ClusterEvent(
                 kind=UNCLEAN_ELECTION if moved else LOG_TRUNCATED,
                 subject=f"{row['topic']}-{row['partition']}",
+                topic=row["topic"],
                 before=str(row["known_end"]),
                 after=str(row["log_end"]),
                 detail=detail,

@@ -62,6 +62,7 @@ def changed(kind: str, subject: str, before: Settings, after: Settings) -> Itera
             subject=subject,
             before=_text(before, names),
             after=_text(after, names),
+            topic=subject if kind == TOPIC_CONFIG else None,
         )
 
 

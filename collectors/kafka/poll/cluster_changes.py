@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from collectors.errors import CollectorError, SwitchedOffError
+from collectors.kafka.cluster.broker_reads import Quorum
 from collectors.kafka.cluster.changes import (
     ClusterEvent,
     ClusterView,
@@ -16,6 +17,7 @@ from collectors.kafka.cluster.changes import (
     compare,
 )
 from collectors.kafka.cluster.metadata import Metadata, TopicConfig
+from collectors.kafka.cluster.replica_changes import SEEN, replica_changes, voter_changes
 from collectors.kafka.cluster.setting_changes import setting_changes, topic_config_changes
 from collectors.kafka.cluster.settings_reads import Found
 from collectors.kafka.poll.outcome import Outcome
@@ -50,6 +52,8 @@ class ClusterChanges:
         self._seen = seen or ClusterView()
         self._topic_configs = dict(topic_configs or {})
         self._settings = dict(settings or {})
+        self._replicas: pl.DataFrame | None = None
+        self._voters: frozenset[int] | None = None
 
     def compare(
         self,
@@ -57,6 +61,7 @@ class ClusterChanges:
         metadata: Metadata,
         topics: Topics,
         controller: int | None,
+        quorum: Outcome[Quorum],
         registrations: Outcome[Mapping[int, bool]],
         ends: Outcome[pl.DataFrame],
         configs: Outcome[Mapping[str, TopicConfig | str]],
@@ -65,6 +70,7 @@ class ClusterChanges:
     ) -> Changes:
         """Return what changed since the last call."""
         events = self._cluster(metadata, topics, controller, registrations, known_brokers)
+        events += self._moves(topics, quorum)
         problems = []
         try:
             events += backward_ends(ends.value)
@@ -103,6 +109,16 @@ class ClusterChanges:
         )
         return events
 
+    def _moves(self, topics: Topics, quorum: Outcome[Quorum]) -> list[ClusterEvent]:
+        """Compare leaders, in-sync replicas and the controllers that vote."""
+        replicas = topics.partitions.select(SEEN)
+        events = [] if self._replicas is None else replica_changes(self._replicas, replicas)
+        self._replicas = replicas
+        voters = _voters(quorum)
+        events += voter_changes(self._voters, voters)
+        self._voters = self._voters if voters is None else voters
+        return events
+
     def _configs(self, configs: Outcome[Mapping[str, TopicConfig | str]]) -> list[ClusterEvent]:
         """Compare the configurations that are known with those of the poll before."""
         try:
@@ -124,3 +140,12 @@ def _registered(registrations: Outcome[Mapping[int, bool]]) -> frozenset[int] | 
         return frozenset(registrations.value)
     except CollectorError:
         return None
+
+
+def _voters(quorum: Outcome[Quorum]) -> frozenset[int] | None:
+    """Return the controllers that vote; None where that is unknown."""
+    try:
+        nodes = quorum.value.nodes
+    except CollectorError:
+        return None
+    return frozenset(node.node_id for node in nodes if node.role != "observer")

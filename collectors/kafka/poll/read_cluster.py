@@ -161,6 +161,7 @@ def read_cluster(
             metadata=metadata.value,
             topics=topics.value,
             controller=controller.value,
+            quorum=quorum,
             registrations=registrations,
             ends=ends,
             configs=configs,

@@ -196,7 +196,28 @@ def test_a_broker_that_was_taken_out_is_forgotten(
         assert set(poll.table("brokers")["broker_id"]) == {1, 2, 3}
         missing = poll.table("cluster_events").filter(pl.col("kind") == "broker missing")
         assert missing["subject"].to_list() == ["77"]
-        assert poller.poll().table("cluster_events").is_empty()
+        later = poller.poll().table("cluster_events")
+        assert later.filter(pl.col("kind").str.starts_with("broker")).is_empty()
+
+
+def test_a_leader_that_moved_is_an_event(kafka_cluster: KafkaCluster, names: Names) -> None:
+    topic = names.topic("moving", partitions=1)
+    with polling(kafka_cluster, topics={"include": [topic]}) as poller:
+        before = poller.poll().table("partitions")["leader"][0]
+        lead_elsewhere(kafka_cluster, topic, 0)
+
+        def moved() -> pl.DataFrame | None:
+            found = poller.poll().table("cluster_events")
+            return found.filter(pl.col("kind") == "leaders moved") if found.height else None
+
+        (event,) = eventually(moved, what="event of the leader").to_dicts()
+        after = poller.poll().table("partitions")["leader"][0]
+    assert (event["subject"], event["before"], event["after"]) == (
+        str(before),
+        f"broker {before}",
+        f"broker {after}",
+    )
+    assert (event["detail"], event["topics"]) == (f"1 partition: {topic}-0", [topic])
 
 
 class EverybodyGetsAll(RoundRobinPartitionAssignor):  # type: ignore[misc]  # without types

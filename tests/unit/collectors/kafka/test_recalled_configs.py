@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from collectors.errors import CollectorError
+from collectors.kafka.cluster.metadata import PARTITIONS_SCHEMA
 from collectors.kafka.poll.outcome import Outcome
 from collectors.kafka.poll.recall import recalled
 from lake.schemas.tables import TOPICS
@@ -31,7 +32,7 @@ def test_what_was_set_on_a_topic_during_a_restart_is_an_event() -> None:
         "unknown": {"retention.ms": ("2000", True)},
     }
     changes = recalled({"topics": table}).changes
-    names = pl.DataFrame({"topic": list(now)})
+    names = pl.DataFrame([{"topic": name} for name in now], schema=PARTITIONS_SCHEMA)
     metadata: Any = SimpleNamespace(brokers=())
     topics: Any = SimpleNamespace(partitions=names, watched=list(now), all=dict.fromkeys(now))
     unknown = Outcome[Any](error=CollectorError("unknown"))
@@ -39,6 +40,7 @@ def test_what_was_set_on_a_topic_during_a_restart_is_an_event() -> None:
         metadata=metadata,
         topics=topics,
         controller=None,
+        quorum=unknown,
         registrations=unknown,
         ends=unknown,
         configs=Outcome(found=now),

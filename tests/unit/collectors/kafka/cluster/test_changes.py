@@ -119,7 +119,9 @@ def test_events(
 def test_a_topic_is_deleted_when_two_polls_do_not_see_it() -> None:
     _, kept = compare(BASE, seen(topics={}))
     found, kept = compare(kept, seen(topics={}))
-    assert found == [ClusterEvent(kind="topic deleted", subject="orders", before="3 partitions")]
+    assert found == [
+        ClusterEvent(kind="topic deleted", subject="orders", topic="orders", before="3 partitions")
+    ]
     found, kept = compare(kept, seen(topics={}))
     assert found == []
     found, _ = compare(kept, BASE)
