@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -32,6 +33,8 @@ from config.errors import ConfigError
 from config.load import load
 from config.logs import log_to_stderr
 from config.settings import Settings
+from lake.deploy_marks import deploy_mark
+from lake.deploy_marks import write as write_mark
 from lake.errors import LakeError, LeaseLostError
 from lake.storage.current_store import CurrentStore
 from lake.storage.store import Lake
@@ -224,6 +227,35 @@ def ack(
         )
         ask(settings, wanted)
         print(f"{found[0].id} is acknowledged: {found[0].what}")
+
+
+@app.command()
+def mark(
+    config: ConfigOption,
+    text: Annotated[str, typer.Argument(help='What was deployed, such as "orders 1.4.2".')],
+    cluster: Annotated[str | None, typer.Option("--cluster", help="Where.")] = None,
+    group: Annotated[str | None, typer.Option("--group", help="Of this consumer group.")] = None,
+    topic: Annotated[str | None, typer.Option("--topic", help="Of this topic.")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", help="When: 2026-01-05T10:00Z. Else now.")
+    ] = None,
+    author: Annotated[str, typer.Option("--author", help="Who.")] = "",
+) -> None:
+    """Mark a deployment: charts, incidents and messages show it among what changed."""
+    settings = _settings(config)
+    with _one_line():
+        made = deploy_mark(
+            text,
+            clusters=[one.name for one in settings.clusters],
+            now=datetime.now(UTC),
+            cluster=cluster,
+            group=group,
+            topic=topic,
+            at=at,
+            author=author,
+        )
+        write_mark(Lake(settings.lake), made)
+        print(f"{made.at:%Y-%m-%dT%H:%M:%SZ} {made.cluster}: deploy {made.text}")
 
 
 @app.command("test-notify")

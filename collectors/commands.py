@@ -97,7 +97,9 @@ def run(config: ConfigOption) -> None:
         serving = (
             nullcontext()
             if exporter.port is None or snapshots is None
-            else make_exporter(exporter, exporter.port, snapshots, service, lambda: file.problem)
+            else make_exporter(
+                exporter, exporter.port, snapshots, service, lambda: file.problem, settings.lake
+            )
         )
     except ServeError as error:
         _end(str(error))

@@ -233,6 +233,9 @@ class ExporterSettings(Section):
     port: int | None = Field(default=None, ge=1, le=65535, description="none: nothing is served")
     address: str = Field(default="localhost", description="0.0.0.0 to serve other machines")
     token: Token | None = Field(default=None, description="bearer token that /metrics wants")
+    mark_token: Token | None = Field(
+        default=None, description="bearer token that POST /marks wants; none: it is not served"
+    )
     names: list[MetricNames] = Field(
         default=["headroom"], description="whose names the metrics carry; several at once"
     )

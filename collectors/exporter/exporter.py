@@ -1,8 +1,11 @@
-"""``/metrics``, ``/healthz`` and ``/readyz`` of a polling service."""
+"""``/metrics``, ``/healthz``, ``/readyz`` of a polling service, and deploy marks by ``/marks``."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
 from http import HTTPStatus
 
 from collectors.exporter.live import live_registry
@@ -13,7 +16,12 @@ from collectors.service.cluster import ClusterState
 from collectors.service.polling import Service
 from collectors.service.snapshot import OUTDATED_INTERVALS, Snapshots, SourceState
 from collectors.service.writer import WriterState
-from config.settings import ExporterSettings
+from config.settings import ExporterSettings, LakeSettings
+from lake import deploy_marks
+from lake.errors import LakeError
+from lake.storage.store import Lake
+
+log = logging.getLogger(__name__)
 
 
 def make_exporter(
@@ -22,6 +30,7 @@ def make_exporter(
     snapshots: Snapshots,
     service: Service,
     settings_problem: Callable[[], str | None],
+    lake: LakeSettings,
 ) -> ExporterServer:
     """Return the server, bound to its port."""
     registry = live_registry(
@@ -47,10 +56,33 @@ def make_exporter(
         )
         return _health({"reasons": reasons} if reasons else {})
 
+    def mark(content: bytes) -> Answer:
+        # A lake of its own: the one that polls are appended through is another thread's.
+        return marked(content, Lake(lake), list(service.clusters()))
+
     paths: dict[str, Respond] = {"/metrics": metrics, "/healthz": healthz, "/readyz": readyz}
-    token = settings.token
-    tokens = {} if token is None else {"/metrics": token.get_secret_value()}
-    return ExporterServer(settings.address, port, paths, tokens=tokens)
+    tokens = {"/metrics": settings.token, "/marks": settings.mark_token}
+    return ExporterServer(
+        settings.address,
+        port,
+        paths,
+        tokens={path: one.get_secret_value() for path, one in tokens.items() if one is not None},
+        takes={} if settings.mark_token is None else {"/marks": mark},
+    )
+
+
+def marked(content: bytes, lake: Lake, clusters: Sequence[str]) -> Answer:
+    """Write the deploy mark that a request brings, and answer with what was written."""
+    try:
+        mark = deploy_marks.from_json(content, clusters, datetime.now(UTC))
+        deploy_marks.write(lake, mark)
+    except ValueError as error:
+        return Answer.of_object({"error": str(error)}, HTTPStatus.BAD_REQUEST)
+    except LakeError as error:
+        log.error("a deploy mark was not written: %s", error)
+        said = "it could not be written; the service's log says why"
+        return Answer.of_object({"error": said}, HTTPStatus.SERVICE_UNAVAILABLE)
+    return Answer.of_object({**asdict(mark), "at": mark.at.isoformat()}, HTTPStatus.CREATED)
 
 
 def _health(wrong: dict[str, list[str]]) -> Answer:

@@ -1,4 +1,4 @@
-"""The small HTTP server of the polling service: it reads states, and never asks a source."""
+"""The small HTTP server of the polling service: it tells states, and never asks a source."""
 
 from __future__ import annotations
 
@@ -52,6 +52,19 @@ class Answer:
 Respond = Callable[[bool], Answer]
 """Makes the answer for a path; told whether the client accepts gzip."""
 
+Take = Callable[[bytes], Answer]
+"""Makes the answer to what was sent to a path."""
+
+LARGEST_BODY_BYTES = 64 * 1024
+"""A request that brings more is refused before it is read."""
+
+
+_NO_TOKEN = Answer(
+    parts=[b"this page wants a bearer token\n"],
+    content_type="text/plain",
+    status=HTTPStatus.UNAUTHORIZED,
+)
+
 
 class ServeError(Exception):
     """The address cannot be served; its text says why and what to change."""
@@ -67,6 +80,7 @@ class ExporterServer:
         paths: Mapping[str, Respond],
         connection_seconds: float = CONNECTION_SECONDS,
         tokens: Mapping[str, str] | None = None,
+        takes: Mapping[str, Take] | None = None,
     ) -> None:
         """Bind the address; clients are answered between ``__enter__`` and ``__exit__``.
 
@@ -76,13 +90,16 @@ class ExporterServer:
             paths: What is answered.
             connection_seconds: How long a connection may last.
             tokens: By path, the bearer token without which nothing is answered.
+            takes: What is done with what is posted; such a path needs a token.
 
         Raises:
             ServeError: The address is not one of this machine, or the port is in use.
         """
         try:
             family, place = _place(address, port)
-            self._server = _Server(family, place, paths, connection_seconds, tokens or {})
+            self._server = _Server(
+                family, place, paths, connection_seconds, tokens or {}, takes or {}
+            )
         except OSError as error:
             raise ServeError(_why(address, port, error)) from None
         self._thread = threading.Thread(
@@ -122,10 +139,12 @@ class _Server(ThreadingHTTPServer):
         paths: Mapping[str, Respond],
         connection_seconds: float,
         tokens: Mapping[str, str],
+        takes: Mapping[str, Take],
     ) -> None:
         self.address_family = family
         self.paths = paths
         self.tokens = tokens
+        self.takes = takes
         self._connection_seconds = connection_seconds
         self._lock = threading.Lock()
         self._open: dict[socket.socket, float] = {}
@@ -187,9 +206,19 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(with_body=False)
 
     def do_POST(self) -> None:
+        path = self.path.partition("?")[0]
+        take = self.server.takes.get(path)
+        if take is None:
+            self._refuse_method()
+        elif path not in self.server.tokens or not self._may_use(path):
+            self._send(_NO_TOKEN)
+        else:
+            self._send(self._taken(take))
+
+    def _refuse_method(self) -> None:
         self.send_error(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are answered")
 
-    do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_POST
+    do_PUT = do_DELETE = do_PATCH = do_OPTIONS = _refuse_method
 
     def log_message(self, format: str, *args: Any) -> None:
         log.debug(format, *args)
@@ -197,12 +226,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, with_body: bool) -> None:
         path = self.path.partition("?")[0]
         respond = self.server.paths.get(path)
-        if not self._may_read(path):
-            answer = Answer(
-                parts=[b"this page wants a bearer token\n"],
-                content_type="text/plain",
-                status=HTTPStatus.UNAUTHORIZED,
-            )
+        if not self._may_use(path):
+            answer = _NO_TOKEN
         elif respond is None:
             there = ", ".join(self.server.paths)
             answer = Answer(
@@ -211,7 +236,18 @@ class _Handler(BaseHTTPRequestHandler):
                 status=HTTPStatus.NOT_FOUND,
             )
         else:
-            answer = self._made(respond)
+            accepts = gzip_accepted(self.headers.get("Accept-Encoding", ""))
+            answer = self._made(lambda: respond(accepts))
+        self._send(answer, with_body=with_body)
+
+    def _taken(self, take: Take) -> Answer:
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()) or int(length[:9]) > LARGEST_BODY_BYTES:
+            said = f"needs a Content-Length of at most {LARGEST_BODY_BYTES} bytes"
+            return Answer.of_object({"error": said}, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        return self._made(lambda: take(self.rfile.read(int(length))))
+
+    def _send(self, answer: Answer, *, with_body: bool = True) -> None:
         parts = list(answer.parts)
         with suppress(ConnectionError, TimeoutError):
             self.send_response(answer.status)
@@ -227,14 +263,14 @@ class _Handler(BaseHTTPRequestHandler):
                 for part in parts:
                     self.wfile.write(part)
 
-    def _may_read(self, path: str) -> bool:
+    def _may_use(self, path: str) -> bool:
         token = self.server.tokens.get(path)
         said = self.headers.get("Authorization", "").encode(errors="replace")
         return token is None or compare_digest(said, f"Bearer {token}".encode())
 
-    def _made(self, respond: Respond) -> Answer:
+    def _made(self, respond: Callable[[], Answer]) -> Answer:
         try:
-            return respond(gzip_accepted(self.headers.get("Accept-Encoding", "")))
+            return respond()
         except Exception:  # a fault of ours in one page must not take the others away
             log.exception("path=%s", self.path)
             failed = [b"this page could not be made; the service's log says why\n"]

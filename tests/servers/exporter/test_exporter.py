@@ -20,7 +20,7 @@ from confluent_kafka.admin import AdminClient
 
 from config.settings import LakeSettings
 from demo.kafka.cluster import KafkaCluster
-from lake.schemas.tables import COLLECTIONS
+from lake.schemas.tables import CLUSTER_EVENTS, COLLECTIONS
 from lake.storage.store import Lake
 from runtime.java import Java
 from runtime.processes import ProcessGroup, free_ports
@@ -31,6 +31,7 @@ from tests.support import Names, eventually, unavailable
 ROOT = Path(__file__).parents[3]
 ALL = "headroom, kafka_exporter, kminion"
 INTERVAL_SECONDS = 1.0
+BEARER = "of-these-tests"
 
 LINTED = {
     "kafka_consumergroup_current_offset_sum",
@@ -82,11 +83,13 @@ def serving(folder: Path, servers: dict[str, str], *, port: int | None = None) -
         f"  - {{name: {name}, bootstrap_servers: '{address}'}}\n"
         for name, address in servers.items()
     )
-    config = folder / "headroom.yaml"
+    config, token = folder / "headroom.yaml", folder / "token"
+    token.write_text(BEARER)
     config.write_text(
         f"clusters:\n{clusters}lake: {{uri: {folder}/lake}}\n"
         f"collectors:\n  poll_interval_seconds: {INTERVAL_SECONDS}\n"
-        f"  exporter: {{port: {port}, names: [{ALL}], per_partition: [{ALL}]}}\n",
+        f"  exporter: {{port: {port}, names: [{ALL}], per_partition: [{ALL}], "
+        f"mark_token: {{file: {token}}}}}\n",
         encoding="utf-8",
     )
     # Into a pipe that nobody reads much of: a file would be subject to the limit of one test.
@@ -216,6 +219,36 @@ def test_health(service: Served) -> None:
     assert service.status("/healthz") == 200
     assert service.status("/readyz") == 200
     assert service.status("/nothing") == 404
+
+
+def test_deploy_marks_by_http_and_by_command(service: Served) -> None:
+    url = f"http://127.0.0.1:{service.port}/marks"
+
+    def post(content: bytes, bearer: str = BEARER) -> httpx.Response:
+        headers = {"authorization": f"Bearer {bearer}"}
+        return httpx.post(url, content=content, headers=headers, timeout=30, trust_env=False)
+
+    assert post(b'{"text": "stolen"}', bearer="guessed").status_code == 401
+    assert service.status("/marks") == 401
+    refused = post(b'{"text": "a", "cluster": "nowhere"}')
+    assert refused.status_code == 400
+    assert "there is no cluster nowhere" in refused.json()["error"]
+    made = post(b'{"text": "orders 1.4.2", "group": "billing", "cluster": "shop", "author": "ci"}')
+    assert (made.status_code, made.json()["text"]) == (201, "orders 1.4.2")
+    config = Path(service.lake.uri(CLUSTER_EVENTS)).parents[2] / "headroom.yaml"
+
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "alerting", "mark", *arguments, "--config", str(config)]
+        return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+    assert command("orders 1.4.3", "--topic", "orders", "--cluster", "shop").returncode == 0
+    bad = command("orders 1.4.3", "--cluster", "shop", "--at", "soon")
+    assert (bad.returncode, bad.stderr.count("\n")) == (1, 1)
+    rows = service.lake.read(CLUSTER_EVENTS, pl.col("kind") == "deploy").sort("observed_at")
+    assert rows.select("cluster", "subject", "group", "topic", "detail").rows() == [
+        ("shop", "orders 1.4.2", "billing", None, "by ci"),
+        ("shop", "orders 1.4.3", None, "orders", None),
+    ]
 
 
 def test_what_is_deleted_has_no_series_after_the_next_poll(

@@ -6,11 +6,18 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from http import HTTPStatus
 
 import httpx
 import pytest
 
-from collectors.exporter.server import CONNECTIONS, Answer, ExporterServer, ServeError
+from collectors.exporter.server import (
+    CONNECTIONS,
+    LARGEST_BODY_BYTES,
+    Answer,
+    ExporterServer,
+    ServeError,
+)
 from tests.support import eventually
 
 BODY = b"headroom_topics 7\n"
@@ -186,3 +193,45 @@ def test_a_token_guards_its_page_alone(path: str, authorization: str, status: in
         assert answer.status_code == status
         assert (b"headroom_topics" in answer.content) is (status == 200 and "metrics" in path)
         assert ("www-authenticate" in answer.headers) is (status == 401)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        pytest.param({}, 401, id="no token"),
+        pytest.param({"authorization": "Bearer of-that-test"}, 401, id="another token"),
+        pytest.param({"authorization": "Bearer of-this-test"}, 201, id="the token"),
+    ],
+)
+def test_what_is_posted_needs_a_token(headers: dict[str, str], status: int) -> None:
+    taken: list[bytes] = []
+
+    def take(content: bytes) -> Answer:
+        taken.append(content)
+        return Answer.of_object({}, HTTPStatus.CREATED)
+
+    with ExporterServer(
+        "localhost", 0, PATHS, tokens={"/marks": "of-this-test"}, takes={"/marks": take}
+    ) as server:
+        url = f"http://localhost:{server.port}/marks"
+        answer = httpx.post(url, content=b"a", headers=headers, timeout=10, trust_env=False)
+    assert answer.status_code == status
+    assert taken == ([b"a"] if status == 201 else [])
+
+
+def test_a_path_without_a_token_takes_nothing() -> None:
+    takes = {"/marks": lambda content: Answer.of_object({})}
+    with ExporterServer("localhost", 0, PATHS, takes=takes) as server:
+        assert get(server, "/marks", "POST", authorization="Bearer x").status_code == 401
+
+
+@pytest.mark.parametrize("length", ["-1", "", "1e3", "99999999999999", str(LARGEST_BODY_BYTES + 1)])
+def test_a_body_of_a_wrong_length_is_not_read(length: str) -> None:
+    takes = {"/marks": lambda content: Answer.of_object({})}
+    with (
+        ExporterServer("localhost", 0, PATHS, tokens={"/marks": "t"}, takes=takes) as server,
+        socket.create_connection(("localhost", server.port), timeout=10) as connection,
+    ):
+        head = f"POST /marks HTTP/1.1\r\nAuthorization: Bearer t\r\nContent-Length: {length}"
+        connection.sendall(f"{head}\r\n\r\n".encode())
+        assert b" 413 " in connection.recv(1000).split(b"\r\n")[0]
