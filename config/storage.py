@@ -29,7 +29,7 @@ ADVICE_STATE_KEPT = timedelta(days=1)
 """What was remembered to decide on a group that is not seen any more."""
 
 RECENT_CHANGES_KEPT = timedelta(hours=1)
-"""Changes of groups, brokers and topics that the Overview shows."""
+"""Changes of groups' members that the Overview shows."""
 
 ALERT_HISTORY_DAYS = 90.0
 """Resolved alerts, deliveries and ended silences; the default of ``alerting.keep_days``."""

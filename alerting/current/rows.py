@@ -98,8 +98,8 @@ def current_rows(
         RECENT_CHANGES,
         recent_changes(
             _of(previous, RECENT_CHANGES),
-            (_of(previous, GROUP_STATUS), _of(previous, CLUSTER_STATUS)),
-            (whole[GROUP_STATUS], whole[CLUSTER_STATUS]),
+            _of(previous, GROUP_STATUS),
+            whole[GROUP_STATUS],
             frames.at,
         ),
         frames,

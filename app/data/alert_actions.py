@@ -1,4 +1,4 @@
-"""What operators do: acknowledge, silence, end a silence. Whether they may is asked here alone."""
+"""What operators do: acknowledge, silence, mark a deploy. Whether they may is asked here alone."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from alerting.notify.requests import Request
 from alerting.notify.shared_state import ask
 from alerting.rules.lifecycle import Alert
 from alerting.rules.matchers import Matcher, Silence, parse_matcher
-from app.data import alert_store
-from app.data.context import View
+from app.data import alert_store, queries
+from app.data.context import View, utc_now
 from app.data.viewer import Viewer
+from lake.deploy_marks import DeployMark, deploy_mark, write
 
 
 class NotAllowedError(AlertingError):
@@ -87,6 +88,33 @@ def end_silence(view: View, one: Silence) -> None:
     if not may_silence(view.viewer, one.matchers):
         raise NotAllowedError("your roles do not allow to end this silence")
     _ask(view, Request(kind="end", at=time.time(), number=one.id))
+
+
+def mark_deploy(
+    view: View, text: str, *, group: str | None, topic: str | None, said: str
+) -> DeployMark:
+    """Mark that something was deployed now, in the cluster that is shown.
+
+    Raises:
+        NotAllowedError: The viewer may not.
+        ValueError: It cannot be a mark.
+        LakeError: It cannot be written.
+    """
+    labels = {"cluster": view.cluster, "group": group, "topic": topic}
+    known = {label: value for label, value in labels.items() if value is not None}
+    if not alert_store.sees_labels(view.viewer, known, operating=True):
+        raise NotAllowedError("your roles allow marks of a group or a topic that you operate")
+    made = deploy_mark(
+        text,
+        clusters=[view.cluster],
+        now=utc_now(),
+        group=group,
+        topic=topic,
+        author=author(view, said),
+    )
+    write(view.lake, made)
+    queries.forget_changes()
+    return made
 
 
 def _ask(view: View, request: Request) -> int:

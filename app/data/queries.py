@@ -143,6 +143,11 @@ def changes_between(view: View, start: datetime, end: datetime) -> pl.DataFrame:
     return rows.filter(pl.col("observed_at").is_between(start, end))
 
 
+def forget_changes() -> None:
+    """Read what changed anew where it is next asked for: something was added from here."""
+    _read.clear()
+
+
 def _whole_hours(length: timedelta) -> timedelta:
     """Round up, so that the next refresh finds the answer kept."""
     return timedelta(hours=ceil(length / timedelta(hours=1)))

@@ -24,6 +24,7 @@ from lake.schemas.tables import (
     CAPACITY,
     CAPACITY_INTERVALS,
     CHANGES,
+    CLUSTER_EVENTS,
     COLLECTIONS,
     DEAD_LETTER_HISTORY,
     DEAD_LETTERS,
@@ -96,6 +97,12 @@ def _changed(viewer: Viewer) -> pl.Expr:
     return (pl.col("kind") == "members") & seen(viewer, group=pl.col("name"))
 
 
+def _happened(viewer: Viewer) -> pl.Expr:
+    """Changes of one group or topic, each of them shown; those of the cluster name others."""
+    group, topic = pl.col("group"), pl.col("topic")
+    return (group.is_not_null() | topic.is_not_null()) & seen(viewer, group=group, topic=topic)
+
+
 def _cluster(viewer: Viewer) -> pl.Expr:
     return seen(viewer)
 
@@ -129,6 +136,7 @@ SHOWN_BY: dict[Table, Callable[[Viewer], pl.Expr]] = {
     DEAD_LETTER_HISTORY: _dead_letters,
     current.OPEN_ALERTS: _labelled,
     current.RECENT_CHANGES: _changed,
+    CLUSTER_EVENTS: _happened,
     **{
         table: _cluster
         for table in (
@@ -162,6 +170,7 @@ _TEXTS: dict[Table, tuple[str, ...]] = {
     current.GROUP_STATUS: ("reason",),
     current.GROUP_PARTITION_STATUS: ("reason",),
     current.OPEN_ALERTS: ("what", "detail", "cause", "step", "page", "inhibited_by", "runbook"),
+    CLUSTER_EVENTS: ("subject", "before", "after", "detail"),
     RECOMMENDATIONS: (
         *("reason", "consequence", "caveats", "evidence", "artefacts", "keda"),
         "unknown_reason",

@@ -46,6 +46,23 @@ def given(view: View, since: datetime | None = None) -> pl.DataFrame:
     return changes.sort("valid_from", descending=True)
 
 
+def given_on(view: View, kind: Subject, name: str) -> pl.DataFrame:
+    """Return the changes that were advised on one group or topic in the chosen range, with numbers.
+
+    The newest come first.
+    """
+    rows = view.lake.read(
+        RECOMMENDATIONS,
+        pl.col("subject_kind") == kind.value,
+        pl.col("subject") == name,
+        pl.col("valid_from").is_between(view.start, view.until),
+        pl.col("proposed").is_not_null(),
+        since=view.start - timedelta(days=1),
+        cluster=view.cluster,
+    )
+    return rows.filter(pl.col("proposed") != pl.col("current")).sort("valid_from", descending=True)
+
+
 def outcomes(view: View, rows: pl.DataFrame) -> list[AdviceOutcome]:
     """Return what became of each row's advice."""
     newest = rows["confirmed_at"].max() if rows.height else None

@@ -248,6 +248,9 @@ QUORUM = samples(
     last_caught_up_at="timestamp",
 )
 
+NAMED_TOPICS = 100
+"""Most topics that an event of a broker names in ``topics``."""
+
 CLUSTER_EVENTS = samples(
     "cluster_events",
     ("kind", "subject"),

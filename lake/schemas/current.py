@@ -212,13 +212,16 @@ RECENT_CHANGES = _current(
     "recent_changes",
     required(
         changed_at="timestamp",
-        kind="string",  # members, brokers, topics
-        name="string",  # the group; the ids of brokers; empty of topics
+        kind="string",  # members
+        name="string",  # the group
     ),
     before="long",  # how many there were
     after="long",
 )
-"""What changed in the last hour, the newest first."""
+"""Groups whose number of members changed in the last hour, the newest first.
+
+What changed in the cluster is in ``cluster_events``.
+"""
 
 CURRENT_TABLES: tuple[Table, ...] = (
     GROUP_STATUS,

@@ -29,6 +29,7 @@ class ChartEvent:
 
     at: datetime
     text: str
+    detail: str = ""  # said on hover
     kind: Literal["act", "quiet"] = "quiet"  # ``act`` in red, ``quiet`` in grey
 
 
@@ -152,8 +153,8 @@ def time_ticks(axis: Axis) -> dict[str, Any]:
     }
 
 
-def put_time_axis(made: Plot, axis: Axis, palette: Palette, *, labels: bool = True) -> None:
-    """Give the figure the page's time axis and its marks."""
+def put_time_axis(made: Plot, axis: Axis) -> None:
+    """Give the figure the page's time axis."""
     ends = [axis.local(axis.start), axis.local(axis.end)]
     made.x.update(type="date", **time_ticks(axis))
     if any(len(trace["x"]) for trace in made.traces):
@@ -165,35 +166,11 @@ def put_time_axis(made: Plot, axis: Axis, palette: Palette, *, labels: bool = Tr
     else:
         made.x["range"] = ends
     made.layout["meta"] = PAGE_AXIS
-    shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
-    length = axis.end - axis.start
-    last_label: datetime | None = None
-    for event in sorted(shown, key=lambda one: one.at):
-        colour = palette.act if event.kind == "act" else palette.quiet
-        at = axis.local(event.at)
-        made.shapes.append(
-            {
-                "type": "line",
-                **{"x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"},
-                "line": {"color": colour, "width": 1, "dash": "dot"},
-                "layer": "below",
-            }
-        )
-        # Labels that would lie on each other are left out; the mark itself stays.
-        if not labels or (last_label is not None and event.at - last_label < length / 6):
-            continue
-        last_label = event.at
-        is_late = event.at > axis.start + length * 0.8
-        made.notes.append(
-            {
-                **{"x": at, "y": 1, "yref": "paper", "text": event.text, "showarrow": False},
-                "xanchor": "right" if is_late else "left",
-                "yanchor": "top",
-                "xshift": -3 if is_late else 3,
-                "font": {"size": 11, "color": colour},
-                "bgcolor": palette.ground,
-            }
-        )
+
+
+def plain(text: str) -> str:
+    """Return a text of others as Plotly shows it as it is: it reads tags and links in texts."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def with_gaps(

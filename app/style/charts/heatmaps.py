@@ -9,6 +9,7 @@ import polars as pl
 
 from app.style.charts.base import Axis, plot, put_time_axis
 from app.style.charts.lines import time_unit
+from app.style.charts.marks import put_marks
 from app.style.format import duration, exact
 from app.style.theme import Palette
 
@@ -93,7 +94,8 @@ def heatmap(
                 hovertemplate="%{y}: %{customdata}<br>%{x|%H:%M:%S}<extra></extra>",
             )
         )
-    put_time_axis(made, axis, palette, labels=False)
+    put_time_axis(made, axis)
+    put_marks(made, axis, palette, labels=False)
     made.layout["hovermode"] = "closest"
     made.x["nticks"] = 4
     made.y = {

@@ -10,7 +10,8 @@ from zlib import crc32
 import plotly.graph_objects as go
 import polars as pl
 
-from app.style.charts.base import Axis, Plot, plot, put_time_axis, top_and_others, with_gaps
+from app.style.charts.base import Axis, Plot, plain, plot, put_time_axis, top_and_others, with_gaps
+from app.style.charts.marks import put_marks
 from app.style.format import duration
 from app.style.theme import Palette
 
@@ -105,7 +106,8 @@ def series_chart(
             dash="dot" if is_rest else "solid",
         )
     _fit_ticks(made)
-    put_time_axis(made, axis, palette)
+    put_time_axis(made, axis)
+    put_marks(made, axis, palette)
     return made.done()
 
 
@@ -189,7 +191,8 @@ def columns_chart(
             steps=line.steps,
         )
     _fit_ticks(made)
-    put_time_axis(made, axis, palette)
+    put_time_axis(made, axis)
+    put_marks(made, axis, palette)
     return made.done()
 
 
@@ -228,7 +231,7 @@ def _add_line(
             "type": "scatter",
             "x": times,
             "y": values,
-            "name": name,
+            "name": plain(name),
             # A line needs two neighbours; a lonely point would not be seen without its marker.
             "mode": "lines"
             if (known > 3 or dash == "dash") and not _has_lonely(values)

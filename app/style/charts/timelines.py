@@ -5,7 +5,8 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
-from app.style.charts.base import Axis, plot, put_time_axis
+from app.style.charts.base import Axis, plain, plot, put_time_axis
+from app.style.charts.marks import put_marks
 from app.style.theme import Palette
 
 _ROW_PIXELS = 24
@@ -42,7 +43,7 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
                 "type": "bar",
                 "orientation": "h",
                 "name": word,
-                "y": rows["what"].to_list(),
+                "y": [plain(what) for what in rows["what"]],
                 "base": [axis.local(start) for start in starts],
                 # Plotly takes a bar's length on a time axis in milliseconds.
                 "x": [
@@ -54,12 +55,13 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
                 "hovertemplate": "%{y}<br>%{base|%H:%M:%S}<extra></extra>",
             }
         )
-    put_time_axis(made, axis, palette)
+    put_time_axis(made, axis)
+    put_marks(made, axis, palette)
     made.layout.update(barmode="overlay", bargap=0.35, hovermode="closest")
     made.y.update(
         type="category",
         categoryorder="array",
-        categoryarray=list(reversed(names)),
+        categoryarray=[plain(name) for name in reversed(names)],
         tickformat=None,
         automargin=True,
         nticks=None,

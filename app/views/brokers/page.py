@@ -7,8 +7,7 @@ from app.data.context import current
 from app.style.charts.heatmaps import stacked_bars
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import clock, escape, exact, size
-from app.ui import cluster_changes, components, routes, tables, topic_list
-from app.ui.broker_events import broker_events
+from app.ui import cluster_changes, components, events, page_events, routes, tables, topic_list
 from app.ui.tables import Column
 from app.ui.time_axis import page_axis
 from app.views.brokers import view_model
@@ -64,7 +63,7 @@ with components.section(
     axis = page_axis(
         view,
         history.first,
-        (*broker_events(history.frame), *cluster_changes.cluster_marks(view)),
+        events.marks(page_events.of_cluster(view)),
         step_seconds=history.step_seconds,
     )
     components.chart(

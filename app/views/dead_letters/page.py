@@ -9,9 +9,9 @@ from app.data import history_queries, present, queries
 from app.data.context import current
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import duration, escape, exact, rate, share, thin
-from app.ui import components, routes, status_bar, tables
+from app.ui import components, events, page_events, routes, status_bar, tables
 from app.ui.tables import Column
-from app.ui.time_axis import broker_marks, page_axis
+from app.ui.time_axis import page_axis
 from app.views.dead_letters import view_model
 from lake.schemas.current import TOPIC_STATUS
 from lake.schemas.tables import DEAD_LETTERS
@@ -142,7 +142,12 @@ arrived = view_model.by_exception(queries.no_rows(DEAD_LETTERS), 60.0)
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.dead_letter_history(view).of("name", row["name"])
-    axis = page_axis(view, history.first, broker_marks(view), step_seconds=history.step_seconds)
+    axis = page_axis(
+        view,
+        history.first,
+        events.marks(page_events.of_cluster(view)),
+        step_seconds=history.step_seconds,
+    )
     with left, components.section("Arriving"):
         components.chart(
             columns_chart(

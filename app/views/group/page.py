@@ -16,18 +16,19 @@ from app.style.charts.heatmaps import heatmap
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
 from app.ui import (
-    cluster_changes,
     components,
     current_advice,
+    events,
     forecast,
     group_list,
+    page_events,
     routes,
     seasons,
     tables,
 )
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE, Column
-from app.ui.time_axis import alert_marks, broker_marks, page_axis
+from app.ui.time_axis import page_axis
 from app.views.group import view_model
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
 from lake.schemas.tables import GROUP_HISTORY, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, REBALANCES
@@ -168,16 +169,12 @@ with components.guarded():
     partitions = history_queries.partition_history(view, group)
     whole = history_queries.group_history(view, [group])
     history = replace(whole, frame=view_model.with_whole_delays(whole.frame, partitions.frame))
-    events = (
-        *broker_marks(view),
-        *cluster_changes.cluster_marks(view),
-        *view_model.rebalance_marks(rebalances),
-        *alert_marks(view, "group", group),
-    )
     first = min((one for one in (history.first, partitions.first) if one), default=None)
-    axis = page_axis(view, first, events, step_seconds=history.step_seconds)
-    with left_side:
+    with left_side, st.container(horizontal=True, vertical_alignment="center"):
         before = seasons.choice()
+        marks = events.marks(page_events.of_group(view, group, row["topics"] or (), rebalances))
+    axis = page_axis(view, first, marks, step_seconds=history.step_seconds)
+    with left_side:
         for title, key, line, y_title, alt in (
             ("Time lag", "time-lag", Line(column="time_lag_seconds", name="time lag"), "", "Age"),
             ("Lag", "lag", Line(column="lag", name="lag"), "messages waiting", "Number"),

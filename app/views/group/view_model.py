@@ -8,16 +8,12 @@ import polars as pl
 
 from alerting.status.model import Status
 from app.data.history import TIME
-from app.style.charts.base import ChartEvent
 from app.style.format import listing
 from app.ui.group_badges import BADGE_STYLES
 from lake.schemas.bronze import IN_TOTALS
 
 HEATMAP_ROWS = 60
 """Most partitions of one heatmap: those with the highest lag."""
-
-MARKED_REBALANCES = 20
-"""Most rebalances that a chart marks: of a group that does nothing else, the newest."""
 
 
 def partition_rows(status: pl.DataFrame, offsets: pl.DataFrame, now: datetime) -> pl.DataFrame:
@@ -167,14 +163,3 @@ def neutral_lag(
     if arrival_per_second is None or not partitions:
         return least
     return max(least, arrival_per_second * seconds / partitions)
-
-
-def rebalance_marks(rebalances: pl.DataFrame) -> tuple[ChartEvent, ...]:
-    """Return rebalances as marks for charts: the newest, and one where a poll saw several."""
-    rows = (
-        rebalances.group_by("poll_id")
-        .agg(pl.col("rebalanced_at").max())
-        .sort("rebalanced_at")
-        .tail(MARKED_REBALANCES)
-    )
-    return tuple(ChartEvent(at=at, text="rebalance") for at in rows["rebalanced_at"])

@@ -11,9 +11,8 @@ from app.data import alert_store, queries
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.format import escape, thin
-from app.ui import components, incidents, routes, tables
+from app.ui import components, events, incidents, routes, tables
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
-from app.ui.cluster_changes import marks
 from app.ui.tables import Column
 from app.ui.time_axis import axis_between
 from app.views.incident import view_model
@@ -87,11 +86,12 @@ with components.guarded():
     changes = queries.changes_between(
         replace(view, cluster=cluster), began - view_model.BEFORE, until
     )
-found = view_model.steps(incident, changes, acknowledged)
+happened = events.of_changes(changes)
+found = view_model.steps(incident, happened, acknowledged)
 
 with components.section("Course", help_text="The cause, what followed, and what was changed."):
     start, end = began - timedelta(minutes=5), min(until, view.now)
-    axis = axis_between(view, start, end, marks(changes))
+    axis = axis_between(view, start, end, events.marks(happened))
     bars = incidents.timeline_rows(
         [incidents.Incident(cause=one) for one in (cause, *incident.symptoms)], view.now
     )

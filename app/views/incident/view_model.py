@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Any
@@ -13,6 +13,7 @@ from alerting.rules.lifecycle import Alert
 from alerting.rules.matchers import Acknowledgement
 from app.style.format import clock, count, duration, escape, thin, utc
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
+from app.ui.events import Event, Sort
 from app.ui.incidents import Incident
 
 BEFORE = timedelta(minutes=30)
@@ -31,13 +32,13 @@ class Step:
 
 
 def steps(
-    incident: Incident, changes: pl.DataFrame, acknowledged: Mapping[str, Acknowledgement]
+    incident: Incident, changes: Iterable[Event], acknowledged: Mapping[str, Acknowledgement]
 ) -> list[Step]:
     """Return what happened, in order of time.
 
     Args:
         incident: The incident.
-        changes: Rows of ``cluster_events`` around it.
+        changes: What changed around it.
         acknowledged: Acknowledgements by alert.
     """
     found = [
@@ -45,17 +46,15 @@ def steps(
         for alert in (incident.cause, *incident.symptoms)
         for step in _of_alert(alert, is_cause=alert is incident.cause, by=acknowledged)
     ]
-    for row in changes.iter_rows(named=True):
-        values = " → ".join(str(row[name]) for name in ("before", "after") if row[name] is not None)
-        detail = ", ".join(text for text in (values, row["detail"]) if text)
-        found.append(
-            Step(
-                at=row["observed_at"],
-                kind="change",
-                what=f"{row['kind']}: {row['subject']}" if row["subject"] else row["kind"],
-                detail=detail,
-            )
+    found += [
+        Step(
+            at=one.at,
+            kind="deploy" if one.sort is Sort.DEPLOYS else "change",
+            what=one.what,
+            detail=one.detail,
         )
+        for one in changes
+    ]
     return sorted(found, key=lambda step: (step.at, step.kind))
 
 

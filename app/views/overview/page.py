@@ -10,17 +10,17 @@ from app.data.context import current
 from app.data.history import CLUSTER, DEAD_LETTER, TIME
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import clock, count, duration, escape, exact, rate, short, thin
-from app.ui import cluster_changes, components, forecast, routes, tables
-from app.ui.broker_events import broker_events
+from app.ui import components, deploy_form, events, forecast, page_events, routes, tables
 from app.ui.browser import items
 from app.ui.group_list import is_late
 from app.ui.tables import Column
 from app.ui.time_axis import page_axis
 from app.views.overview import view_model
-from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, OPEN_ALERTS, RECENT_CHANGES
+from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, OPEN_ALERTS
 
 FOLDED = 50
 NAMED_SERIES = 5
+CHANGES_SHOWN = 12
 
 view = current()
 groups = cluster = alerts = None
@@ -172,7 +172,7 @@ with components.guarded():
     axis = page_axis(
         view,
         past.first,
-        (*broker_events(course), *cluster_changes.cluster_marks(view)),
+        events.marks(page_events.of_cluster(view)),
         step_seconds=past.step_seconds,
     )
     left, right = st.columns(2, gap="medium")
@@ -245,17 +245,21 @@ with components.guarded():
             )
 
     with components.section("Changes in the last hour"):
-        changed = present.rows(view, RECENT_CHANGES).head(8)
-        if not changed.is_empty():
+        changed = page_events.of_last_hour(view)
+        if changed:
             st.markdown(
                 "\n".join(
-                    f"- :gray[{clock(row['changed_at'], view.zone, now=view.now)}]&nbsp; "
-                    f"{escape(view_model.change_sentence(row))}"
-                    for row in changed.iter_rows(named=True)
+                    f"- :gray[{clock(one.at, view.zone, now=view.now)}]&nbsp; "
+                    f"{escape(thin(one.sentence))}"
+                    for one in changed[:CHANGES_SHOWN]
                 )
             )
+            if len(changed) > CHANGES_SHOWN:
+                st.caption(f"{CHANGES_SHOWN} of {len(changed)} changes: the newest")
         else:
             components.nothing(
-                "No group started or stopped, no broker and no topic came or went.",
+                "No group started or stopped, no broker and no topic came or went, nothing was "
+                "deployed or set anew.",
                 icon=":material/check:",
             )
+        deploy_form.draw(view)

@@ -194,24 +194,6 @@ def _brokers_sentence(cluster: pl.DataFrame) -> str:
     return "All brokers up"
 
 
-def change_sentence(change: Mapping[str, Any]) -> str:
-    """Return what changed, in a sentence; see ``recent_changes`` for the row."""
-    name, before, after = change["name"], change["before"], change["after"]
-    match change["kind"]:
-        case "brokers":
-            brokers = f"Broker {name}" if name else "A broker"
-            return f"{brokers} {'was lost' if after < before else 'came back'}: {before} → {after}"
-        case "topics":
-            verb = "disappeared" if after < before else "appeared"
-            return f"Topics {verb}: {before} → {after}"
-        case _ if before == 0:
-            return f"{name} started with {count(after, 'member')}"
-        case _ if after == 0:
-            return f"{name} stopped: {count(before, 'member')} left"
-        case _:
-            return f"{name} went from {before} to {after} members"
-
-
 def course(frame: pl.DataFrame, value: str) -> list[float | None]:
     """Return a value's course for the line in a tile: at most sixty points."""
     values: list[float | None] = frame.sort(TIME)[value].to_list()

@@ -14,7 +14,9 @@ from app.ui import (
     cluster_changes,
     components,
     current_advice,
+    events,
     forecast,
+    page_events,
     routes,
     seasons,
     tables,
@@ -22,7 +24,7 @@ from app.ui import (
 )
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import DASH, NEVER, Column
-from app.ui.time_axis import alert_marks, broker_marks, page_axis
+from app.ui.time_axis import page_axis
 from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
 from lake.schemas.tables import PARTITIONS, TOPIC_HISTORY
 from scaling.advice.model import Subject
@@ -114,11 +116,7 @@ with components.guarded():
     axis = page_axis(
         view,
         history.first,
-        (
-            *broker_marks(view),
-            *cluster_changes.topic_marks(view, topic),
-            *alert_marks(view, "topic", topic),
-        ),
+        events.marks(page_events.of_topic(view, topic)),
         step_seconds=history.step_seconds,
     )
     with left, components.section("Arriving", log_key="topic-log") as log:
@@ -318,7 +316,7 @@ with components.guarded():
 with components.section("What changed"):
     cluster_changes.draw(
         view,
-        cluster_changes.of_topic(queries.cluster_events(view), topic),
+        events.about_topic(queries.cluster_events(view), topic),
         key="topic-changes",
         nothing="Nothing was seen to change",
     )

@@ -7,9 +7,9 @@ from app.data import history_queries, present, schema_registry
 from app.data.context import current
 from app.style.charts.lines import series_chart
 from app.style.format import count, escape, rate, share
-from app.ui import components, routes, tables, topic_list
+from app.ui import components, events, page_events, routes, tables, topic_list
 from app.ui.tables import DASH, Column
-from app.ui.time_axis import broker_marks, page_axis
+from app.ui.time_axis import page_axis
 from lake.schemas.current import TOPIC_STATUS
 
 INTERNAL = ("internal", "changelog", "repartition", "connect", "debezium", "ksqldb")
@@ -128,7 +128,12 @@ components.open_one("topic", listed["topic"], routes.TOPIC)
 
 if history is not None:
     with components.section("Arriving by topic", log_key="topics-log") as log:
-        axis = page_axis(view, history.first, broker_marks(view), step_seconds=history.step_seconds)
+        axis = page_axis(
+            view,
+            history.first,
+            events.marks(page_events.of_cluster(view)),
+            step_seconds=history.step_seconds,
+        )
         components.chart(
             series_chart(
                 history.frame,

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 import polars as pl
 
 from collectors.kafka.cluster.changes import ClusterEvent
+from lake.schemas.bronze import NAMED_TOPICS
 
 LEADERS_MOVED = "leaders moved"
 ISR_SHRUNK = "isr shrunk"
@@ -20,9 +21,8 @@ VOTERS_CHANGED = "quorum voters changed"
 SEEN = ("topic", "partition", "topic_id", "leader", "in_sync_replicas")
 """What of the partitions of a poll is kept for the next one."""
 
-NAMED_TOPICS = 500
-"""Topics that an event names in ``topics``; its detail names fewer, and says how many there are."""
 _TOLD = 5
+"""Partitions that the detail of an event names; it says how many there are."""
 
 
 def replica_changes(before: pl.DataFrame, now: pl.DataFrame) -> list[ClusterEvent]:

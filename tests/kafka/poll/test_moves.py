@@ -203,7 +203,9 @@ def test_a_broker_that_was_taken_out_is_forgotten(
 def test_a_leader_that_moved_is_an_event(kafka_cluster: KafkaCluster, names: Names) -> None:
     topic = names.topic("moving", partitions=1)
     with polling(kafka_cluster, topics={"include": [topic]}) as poller:
-        before = poller.poll().table("partitions")["leader"][0]
+        known = eventually(
+            lambda: poller.poll().table("partitions")["leader"].to_list(), what="the new topic"
+        )
         lead_elsewhere(kafka_cluster, topic, 0)
 
         def moved() -> pl.DataFrame | None:
@@ -213,8 +215,8 @@ def test_a_leader_that_moved_is_an_event(kafka_cluster: KafkaCluster, names: Nam
         (event,) = eventually(moved, what="event of the leader").to_dicts()
         after = poller.poll().table("partitions")["leader"][0]
     assert (event["subject"], event["before"], event["after"]) == (
-        str(before),
-        f"broker {before}",
+        str(known[0]),
+        f"broker {known[0]}",
         f"broker {after}",
     )
     assert (event["detail"], event["topics"]) == (f"1 partition: {topic}-0", [topic])

@@ -98,7 +98,7 @@ def test_times_are_drawn_in_the_viewers_zone_and_name_their_offset() -> None:
 def test_events_are_thin_marks_and_crowded_labels_are_left_out() -> None:
     events = tuple(
         ChartEvent(at=START + timedelta(minutes=minute), text=f"e{minute}")
-        for minute in (10, 11, 90)
+        for minute in (10, 12, 90)
     )
     made = series_chart(
         frame(a=[1.0]),
@@ -110,7 +110,44 @@ def test_events_are_thin_marks_and_crowded_labels_are_left_out() -> None:
         y_title="messages",
     )
     assert len(made.layout.shapes) == 2
-    assert [note.text for note in made.layout.annotations] == ["e10"]
+    assert [note.text for note in made.layout.annotations] == ["e10", "▾"]
+    assert [note.hovertext for note in made.layout.annotations] == ["08:10:00 e10", "08:12:00 e12"]
+
+
+def test_events_that_lie_near_each_other_are_one_mark() -> None:
+    events = [
+        ChartEvent(at=START + timedelta(seconds=20 + number), text=f"e{number}", detail="<b>x</b>")
+        for number in range(10)
+    ]
+    events.append(ChartEvent(at=START + timedelta(seconds=25), text="lost", kind="act"))
+    made = series_chart(
+        frame(a=[1.0]),
+        by="group",
+        value="lag",
+        axis=Axis(start=AXIS.start, end=AXIS.end, zone=UTC, events=tuple(events)),
+        palette=DARK,
+        step_seconds=60,
+        y_title="messages",
+    )
+    (note,) = made.layout.annotations
+    assert note.text == "lost +10"
+    assert note.font.color == made.layout.shapes[0].line.color == DARK.act
+    lines = note.hovertext.split("<br>")
+    assert lines[0] == "08:00:20 e0: &lt;b&gt;x&lt;/b&gt;"
+    assert lines[-1] == "and 3 more"
+
+
+def test_names_of_series_are_no_markup() -> None:
+    made = series_chart(
+        frame(**{"<a href='//x'>&": [1.0]}),
+        by="group",
+        value="lag",
+        axis=AXIS,
+        palette=DARK,
+        step_seconds=60,
+        y_title="messages",
+    )
+    assert made.data[0].name == "&lt;a href='//x'&gt;&amp;"
 
 
 @pytest.mark.parametrize(

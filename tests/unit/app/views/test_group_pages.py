@@ -11,7 +11,6 @@ import pytest
 from alerting.status.model import Status
 from app.style.format import short
 from app.ui import group_list
-from app.ui.broker_events import broker_events
 from app.ui.tables import NEVER, NONE
 from app.views.group import view_model as group_view_model
 from app.views.overview import view_model as overview_view_model
@@ -218,31 +217,6 @@ def history(**values: list[int | None]) -> pl.DataFrame:
     return pl.DataFrame(
         {"time": [at(60 * number) for number in range(length)], **values},
     )
-
-
-@pytest.mark.parametrize(
-    ("kind", "before", "after", "sentence"),
-    [
-        pytest.param("members", 4, 5, "g went from 4 to 5 members", id="members"),
-        pytest.param("members", 0, 4, "g started with 4 members", id="started"),
-        pytest.param("members", 2, 0, "g stopped: 2 members left", id="stopped"),
-        pytest.param("brokers", 2, 3, "Broker 2 came back: 2 → 3", id="broker back"),
-        pytest.param("brokers", 3, 2, "Broker 2 was lost: 3 → 2", id="broker lost"),
-        pytest.param("topics", 9, 10, "Topics appeared: 9 → 10", id="topics"),
-    ],
-)
-def test_sentences_of_changes(kind: str, before: int, after: int, sentence: str) -> None:
-    name = {"members": "g", "brokers": "2", "topics": ""}[kind]
-    change = {"kind": kind, "name": name, "before": before, "after": after}
-    assert overview_view_model.change_sentence(change) == sentence
-
-
-def test_broker_events_are_marks() -> None:
-    found = broker_events(history(brokers_alive=[3, 2, 3]))
-    assert [(event.text, event.kind) for event in found] == [
-        ("broker lost", "act"),
-        ("broker back", "quiet"),
-    ]
 
 
 @pytest.mark.parametrize(

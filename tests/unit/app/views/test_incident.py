@@ -9,6 +9,7 @@ import polars as pl
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import AlertSeverity
+from app.ui.events import of_changes
 from app.ui.incidents import Incident
 from app.views.incident.view_model import after, markdown, sentence, step_rows, steps
 from lake.schemas.tables import CLUSTER_EVENTS
@@ -64,7 +65,7 @@ INCIDENT = Incident(cause=CAUSE, symptoms=(SYMPTOM,))
 
 def test_what_happened_is_told_in_order_of_time() -> None:
     by = {CAUSE.id: Acknowledgement(alert=CAUSE.id, author="ana", comment="I look", at=1100.0)}
-    found = steps(INCIDENT, CHANGES, by)
+    found = steps(INCIDENT, of_changes(CHANGES), by)
     assert [step.kind for step in found] == [
         *("change", "cause", "alert", "symptom", "person", "end", "end")
     ]
@@ -93,7 +94,9 @@ def _fields(alert: Alert) -> dict[str, object]:
 
 
 def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
-    text = markdown(INCIDENT, steps(INCIDENT, CHANGES, {}), at(2000), "http://h/incident")
+    text = markdown(
+        INCIDENT, steps(INCIDENT, of_changes(CHANGES), {}), at(2000), "http://h/incident"
+    )
     assert text.startswith("# Broker 2 is missing\n")
     assert "1970\\-01\\-01 00:16:40 UTC" in text or "1970-01-01 00" in text.replace("\\", "")
     assert "<b>" not in text.replace("\\<b\\>", "")

@@ -7,11 +7,11 @@ import pytest
 
 from collectors.kafka.cluster.metadata import PARTITIONS_SCHEMA
 from collectors.kafka.cluster.replica_changes import (
-    NAMED_TOPICS,
     SEEN,
     replica_changes,
     voter_changes,
 )
+from lake.schemas.bronze import NAMED_TOPICS
 
 
 def seen(*rows: tuple[str, int, int | None, list[int]], topic_id: str | None = "a") -> pl.DataFrame:
@@ -77,7 +77,7 @@ def test_many_partitions_are_counted_and_not_all_named() -> None:
     after = seen(*((topic, 0, 2, [2]) for topic in topics))
     moved, shrunk = replica_changes(before, after)
     assert moved.detail == (
-        "510 partitions: t0000-0, t0001-0, t0002-0, t0003-0, t0004-0 and 505 more"
+        "110 partitions: t0000-0, t0001-0, t0002-0, t0003-0, t0004-0 and 105 more"
     )
     assert moved.topics == shrunk.topics == tuple(topics[:NAMED_TOPICS])
 

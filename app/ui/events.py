@@ -1,0 +1,281 @@
+"""Rows of the lake as events: what happened, in words, for charts and lists.
+
+This is the one place that turns rows into events; ``app.style.charts.marks`` draws them. All but
+``marks`` is pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+import polars as pl
+import streamlit as st
+
+from alerting.rules.lifecycle import Alert
+from alerting.rules.model import AlertSeverity
+from app.data.history import TIME
+from app.style.charts.base import ChartEvent
+from app.style.format import count
+from lake import deploy_marks
+from lake.schemas.bronze import NAMED_TOPICS
+
+MARKED_REBALANCES = 20
+"""Most rebalances that a chart marks: of a group that does nothing else, the newest."""
+
+
+class Sort(StrEnum):
+    """What an event is about; the choice of marks shows these words, and the address holds them."""
+
+    BROKERS = "Brokers"
+    LEADERS = "Leaders and replicas"
+    TOPICS = "Topics"
+    SETTINGS = "Settings and rights"
+    SCHEMAS = "Schemas"
+    REBALANCES = "Rebalances"
+    ALERTS = "Alerts"
+    ADVICE = "Advice"
+    DEPLOYS = "Deploys"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened.
+
+    Attributes:
+        what: In a few words, with the name of what it happened to.
+        is_loss: Something was lost by it: its mark is red.
+    """
+
+    at: datetime
+    sort: Sort
+    what: str
+    detail: str = ""
+    is_loss: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """What happened, with the detail: a line of a list."""
+        said = f"{self.what}: {self.detail}" if self.detail else self.what
+        return said[:1].upper() + said[1:] if self.sort in _BEGIN_WITH_WORDS else said
+
+
+_Words = Callable[[Mapping[str, Any]], str]
+_WORDS: dict[str, tuple[Sort, _Words]] = {
+    "broker missing": (Sort.BROKERS, lambda row: f"broker {row['subject']} lost"),
+    "broker back": (Sort.BROKERS, lambda row: f"broker {row['subject']} back"),
+    "broker added": (Sort.BROKERS, lambda row: f"broker {row['subject']} added"),
+    "broker unregistered": (Sort.BROKERS, lambda row: f"broker {row['subject']} unregistered"),
+    "controller changed": (
+        Sort.BROKERS,
+        lambda row: f"controller {row['before']} → {row['after']}",
+    ),
+    "quorum voters changed": (
+        Sort.BROKERS,
+        lambda row: f"voters {row['before']} → {row['after']}",
+    ),
+    "leaders moved": (
+        Sort.LEADERS,
+        lambda row: f"leaders: {row['before']} → {row['after']}",
+    ),
+    "isr shrunk": (Sort.LEADERS, lambda row: f"broker {row['subject']} out of sync"),
+    "isr expanded": (Sort.LEADERS, lambda row: f"broker {row['subject']} in sync"),
+    "unclean election": (Sort.LEADERS, lambda row: f"unclean election: {row['subject']}"),
+    "log truncated": (Sort.LEADERS, lambda row: f"log truncated: {row['subject']}"),
+    "topic created": (Sort.TOPICS, lambda row: f"topic {row['subject']} appeared"),
+    "topic deleted": (Sort.TOPICS, lambda row: f"topic {row['subject']} disappeared"),
+    "topic recreated": (Sort.TOPICS, lambda row: f"topic {row['subject']} created anew"),
+    "partitions added": (
+        Sort.TOPICS,
+        lambda row: f"{row['subject']}: {row['before']} → {row['after']}",
+    ),
+    deploy_marks.KIND: (Sort.DEPLOYS, lambda row: f"deploy {row['subject']}"),
+}
+MOVES = ("leaders moved", "isr shrunk", "isr expanded")
+"""Kinds about partitions of several topics; ``topics`` names them."""
+_BEGIN_WITH_WORDS = (Sort.BROKERS, Sort.LEADERS, Sort.SETTINGS, Sort.SCHEMAS, Sort.DEPLOYS)
+_LOSSES = ("broker missing", "unclean election", "log truncated")
+_SAID_BY_WORDS = ("before", "after")
+
+
+def of_changes(rows: pl.DataFrame) -> list[Event]:
+    """Return rows of ``cluster_events`` as events."""
+    return [_of_change(row) for row in rows.sort("observed_at", "kind").iter_rows(named=True)]
+
+
+def _of_change(row: Mapping[str, Any]) -> Event:
+    kind = row["kind"]
+    is_schema = kind.startswith(("schema ", "registry "))
+    known = _WORDS.get(kind)
+    sort = Sort.SCHEMAS if is_schema else Sort.SETTINGS
+    what = f"{kind}: {row['subject']}" if row["subject"] else kind
+    if known is not None:
+        sort, what = known[0], known[1](row)
+    parts = [row["detail"]]
+    if known is None:
+        parts.insert(0, " → ".join(str(row[name]) for name in _SAID_BY_WORDS if row[name]))
+    if sort is Sort.DEPLOYS:
+        parts = [row["group"], row["topic"], row["detail"]]
+    return Event(
+        at=row["observed_at"],
+        sort=sort,
+        what=what,
+        detail=", ".join(part for part in parts if part),
+        is_loss=kind in _LOSSES,
+    )
+
+
+def of_brokers(cluster: pl.DataFrame, until: datetime) -> list[Event]:
+    """Return when brokers went and came back before a moment, by their number in the history.
+
+    The history reaches further back than the rows that name them.
+    """
+    alive = pl.col("brokers_alive")
+    steps = (
+        cluster.filter(alive.is_not_null())
+        .sort(TIME)
+        .with_columns(before=alive.shift(1))
+        .filter(alive != pl.col("before"), pl.col(TIME) < until)
+        .select(TIME, (alive - pl.col("before")).cast(pl.Int64).alias("more"))
+    )
+    return [
+        Event(
+            at=at,
+            sort=Sort.BROKERS,
+            what=f"{count(abs(more), 'broker')} {'lost' if more < 0 else 'back'}",
+            is_loss=more < 0,
+        )
+        for at, more in steps.iter_rows()
+    ]
+
+
+def of_rebalances(rebalances: pl.DataFrame) -> list[Event]:
+    """Return rebalances as events: the newest, and one where a poll saw several."""
+    rows = (
+        rebalances.sort("rebalanced_at")
+        .group_by("poll_id")
+        .agg(pl.col("rebalanced_at").last(), pl.col("reason").last())
+        .sort("rebalanced_at")
+        .tail(MARKED_REBALANCES)
+    )
+    return [
+        Event(at=at, sort=Sort.REBALANCES, what="rebalance", detail=reason or "")
+        for at, reason in rows.select("rebalanced_at", "reason").iter_rows()
+    ]
+
+
+def of_alerts(alerts: Iterable[Alert], name: str) -> list[Event]:
+    """Return when alerts about something began; its name is left out of their words."""
+    return [
+        Event(
+            at=datetime.fromtimestamp(one.began_at, UTC),
+            sort=Sort.ALERTS,
+            what=one.what.removeprefix(name).strip(),
+            detail=one.rule,
+            is_loss=one.severity is AlertSeverity.CRITICAL,
+        )
+        for one in alerts
+    ]
+
+
+def of_members(changes: pl.DataFrame, advised: Mapping[str, int]) -> list[Event]:
+    """Return rows of ``recent_changes`` as events: groups that started, stopped, grew or shrank.
+
+    Args:
+        changes: The rows.
+        advised: Group: the number of members that was advised.
+    """
+    found = []
+    for row in changes.iter_rows(named=True):
+        name, before, after = row["name"], row["before"], row["after"]
+        if before == 0:
+            what = f"{name} started with {count(after, 'member')}"
+        elif after == 0:
+            what = f"{name} stopped: {count(before, 'member')} left"
+        else:
+            what = f"{name} went from {before} to {count(after, 'member')}"
+        is_advised = after == advised.get(name)
+        found.append(
+            Event(
+                at=row["changed_at"],
+                sort=Sort.ADVICE if is_advised else Sort.REBALANCES,
+                what=what,
+                detail="as advised" if is_advised else "",
+                is_loss=after == 0,
+            )
+        )
+    return found
+
+
+def of_advice(at: datetime, what: str) -> Event:
+    """Return what became of advice as an event."""
+    return Event(at=at, sort=Sort.ADVICE, what=what)
+
+
+def about(events: pl.DataFrame, group: str | None, topics: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of ``cluster_events`` that concern a group or topics, or the whole cluster.
+
+    Args:
+        events: All of them.
+        group: A group; None: topics alone.
+        topics: Topics, such as those that the group reads.
+    """
+    is_group = (pl.col("group") == (group or "")).fill_null(value=False)
+    # Of a broker with many topics not all are named.
+    many = pl.col("topics").list.len() >= NAMED_TOPICS
+    moved = pl.col("kind").is_in(MOVES) & ~many.fill_null(value=False)
+    return events.filter((_of_cluster() & ~moved) | _of_topics(topics) | is_group)
+
+
+def about_topic(events: pl.DataFrame, topic: str) -> pl.DataFrame:
+    """Return the rows of ``cluster_events`` that are about one topic or its schemas."""
+    return events.filter(_of_topics([topic]))
+
+
+def about_cluster(events: pl.DataFrame) -> pl.DataFrame:
+    """Return those about the cluster as a whole, its brokers and users, and all deploys."""
+    return events.filter(_of_cluster() | (pl.col("kind") == deploy_marks.KIND))
+
+
+def _of_cluster() -> pl.Expr:
+    about_one = pl.col("topic").is_not_null() | pl.col("group").is_not_null()
+    return ~about_one & ~pl.col("kind").str.starts_with("schema ")
+
+
+def _of_topics(topics: Sequence[str]) -> pl.Expr:
+    subjects = [f"{topic}-{part}" for topic in topics for part in ("key", "value")]
+    of_registry = pl.col("subject").str.replace(r"^:\.[^:]*:", "")
+    is_subject = pl.col("kind").str.starts_with("schema ")
+    named = pl.col("topics").list.set_intersection(pl.lit(list(topics), pl.List(pl.String)))
+    return (
+        pl.col("topic").is_in(list(topics)).fill_null(value=False)
+        | (named.list.len() > 0).fill_null(value=False)
+        | (is_subject & of_registry.is_in(subjects).fill_null(value=False))
+    )
+
+
+def marks(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
+    """Draw the choice of kinds of marks, and return the events of those that are chosen."""
+    with st.popover("Marks", icon=":material/flag:", width="content"):
+        chosen = st.pills(
+            "What charts mark",
+            [one.value for one in Sort],
+            selection_mode="multi",
+            default=[one.value for one in Sort],
+            key="marks",
+            bind="query-params",
+            persist_state="session",
+        )
+    return tuple(
+        ChartEvent(
+            at=one.at,
+            text=one.what,
+            detail=one.detail,
+            kind="act" if one.is_loss else "quiet",
+        )
+        for one in events
+        if one.sort.value in chosen
+    )

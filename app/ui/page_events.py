@@ -1,0 +1,124 @@
+"""Which events a page's charts mark: read from the lake, each part none where it cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import polars as pl
+
+from alerting.errors import AlertingError
+from app.data import alert_store, history_queries, present, queries
+from app.data.context import View
+from app.ui import advice_history, components, events
+from app.ui.events import Event
+from lake.schemas.current import RECENT_CHANGES
+from lake.schemas.tables import RECOMMENDATIONS
+from scaling.advice.follow_up import Followed
+from scaling.advice.model import Subject
+
+ADVICE_LOOKED_BACK = timedelta(days=14)
+_ADVICE = 5
+"""Newest advice on one subject whose outcome is looked up."""
+
+
+def of_cluster(view: View) -> list[Event]:
+    """Return what happened to brokers, to the cluster as a whole, and what was deployed."""
+    return [*_brokers(view), *_changes(view, None)]
+
+
+def of_group(
+    view: View, group: str, topics: Sequence[str], rebalances: pl.DataFrame
+) -> list[Event]:
+    """Return what happened to a group, the topics that it reads, and the cluster."""
+    return [
+        *_brokers(view),
+        *_changes(view, (group, topics)),
+        *events.of_rebalances(rebalances),
+        *_alerts(view, "group", group),
+        *_advice(view, Subject.GROUP, group),
+    ]
+
+
+def of_topic(view: View, topic: str) -> list[Event]:
+    """Return what happened to a topic and the cluster."""
+    return [
+        *_brokers(view),
+        *_changes(view, (None, [topic])),
+        *_alerts(view, "topic", topic),
+        *_advice(view, Subject.TOPIC, topic),
+    ]
+
+
+def of_last_hour(view: View) -> list[Event]:
+    """Return what changed in the cluster in the last hour, the newest first."""
+    found: list[Event] = []
+    with components.guarded():
+        rows = queries.changes_between(view, view.now - timedelta(hours=1), view.now)
+        found += events.of_changes(rows)
+    with components.guarded():
+        members = present.rows(view, RECENT_CHANGES)
+        found += events.of_members(members, _advised(view, members["name"].unique().to_list()))
+    return sorted(found, key=lambda one: one.at, reverse=True)
+
+
+def _advised(view: View, groups: Sequence[str]) -> dict[str, int]:
+    """Return the numbers of members that stand as advice on groups, or stood of late."""
+    if not groups:
+        return {}
+    rows = view.lake.read(
+        RECOMMENDATIONS,
+        pl.col("subject_kind") == Subject.GROUP.value,
+        pl.col("subject").is_in(groups),
+        pl.col("quantity") == "consumers",
+        pl.col("confirmed_at") >= view.now - timedelta(hours=3),
+        since=view.now - ADVICE_LOOKED_BACK,
+        cluster=view.cluster,
+    )
+    known = rows.drop_nulls("proposed").sort("valid_from").select("subject", "proposed")
+    return dict(known.iter_rows())
+
+
+def _changes(view: View, about: tuple[str | None, Sequence[str]] | None) -> list[Event]:
+    with components.guarded():
+        rows = queries.cluster_events(view)
+        found = events.about_cluster(rows) if about is None else events.about(rows, *about)
+        return events.of_changes(found)
+    return []
+
+
+def _brokers(view: View) -> list[Event]:
+    """Return brokers that went and came back before the samples that name them begin."""
+    days = view.settings.lake.retention.raw_days
+    if days is None or view.range.length < timedelta(days=days):
+        return []
+    with components.guarded():
+        course = history_queries.cluster_history(view).frame
+        return events.of_brokers(course, view.now - timedelta(days=days))
+    return []
+
+
+def _alerts(view: View, kind: str, name: str) -> list[Event]:
+    try:
+        store = alert_store.open_store(view)
+        since, until = view.start.timestamp(), view.until.timestamp()
+        found = store.history(since, view.cluster, until=until) if store else []
+    except AlertingError:
+        return []  # the page Alerts says so
+    return events.of_alerts([one for one in found if one.labels.get(kind) == name], name)
+
+
+def _advice(view: View, kind: Subject, name: str) -> list[Event]:
+    """Return when advice on a group or a topic was given, and when it was followed."""
+    with components.guarded():
+        rows = advice_history.given_on(view, kind, name).head(_ADVICE)
+        found = []
+        for row, outcome in zip(
+            rows.iter_rows(named=True), advice_history.outcomes(view, rows), strict=True
+        ):
+            change = advice_history.change(row)
+            found.append(events.of_advice(row["valid_from"], f"advised: {change}"))
+            if outcome.followed is Followed.FOLLOWED and outcome.at is not None:
+                found.append(events.of_advice(outcome.at, f"advice followed: {change}"))
+        return [one for one in found if view.start <= one.at <= view.until]
+    return []

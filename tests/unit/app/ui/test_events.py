@@ -1,0 +1,174 @@
+"""Rows of the lake as events with words and names, and which of them concern whom."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+from app.ui import events
+from app.ui.events import Event, Sort
+from lake.schemas.bronze import NAMED_TOPICS
+from lake.schemas.current import RECENT_CHANGES
+from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
+
+START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+
+
+def rows(*given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"observed_at": START + timedelta(minutes=number), "subject": "x", **row}
+            for number, row in enumerate(given)
+        ],
+        schema=CLUSTER_EVENTS.polars_schema,
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence", "sort"),
+    [
+        pytest.param(
+            {"kind": "broker missing", "subject": "2", "before": "host:9092"},
+            "Broker 2 lost",
+            Sort.BROKERS,
+            id="a broker",
+        ),
+        pytest.param(
+            {"kind": "controller changed", "subject": "controller", "before": "1", "after": "3"},
+            "Controller 1 → 3",
+            Sort.BROKERS,
+            id="the controller",
+        ),
+        pytest.param(
+            {
+                "kind": "leaders moved",
+                "subject": "2",
+                "before": "broker 2",
+                "after": "broker 1, 3",
+                "detail": "2 partitions: a-0, a-1",
+            },
+            "Leaders: broker 2 → broker 1, 3: 2 partitions: a-0, a-1",
+            Sort.LEADERS,
+            id="leaders",
+        ),
+        pytest.param(
+            {"kind": "topic created", "subject": "connect-offsets", "after": "25 partitions"},
+            "topic connect-offsets appeared",
+            Sort.TOPICS,
+            id="a topic by its name",
+        ),
+        pytest.param(
+            {"kind": "acl changed", "subject": "User:a", "before": "read", "after": None},
+            "Acl changed: User:a: read",
+            Sort.SETTINGS,
+            id="rights",
+        ),
+        pytest.param(
+            {"kind": "schema version changed", "subject": "a-value", "before": "1", "after": "2"},
+            "Schema version changed: a-value: 1 → 2",
+            Sort.SCHEMAS,
+            id="a schema",
+        ),
+        pytest.param(
+            {"kind": "deploy", "subject": "orders 1.4.2", "group": "billing", "detail": "by ana"},
+            "Deploy orders 1.4.2: billing, by ana",
+            Sort.DEPLOYS,
+            id="a deploy",
+        ),
+        pytest.param(
+            {"kind": "a kind of tomorrow", "subject": "x"},
+            "A kind of tomorrow: x",
+            Sort.SETTINGS,
+            id="unknown",
+        ),
+    ],
+)
+def test_words(row: dict[str, Any], sentence: str, sort: Sort) -> None:
+    (found,) = events.of_changes(rows(row))
+    assert (found.sentence, found.sort) == (sentence, sort)
+
+
+def test_what_was_lost_is_red() -> None:
+    found = events.of_changes(
+        rows({"kind": "broker missing"}, {"kind": "unclean election"}, {"kind": "broker back"})
+    )
+    assert [one.is_loss for one in found] == [True, True, False]
+
+
+MANY = [f"t{number}" for number in range(NAMED_TOPICS)]
+HAPPENED = rows(
+    {"kind": "topic configuration changed", "topic": "orders"},
+    {"kind": "topic created", "topic": "other"},
+    {"kind": "leaders moved", "topics": ["other", "orders"]},
+    {"kind": "isr shrunk", "topics": ["other"]},
+    {"kind": "isr expanded", "topics": MANY},
+    {"kind": "acl changed"},
+    {"kind": "schema version changed", "subject": ":.east:orders-value"},
+    {"kind": "schema version changed", "subject": "orders-eu-value"},
+    {"kind": "registry mode changed", "subject": "orders-value"},
+    {"kind": "deploy", "subject": "a", "group": "billing"},
+    {"kind": "deploy", "subject": "b", "topic": "other"},
+    {"kind": "deploy", "subject": "c"},
+)
+
+
+def places(found: pl.DataFrame) -> list[int]:
+    return [int((at - START) / timedelta(minutes=1)) for at in found["observed_at"]]
+
+
+def test_what_concerns_a_topic_a_group_the_cluster() -> None:
+    assert places(events.about_topic(HAPPENED, "orders")) == [0, 2, 6]
+    assert places(events.about(HAPPENED, "billing", ["orders"])) == [0, 2, 4, 5, 6, 8, 9, 11]
+    assert places(events.about(HAPPENED, None, ["other"])) == [1, 2, 3, 4, 5, 8, 10, 11]
+    assert places(events.about_cluster(HAPPENED)) == [2, 3, 4, 5, 8, 9, 10, 11]
+
+
+def test_brokers_by_their_number_where_nothing_names_them_any_more() -> None:
+    course = pl.DataFrame(
+        {
+            "time": [START + timedelta(hours=number) for number in range(5)],
+            "brokers_alive": [3, 1, None, 3, 2],
+        }
+    )
+    found = events.of_brokers(course, START + timedelta(hours=4))
+    assert [(one.what, one.is_loss) for one in found] == [
+        ("2 brokers lost", True),
+        ("2 brokers back", False),
+    ]
+
+
+def test_rebalances_of_one_poll_are_one_event() -> None:
+    given = [("a", 0, "1 member left"), ("a", 1, "1 member joined"), ("b", 2, None)]
+    frame = pl.DataFrame(
+        [
+            {"poll_id": poll, "rebalanced_at": START + timedelta(seconds=at), "reason": reason}
+            for poll, at, reason in given
+        ],
+        schema=REBALANCES.polars_schema,
+    )
+    found = events.of_rebalances(frame)
+    assert [(one.at.second, one.detail) for one in found] == [(1, "1 member joined"), (2, "")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        pytest.param(4, 5, "g went from 4 to 5 members", id="members"),
+        pytest.param(0, 4, "g started with 4 members", id="started"),
+        pytest.param(2, 0, "g stopped: 2 members left", id="stopped"),
+        pytest.param(3, 6, "g went from 3 to 6 members: as advised", id="advice followed"),
+    ],
+)
+def test_members(before: int, after: int, sentence: str) -> None:
+    row = {"changed_at": START, "kind": "members", "name": "g", "before": before, "after": after}
+    changes = pl.DataFrame([row], schema=RECENT_CHANGES.polars_schema)
+    (found,) = events.of_members(changes, {"g": 6})
+    assert found.sentence == sentence
+
+
+def test_a_name_begins_as_it_is_written() -> None:
+    one = Event(at=START, sort=Sort.TOPICS, what="orders.placed: 3 → 6 partitions")
+    assert one.sentence.startswith("orders.placed")
