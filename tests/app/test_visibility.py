@@ -196,3 +196,44 @@ def test_the_newest_poll_is_known_to_all(filled: Path) -> None:
     rows = lake.current.read(CLUSTER_STATUS, CLUSTER)
     assert rows.select(pl.col("newest_poll_at").is_not_null().all()).item()
     assert rows["evaluated_at"][0] <= NOW
+
+
+def test_marks_are_shown_to_whom_they_concern(
+    open_page: Open, alarmed: Path, as_viewer: Any
+) -> None:
+    def marked(one: Viewer, page: str, **asked: str) -> set[str]:
+        as_viewer(one)
+        test = open_page(alarmed, page, **asked)
+        calm(test)
+        specs = " ".join(str(chart.proto.spec) for chart in test.get("plotly_chart"))
+        texts = " ".join(each.value for each in test.markdown)
+        named = ("payments &lt;b&gt;1.4.2", "stock 7", "broker 2 \\u2192", "broker 2 →")
+        return {name for name in named if name in specs or name in texts}
+
+    team = TEAMS["payments"][0]
+    assert "payments &lt;b&gt;1.4.2" in marked(team, "group", group="payments")
+    assert marked(team, "overview") == {"payments &lt;b&gt;1.4.2"}
+    assert {"payments &lt;b&gt;1.4.2", "stock 7"} < marked(ALL, "overview")
+
+
+def test_only_operators_mark_deploys_and_of_what_they_operate(
+    open_page: Open, alarmed: Path, as_viewer: Any
+) -> None:
+    as_viewer(TEAMS["payments"][0])
+    assert not any(
+        one.label == "What was deployed" for one in open_page(alarmed, "overview").text_input
+    )
+    as_viewer(viewer("payments", "payments", operator=True))
+
+    def mark(text: str, group: str) -> AppTest:
+        test = open_page(alarmed, "overview")
+        inputs = {one.label: one for one in test.text_input}
+        inputs["What was deployed"].set_value(text)
+        inputs["Consumer group"].set_value(group)
+        (button,) = (one for one in test.button if one.label == "Mark it now")
+        return button.click().run()
+
+    assert "your roles allow marks of a group" in mark("mine", "billing").error[0].value
+    assert "your roles allow marks of a group" in mark("mine", "").error[0].value
+    assert "needs a text" in mark(" ", "payments").error[0].value
+    assert mark("mine", "payments").success

@@ -113,16 +113,32 @@ def _put_brokers(put: Callable[..., None], lost: bool, end: datetime) -> None:
 
 
 def _put_events(put: Callable[..., None]) -> None:
-    for kind, subject, before, after in (
-        (
-            "topic configuration changed",
-            "sessions",
-            "retention.ms=604800000 (default)",
-            "retention.ms=3600000",
-        ),
-        ("controller changed", "controller", "2", "1"),
-    ):
-        put(CLUSTER_EVENTS, kind=kind, subject=subject, before=before, after=after)
+    put(
+        CLUSTER_EVENTS,
+        kind="topic configuration changed",
+        subject="sessions",
+        before="retention.ms=604800000 (default)",
+        after="retention.ms=3600000",
+        topic="sessions",
+    )
+    put(
+        CLUSTER_EVENTS,
+        kind="controller changed",
+        subject="controller",
+        before="2",
+        after="1",
+    )
+    put(
+        CLUSTER_EVENTS,
+        kind="leaders moved",
+        subject="2",
+        before="broker 2",
+        after="broker 1",
+        detail="2 partitions: orders-0, payments-1",
+        topics=["orders", "payments"],
+    )
+    for text, group in (("payments <b>1.4.2</b>, as shipping", "payments"), ("stock 7", "stock")):
+        put(CLUSTER_EVENTS, kind="deploy", subject=text, group=group, detail="by ana")
 
 
 def _put_rebalances(put: Callable[..., None], observed_at: datetime) -> None:

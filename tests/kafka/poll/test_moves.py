@@ -208,11 +208,11 @@ def test_a_leader_that_moved_is_an_event(kafka_cluster: KafkaCluster, names: Nam
         )
         lead_elsewhere(kafka_cluster, topic, 0)
 
-        def moved() -> pl.DataFrame | None:
+        def moved() -> list[dict[str, Any]]:
             found = poller.poll().table("cluster_events")
-            return found.filter(pl.col("kind") == "leaders moved") if found.height else None
+            return found.filter(pl.col("kind") == "leaders moved").to_dicts()
 
-        (event,) = eventually(moved, what="event of the leader").to_dicts()
+        (event,) = eventually(moved, what="event of the leader")
         after = poller.poll().table("partitions")["leader"][0]
     assert (event["subject"], event["before"], event["after"]) == (
         str(known[0]),
