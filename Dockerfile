@@ -13,7 +13,7 @@ WORKDIR /opt/headroom
 # Packages first: they change less often than the code. requirements-jre.txt brings the Java
 # runtime.
 COPY requirements.txt requirements-jre.txt ./
-RUN pip install --no-cache-dir -r requirements.txt -r requirements-jre.txt
+RUN pip install --no-cache-dir --require-hashes -r requirements.txt -r requirements-jre.txt
 
 COPY runtime runtime
 # Delta's jars are baked in, so that a container starts without a network; those for a lake in S3

@@ -81,14 +81,16 @@ debian:
 	        apt-get install -y -qq --no-install-recommends $(DEBIAN_PACKAGES) >/dev/null; \
 	fi
 	@if [ -x $(RUN) ] && command -v krb5-config >/dev/null && ! $(RUN) -c 'import gssapi' 2>/dev/null; then \
-	    $(RUN) -m pip install --quiet -r requirements-kerberos.txt \
+	    $(RUN) -m pip install --quiet --require-hashes -r requirements-kerberos.txt \
 	        || echo "gssapi cannot be compiled: the tests of Kerberos are left out"; \
 	fi
 
-requirements: setup-dev ## compile requirements.txt and requirements-dev.txt anew
-	@for name in requirements requirements-dev; do \
+requirements: setup-dev ## compile the requirements files anew, with the hash of every file
+	@for source in requirements.in requirements-dev.in requirements-uv.txt requirements-jre.txt \
+	        requirements-kerberos.txt; do \
 	    $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate \
-	        --no-header --no-emit-index-url $$name.in -o $$name.txt; done
+	        --no-header --no-emit-index-url --generate-hashes $$source \
+	        -o $${source%.*}.txt || exit 1; done
 
 clean: ## remove the environment and the demo's data
 	@rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

