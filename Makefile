@@ -7,6 +7,8 @@ PORT ?= 8501
 DATA ?= .demo
 # The configuration of `make run`.
 CONFIG ?= headroom.yaml
+# How long `make faults` breaks things.
+MINUTES ?= 60
 # Further arguments for the command, for example `make demo ARGS=--no-dashboard`.
 ARGS ?=
 
@@ -20,7 +22,7 @@ DEBIAN_PACKAGES := chromium docker-compose rabbitmq-server prometheus prometheus
     krb5-kdc krb5-admin-server libkrb5-dev gcc
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo run test test-all test-quick test-spark test-servers test-pages bench lint requirements debian python-version clean
+.PHONY: help setup setup-dev demo run test test-all test-quick test-spark test-servers test-pages faults bench lint requirements debian python-version clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +63,9 @@ test-all: ## the same with every exhaustive test
 
 test-quick: setup-dev ## the tests that need no server, in a minute and a half
 	@$(RUN) -m pytest tests/unit $(PARALLEL) -m "not exhaustive" $(ARGS)
+
+faults: setup-dev ## the demo under an hour of faults, and what came of it: make faults MINUTES=10
+	@$(RUN) -m tests.faults.hour --minutes $(MINUTES) $(ARGS)
 
 bench: setup-dev ## the benchmarks, on brokers that they start (4 GB of memory, 45 minutes)
 	@$(RUN) -m bench all $(ARGS)

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -52,6 +52,7 @@ class Options:
     heap_mb: int = 128
     dashboard: bool = True
     keep: bool = False
+    properties: Callable[[int], Mapping[str, str]] = lambda _: {}  # more of a broker, by its number
 
 
 class RunningDemo:
@@ -80,6 +81,7 @@ class RunningDemo:
             folder.kafka,
             options.brokers,
             options.heap_mb,
+            options.properties,
             ports=options.kafka_ports or free_ports(options.brokers),
             java=java,
             processes=self._processes,
@@ -229,7 +231,7 @@ class RunningDemo:
     def look_after(self) -> None:
         """Answer requests, restart services, report brokers that died; call it often."""
         for name, request in self._folder.requests():
-            self._folder.reply(name, self._carry_out(request))
+            self._folder.reply(name, self.carry_out(request))
         self._supervisor.check()
         for part in self._parts:
             failure = part.look_after()
@@ -259,7 +261,8 @@ class RunningDemo:
     def _parts(self) -> Sequence[Part]:
         return [self.connect] if self.rabbit is None else [self.connect, self.rabbit]
 
-    def _carry_out(self, request: Request) -> Answer:
+    def carry_out(self, request: Request) -> Answer:
+        """Act on a request, and return what came of it."""
         try:
             message, details = self._act(request)
         except (RuntimeSetupError, ProcessError) as error:

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+UV = ROOT / "requirements-uv.txt"
 HASHED = "--require-hashes"
 """Nothing is installed whose file is not the one that the requirements files know."""
 
@@ -71,7 +72,7 @@ def install(venv: Path, files: list[Path]) -> None:
         )
     print("set-up: installing Python packages, one to three minutes the first time", flush=True)
     failed = "Python packages could not be installed: check the network or proxy and try again"
-    _run([*_pip(python), "install", "--quiet", HASHED, "-r", str(ROOT / "requirements-uv.txt")], failed)
+    _run([*_pip(python), "install", "--quiet", HASHED, "-r", str(UV)], failed)
     requirements = [HASHED, *(word for file in files for word in ("-r", str(file)))]
     quiet = [] if sys.stderr.isatty() else ["--quiet"]  # a progress bar needs a terminal
     uv = [str(venv / "bin" / "uv"), "pip", "install", "--python", str(python)]

@@ -120,6 +120,11 @@ class Supervisor:
         """Return the present process of a service."""
         return self._watched[name].child
 
+    def end(self, *names: str) -> None:
+        """End services in order, and look after them no more."""
+        ended = [self._watched.pop(name) for name in names if name in self._watched]
+        self._processes.stop(*(watched.child for watched in ended))
+
     def check(self) -> None:
         """Look after every service once; call it about once a second.
 

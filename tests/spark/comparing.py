@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from lake.schemas.model import Table
@@ -48,18 +49,28 @@ def all_stored(lake: Lake) -> dict[str, Found]:
     return {table.name: stored(lake, table) for table in HISTORIES}
 
 
-def assert_same(found: dict[str, Found], wanted: dict[str, Found]) -> None:
+def differences(found: dict[str, Found], wanted: dict[str, Found]) -> Iterator[str]:
+    """Yield what is wrong with tables of history, one sentence each."""
     for table, rows in wanted.items():
         there = found[table]
         missing, surplus = rows.keys() - there.keys(), there.keys() - rows.keys()
-        assert not missing, f"{table}: {len(missing)} rows are missing, as {min(missing)}"
-        assert not surplus, f"{table}: {len(surplus)} rows too many, as {min(surplus)}"
-        for key, row in rows.items():
-            assert there[key].keys() == row.keys(), f"{table}: other columns"
+        if missing:
+            yield f"{table}: {len(missing)} rows are missing, as {min(missing)}"
+        if surplus:
+            yield f"{table}: {len(surplus)} rows too many, as {min(surplus)}"
+        for key in rows.keys() & there.keys():
+            row = rows[key]
+            if there[key].keys() != row.keys():
+                yield f"{table}: other columns"
+                break
             for name, value in row.items():
-                assert _equal(there[key][name], value), (
-                    f"{table} {key}: {name} is {there[key][name]}, should be {value}"
-                )
+                if not _equal(there[key][name], value):
+                    yield f"{table} {key}: {name} is {there[key][name]}, should be {value}"
+
+
+def assert_same(found: dict[str, Found], wanted: dict[str, Found]) -> None:
+    wrong = list(differences(found, wanted))
+    assert not wrong, "\n".join(wrong[:5])
 
 
 def assert_recomputed(lake: Lake, polls: list[Rows]) -> None:

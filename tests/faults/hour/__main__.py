@@ -1,0 +1,189 @@
+"""``python -m tests.faults.hour``: break things for a while, then say what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench.support.process_usage import usage_of_tree
+from demo.kafka.class_archive import ensure_class_archive
+from demo.running import POLL_SECONDS
+from lake.storage.store import Lake
+from runtime.jars import IvyResolver, ensure_all
+from runtime.jarsets import DELTA, KAFKA
+from runtime.java import find_java
+from tests.faults.hour import evidence
+from tests.faults.hour.schedule import Fault, Kind, plan
+from tests.faults.hour.truth import HEALTHY, judge
+from tests.faults.hour.world import DISK, SERVICES, World, unmount
+from tests.servers.alerting.receiver import Receiver, receiving
+
+_MEASURE_SECONDS = 10.0
+_WARM_PROCESS_SECONDS = 180.0
+_GROWTH_LIMIT = 1.5
+"""A process that lived for minutes may not end with more than so many times its warm memory."""
+
+
+def main() -> int:
+    """Run it; the exit status is 1 if anything was lost, doubled or false."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--data", type=Path, help="default: a temporary folder, deleted if all is well"
+    )
+    parser.add_argument("--only", nargs="*", type=Kind, help="these kinds of faults alone")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
+    data = options.data or Path(tempfile.mkdtemp(prefix="headroom-faults-"))
+    failures = _run(data, options.minutes * 60, options.seed, options.only or list(Kind))
+    for failure in failures:
+        print(f"WRONG: {failure}")
+    if failures or options.data:
+        say(f"what it left is in {data}; umount {data / DISK} when you have looked")
+    else:
+        unmount(data)
+        shutil.rmtree(data)
+    return 1 if failures else 0
+
+
+def _run(data: Path, seconds: float, seed: int, kinds: list[Kind]) -> list[str]:
+    """Run the demo with faults, print what came of it, and return what is wrong."""
+    java = find_java(on_progress=say)
+    ensure_all((DELTA, KAFKA), IvyResolver(java), say)
+    ensure_class_archive(java)
+    with receiving() as receiver:
+        world = World(data, java, receiver.url, say)
+        try:
+            if not world.has_own_disk:
+                say("not root: the lake has no disk of its own, so no disk is filled")
+                kinds = [kind for kind in kinds if kind is not Kind.DISK_FULL]
+            faults = plan(seconds, seed, kinds, HEALTHY)
+            memory = Memory(world)
+            world.start()
+            began = datetime.now(UTC)
+            _break_things(world, faults, seconds, memory)
+            say("ending the services")
+            world.stop_services()
+            world.complete_history()
+            failures = report(world, faults, began, receiver, memory)
+        finally:
+            left = world.close()
+    print(f"processes left                     {len(left)}")
+    return failures + [f"process left: {line}" for line in left]
+
+
+def say(message: str) -> None:
+    """Print what happens, with the time."""
+    print(f"{datetime.now(UTC):%H:%M:%S} {message}", file=sys.stderr, flush=True)
+
+
+class Memory:
+    """Resident memory of the services, process by process."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._seen: dict[tuple[str, int], list[tuple[float, int]]] = {}
+        self._next = 0.0
+
+    def look(self) -> None:
+        """Measure, if it is time to."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _MEASURE_SECONDS
+        for service in SERVICES:
+            pid = self._world.pid(service)
+            if pid is not None:
+                resident = usage_of_tree(pid)[1]
+                self._seen.setdefault((service, pid), []).append((time.monotonic(), resident))
+
+    def growth(self) -> list[tuple[str, float, int, int]]:
+        """Return service, minutes, first and last bytes, of the process that lived the longest.
+
+        The first is the median of the minute after it had become warm, the last of the last minute.
+        """
+        found = []
+        for service in SERVICES:
+            lives = [rows for (name, _), rows in self._seen.items() if name == service]
+            rows = max(lives, key=lambda life: life[-1][0] - life[0][0])
+            begun = rows[0][0] + _WARM_PROCESS_SECONDS
+            first = [size for at, size in rows if begun <= at <= begun + 60]
+            last = [size for at, size in rows if at >= rows[-1][0] - 60]
+            if first and rows[-1][0] - begun >= 120:
+                minutes = (rows[-1][0] - rows[0][0]) / 60
+                middle = (int(statistics.median(first)), int(statistics.median(last)))
+                found.append((service, minutes, *middle))
+        return found
+
+
+def _break_things(world: World, faults: list[Fault], seconds: float, memory: Memory) -> None:
+    start = time.monotonic()
+    steps = sorted(
+        [(fault.at, True, fault) for fault in faults]
+        + [(fault.ends, False, fault) for fault in faults],
+        key=lambda step: step[:2],
+    )
+    while time.monotonic() - start < seconds:
+        world.look_after()
+        memory.look()
+        now = time.monotonic() - start
+        while steps and steps[0][0] <= now:
+            _, begins, fault = steps.pop(0)
+            what = f"{fault.kind} {fault.target or ''}".strip()
+            say(f"{now:6.0f} s  {'fault' if begins else 'mended'}: {what}")
+            (world.begin if begins else world.end)(fault)
+        time.sleep(0.2)
+
+
+def report(
+    world: World, faults: list[Fault], began: datetime, receiver: Receiver, memory: Memory
+) -> list[str]:
+    """Print what came of it, and return what is wrong."""
+    lake = Lake(world.settings.lake)
+    polls = evidence.polls(lake, faults, began, POLL_SECONDS)
+    twice = evidence.duplicates(lake)
+    rows, different = evidence.history_differences(lake)
+    told = judge([one.body for one in receiver.received], faults, began.timestamp())
+    print(f"faults                             {len(faults)}")
+    print(f"polls present                      {polls.present}")
+    print(f"polls recorded as skipped          {polls.skipped}")
+    print(f"losses that were recorded          {len(polls.given_up)}")
+    print(f"gaps while nobody could poll       {len(polls.taken_over)}")
+    print(f"gaps that nothing explains         {len(polls.gaps)}")
+    print(f"polls whose rows are not there     {len(polls.hollow)}")
+    print(f"rows twice                         {sum(twice.values())}")
+    print(f"rows of history                    {rows}")
+    print(f"of them not as recomputed          {len(different)}")
+    print(f"true incidents                     {told.incidents}")
+    print(f"told once and resolved             {told.told_once}")
+    print(f"false alarms                       {len(told.false)}")
+    print(f"messages sent again, same key      {told.repeated_keys}")
+    for each in (*polls.given_up, *polls.taken_over):
+        print(f"  recorded or explained: {each}")
+    failures = [f"gap: {gap}" for gap in polls.gaps]
+    failures += [f"rows missing: {one}" for one in polls.hollow]
+    failures += [f"{count} rows twice in {table}" for table, count in twice.items()]
+    failures += [f"history: {one}" for one in different[:20]]
+    failures += [f"not told: {one}" for one in told.not_told]
+    failures += [f"told twice: {one}" for one in told.told_twice]
+    failures += [f"not resolved: {one}" for one in told.not_resolved]
+    failures += [f"false alarm: {one}" for one in told.false]
+    for service, minutes, first, last in memory.growth():
+        print(
+            f"memory of {service:<24} {first / 1e6:5.0f} MB warm, {last / 1e6:5.0f} MB "
+            f"after {minutes:.0f} min"
+        )
+        if last > _GROWTH_LIMIT * first:
+            failures.append(f"{service} grew from {first} to {last} bytes")
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit(main())

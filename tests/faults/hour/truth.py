@@ -1,0 +1,159 @@
+"""Which alerts are true while something is broken, and what is wrong with those that were sent."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.faults.hour.schedule import Fault, Kind
+
+HEALTHY = (
+    "order-fulfilment",
+    "connect-warehouse_sink",
+    "stock-projection",
+    "fraud-scoring",
+    "ledger-writer",
+    "ledger-audit",
+)
+"""Groups of the demo that keep up. Every other one is in trouble by design: see demo/README."""
+
+_DEAD_LETTERS = {"DeadLettersArriving", "DeadLetterNewReason", "DeadLetterRetentionShort"}
+_MONITOR = {"CollectionFailed", "DataStale", "NothingCollected"}
+_BROKERS = {
+    *("BrokerMissing", "NoController", "PartitionsOffline", "UnderMinIsr", "UnderReplicated"),
+    "LeaderImbalance",
+}
+_GROUPS = {
+    *("GroupStopped", "GroupStalled", "GroupFallingBehind", "GroupRewound", "GroupUnknown"),
+    *("GroupLosingData", "DataLossNear", "DataLossComing", "RedriveStopped"),
+}
+
+_MAY: Mapping[Kind, set[str]] = {
+    # Consumers wait for another leader or coordinator: that a group does not read then is true.
+    Kind.BROKER_KILLED: _BROKERS | _GROUPS | _MONITOR,
+    Kind.BROKER_FROZEN: _BROKERS | _GROUPS | _MONITOR,
+    Kind.BROKER_CUT_OFF: _MONITOR | {"GroupUnknown", "BrokerMissing", "NoController"},
+    Kind.ALL_CUT_OFF: _MONITOR | {"GroupUnknown"},
+    Kind.BOTH_COLLECTORS_KILLED: {"DataStale", "NothingCollected"},
+    Kind.COLLECTORS_FROZEN: {"DataStale", "NothingCollected"},
+    Kind.DISK_FULL: {"DataStale", "NothingCollected"},
+}
+"""Rules that may fire because of a fault; those of groups for each group. Others: none."""
+
+SETTLED_SECONDS = 90.0
+"""How long after a fault's end what it causes may begin: groups share out, replicas return."""
+
+_TOLD_AFTER_SECONDS = 30.0
+"""A fault's own alert begins at most so long after its end (samples are a few seconds old)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What became of the alerts; every list names alerts or faults in words."""
+
+    incidents: int
+    told_once: int
+    not_told: list[str]
+    told_twice: list[str]
+    not_resolved: list[str]
+    false: list[str]
+    repeated_keys: int  # the same message again: receivers drop it by its key
+
+
+def judge(messages: Iterable[Mapping[str, Any]], faults: Sequence[Fault], began: float) -> Verdict:
+    """Compare what was received with what is true.
+
+    Args:
+        messages: Bodies of the webhook, in the order of their arrival.
+        faults: What was broken.
+        began: The start of the run, in Unix seconds.
+    """
+    distinct: dict[str, Mapping[str, Any]] = {}
+    repeated = 0
+    for message in messages:
+        repeated += message["key"] in distinct
+        distinct.setdefault(message["key"], message)
+    alerts: dict[str, Mapping[str, Any]] = {}
+    resolved: dict[str, int] = defaultdict(int)
+    for message in distinct.values():
+        for alert in message["firing"]:
+            alerts.setdefault(alert["id"], alert)
+        for alert in message["resolved"]:
+            alerts.setdefault(alert["id"], alert)
+            resolved[alert["id"]] += 1
+    told_once, not_told = 0, []
+    twice = [
+        f"resolved {count} times: {name(alerts[id_])}"
+        for id_, count in resolved.items()
+        if count > 1
+    ]
+    wanted = [
+        (fault, rule, labels) for fault in faults if (own := _own(fault)) for rule, labels in [own]
+    ]
+    for fault, rule, labels in wanted:
+        found = [
+            alert
+            for alert in alerts.values()
+            if alert["rule"] == rule
+            and labels.items() <= alert["labels"].items()
+            and fault.at - 5 <= alert["started_at"] - began <= fault.ends + _TOLD_AFTER_SECONDS
+        ]
+        what = f"{rule} {labels} of {fault.kind} at {fault.at:.0f} s"
+        if not found:
+            not_told.append(what)
+        elif len(found) > 1:
+            twice.append(f"{len(found)} alerts: {what}")
+        else:
+            told_once += resolved[found[0]["id"]] == 1
+    false, unresolved = [], []
+    for alert in alerts.values():
+        if is_by_design(alert["rule"], alert["labels"]):
+            continue
+        if not any(_explains(fault, alert, alert["started_at"] - began) for fault in faults):
+            false.append(f"{name(alert)} at {alert['started_at'] - began:.0f} s: {alert['what']}")
+        elif not resolved[alert["id"]]:
+            unresolved.append(name(alert))
+    return Verdict(
+        incidents=len(wanted),
+        told_once=told_once,
+        not_told=not_told,
+        told_twice=twice,
+        not_resolved=unresolved,
+        false=false,
+        repeated_keys=repeated,
+    )
+
+
+def name(alert: Mapping[str, Any]) -> str:
+    """Return an alert's rule and labels."""
+    labels = {key: value for key, value in alert["labels"].items() if key != "cluster"}
+    return f"{alert['rule']} {labels}"
+
+
+def is_by_design(rule: str, labels: Mapping[str, str]) -> bool:
+    """Return whether the demo, undisturbed, gives reason for an alert."""
+    if rule in _DEAD_LETTERS or rule == "IdleConsumers":
+        return True
+    return "group" in labels and labels["group"] not in HEALTHY
+
+
+def _own(fault: Fault) -> tuple[str, dict[str, str]] | None:
+    """Return the alert that has to tell of a fault."""
+    match fault.kind:
+        case Kind.BROKER_KILLED | Kind.BROKER_FROZEN:
+            return "BrokerMissing", {"broker": fault.target or ""}
+        case Kind.GROUP_STOPPED:
+            return "GroupStopped", {"group": fault.target or ""}
+        case Kind.ALL_CUT_OFF:
+            return "NothingCollected", {}
+    return None
+
+
+def _explains(fault: Fault, alert: Mapping[str, Any], started: float) -> bool:
+    if not fault.at - 5 <= started <= fault.ends + SETTLED_SECONDS:
+        return False
+    if fault.kind is Kind.GROUP_STOPPED:
+        return alert["rule"] in _GROUPS and alert["labels"].get("group") == fault.target
+    return alert["rule"] in _MAY.get(fault.kind, set())

@@ -1,0 +1,118 @@
+"""The fault hour's own judgement: what it must call lost, doubled or false."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from config.settings import LakeSettings
+from lake.schemas.tables import COLLECTIONS
+from lake.storage.store import Lake
+from tests.faults.hour.evidence import duplicates, polls
+from tests.faults.hour.schedule import CALM_SECONDS, WARM_SECONDS, Fault, Kind, plan
+from tests.faults.hour.truth import HEALTHY, judge
+
+BEGAN = 1_800_000_000.0
+KILLED = Fault(kind=Kind.BROKER_KILLED, at=200, ends=260, target="2")
+
+
+def alert(rule: str, at: float, **labels: str) -> dict[str, Any]:
+    key = f"{rule}{sorted(labels.items())}"
+    return {
+        **{"id": f"{key}{at}", "fingerprint": key, "rule": rule, "what": rule},
+        **{"labels": {"cluster": "demo", **labels}, "started_at": BEGAN + at},
+    }
+
+
+def message(key: str, firing: Any = (), resolved: Any = ()) -> dict[str, Any]:
+    return {"key": key, "firing": list(firing), "resolved": list(resolved)}
+
+
+MISSING = alert("BrokerMissing", 210, broker="2")
+AGAIN = alert("BrokerMissing", 250, broker="2")
+
+
+@pytest.mark.parametrize(
+    ("messages", "field", "count"),
+    [
+        pytest.param([message("a", [MISSING]), message("b", [], [MISSING])], "told_once", 1),
+        pytest.param([message("a", [MISSING])], "not_resolved", 1),
+        pytest.param([], "not_told", 1),
+        pytest.param([message("a", [alert("BrokerMissing", 210, broker="1")])], "not_told", 1),
+        pytest.param(
+            [message("a", [MISSING]), message("b", [AGAIN], [MISSING]), message("c", [], [AGAIN])],
+            "told_twice",
+            1,
+        ),
+        pytest.param(
+            [message("a", [MISSING]), message("b", [], [MISSING]), message("c", [], [MISSING])],
+            "told_twice",
+            1,
+        ),
+        pytest.param([message("a", [MISSING]), message("a", [MISSING])], "repeated_keys", 1),
+        pytest.param([message("a", [alert("BrokerMissing", 100, broker="2")])], "false", 1),
+        pytest.param([message("a", [alert("GroupStalled", 100, group=HEALTHY[0])])], "false", 1),
+        pytest.param([message("a", [alert("GroupStalled", 100, group="late")])], "false", 0),
+    ],
+)
+def test_verdict(messages: list[Any], field: str, count: int) -> None:
+    found = getattr(judge(messages, [KILLED], BEGAN), field)
+    assert (found if isinstance(found, int) else len(found)) == count
+
+
+def test_an_alert_of_a_killed_dashboard_is_false() -> None:
+    fault = Fault(kind=Kind.DASHBOARD_KILLED, at=200, ends=205)
+    told = judge([message("a", [alert("DataStale", 203)])], [fault], BEGAN)
+    assert len(told.false) == 1
+
+
+def test_the_plan_is_the_seeds_and_has_every_kind_before_one_comes_again() -> None:
+    faults = plan(3600, 5, list(Kind), HEALTHY)
+    assert faults == plan(3600, 5, list(Kind), HEALTHY)
+    assert faults != plan(3600, 6, list(Kind), HEALTHY)
+    assert {fault.kind for fault in faults[: len(Kind)]} == set(Kind)
+    assert all(one.ends < other.at for one, other in pairwise(faults))
+    assert faults[0].at >= WARM_SECONDS
+    assert faults[-1].ends <= 3600 - CALM_SECONDS
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(LakeSettings(uri=str(tmp_path)))
+
+
+START = datetime.fromtimestamp(BEGAN, UTC)
+
+
+def poll(lake: Lake, *seconds: float, status: str = "ok") -> None:
+    rows = [
+        {
+            **{"cluster": "demo", "observed_at": START + timedelta(seconds=at), "source": "kafka"},
+            **{"poll_id": f"{at}", "section": "brokers", "status": status, "rows": 0},
+        }
+        for at in seconds
+    ]
+    lake.append(COLLECTIONS, pl.DataFrame(rows, schema_overrides={"rows": pl.Int64}))
+
+
+def test_a_gap_is_a_fault_unless_it_is_recorded_or_nobody_could_poll(lake: Lake) -> None:
+    poll(lake, 0, 5, 10, 20, 30, 60)
+    poll(lake, 25, status="skipped")
+    killed = Fault(kind=Kind.BOTH_COLLECTORS_KILLED, at=32, ends=37)
+    found = polls(lake, [killed], START, 5)
+    assert found.present == 6
+    assert found.skipped == 1
+    assert found.gaps == ["10 s from 10 s on"]
+    assert found.taken_over == ["30 s from 30 s on: both collectors killed"]
+
+
+def test_rows_that_are_there_twice_are_counted(lake: Lake) -> None:
+    poll(lake, 0, 5)
+    assert duplicates(lake) == {}
+    poll(lake, 5)
+    assert duplicates(lake) == {COLLECTIONS.name: 1}
