@@ -269,7 +269,7 @@ def restore(context: typer.Context, config: ConfigOption = _FILE) -> None:
 
 
 def _pass_on(command: list[str], config: Path, further: list[str]) -> None:
-    answer = subprocess.run(
+    answer = subprocess.run(  # noqa: S603 (this program; the words are those of who called it)
         [sys.executable, "-m", *command, "--config", str(config), *further],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         check=False,

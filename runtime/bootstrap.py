@@ -77,7 +77,7 @@ def install(venv: Path, files: list[Path]) -> None:
     quiet = [] if sys.stderr.isatty() else ["--quiet"]  # a progress bar needs a terminal
     uv = [str(venv / "bin" / "uv"), "pip", "install", "--python", str(python)]
     command = [*uv, *quiet, *requirements]
-    if subprocess.run(command, env=uv_environment(python), check=False).returncode != 0:
+    if subprocess.run(command, env=uv_environment(python), check=False).returncode != 0:  # noqa: S603 (uv, of the hash that is pinned)
         # pip knows every way in which a company's index may be configured, uv does not.
         print("set-up: uv could not install them, trying pip", flush=True)
         _run([*_pip(python), "install", *requirements], failed)
@@ -107,7 +107,7 @@ def _ensure_java(venv: Path) -> None:
     python = venv / "bin" / "python"
     command = [str(python), "-c", _FIND_JAVA]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 (the environment's Python, a constant program)
     if answer.returncode == 0:
         return
     if os.environ.get("JAVA_HOME"):  # somebody chose that Java: say what is wrong with it
@@ -126,7 +126,7 @@ def _pip(python: Path) -> list[str]:
 def uv_environment(python: Path) -> dict[str, str]:
     """Return the environment for uv: what pip is configured with, under uv's names."""
     environment = {**os.environ, "UV_LINK_MODE": "copy"}
-    listing = subprocess.run(
+    listing = subprocess.run(  # noqa: S603 (the environment's pip)
         [*_pip(python), "config", "list"], capture_output=True, text=True, check=False
     ).stdout
     names = {
@@ -144,7 +144,7 @@ def uv_environment(python: Path) -> dict[str, str]:
 
 def _run(command: list[str], failure: str) -> None:
     try:
-        status = subprocess.run(command, check=False).returncode
+        status = subprocess.run(command, check=False).returncode  # noqa: S603 (pip, or this Python's venv)
     except OSError as error:
         raise BootstrapError(f"{failure} ({error})") from None
     if status != 0:

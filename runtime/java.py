@@ -114,7 +114,7 @@ def _from_path(executable: Path) -> Java | str:
 def _probe(executable: Path) -> _Probe | None:
     """Ask a java program for its version and home; None when it does not run."""
     try:
-        answer = subprocess.run(
+        answer = subprocess.run(  # noqa: S603 (the Java that JAVA_HOME or PATH names, asked for its version)
             [str(executable), "-XshowSettings:properties", "-version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -39,7 +39,7 @@ def measure(
         output = Path(folder) / "output"
         on_progress("starting the demo")
         with output.open("w") as handle:
-            demo = subprocess.Popen(command, stdout=handle, stderr=subprocess.STDOUT)
+            demo = subprocess.Popen(command, stdout=handle, stderr=subprocess.STDOUT)  # noqa: S603 (the demo's own command)
         try:
             _wait_until_all_run(demo, output)
             on_progress(f"letting it become warm for {warm_seconds:.0f} s")
@@ -82,7 +82,7 @@ def _wait_until_all_run(demo: subprocess.Popen[bytes], output: Path) -> None:
 
 def _services(data: Path) -> dict[str, int]:
     """Return the processes that lead the services."""
-    answer = subprocess.run(
+    answer = subprocess.run(  # noqa: S603 (the demo's own command)
         [sys.executable, "-m", "demo", "status", "--json", "--data", str(data)],
         capture_output=True,
         text=True,

@@ -92,7 +92,7 @@ def measure(
         on_progress("advising")
         _write_advice(lake, now)
         on_progress("drawing pages")
-        answer = subprocess.run(  # a process of its own: its memory is that of the dashboard
+        answer = subprocess.run(  # noqa: S603 (a process of its own: its memory is the dashboard's)
             [sys.executable, "-m", "bench.cases.pages", str(now.timestamp())],
             env={**os.environ, CONFIG_VARIABLE: str(path)},
             capture_output=True,

@@ -75,7 +75,7 @@ def maintaining(
 def _run(command: Sequence[str], stop: threading.Event) -> None:
     """Run a command to its end, or until the service stops."""
     try:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL)  # noqa: S603 (this program)
     except OSError as error:
         log.error("the lake is not maintained: %s", error)
         return

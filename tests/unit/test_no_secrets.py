@@ -18,6 +18,7 @@ SECRETS = {
     "signed token": r"\beyJ[A-Za-z0-9_-]{20,}\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}",
     "Google key": r"\bAIza[0-9A-Za-z_-]{35}\b",
 }
+DIGESTS = re.compile(r"requirements.*\.txt|jars\.sha256|known_secrets\.txt")
 PATTERN = re.compile("|".join(f"({pattern})" for pattern in SECRETS.values()))
 
 
@@ -48,6 +49,25 @@ def test_no_file_holds_a_secret() -> None:
 )
 def test_a_secret_would_be_found(text: str) -> None:
     assert PATTERN.search(f"x = '{text}'")
+
+
+@pytest.mark.exhaustive
+def test_detect_secrets_finds_none_but_those_of_the_tests() -> None:
+    """Its key words and its measure of randomness find what no pattern above describes.
+
+    ``tests/known_secrets.txt`` lists what it finds and what is none: file, kind, SHA-1.
+    """
+    detect_secrets = pytest.importorskip("detect_secrets")
+    settings = pytest.importorskip("detect_secrets.settings")
+    collection = detect_secrets.SecretsCollection(root=str(ROOT))
+    with settings.default_settings():
+        for file in files():
+            if not DIGESTS.fullmatch(file.name):
+                collection.scan_file(str(file.relative_to(ROOT)))
+    found = {f"{name} {one.type} {one.secret_hash}" for name, one in collection}
+    known = set((ROOT / "tests" / "known_secrets.txt").read_text(encoding="utf-8").splitlines())
+    assert found - known == set()
+    assert known - found == set()  # the list holds nothing that is gone
 
 
 def test_every_threat_has_its_test() -> None:
