@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -44,6 +44,8 @@ from lake.schemas.tables import (
     PARTITIONS,
     TOPICS,
 )
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 CurrentRows = Mapping[Table, pl.DataFrame]
 """Rows by table of ``lake.schemas.current``."""
@@ -200,10 +202,15 @@ def _moment(at: float | None) -> datetime | None:
 
 def _whole(table: Table, rows: pl.DataFrame, frames: Frames) -> pl.DataFrame:
     """Return rows with all columns of their table."""
-    filled = {"cluster": pl.lit(frames.cluster), "evaluated_at": pl.lit(frames.at)}
+    # A number: Polars needs ten times as long for a time.
+    at = (frames.at - _EPOCH) // timedelta(microseconds=1)
+    filled = {"cluster": pl.lit(frames.cluster), "evaluated_at": pl.lit(at)}
+    types, found = table.polars_schema, rows.schema
     return rows.select(
-        filled.get(name, pl.col(name) if name in rows.columns else pl.lit(None))
+        pl.col(name)
+        if name not in filled and found.get(name) == type_
+        else filled.get(name, pl.col(name) if name in found else pl.lit(None))
         .cast(type_)
         .alias(name)
-        for name, type_ in table.polars_schema.items()
+        for name, type_ in types.items()
     )

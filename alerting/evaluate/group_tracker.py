@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +57,7 @@ class LagWatch:
         self._cluster = cluster
         self._rules = DEFAULT_STATUS_RULES
         self._objective = objective
+        self._rules_for = cache(lambda seconds: replace(self._rules, objective_seconds=seconds))
         self._keys = pl.DataFrame(
             schema={"group": pl.String, "topic": pl.String, "partition": pl.Int32}
         )
@@ -198,7 +199,7 @@ class LagWatch:
 
     def classify(self, group: str, now: float | None = None) -> GroupStatus:
         """Return what a group is doing, by the rules in full."""
-        rules = replace(self._rules, objective_seconds=self._objective(group))
+        rules = self._rules_for(self._objective(group))
         return group_status(self.windows(group), now=now, rules=rules)
 
     def windows(self, group: str) -> tuple[PartitionWindow, ...]:

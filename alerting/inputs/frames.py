@@ -34,14 +34,22 @@ class Frames:
     tables: Mapping[str, pl.DataFrame]
     errors: Mapping[str, str] = field(default_factory=dict)
     watched_since: float = 0.0
+    _newest: dict[str, pl.DataFrame] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def rows(self, table: Table) -> pl.DataFrame:
         """Return all rows of a table that are there."""
         found = self.tables.get(table.name)
-        return pl.DataFrame(schema=table.polars_schema) if found is None else found
+        return table.empty if found is None else found
 
     def newest(self, table: Table) -> pl.DataFrame:
         """Return the rows of each source's newest poll of a table that are fresh."""
+        if table.name not in self._newest:
+            self._newest[table.name] = self._newest_of(table)
+        return self._newest[table.name]
+
+    def _newest_of(self, table: Table) -> pl.DataFrame:
         rows = self.rows(table)
         newest = pl.col("observed_at").max()
         if "connect" in rows.columns:  # Connect clusters are polled at moments of their own

@@ -28,6 +28,8 @@ from lake.storage.store import Lake
 
 _MINUTES = timedelta(minutes=10)
 LOOK_BACK: tuple[tuple[Table, timedelta], ...] = (
+    # First: it tells which sources there are.
+    (COLLECTIONS, timedelta(hours=1)),
     # A minute more than the window, so that the oldest sample of a slow poll is in it.
     (GROUP_OFFSETS, timedelta(seconds=WINDOW_SECONDS + 60)),
     (GROUPS, timedelta(seconds=WINDOW_SECONDS + 60)),
@@ -41,7 +43,6 @@ LOOK_BACK: tuple[tuple[Table, timedelta], ...] = (
     (CONNECTORS, _MINUTES),
     (CONNECTOR_TASKS, _MINUTES),
     (QUEUES, _MINUTES),
-    (COLLECTIONS, timedelta(hours=1)),
 )
 """How far back each table is read."""
 

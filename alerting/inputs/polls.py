@@ -47,7 +47,8 @@ class Poll:
 
     def has_any(self, partitions: Sequence[int]) -> bool:
         """Return whether one of some partitions was there."""
-        return any(one < len(self.present) and self.present[one] for one in partitions)
+        asked = np.asarray(partitions, dtype=np.int64)
+        return bool(self.present[asked[asked < len(self.present)]].any())
 
     def sample(self, partition: int, group: int) -> Sample | None:
         """Return what was seen of a partition; None where it was not there."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
 
-from alerting.inputs.frames import Frames
+from alerting.inputs.frames import KAFKA, Frames
 from alerting.inputs.lake_rows import LOOK_BACK
 from lake.change_encoding.expand import REWRITTEN_AFTER, expand, expand_next, still_needed
 from lake.errors import LakeError
 from lake.schemas.model import Table
-from lake.schemas.tables import DEAD_LETTERS, TOPICS
+from lake.schemas.tables import COLLECTIONS, DEAD_LETTERS, TOPICS
 from lake.storage.store import Lake
 from lake.storage.tail import Tail
 
@@ -38,6 +39,7 @@ class RecentRows:
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
         self._kept: dict[tuple[str, str], _Kept] = {}
+        self._kinds: dict[str, set[str]] = {}
 
     def frames(self, cluster: str, now: float, watched_since: float = 0.0) -> Frames:
         """Read what is new of a cluster; a table that cannot be read is an error of the frames."""
@@ -45,6 +47,9 @@ class RecentRows:
         tables: dict[str, pl.DataFrame] = {}
         errors: dict[str, str] = {}
         for table, length in LOOK_BACK:
+            if not self._may_have(cluster, table):
+                tables[table.name] = table.empty
+                continue
             kept = self._kept.get((cluster, table.name))
             if kept is None:
                 kept = _Kept(Tail(self._lake, table), table, cluster, length)
@@ -53,9 +58,20 @@ class RecentRows:
                 tables[table.name] = kept.take(at)
             except LakeError as error:
                 errors[table.name] = str(error)
+            if table is COLLECTIONS:
+                self._note_sources(cluster, tables.get(table.name, table.empty))
         return Frames(
             cluster=cluster, now=now, tables=tables, errors=errors, watched_since=watched_since
         )
+
+    def _note_sources(self, cluster: str, collections: pl.DataFrame) -> None:
+        names = collections["source"].fill_null(KAFKA).unique()
+        self._kinds.setdefault(cluster, set()).update(name.partition("/")[0] for name in names)
+
+    def _may_have(self, cluster: str, table: Table) -> bool:
+        """Return whether one of the sources that were ever seen of a cluster fills a table."""
+        kinds = self._kinds.get(cluster)
+        return not kinds or not table.collected_by or not kinds.isdisjoint(table.collected_by)
 
 
 class _Kept:
@@ -151,8 +167,9 @@ def _in_order(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def _between(rows: pl.DataFrame, first: datetime | None, last: datetime | None) -> pl.DataFrame:
     """Return the rows from a moment to another, of rows in order of time."""
     times = rows["observed_at"]
-    begin = 0 if first is None else times.search_sorted(first, side="left")
-    end = rows.height if last is None else times.search_sorted(last, side="right")
+    # Python's search asks for a few values; that of Polars builds a query each time.
+    begin = 0 if first is None else bisect_left(times, first)
+    end = rows.height if last is None else bisect_right(times, last, lo=begin)
     return rows if end - begin == rows.height else rows[begin:end]
 
 

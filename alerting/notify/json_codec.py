@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -20,12 +20,14 @@ _ALERT, _NOTIFICATION, _NOTIFIED = (
     TypeAdapter(Notified),
 )
 _FACT = TypeAdapter(dict[str, object])
+_ALERT_FIELDS = tuple(one.name for one in fields(Alert))
 _MATCHERS = TypeAdapter(list[tuple[str, str, str]])
 
 
 def alert_to_dict(alert: Alert) -> dict[str, Any]:
     """Return an alert as plain values; ``id`` is added."""
-    return {"id": alert.id, **asdict(alert)}
+    # ``asdict`` copies each value deeply, at each evaluation.
+    return {"id": alert.id, **{name: getattr(alert, name) for name in _ALERT_FIELDS}}
 
 
 def alert_from_json(text: str) -> Alert:

@@ -71,7 +71,8 @@ class Poller:
         turn = 0
         log.info("%s polling every %gs", self._where, interval)
         while not self._stop.is_set():
-            self._poll()
+            with self._writer.polling():
+                self._poll()
             took = time.monotonic() - (begin + turn * interval)
             following = turn + max(1, math.ceil(took / interval))
             for late in range(turn + 1, following):
@@ -136,7 +137,6 @@ class Poller:
                 log.exception("%s poll failed", self._where)
             at = stamp.observed_at
             self._take(SectionResult.without_rows(POLL, at, "failed", failure), stamp)
-        self._writer.flush()
         if self._snapshots is not None:
             self._snapshots.poll_ended(source)
         log.info(

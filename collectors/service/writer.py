@@ -6,9 +6,9 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, auto
@@ -22,7 +22,7 @@ from lake.change_encoding.compact import ChangeEncoder
 from lake.errors import LakeError, LeaseLostError, one_line
 from lake.maintenance.lease import Lease
 from lake.schemas.model import Table
-from lake.schemas.tables import COLLECTIONS, TABLES
+from lake.schemas.tables import TABLES
 from lake.storage.store import Lake
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ _END_SECONDS = 10.0
 _CONFIRM_SECONDS, _CONFIRM_AGAIN_SECONDS = 600.0, 1.0
 """How long rows wait for a lake that does not say whether they may be written; and the pause."""
 _LINGER_SECONDS = 1.0
-"""How long rows about sections wait for those of the other sections of a poll."""
+"""How long rows wait for those of polls that are under way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +112,12 @@ class LakeWriter:
         self._waiting: queue.Queue[_Item | _EndOfTerm | _Signal] = queue.Queue(WAITING_FRAMES)
         self._thread = threading.Thread(target=self._run, name="lake-writer", daemon=True)
         self._lock = threading.Lock()  # of what follows
+        self._polls = 0
         self._waiting_bytes = 0
         self._written_rows = 0
         self._lost_rows = 0
         self._unreported: dict[tuple[str, str], _Loss] = {}
         # Of the thread that appends.
-        self._sections: list[_Item] = []
         self._encoders = {
             table.name: ChangeEncoder(table) for table in TABLES.values() if table.change_only
         }
@@ -166,8 +166,23 @@ class LakeWriter:
             if not self._queued(item):
                 self._lost([item], "the lake is too slow: too many rows wait for it")
 
+    @contextmanager
+    def polling(self) -> Iterator[None]:
+        """Let rows wait for those of the poll that is made in the context."""
+        with self._lock:
+            self._polls += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._polls -= 1
+            self.flush()
+
     def flush(self) -> None:
-        """Append what waits without waiting for more: a poll has ended. Never waits itself."""
+        """Append what waits unless a poll is under way. Never waits itself."""
+        with self._lock:
+            if self._polls:
+                return
         with suppress(queue.Full):
             self._waiting.put_nowait(_Signal.FLUSH)
 
@@ -226,35 +241,31 @@ class LakeWriter:
         ended.lease.release()
 
     def _gathered(self) -> tuple[list[_Item], _EndOfTerm | None, bool]:
-        """Wait for rows; return all that are there, what follows them, and whether that is the end.
+        """Wait for rows; return those of a round of polls, what follows them, and whether it ends.
 
-        A section's rows are appended while the next section is read. Each section has a row of
-        ``collections``: these wait for the end of the poll, so that it needs one commit for all.
+        A commit costs more than the few rows that most tables have. So rows wait for those of the
+        other sections, and of sources that are polled at the same time: but not for long, and not
+        where they are many.
         """
         items: list[_Item] = []
-        ended, is_last = None, False
-        until = time.monotonic() + _LINGER_SECONDS if self._sections else None
-        while not (ended or is_last):
-            wait = None if until is None else max(0.0, until - time.monotonic())
+        until: float | None = None
+        while _size(items) <= _LARGE_BYTES:
             try:
-                found = self._waiting.get(timeout=0.0 if items else wait)
+                found = self._waiting.get(
+                    timeout=None if until is None else max(0.0, until - time.monotonic())
+                )
             except queue.Empty:
-                if items:
-                    return items, None, False
                 break
-            if not isinstance(found, _Item):
-                ended = found if isinstance(found, _EndOfTerm) else None
-                is_last = found is _Signal.STOP
-                if items or self._sections or ended or is_last:
-                    break
-            elif found.table is COLLECTIONS:
-                self._sections.append(found)
-                until = until or time.monotonic() + _LINGER_SECONDS
-            else:
+            if isinstance(found, _EndOfTerm):
+                return items, found, False
+            if found is _Signal.STOP:
+                return items, None, True
+            if isinstance(found, _Item):
                 items.append(found)
-        items += self._sections
-        self._sections = []
-        return items, ended, is_last
+                until = until or time.monotonic() + _LINGER_SECONDS
+            elif items:
+                break
+        return items, None, False
 
     def _append(self, items: Sequence[_Item]) -> bool:
         """Append rows of one table in one commit; return whether that was possible."""

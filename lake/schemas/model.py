@@ -119,6 +119,11 @@ class Table:
         """The columns as Polars knows them."""
         return pl.Schema({column.name: _POLARS[column.type] for column in self.columns})
 
+    @cached_property
+    def empty(self) -> pl.DataFrame:
+        """No rows, with all columns."""
+        return pl.DataFrame(schema=self.polars_schema)
+
     @property
     def identity(self) -> tuple[str, ...]:
         """The columns by which two rows are the same one."""

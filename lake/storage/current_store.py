@@ -34,6 +34,7 @@ class CurrentStore:
         self._root = f"{settings.uri.rstrip('/')}/current"
         self._is_local = settings.is_local
         self._options = settings.plain_storage_options() or None
+        self._empty: set[str] = set()
 
     def uri(self, table: Table, cluster: str) -> str:
         """Return the address of a cluster's rows."""
@@ -52,19 +53,24 @@ class CurrentStore:
             LakeError: They could not be written; the old ones stay.
         """
         try:
-            whole = rows.with_columns(pl.lit(cluster).alias("cluster")).select(
-                pl.col(name).cast(type_) for name, type_ in table.polars_schema.items()
-            )
+            whole = rows.with_columns(cluster=pl.lit(cluster))
+            if whole.schema != table.polars_schema:
+                whole = whole.select(
+                    pl.col(name).cast(type_) for name, type_ in table.polars_schema.items()
+                )
         except pl.exceptions.PolarsError as error:
             raise SchemaError(f"{table.name}: {error}") from error
         target = self.uri(table, cluster)
         try:
             if self._is_local:
                 path = Path(target)
+                if whole.is_empty() and target in self._empty and path.exists():
+                    return  # a cluster without Kafka has most tables without a row
                 path.parent.mkdir(parents=True, exist_ok=True)
                 unfinished = path.with_suffix(f".{os.getpid()}.tmp")
                 whole.write_parquet(unfinished, compression="zstd", compression_level=1)
                 unfinished.replace(path)
+                (self._empty.add if whole.is_empty() else self._empty.discard)(target)
             else:
                 whole.write_parquet(
                     target,

@@ -50,6 +50,7 @@ class Lake:
         self.is_local = settings.is_local
         self._handles = Handles(settings)
         self._appender = Appender(self._handles)
+        self._listed: dict[str, tuple[tuple[str, int], pl.DataFrame]] = {}
 
     def uri(self, table: Table) -> str:
         """Return the table's address."""
@@ -106,12 +107,25 @@ class Lake:
         handle = self.handle(table)
         if handle is None:
             return pl.DataFrame(schema={"num_records": pl.Int64})
+        return self.files_of(table, handle)
+
+    def files_of(self, table: Table, handle: DeltaTable) -> pl.DataFrame:
+        """Return the files of the version that a handle knows; listed once a version.
+
+        Raises:
+            UnreadableTableError: The table's log cannot be read.
+        """
         try:
-            return pl.DataFrame(handle.get_add_actions(flatten=True))
+            version = (str(handle.metadata().id), handle.version())
+            listed = self._listed.get(table.name)
+            if listed is None or listed[0] != version:
+                listed = (version, pl.DataFrame(handle.get_add_actions(flatten=True)))
+                self._listed[table.name] = listed
         except (DeltaError, OSError, ValueError) as error:
             raise UnreadableTableError(
                 f"{table.name}: {self.uri(table)} cannot be read: {one_line(error)}"
             ) from error
+        return listed[1]
 
     def append(
         self, table: Table, frame: pl.DataFrame, tokens: Mapping[str, int] | None = None

@@ -56,7 +56,7 @@ class _Seen:
 
     table_id: str
     version: int
-    paths: pl.Series
+    paths: frozenset[str]
 
 
 class Tail:
@@ -88,17 +88,18 @@ class Tail:
         if before is not None and not is_anew and version == before.version:
             return None
         try:
-            files = pl.DataFrame(handle.get_add_actions(flatten=True))
-            new = files
+            files = self._lake.files_of(self._table, handle)
+            paths = files["path"].to_list()
             if before is not None and not is_anew:
-                new = files.filter(~pl.col("path").is_in(before.paths.implode()))
-            found = _files(new, self._table)
+                known = before.paths
+                files = files[[row for row, path in enumerate(paths) if path not in known]]
+            found = _files(files, self._table)
             rows = self._rows_of(found, cluster, since_anew if is_anew else since)
         except (DeltaError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as e:
             raise UnreadableTableError(
                 f"{self._table.name}: {self._lake.uri(self._table)} cannot be read: {one_line(e)}"
             ) from e
-        self._seen = _Seen(table_id=table_id, version=version, paths=files["path"])
+        self._seen = _Seen(table_id=table_id, version=version, paths=frozenset(paths))
         return Added(rows=rows, is_anew=is_anew)
 
     def _nothing(self) -> pl.DataFrame:

@@ -200,20 +200,34 @@ def test_rows_about_the_sections_of_a_poll_are_one_commit(writer: LakeWriter, la
     eventually(lambda: writer.state().written_rows == 12, what="rows of the next poll")
 
 
-def test_a_sections_rows_do_not_wait_for_the_end_of_the_poll(
+def test_rows_of_polls_that_are_under_way_together_are_one_commit(
     writer: LakeWriter, lake: Moody
 ) -> None:
-    appended: list[str] = []
-    append = lake.append
+    with writer.polling():
+        with writer.polling():
+            put(writer)
+        put(writer, source="connect/shop")
+    eventually(lambda: writer.state().written_rows == 6, what="rows of both")
+    for table in (BROKERS, COLLECTIONS):
+        statistics = lake.statistics(table)
+        assert statistics is not None
+        assert statistics.version == 0
 
-    def noted(table: Table, frame: pl.DataFrame, tokens: Mapping[str, int] | None = None) -> int:
-        appended.append(table.name)
-        return append(table, frame, tokens)
 
-    lake.append = noted  # type: ignore[method-assign]
-    put(writer)
-    eventually(lambda: "brokers" in appended, what="rows of the section")
-    eventually(lambda: appended == ["brokers", "collections"], what="the row about it")
+def test_rows_do_not_wait_long_for_the_end_of_a_poll(writer: LakeWriter) -> None:
+    with writer.polling():
+        put(writer)
+        eventually(lambda: writer.state().written_rows == 3, what="rows of the section")
+
+
+def test_many_rows_do_not_wait_for_the_end_of_a_poll(
+    writer: LakeWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collectors.service.writer._LINGER_SECONDS", 3600.0)
+    monkeypatch.setattr("collectors.service.writer._LARGE_BYTES", 100)
+    with writer.polling():
+        put(writer, rows=100)
+        eventually(lambda: writer.state().written_rows >= 100, what="rows of the section")
 
 
 def test_rows_of_a_lease_that_was_lost_are_not_written(lake: Moody, writer: LakeWriter) -> None:
