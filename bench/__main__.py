@@ -13,6 +13,7 @@ from rich.console import Console
 
 from bench.cases import (
     advice,
+    clients,
     collect,
     commits,
     demo,
@@ -66,6 +67,18 @@ def of_many_topics(
 ) -> None:
     """Time whole polls of very many topics, whose brokers are played; 2 GB of memory needed."""
     _show(as_json, partial(topics.measure, count, polls))
+
+
+@app.command("clients")
+def of_both_clients(
+    count: Annotated[
+        int, typer.Option("--topics", min=10, help="How many topics of 15 partitions.")
+    ] = 700,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each is read.")] = 5,
+    as_json: JsonOption = False,
+) -> None:
+    """Time librdkafka's public calls beside the collectors' own requests."""
+    _show(as_json, partial(clients.measure, count, rounds))
 
 
 @app.command("commits")

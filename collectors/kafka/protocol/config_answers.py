@@ -6,14 +6,13 @@ read before is not read again, and is the same object.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from kafka.protocol.admin import DescribeConfigsRequest
 
-from collectors.kafka.protocol.topic_records import read_varint
+from collectors.kafka.protocol.topic_records import FlexibleReader
 
 _VERSION = 4
 _DYNAMIC_TOPIC_CONFIG = 1
@@ -42,55 +41,35 @@ class TopicConfigsRequest(DescribeConfigsRequest, init=False):  # type: ignore[c
         """
         if self.API_VERSION != _VERSION:
             return None
-        data = bytes(body)
-        (throttle,) = struct.unpack_from(">i", data)
-        count, position = read_varint(data, 4)
+        reader = FlexibleReader(body)
+        throttle = reader.int32()
         results = []
         known: list[tuple[bytes, Config]] = []  # the newest first
-        for _ in range(count - 1):
-            (code,) = struct.unpack_from(">h", data, position)
-            _, position = _text(data, position + 2)
-            name, position = _text(data, position + 1)
-            alike = next((each for each in known if data.startswith(each[0], position)), None)
+        for _ in range(reader.count()):
+            code, _, _, name = reader.int16(), reader.text(), reader.int8(), reader.text()
+            begin = reader.position
+            alike = next((each for each in known if reader.data.startswith(each[0], begin)), None)
             if alike is None:
-                config, end = _config(data, position)
-                alike = data[position:end], config
+                config = _config(reader)
+                alike = reader.data[begin : reader.position], config
                 known = [alike, *known[: _MOST_ALIKE - 1]]
             encoded, config = alike
-            position = _no_tags(data, position + len(encoded))
+            reader.position = begin + len(encoded)
+            reader.no_tags()
             results.append(TopicResult(code, name or "", config))
         return SimpleNamespace(throttle_time_ms=throttle, results=results)
 
 
-def _config(data: bytes, position: int) -> tuple[Config, int]:
-    """Return the settings of a topic, and where they end."""
+def _config(reader: FlexibleReader) -> Config:
+    """Return the settings of a topic."""
     config = {}
-    count, position = read_varint(data, position)
-    for _ in range(count - 1):
-        name, position = _text(data, position)
-        value, position = _text(data, position)
-        _, source, is_sensitive = struct.unpack_from(">bbb", data, position)
-        synonyms, position = read_varint(data, position + 3)
-        if synonyms > 1:  # which nobody has asked for
+    for _ in range(reader.count()):
+        name, value = reader.text(), reader.text()
+        _, source, is_sensitive = reader.flag(), reader.int8(), reader.flag()
+        if reader.count():  # which nobody has asked for
             raise ValueError("synonyms")
-        _, position = _text(data, position + 1)  # behind its type: the documentation
-        position = _no_tags(data, position)
+        _, _ = reader.int8(), reader.text()  # the type and the documentation
+        reader.no_tags()
         if name is not None and not is_sensitive:
             config[name] = (value, source == _DYNAMIC_TOPIC_CONFIG)
-    return config, position
-
-
-def _text(data: bytes, position: int) -> tuple[str | None, int]:
-    length, position = read_varint(data, position)
-    if not length:
-        return None, position
-    end = position + length - 1
-    if end > len(data):
-        raise ValueError("it ends too early")
-    return data[position:end].decode(), end
-
-
-def _no_tags(data: bytes, position: int) -> int:
-    if data[position]:
-        raise ValueError("fields that this version does not have")
-    return position + 1
+    return config

@@ -1,9 +1,8 @@
 """A cluster's properties, checked by librdkafka, whose names they have.
 
-All reading goes through ``broker_requests``; docs/sources.md has the figures. librdkafka waits for
-the slowest broker of a request, takes one group a call, asks for topics by name, which can create
-them, looks for the coordinator of a group that it never joins, and can crash over a record whose
-header's name is no text.
+All reading goes through ``broker_requests``. What librdkafka's calls do while a broker is silent, a
+leader moves or a record is odd, and what they cost, stands read by read in docs/sources.md, "Which
+client reads what".
 """
 
 from __future__ import annotations

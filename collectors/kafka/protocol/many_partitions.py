@@ -25,7 +25,7 @@ from collectors.kafka.protocol.fetch_requests import (
     list_offsets_request,
 )
 from collectors.kafka.protocol.partition_columns import PartitionColumns
-from collectors.kafka.protocol.topic_records import AskedPartitions, TopicRecords, read_topics
+from collectors.kafka.protocol.topic_records import AskedPartitions, FlexibleReader
 
 _OFFSETS = (6, 9)
 _METADATA = (10, 13)
@@ -133,7 +133,7 @@ class OffsetsRequest(ListOffsetsRequest, init=False):  # type: ignore[call-arg, 
         """Return the answer; None where kafka-python is to decode it."""
         if not _is_here(_OFFSETS, self.API_VERSION):
             return None
-        reader = _Reader(body)
+        reader = FlexibleReader(body)
         throttle = reader.int32()
         return SimpleNamespace(throttle_time_ms=throttle, columns=reader.topics(_OFFSET))
 
@@ -145,7 +145,7 @@ class ClusterRequest(MetadataRequest, init=False):  # type: ignore[call-arg, mis
         """Return the answer; None where kafka-python is to decode it."""
         if not _is_here(_METADATA, self.API_VERSION):
             return None
-        reader = _Reader(body)
+        reader = FlexibleReader(body)
         throttle = reader.int32()
         brokers = []
         for _ in range(reader.count()):
@@ -164,7 +164,7 @@ class ClusterRequest(MetadataRequest, init=False):  # type: ignore[call-arg, mis
             brokers=brokers,
             cluster_id=cluster_id,
             controller_id=controller,
-            topics=[reader.topic(partitions, number) for number in range(reader.count())],
+            topics=[_topic(reader, partitions, number) for number in range(reader.count())],
             columns=partitions,
         )
 
@@ -176,7 +176,7 @@ class LogDirectoriesRequest(DescribeLogDirsRequest, init=False):  # type: ignore
         """Return the answer; None where kafka-python is to decode it."""
         if not _is_here(_LOG_DIRECTORIES, self.API_VERSION):
             return None
-        reader = _Reader(body)
+        reader = FlexibleReader(body)
         throttle, code = reader.int32(), reader.int16()
         results = []
         for _ in range(reader.count()):
@@ -200,88 +200,15 @@ class LogDirectoriesRequest(DescribeLogDirsRequest, init=False):  # type: ignore
         )
 
 
-class _Reader:
-    """Reads the flexible encoding."""
-
-    def __init__(self, data: memoryview) -> None:
-        self._data = bytes(data)
-        self._position = 0
-
-    def count(self) -> int:
-        """Return how many items follow; of a null list none."""
-        return max(0, self._varint() - 1)
-
-    def int16(self) -> int:
-        """Return a number of two bytes."""
-        (value,) = struct.unpack_from(">h", self._data, self._position)
-        self._position += 2
-        return int(value)
-
-    def int32(self) -> int:
-        """Return a number of four bytes."""
-        (value,) = struct.unpack_from(">i", self._data, self._position)
-        self._position += 4
-        return int(value)
-
-    def int64(self) -> int:
-        """Return a number of eight bytes."""
-        (value,) = struct.unpack_from(">q", self._data, self._position)
-        self._position += 8
-        return int(value)
-
-    def flag(self) -> bool:
-        """Return a truth value."""
-        return self._bytes(1) != b"\0"
-
-    def text(self) -> str | None:
-        """Return a text, or null."""
-        length = self._varint() - 1
-        return None if length < 0 else self._bytes(length).decode()
-
-    def topics(self, form: np.dtype[Any]) -> TopicRecords:
-        """Return topics with records of one size for each partition."""
-        found, self._position = read_topics(self._data, self._position, form)
-        return found
-
-    def topic(self, partitions: PartitionColumns, number: int) -> _Topic:
-        """Return a topic of the metadata, and add its partitions to those of all.
-
-        Args:
-            partitions: Those of the topics before.
-            number: Which topic it is.
-        """
-        code, name = self.int16(), self.text()
-        topic_id = UUID(bytes=self._bytes(16))
-        internal = self.flag()
-        self._position = partitions.read(self._data, self._position, number)
-        self.int32()  # what this client may do with it
-        self.no_tags()
-        return _Topic(name, code, topic_id if topic_id.int else None, internal)
-
-    def no_tags(self) -> None:
-        """Step over the end of a structure.
-
-        Raises:
-            ValueError: It has fields that its version does not have.
-        """
-        if self.flag():
-            raise ValueError("fields that this version does not have")
-
-    def _bytes(self, length: int) -> bytes:
-        begin, self._position = self._position, self._position + length
-        if self._position > len(self._data):
-            raise ValueError("it ends too early")
-        return self._data[begin : self._position]
-
-    def _varint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self._data[self._position]
-            self._position += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
+def _topic(reader: FlexibleReader, partitions: PartitionColumns, number: int) -> _Topic:
+    """Return a topic of the metadata, and add its partitions to those of the topics before."""
+    code, name = reader.int16(), reader.text()
+    topic_id = UUID(bytes=reader.raw(16))
+    internal = reader.flag()
+    reader.position = partitions.read(reader.data, reader.position, number)
+    reader.int32()  # what this client may do with it
+    reader.no_tags()
+    return _Topic(name, code, topic_id if topic_id.int else None, internal)
 
 
 def _is_here(versions: tuple[int, int], version: int) -> bool:

@@ -1,4 +1,4 @@
-"""Records of one size for each partition, topic by topic, as columns.
+"""The flexible encoding of Kafka's messages: fields, and records of all partitions as columns.
 
 An answer about 300,000 partitions is read in one loop over its topics; no partition becomes an
 object of Python.
@@ -6,6 +6,7 @@ object of Python.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -87,6 +88,77 @@ class AskedPartitions:
             parts.append(b"\0")
             begin = end
         return b"".join(parts)
+
+
+class FlexibleReader:
+    """Reads an answer in the flexible encoding (KIP-482), field by field.
+
+    What ends too early, or has fields that its version does not have, raises ValueError,
+    IndexError or struct.error.
+
+    Attributes:
+        data: The answer.
+        position: Where the next field begins.
+    """
+
+    def __init__(self, data: memoryview) -> None:
+        self.data = bytes(data)
+        self.position = 0
+
+    def count(self) -> int:
+        """Return how many items follow; of a null list none."""
+        return max(0, self._varint() - 1)
+
+    def int8(self) -> int:
+        """Return a number of one byte."""
+        return self._number(">b")
+
+    def int16(self) -> int:
+        """Return a number of two bytes."""
+        return self._number(">h")
+
+    def int32(self) -> int:
+        """Return a number of four bytes."""
+        return self._number(">i")
+
+    def int64(self) -> int:
+        """Return a number of eight bytes."""
+        return self._number(">q")
+
+    def flag(self) -> bool:
+        """Return a truth value."""
+        return self.raw(1) != b"\0"
+
+    def text(self) -> str | None:
+        """Return a text, or null."""
+        length = self._varint() - 1
+        return None if length < 0 else self.raw(length).decode()
+
+    def raw(self, length: int) -> bytes:
+        """Return bytes as they are."""
+        begin, self.position = self.position, self.position + length
+        if self.position > len(self.data):
+            raise ValueError("it ends too early")
+        return self.data[begin : self.position]
+
+    def topics(self, form: np.dtype[Any]) -> TopicRecords:
+        """Return topics with records of one size for each partition."""
+        found, self.position = read_topics(self.data, self.position, form)
+        return found
+
+    def no_tags(self) -> None:
+        """Step over the end of a structure."""
+        if self.flag():
+            raise ValueError("fields that this version does not have")
+
+    def _number(self, form: str) -> int:
+        (value,) = struct.unpack_from(form, self.data, self.position)
+        self.position += struct.calcsize(form)
+        return int(value)
+
+    def _varint(self) -> int:
+        value, self.position = read_varint(self.data, self.position)
+        return value
 
 
 def native(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
