@@ -9,6 +9,7 @@ import polars as pl
 from config.storage import RECENT_CHANGES_KEPT
 
 _MOST = 500
+_COMPARED = ("group", "members")
 
 
 def recent_changes(
@@ -24,6 +25,8 @@ def recent_changes(
         after: The same of this one.
         now: The moment of this evaluation.
     """
+    if known.is_empty() and before.select(_COMPARED).equals(after.select(_COMPARED)):
+        return known
     new = (
         _members(before)
         .join(_members(after), on="name", suffix="_after")

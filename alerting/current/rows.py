@@ -41,6 +41,7 @@ from lake.schemas.tables import (
     COLLECTIONS,
     DEAD_LETTERS,
     GROUP_OFFSETS,
+    GROUPS,
     PARTITIONS,
     TOPICS,
 )
@@ -58,6 +59,8 @@ _SOURCES: dict[Table, Table] = {
 }
 """Tables that stay as they were while nothing is known of what they tell."""
 
+_OF_KAFKA = (GROUPS, GROUP_OFFSETS, PARTITIONS, BROKERS, TOPICS)
+
 REMEMBERED: tuple[Table, ...] = (
     GROUP_STATUS,
     GROUP_PARTITION_STATUS,
@@ -73,6 +76,8 @@ def current_rows(
 ) -> dict[Table, pl.DataFrame]:
     """Return the rows of all tables of the present."""
     frames = found.frames
+    if _is_without_kafka(found, previous):
+        return _rows_without_kafka(frames, alerts)
     lag = partition_lag(found)
     groups = group_rows(found, lag, previous.get(GROUP_STATUS))
     partitions = newest_partitions(frames)
@@ -109,9 +114,34 @@ def current_rows(
     return whole
 
 
+def _is_without_kafka(found: ClusterEvaluation, previous: CurrentRows) -> bool:
+    """Return whether there is nothing of Kafka, and was nothing at the evaluation before."""
+    frames = found.frames
+    return (
+        not found.statuses
+        and not frames.errors
+        and all(frames.rows(table).is_empty() for table in _OF_KAFKA)
+        and all(_of(previous, table).is_empty() for table in REMEMBERED if table != CLUSTER_STATUS)
+    )
+
+
+def _rows_without_kafka(frames: Frames, alerts: Iterable[Alert]) -> dict[Table, pl.DataFrame]:
+    """Return the rows of a cluster of other sources: of most tables it has none."""
+    row = cluster_row(
+        frames,
+        groups=GROUP_STATUS.empty,
+        topics=TOPIC_STATUS.empty,
+        brokers=BROKER_STATUS.empty,
+        partitions=newest_partitions(frames),
+    )
+    return {table: table.empty for table in (GROUP_STATUS, *REMEMBERED)} | {
+        CLUSTER_STATUS: _whole(CLUSTER_STATUS, row, frames),
+        OPEN_ALERTS: _whole(OPEN_ALERTS, alert_rows(alerts, GROUP_STATUS.empty, frames), frames),
+    }
+
+
 def _of(rows: CurrentRows, table: Table) -> pl.DataFrame:
-    found = rows.get(table)
-    return pl.DataFrame(schema=table.polars_schema) if found is None else found
+    return rows.get(table, table.empty)
 
 
 def _is_seen(frames: Frames, source: Table) -> bool:

@@ -84,7 +84,7 @@ def observe(
     found: list[Observation] = []
     partial: list[PartialData] = []
     for check in checks:
-        if not has_no_data or COLLECTIONS in check.sources:
+        if _has_rows(given, check) and (not has_no_data or COLLECTIONS in check.sources):
             found += check.observe(given)
         if has_no_data and check.name != "nothing_collected":
             found.append(Observation(check=check.name, labels=given.labels(), value=None))
@@ -108,6 +108,13 @@ def observe(
     return CheckedCluster(
         observations=tuple(found), partial=tuple(partial), has_no_data=has_no_data
     )
+
+
+def _has_rows(given: CheckInput, check: Check) -> bool:
+    """Return whether there is anything to look at: many clusters have not all kinds of source."""
+    if given.statuses or COLLECTIONS in check.sources:
+        return True
+    return any(not given.frames.rows(table).is_empty() for table in check.sources)
 
 
 def _labels(given: CheckInput, check: Check, missing: NoData) -> dict[str, str]:

@@ -51,11 +51,15 @@ class Frames:
 
     def _newest_of(self, table: Table) -> pl.DataFrame:
         rows = self.rows(table)
-        newest = pl.col("observed_at").max()
-        if "connect" in rows.columns:  # Connect clusters are polled at moments of their own
-            newest = newest.over("connect")
         every_seconds = WRITTEN_EVERY_SECONDS.get(table.name, 0.0)
+        if not self.is_fresh(rows, every_seconds):
+            return table.empty
+        newest = pl.col("observed_at").max()
+        if "connect" not in rows.columns:
+            return rows.filter(pl.col("observed_at") == newest)
+        # Connect clusters are polled at moments of their own.
         oldest = self.at - timedelta(seconds=self._stale_seconds + every_seconds)
+        newest = newest.over("connect")
         return rows.filter(pl.col("observed_at") == newest, pl.col("observed_at") >= oldest)
 
     def is_fresh(self, rows: pl.DataFrame, every_seconds: float = 0.0) -> bool:

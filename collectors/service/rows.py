@@ -7,13 +7,14 @@ import socket
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import lru_cache
 
 import polars as pl
 
 from collectors.source.model import SectionResult
 from lake.schemas.model import Table
-from lake.schemas.tables import COLLECTIONS, TABLES
+from lake.schemas.tables import COLLECTIONS, QUORUM, TABLES, WRITTEN_EVERY_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +38,36 @@ class Stamp:
 
     def on(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the frame with the columns that every sample has."""
-        return frame.with_columns(
-            pl.lit(self.cluster).alias("cluster"),
-            pl.lit(self.observed_at).cast(pl.Datetime("us", "UTC")).alias("observed_at"),
-            pl.lit(self.poll_id).alias("poll_id"),
-        )
+        return frame.with_columns(_columns_of(self))
+
+
+@lru_cache(16)
+def _columns_of(stamp: Stamp) -> tuple[pl.Expr, ...]:
+    """Return the columns; a poll has many sections, and a time is dear to make."""
+    return (
+        pl.lit(stamp.cluster).alias("cluster"),
+        pl.lit(stamp.observed_at).cast(pl.Datetime("us", "UTC")).alias("observed_at"),
+        pl.lit(stamp.poll_id).alias("poll_id"),
+    )
+
+
+class Seldom:
+    """When rows are due of a table that changes at each poll, and that few look at."""
+
+    def __init__(self) -> None:
+        self._every = timedelta(seconds=WRITTEN_EVERY_SECONDS[QUORUM.name])
+        self._written: dict[tuple[str, str], datetime] = {}
+
+    def is_due(self, table: Table, stamp: Stamp) -> bool:
+        """Return whether a poll's rows are to be written; they count as written then."""
+        if table is not QUORUM:
+            return True
+        stream, now = (stamp.cluster, stamp.source), stamp.observed_at
+        last = self._written.get(stream)
+        if last is not None and timedelta(0) <= now - last < self._every:
+            return False
+        self._written[stream] = now
+        return True
 
 
 def own_name() -> str:

@@ -16,7 +16,7 @@ from enum import Enum, auto
 import polars as pl
 from deltalake.exceptions import DeltaError
 
-from collectors.service.rows import Stamp, rows_of
+from collectors.service.rows import Seldom, Stamp, rows_of
 from collectors.source.model import SectionResult
 from lake.change_encoding.compact import ChangeEncoder
 from lake.errors import LakeError, LeaseLostError, one_line
@@ -117,6 +117,7 @@ class LakeWriter:
         self._written_rows = 0
         self._lost_rows = 0
         self._unreported: dict[tuple[str, str], _Loss] = {}
+        self._seldom = Seldom()
         # Of the thread that appends.
         self._encoders = {
             table.name: ChangeEncoder(table) for table in TABLES.values() if table.change_only
@@ -154,7 +155,7 @@ class LakeWriter:
         They are written only if the lease is still held when their turn comes.
         """
         for table, rows in rows_of(result, stamp, interval_seconds):
-            if rows.is_empty():
+            if rows.is_empty() or not self._seldom.is_due(table, stamp):
                 continue
             item = _Item(
                 table=table,

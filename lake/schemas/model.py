@@ -135,6 +135,8 @@ class Table:
         Args:
             rows: Rows of the table; what all of them share may be missing: cluster, poll, time.
         """
+        if rows.height < 2:
+            return rows
         columns = [name for name in self.identity if name in rows.columns]
         # Numbers are compared first, which is several times as fast as comparing names.
         if not columns or rows.select(columns).hash_rows().n_unique() == rows.height:

@@ -113,6 +113,7 @@ WRITTEN_EVERY_SECONDS: Mapping[str, float] = {
     LOG_DIRECTORIES.name: 60.0,
     CLUSTER_SETTINGS.name: 1800.0,
     SCHEMA_SUBJECTS.name: 1800.0,
+    QUORUM.name: 60.0,
     WAITING_COLLECTORS.name: 300.0,
 }
 """Tables of which not every poll writes rows: how long one may stand for the polls after it."""

@@ -159,15 +159,20 @@ def conform(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
     if unknown:
         raise SchemaError(f"{table.name}: has no column {', '.join(unknown)}")
     given = set(frame.columns)
+    time = table.polars_schema[table.time]
+    date = (pl.col(table.time) if table.time in given else pl.lit(None)).cast(time).dt.date()
+    date = date.alias("date")
     try:
         rows = frame.select(
-            pl.col(name).cast(type_) if name in given else pl.lit(None, type_).alias(name)
+            date
+            if name == "date"
+            else pl.col(name).cast(type_)
+            if name in given
+            else pl.lit(None, type_).alias(name)
             for name, type_ in table.polars_schema.items()
-            if name != "date"
-        ).with_columns(pl.col(table.time).dt.date().alias("date"))
+        )
     except pl.exceptions.PolarsError as error:
         raise SchemaError(f"{table.name}: {error}") from error
-    rows = rows.select(table.polars_schema.names())
     for name in table.required:
         if rows[name].null_count():
             raise SchemaError(f"{table.name}: {name} is missing in {rows[name].null_count()} rows")

@@ -3,21 +3,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
 import pytest
 from deltalake.exceptions import DeltaError
 
-from collectors.service.rows import Stamp
+from collectors.service.rows import Seldom, Stamp
 from collectors.service.writer import LakeWriter
 from collectors.source.model import SectionResult
 from config.settings import LakeSettings
 from lake.errors import LakeError, LeaseLostError
 from lake.maintenance.lease import Lease
 from lake.schemas.model import Table
-from lake.schemas.tables import BROKERS, COLLECTIONS
+from lake.schemas.tables import BROKERS, COLLECTIONS, QUORUM
 from lake.storage.store import Lake
 from tests.support import eventually
 
@@ -289,3 +289,16 @@ def test_who_finds_larger_tokens_looks_and_gives_up(lake: Moody, writer: LakeWri
     assert lake.read(BROKERS, cluster="shop").height == 1
     assert lake.read(COLLECTIONS, cluster="shop").height == 1
     assert writer.state().lost_rows == 0
+
+
+def test_the_quorum_is_written_once_a_minute_for_each_cluster() -> None:
+    seldom, began = Seldom(), datetime(2026, 1, 5, 10, tzinfo=UTC)
+
+    def due(seconds: int, cluster: str = "shop", table: Table = QUORUM) -> bool:
+        return seldom.is_due(table, Stamp.new("kafka", cluster, began + timedelta(seconds=seconds)))
+
+    assert [second for second in range(0, 130, 5) if due(second)] == [0, 60, 120]
+    assert due(125, cluster="other")
+    assert due(60)  # the clock was set back
+    assert due(125, table=BROKERS)
+    assert due(126, table=BROKERS)
