@@ -22,6 +22,7 @@ from bench.cases import (
     history,
     minutes,
     pages,
+    restart,
     topics,
 )
 from bench.support import figures
@@ -33,6 +34,14 @@ from simulation.traces import TraceError
 
 _SMALL, _LARGE = 1_000, 10_000
 _TOPICS = 100_000
+
+_FAILURES = (
+    demo.DemoFailedError,
+    restart.RestartFailedError,
+    minutes.NothingToCompareError,
+    LakeError,
+    TraceError,
+)
 
 Measure = Callable[[Callable[[str], None]], list[Figure]]
 """Measures, and tells meanwhile what it is doing."""
@@ -79,6 +88,12 @@ def of_both_clients(
 ) -> None:
     """Time librdkafka's public calls beside the collectors' own requests."""
     _show(as_json, partial(clients.measure, count, rounds))
+
+
+@app.command("restart")
+def of_collectors(groups: GroupsOption = _LARGE, as_json: JsonOption = False) -> None:
+    """Time the collectors from their start to their first poll of a large cluster; a minute."""
+    _show(as_json, partial(restart.measure, groups))
 
 
 @app.command("commits")
@@ -160,6 +175,7 @@ def everything(as_json: JsonOption = False) -> None:
         partial(collect.measure, _SMALL, 30),
         partial(collect.measure, _LARGE, 100),
         partial(topics.measure, _TOPICS, 5),
+        partial(restart.measure, _LARGE),
         partial(evaluation.measure, _LARGE, 10),
         partial(advice.measure, _LARGE),
         partial(pages.measure, _LARGE),
@@ -177,7 +193,7 @@ def _show(as_json: bool, *measures: Measure) -> None:
         with Console(stderr=True).status("Starting") as status:
             for measure in measures:
                 found += measure(status.update)
-    except (demo.DemoFailedError, minutes.NothingToCompareError, LakeError, TraceError) as error:
+    except _FAILURES as error:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(1) from None
     if as_json:

@@ -16,7 +16,6 @@ from lake.storage.store import Lake
 
 KIND = "deploy"
 TEXT_LENGTH = 200
-LARGEST_BYTES = 16 * 1024
 _NAME_LENGTH = 500
 _AHEAD = timedelta(minutes=5)  # clocks differ
 _BACK = timedelta(days=7)
