@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
+from zlib import crc32
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -41,6 +42,35 @@ class Selection(Section):
         return any(matches_whole(pattern, name) for pattern in self.include) and not any(
             matches_whole(pattern, name) for pattern in self.exclude
         )
+
+
+class GroupSelection(Selection):
+    """Which groups are watched, or which part of them."""
+
+    shard: str | None = Field(
+        default=None,
+        pattern=r"^[1-9]\d{0,2}/[1-9]\d{0,2}$",
+        description="1/4: the first of four parts of the groups, by a hash of their names",
+    )
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> Self:
+        part, parts = self._part
+        if part > parts:
+            raise ValueError(f"shard: there is no part {part} of {parts}")
+        return self
+
+    @property
+    def _part(self) -> tuple[int, int]:
+        part, _, parts = (self.shard or "1/1").partition("/")
+        return int(part), int(parts)
+
+    def selects(self, name: str) -> bool:
+        """Return whether the group is watched."""
+        part, parts = self._part
+        # A checksum that is the same on every machine and in every version of Python.
+        is_ours = crc32(name.encode("utf-8", "surrogatepass")) % parts == part - 1
+        return is_ours and super().selects(name)
 
 
 class CredentialSettings(Section):

@@ -26,7 +26,14 @@ from config.integrations import (
     RabbitMQSettings,
     SchemaRegistrySettings,
 )
-from config.parts import LONGEST_INTERVAL_SECONDS, Name, Pattern, Section, Selection
+from config.parts import (
+    LONGEST_INTERVAL_SECONDS,
+    GroupSelection,
+    Name,
+    Pattern,
+    Section,
+    Selection,
+)
 from config.scaling import ScalingSettings
 from config.secret import Secret, Token, one_line, resolve_secret
 from config.storage import RetentionSettings, check_options, object_store_options
@@ -127,7 +134,7 @@ class ClusterSettings(Section):
         default=5.0, ge=0.5, le=300, description="how long one request may wait for an answer"
     )
     topics: Selection = Selection()
-    groups: Selection = Selection()
+    groups: GroupSelection = GroupSelection()
     switched_off: list[Feature] = Field(
         default=[], description="what is not read, where the right to it is missing on purpose"
     )

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 import yaml
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 from config.errors import ConfigError
 from config.load import CONFIG_VARIABLE, load, load_from_environment
+from config.parts import GroupSelection
 from config.settings import DEAD_LETTER_PATTERN, Selection, Settings
 from tests.selection import MARK
 
@@ -386,3 +387,20 @@ def test_polls_so_far_apart_that_alerts_would_never_fire_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match="less than or equal to 240"):
         load(write(tmp_path, CLUSTER % "" + text))
+
+
+def test_shards_share_out_every_group_once_and_for_ever() -> None:
+    names = [f"group-{number}" for number in range(2_000)] + ["été", "\udcff", ""]
+    shards = [GroupSelection(shard=f"{part}/4", exclude=["group-7"]) for part in range(1, 5)]
+    owners = {name: [shard.selects(name) for shard in shards].count(True) for name in names}
+    assert owners.pop("group-7") == 0
+    assert set(owners.values()) == {1}
+    assert all(400 < sum(map(shard.selects, names)) < 600 for shard in shards)
+    # What was decided must not change with a version: another installation may run an older one.
+    assert [shard.selects("billing") for shard in shards] == [False, False, True, False]
+
+
+@pytest.mark.parametrize("shard", ["0/4", "5/4", "1/0", "1", "a/b", "1/4/2"])
+def test_a_part_that_there_is_not_is_refused(shard: str) -> None:
+    with pytest.raises(ValidationError, match="shard"):
+        GroupSelection(shard=shard)
