@@ -7,6 +7,8 @@ PORT ?= 8501
 DATA ?= .demo
 # The configuration of `make run`.
 CONFIG ?= headroom.yaml
+# What the set-up fetches beside the packages.
+JARS := delta
 # How long `make faults` breaks things.
 MINUTES ?= 60
 # Further arguments for the command, for example `make demo ARGS=--no-dashboard`.
@@ -31,11 +33,12 @@ python-version:
 	@$(PYTHON) -c 'import sys; sys.exit("Headroom needs Python 3.11 or newer, $(PYTHON) is %d.%d: try make PYTHON=python3.11 ..." % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 
 setup: python-version ## virtual environment, pinned packages, a Java runtime where there is none
-	@$(PYTHON) runtime/bootstrap.py --venv $(VENV)
+	@$(PYTHON) runtime/bootstrap.py --venv $(VENV) --jars $(JARS)
 
 setup-dev: python-version
 	@$(PYTHON) runtime/bootstrap.py --venv $(VENV) --dev
 
+demo: JARS += kafka
 demo: setup ## a real three-broker Kafka with workloads, collectors, Spark and the dashboard
 	@exec $(RUN) -m demo up --port $(PORT) --data $(DATA) $(ARGS)
 

@@ -40,10 +40,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv", help="folder to make it in")
     parser.add_argument("--dev", action="store_true", help="also what tests and checks need")
+    parser.add_argument(
+        "--jars", nargs="*", default=[], help="jars to fetch meanwhile: delta, kafka, s3"
+    )
     arguments = parser.parse_args()
     files = [ROOT / "requirements.txt"]
     if arguments.dev:
         files.append(ROOT / "requirements-dev.txt")
+    download = _fetch_jars(arguments.jars)
     try:
         install(arguments.venv.absolute(), files)
         add_command(arguments.venv.absolute())
@@ -51,7 +55,21 @@ def main() -> int:
     except BootstrapError as error:
         print(f"set-up: {error}", file=sys.stderr)
         return 1
+    finally:
+        if download is not None:
+            download.wait()
     return 0
+
+
+def _fetch_jars(sets: list[str]) -> subprocess.Popen[bytes] | None:
+    """Begin to fetch sets of jars beside the packages; whoever needs them makes up for a failure.
+
+    On a finished set-up this looks at the sizes of the files that are there.
+    """
+    if not sets:
+        return None
+    command = [sys.executable, "-m", "runtime.maven", *sets]
+    return subprocess.Popen(command, cwd=ROOT)  # noqa: S603 (a module of this project)
 
 
 def install(venv: Path, files: list[Path]) -> None:

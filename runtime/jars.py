@@ -16,19 +16,21 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
 from runtime.cache import cache_folder, exclusive, write_atomically
 from runtime.errors import JarsError, ProcessError
 from runtime.jarsets import DELTA, KAFKA, S3, JarSet
-from runtime.java import Java
 from runtime.processes import ProcessGroup
+
+if TYPE_CHECKING:  # it needs packages, which are not there yet while jars are fetched beside them
+    from runtime.java import Java
 
 MANIFEST = "manifest.json"
 DIGESTS = Path(__file__).with_name("jars.sha256")
-"""SHA-256 of every jar, as ``sha256sum`` writes it: what a set of ours may consist of."""
+"""SHA-256 of every jar, with its set and its path in a Maven repository."""
 
 _RESOLVE_SECONDS = 900
 
@@ -138,14 +140,15 @@ def _remove_leftovers(root: Path, folder_name: str) -> None:
 
 def pinned_digests(jars: JarSet) -> dict[str, str]:
     """Return the SHA-256 of each jar of a set by its name; empty for a set that is not ours."""
+    return {path.rpartition("/")[2]: digest for path, digest in pinned_paths(jars).items()}
+
+
+def pinned_paths(jars: JarSet) -> dict[str, str]:
+    """Return the SHA-256 of each jar of a set by its path in a Maven repository."""
     lines = DIGESTS.read_text(encoding="utf-8").splitlines()
     entries = (line.split("  ", 1) for line in lines if line)
-    found = {path: digest for digest, path in entries}
-    return {
-        path.rpartition("/")[2]: digest
-        for path, digest in found.items()
-        if path.startswith(f"{jars.name}/")
-    }
+    start = f"{jars.name}/"
+    return {path.removeprefix(start): digest for digest, path in entries if path.startswith(start)}
 
 
 def check_digests(jars: JarSet, folder: Path) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -25,6 +29,8 @@ from runtime.jars import (
     proxy_flags,
 )
 from runtime.jarsets import DELTA, KAFKA, S3, JarSet
+from runtime.maven import MavenResolver
+from tests.http_serving import serving
 
 JARS = JarSet(name="toys-1.0", modules=("org.example:toy:1.0",))
 
@@ -202,6 +208,38 @@ def test_a_changed_set_gets_another_folder() -> None:
 )
 def test_proxies_are_handed_to_java(environment: dict[str, str], flags: list[str]) -> None:
     assert proxy_flags(environment) == flags
+
+
+def test_pinned_jars_come_from_a_repository_without_java(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given a repository of two jars, when one of them differs from its digest, none is kept."""
+    repository, pinned = tmp_path / "repository", tmp_path / "jars.sha256"
+    lines = []
+    for name in ("toy-1.0", "part-2.3"):
+        path = f"org/example/{name.replace('-', '/')}/{name}.jar"
+        (repository / path).parent.mkdir(parents=True)
+        (repository / path).write_bytes(name.encode())
+        lines.append(f"{hashlib.sha256(name.encode()).hexdigest()}  {JARS.name}/{path}")
+    pinned.write_text("\n".join(lines))
+    monkeypatch.setattr("runtime.jars.DIGESTS", pinned)
+    handler = partial(SimpleHTTPRequestHandler, directory=str(repository))
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as port:
+        resolver = MavenResolver(f"http://127.0.0.1:{port}")
+        folder = ensure(JARS, resolver, cache=tmp_path / "good")
+        assert sorted(jar.name for jar in folder.glob("*.jar")) == ["part-2.3.jar", "toy-1.0.jar"]
+        (repository / "org/example/part/2.3/part-2.3.jar").write_bytes(b"another")
+        with pytest.raises(JarsError, match=r"part-2\.3\.jar is not the file"):
+            ensure(JARS, resolver, cache=tmp_path / "bad")
+        (repository / "org/example/part/2.3/part-2.3.jar").unlink()
+        with pytest.raises(JarsError, match="404"):
+            ensure(JARS, resolver, cache=tmp_path / "bad")
+    assert not [*(tmp_path / "bad").rglob("*.jar")]
+
+
+def test_fetching_jars_needs_no_package() -> None:
+    command = [sys.executable, "-S", "-c", "import runtime.maven"]
+    assert subprocess.run(command, check=False).returncode == 0
 
 
 def test_the_first_complaint_of_ivy_is_found(tmp_path: Path) -> None:
