@@ -44,8 +44,6 @@ from alerting.status.model import (
 )
 
 _KEY = ("group", "topic", "partition")
-_MOST_POLLS = 40
-"""Rates are taken from no more polls than this."""
 
 
 class LagWatch:
@@ -194,7 +192,7 @@ class LagWatch:
         return rates_of(
             [poll for poll in recent if poll.at >= middle],
             shortest_seconds=rules.trend_seconds,
-            most_polls=_MOST_POLLS,
+            most_polls=rules.fitted_points,
         )
 
     def classify(self, group: str, now: float | None = None) -> GroupStatus:

@@ -17,7 +17,7 @@ from alerting.inputs.sources import NoData, no_data
 from alerting.inputs.windows import GroupKey, build_windows
 from alerting.rules.model import Evaluation, Rule, evaluate
 from alerting.status.group_status import group_status
-from alerting.status.model import GroupStatus
+from alerting.status.model import DEFAULT_STATUS_RULES, GroupStatus
 from lake.schemas.model import Table
 from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 
@@ -39,7 +39,7 @@ def group_statuses(frames: Frames) -> dict[GroupKey, GroupStatus]:
     # Sections of a poll are written one by one: the newest poll may have one and not the other.
     offsets, groups = same_polls(
         (frames.rows(GROUP_OFFSETS), frames.rows(GROUPS)),
-        timedelta(seconds=2 * frames.interval_seconds),
+        timedelta(seconds=DEFAULT_STATUS_RULES.harmless_polls * frames.interval_seconds),
     )
     windows = build_windows(offsets, groups)
     found = {key: group_status(one, now=frames.now) for key, one in windows.items()}

@@ -16,7 +16,12 @@ from alerting.inputs.frames import Frames
 from alerting.inputs.polls import PARTITION_LAG
 from alerting.inputs.windows import HISTORY_SECONDS, GroupKey, kept_of
 from alerting.status.group_status import group_status
-from alerting.status.model import OBJECTIVE_SECONDS, GroupStatus, PartitionWindow
+from alerting.status.model import (
+    DEFAULT_STATUS_RULES,
+    OBJECTIVE_SECONDS,
+    GroupStatus,
+    PartitionWindow,
+)
 from lake.errors import LakeError
 from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 from lake.storage.store import Lake
@@ -59,7 +64,7 @@ class GroupMemory:
         watch = self._watches.get(frames.cluster)
         offsets, groups = same_polls(
             (frames.rows(GROUP_OFFSETS), frames.rows(GROUPS)),
-            timedelta(seconds=2 * frames.interval_seconds),
+            timedelta(seconds=DEFAULT_STATUS_RULES.harmless_polls * frames.interval_seconds),
         )
         if watch is None:
             watch = self._watches[frames.cluster] = LagWatch(frames.cluster, self._objective)

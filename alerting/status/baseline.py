@@ -349,6 +349,12 @@ def absence_of(
     )
 
 
+def went_one_by_one(samples: Sequence[Sample], since: float, rules: StatusRules) -> bool:
+    """Return whether a group without members ``since`` then lost them one after the other."""
+    first = since - rules.half_window_seconds
+    return len({members_of(s) for s in samples if first <= s.at < since} - {None, 0}) > 1
+
+
 def _was_read(samples: Sequence[Sample]) -> bool:
     """Return whether nothing waited at first sight.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from alerting.status.baseline import went_one_by_one
 from alerting.status.decision import StatusDecision
-from alerting.status.features import Measurement
+from alerting.status.features import Measurement, lateness_made_good
 from alerting.status.model import LagNumbers, PartitionStatus, PartitionWindow, Status, StatusRules
 from alerting.status.no_data import unreadable
 from alerting.status.phrases import count, duration, messages, rate
@@ -121,6 +122,12 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     if found.newest.at - absence.seen_at > rules.slight_seconds:
         return None  # what was known of its members is too old
     absent = found.newest.at - absence.since
+    usual = max(rules.slight_seconds, found.poll_seconds or 0.0)
+    if usual <= absent < rules.half_window_seconds:
+        # Members that leave one by one are being replaced: a rolling deploy.
+        is_rolling = went_one_by_one(found.window.samples, absence.since, rules)
+        again = lateness_made_good(found, absence.since, rules)
+        usual = rules.half_window_seconds if is_rolling else max(usual, again)
     last = max((at for at in (found.last_advance_at, peers.advanced_at) if at), default=None)
     is_working = peers.advances_alone > 1 and last is not None and last > absence.since
     if absence.commits_alone or is_working:
@@ -130,7 +137,7 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     if found.waiting.keeps_coming_back and absent <= rules.usual_periods * absence.longest_seconds:
         return None
     lag = found.newest.lag or 0
-    if absent < max(rules.slight_seconds, found.poll_seconds or 0.0):
+    if absent < usual:
         if found.span_seconds < rules.trend_seconds and found.last_advance_at is None:
             return StatusDecision(
                 status=Status.UNKNOWN,
@@ -173,6 +180,8 @@ def _stalled(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDeci
         if found.last_advance_at is None and (found.newest.lag or 0) <= rules.minimum_messages:
             return None  # compaction and aborted transactions leave as little, for ever
         needed = max(needed, rules.half_window_seconds)
+    if needed <= waiting < rules.half_window_seconds:
+        needed = lateness_made_good(found, since, rules)
     if waiting < needed:
         return None
     lag = messages(found.newest.lag or 0)
@@ -198,7 +207,7 @@ def _stalled(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDeci
 def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecision:
     lag = found.newest.lag or 0
     behind = found.behind_seconds
-    material = max(rules.slight_seconds, 2 * (found.commit_period_seconds or 0.0))
+    material = max(rules.slight_seconds, rules.late_periods * (found.commit_period_seconds or 0.0))
     trend = found.recent or found.full
     waiting = found.waiting
     is_back = not waiting.is_crashing and not waiting.keeps_coming_back
@@ -242,19 +251,20 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         if growth.read_share >= 1 - rules.much_share:
             # A daily peak that it was made for, as far as is known.
             too_late = rules.peak_seconds
-    is_lasting = (
-        growth is not None
-        and growth.is_lasting
-        and (growth.seconds >= rules.lasting_seconds or not peers.are_draining)
-    )
+    # What others work off they take from this one, for a time.
+    is_shared = peers.are_draining and (growth is None or growth.seconds < rules.lasting_seconds)
+    is_lasting = growth is not None and growth.is_lasting and not is_shared
     if direction > 0 and rising_for >= rules.trend_seconds:
-        still = max(2 * (found.poll_seconds or 0.0), found.commit_period_seconds or 0.0)
+        still = max(
+            rules.harmless_polls * (found.poll_seconds or 0.0), found.commit_period_seconds or 0.0
+        )
         at_highest = found.newest.at - (found.highest_at or found.newest.at) <= still
         is_late = (
             behind is not None
             and behind >= too_late
-            and too_late <= (found.age_before_seconds or 0.0) <= behind
+            and too_late <= (found.behind_before_seconds or 0.0) <= behind
             and at_highest
+            and not is_shared
             and trend.consumption_per_second > 0  # else it stands still, or is about to commit
             and found.newest.at - found.working_since >= rules.half_window_seconds
         )
@@ -287,7 +297,9 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             since=growth.since,
             is_lasting=True,
         )
-    steady = max(rules.half_window_seconds, 3 * (found.commit_period_seconds or 0.0))
+    steady = max(
+        rules.half_window_seconds, rules.usual_periods * (found.commit_period_seconds or 0.0)
+    )
     if behind is not None and behind >= steady and direction == 0:
         return StatusDecision(
             status=Status.FALLING_BEHIND,

@@ -82,7 +82,7 @@ def _features(
     )
     yield Feature(
         name=f"the same, {duration(rules.confirm_seconds)} earlier",
-        value=_seconds(found.age_before_seconds),
+        value=_seconds(found.behind_before_seconds),
         compared=f"objective {duration(rules.objective_seconds)}",
     )
     yield Feature(

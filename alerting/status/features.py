@@ -63,6 +63,7 @@ class Measurement:
         age_seconds: Time since the log end passed the committed offset; None where no sample is
             as old.
         age_before_seconds: The same, as it was ``StatusRules.confirm_seconds`` ago.
+        lag_before: The lag of that moment; None where it is not known.
         exceeds_yesterday: Whether clearly more arrives than a day ago; None where that is unknown.
     """
 
@@ -90,6 +91,7 @@ class Measurement:
     shrinks_since: float | None
     age_seconds: float | None
     age_before_seconds: float | None
+    lag_before: int | None
     exceeds_yesterday: bool | None
 
     @property
@@ -152,12 +154,49 @@ class Measurement:
             return 0.0
         if self.newest.time_lag_seconds is not None:
             return self.newest.time_lag_seconds
-        if self.age_seconds is not None:
-            return self.age_seconds
+        return self._age(self.age_seconds, self.newest.lag)
+
+    @property
+    def behind_before_seconds(self) -> float | None:
+        """The same, as it was ``StatusRules.confirm_seconds`` ago."""
+        return self._age(self.age_before_seconds, self.lag_before)
+
+    def _age(self, seen: float | None, lag: int | None) -> float | None:
+        if seen is not None or lag is None:
+            return seen
         for trend in (self.recent, self.full):
             if trend is not None and trend.arrival_per_second > 0:
-                return self.newest.lag / trend.arrival_per_second
+                return lag / trend.arrival_per_second
         return None
+
+
+def lateness_made_good(found: Measurement, before: float, rules: StatusRules) -> float:
+    """Return for how long it may be late again, as it was before and worked it off by itself.
+
+    Of thinned samples the latest may be gone: three times what is left counts, but no more than
+    half a window. What was later was no habit, whatever it was.
+
+    Args:
+        found: What is known of the partition.
+        before: When it stopped to commit, in Unix seconds.
+        rules: Thresholds.
+    """
+    samples, end_lag = found.window.samples, found.end_lag
+    points = _points(samples)
+    made_good = worst = 0.0
+    for sample in samples:
+        if sample.at >= before:
+            break
+        age = 0.0 if sample.lag == 0 else _age_at(sample.at, samples, points, end_lag)
+        if age is not None and age > rules.slight_seconds:
+            worst = max(worst, age)
+        elif age is not None:
+            if worst <= rules.half_window_seconds:
+                made_good = max(made_good, worst)
+            worst = 0.0
+    if made_good < rules.stall_seconds:
+        return 0.0
+    return min(rules.half_window_seconds, rules.usual_periods * made_good)
 
 
 def is_rebalancing(sample: Sample) -> bool:
@@ -222,6 +261,7 @@ def _standing_still(window: PartitionWindow, rules: StatusRules) -> Measurement:
         shrinks_since=None,
         age_seconds=None,
         age_before_seconds=None,
+        lag_before=None,
         exceeds_yesterday=None,
     )
 
@@ -245,11 +285,7 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
         present if rewound is None else [sample for sample in present if sample.at >= rewound.at]
     )
     waiting = waiting_of(worked, end_lag, poll_seconds or 0.0, rules)
-    points: list[Point] = [
-        (sample.at, sample.log_end, sample.committed, sample.lag)
-        for sample in since_rewind
-        if sample.log_end is not None and sample.committed is not None and sample.lag is not None
-    ]
+    points = _points(since_rewind)
     known = points[bisect_left(points, recent_from, key=itemgetter(0)) :]
     period = waiting.pauses.usual_seconds
     came_at = came_to_new_log_at(present, rules)
@@ -263,6 +299,7 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
     is_open = recent is None or recent.direction == 0 or recent.arrival_per_second == 0
     lag = newest.lag
     rising = points if resumed_at is None else [one for one in points if one[0] >= resumed_at]
+    before = newest.at - rules.confirm_seconds
     is_measured = bool(points) and points[-1][0] == newest.at
     return Measurement(
         window=window,
@@ -288,14 +325,21 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
         resumed_at=resumed_at,
         shrinks_since=shrinks_since(rising, rules) if lag and lag > end_lag else None,
         age_seconds=age_of(points, end_lag) if lag and is_measured else None,
-        age_before_seconds=_age_at(newest.at - rules.confirm_seconds, samples, points, end_lag)
-        if lag
-        else None,
+        age_before_seconds=_age_at(before, samples, points, end_lag) if lag else None,
+        lag_before=points[index - 1][3] if lag and (index := _known_by(points, before)) else None,
         exceeds_yesterday=exceeds_yesterday(points, rules) if lag and lag > end_lag else None,
     )
 
 
 _time = attrgetter("at")
+
+
+def _points(samples: Sequence[Sample]) -> list[Point]:
+    return [
+        (sample.at, sample.log_end, sample.committed, sample.lag)
+        for sample in samples
+        if sample.log_end is not None and sample.committed is not None and sample.lag is not None
+    ]
 
 
 def _age_at(
@@ -305,7 +349,11 @@ def _age_at(
     index = bisect_right(samples, at, key=_time)
     if index and samples[index - 1].time_lag_seconds is not None:
         return samples[index - 1].time_lag_seconds
-    return age_of(points[: bisect_right(points, at, key=itemgetter(0))], end_lag)
+    return age_of(points[: _known_by(points, at)], end_lag)
+
+
+def _known_by(points: Sequence[Point], at: float) -> int:
+    return bisect_right(points, at, key=itemgetter(0))
 
 
 def _of_window(samples: Sequence[Sample], rules: StatusRules) -> Sequence[Sample]:

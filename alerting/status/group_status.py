@@ -116,7 +116,7 @@ def group_status(
 def _is_lasting(alike: Sequence[PartitionStatus], rules: StatusRules) -> bool:
     """Return whether half of the partitions that fall behind will go on, or one is too late."""
     lasting = [decision for decision in alike if decision.is_lasting]
-    return (2 * len(lasting) >= len(alike) and bool(lasting)) or any(
+    return (bool(lasting) and len(lasting) >= len(alike) / 2) or any(
         (decision.numbers.behind_seconds or 0.0) >= rules.objective_seconds for decision in lasting
     )
 

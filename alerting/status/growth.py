@@ -14,8 +14,6 @@ Point = tuple[float, int, int, int]
 """Time, log end, committed offset, lag."""
 
 _DAY = 86400.0
-_PARTS = 5
-"""A rise is looked at in as many parts of equal length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,15 +26,15 @@ class Growth:
         is_lasting: Whether nothing speaks for an end: what arrives is what arrived before and the
             lag rises evenly; or it has risen for so long that it does not matter why.
         is_swinging: Whether arrivals swing, so that it may pass as they swing back.
-        read_share: What is read of what arrives, over the newer two fifths of the rise.
+        read_share: What is read of what arrives, over the last two parts of the rise.
     """
 
     since: float
     seconds: float
     messages: int
     is_lasting: bool
-    is_swinging: bool = False
-    read_share: float = 1.0
+    is_swinging: bool
+    read_share: float
 
 
 def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules) -> Growth | None:
@@ -52,15 +50,17 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
         period: Usual pause between commits, in seconds; the lag swings that much without growing.
         rules: Thresholds.
     """
-    if len(points) < 4:
+    parts, times = rules.parts, rules.habit_times
+    if len(points) <= times:
         return None
     now = points[-1][0]
-    swing = max(rules.trend_seconds, 2 * (period or 0.0))
+    swing = max(rules.trend_seconds, rules.late_periods * (period or 0.0))
     lags = [point[3] for point in points]
     recent = [lag for at, _, _, lag in points if at >= now - swing]
     current, lowest = min(recent), min(lags)
     risen = current - lowest
-    if risen <= max(3 * rules.minimum_messages, rules.change_share * current):
+    # Each of the times that it must have risen has to be a trend.
+    if risen <= max(times * rules.minimum_messages, rules.change_share * current):
         return None
     near = lowest + rules.change_share * risen
     onset = max(index for index, lag in enumerate(lags) if lag <= near)
@@ -68,23 +68,23 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     since = max(points[0][0], now - (now - points[onset][0]) / (1 - rules.change_share))
     seconds = now - since
     after = [point for point in points if point[0] >= since]
-    marks = [_at(after, since + seconds * part / _PARTS) for part in range(_PARTS + 1)]
+    marks = [_at(after, since + seconds * part / parts) for part in range(parts + 1)]
     rises = [late[1] - early[1] for early, late in pairwise(marks)]
-    arrivals = [(late[0] - early[0]) * _PARTS / seconds for early, late in pairwise(marks)]
-    mean = sum(rises) / _PARTS
-    is_even = mean > 0 and all(abs(rise - mean) <= 2 * rules.much_share * mean for rise in rises)
+    arrivals = [(late[0] - early[0]) * parts / seconds for early, late in pairwise(marks)]
+    mean = sum(rises) / parts
+    is_even = mean > 0 and all(abs(rise - mean) <= rules.large_share * mean for rise in rises)
     goes_on = (
         mean > 0
         and min(rises) >= rules.much_share * mean
-        and rises[-1] >= (1 - 2 * rules.much_share) * max(rises)
+        and rises[-1] >= (1 - rules.large_share) * max(rises)
     )
-    arrived = sum(arrivals) / _PARTS
+    arrived = sum(arrivals) / parts
     is_steady = all(abs(rate - arrived) <= rules.change_share * arrived for rate in arrivals)
-    thirds = [_at(after, since + seconds * part / 3) for part in range(4)]
+    steps = [_at(after, since + seconds * part / times) for part in range(times + 1)]
     seen_at = [since, *(point[0] for point in after)]
     is_seen = all(late - early <= rules.much_share * seconds for early, late in pairwise(seen_at))
     rises_on = is_seen and all(
-        late[1] - early[1] >= rules.much_share * risen / 3 for early, late in pairwise(thirds)
+        late[1] - early[1] >= rules.much_share * risen / times for early, late in pairwise(steps)
     )
     # The onset is no more than estimated: what is close to it belongs to neither side.
     margin = max(rules.trend_seconds, rules.change_share * seconds)
@@ -93,39 +93,32 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
     is_swinging = before is not None and max(before) - min(before) > rules.much_share * max(before)
     # Commit steps are no growth, so that what is read is rather overstated; what was read of late
     # counts as well, as the onset of a peak is slow.
-    lately = (sum(arrivals[-2:]) - sum(rises[-2:]) * _PARTS / seconds) / 2
+    arrive = sum(arrivals[-2:]) / 2
+    lately = arrive - sum(rises[-2:]) / 2 * parts / seconds
+    is_slower = False
     if before is not None and rises_on:
         read = max(arrived - risen / seconds, lately) / max(_consumed(history, rules), 1e-9)
         late = current / arrived if arrived > 0 else 0.0
         matters = seconds >= rules.half_window_seconds and late >= rules.slight_seconds
-        if (
-            matters
-            and read < 1 - rules.slower_share
-            and rises[-1] >= (1 - 2 * rules.much_share) * mean
-        ):
-            return Growth(since=since, seconds=seconds, messages=risen, is_lasting=True)
-        is_unchanged = abs(arrived - sum(before) / 4) <= rules.change_share * arrived
-        if is_unchanged and not is_swinging and read < 1 - rules.slower_share:
-            if seconds >= rules.lasting_seconds:
-                return Growth(since=since, seconds=seconds, messages=risen, is_lasting=True)
-    if is_swinging:
-        share = 2 * lately / sum(arrivals[-2:]) if any(arrivals[-2:]) else 1.0
-        return Growth(
-            since=since,
-            seconds=seconds,
-            messages=risen,
-            is_lasting=False,
-            is_swinging=True,
-            read_share=share,
+        is_unchanged = abs(arrived - sum(before) / len(before)) <= rules.change_share * arrived
+        is_slower = read < 1 - rules.slower_share and (
+            (matters and rises[-1] >= (1 - rules.large_share) * mean)
+            or (is_unchanged and not is_swinging and seconds >= rules.lasting_seconds)
         )
     enough = rules.lasting_seconds if before is None else rules.campaign_seconds
     if before is None and seconds < rules.campaign_seconds:
         # Seen first in the middle of a peak, it rises evenly for a while, too.
         is_even = mean > 0 and all(abs(rise - mean) <= rules.much_share * mean for rise in rises)
-    lasting = (seconds >= enough and is_even and is_steady) or (
-        seconds >= rules.peak_seconds and goes_on
+    goes_on_alike = seconds >= enough and is_even and is_steady
+    return Growth(
+        since=since,
+        seconds=seconds,
+        messages=risen,
+        is_lasting=is_slower
+        or (not is_swinging and (goes_on_alike or (seconds >= rules.peak_seconds and goes_on))),
+        is_swinging=is_swinging and not is_slower,
+        read_share=lately / arrive if arrive else 1.0,
     )
-    return Growth(since=since, seconds=seconds, messages=risen, is_lasting=lasting)
 
 
 def _at(points: Sequence[Point], time: float) -> tuple[float, float]:
@@ -144,16 +137,16 @@ def _at(points: Sequence[Point], time: float) -> tuple[float, float]:
 
 
 def _before(points: Sequence[Point], rules: StatusRules) -> list[float] | None:
-    """Return arrivals per second in the quarters of a history; None where too little is known."""
+    """Return arrivals per second in the parts of half a day; None where too little is known."""
     if not points:
         return None
     end = points[-1][0]
     begin = max(points[0][0], end - _DAY / 2)
     if end - begin < rules.trend_seconds * rules.habit_times:
         return None
-    quarter = (end - begin) / 4
-    ends = [_at(points, begin + quarter * part)[0] for part in range(5)]
-    return [(late - early) / quarter for early, late in pairwise(ends)]
+    length = (end - begin) / rules.parts
+    ends = [_at(points, begin + length * part)[0] for part in range(rules.parts + 1)]
+    return [(late - early) / length for early, late in pairwise(ends)]
 
 
 def _consumed(history: Sequence[Point], rules: StatusRules) -> float:
@@ -168,25 +161,25 @@ def shrinks_since(points: Sequence[Point], rules: StatusRules) -> float | None:
     """Return since when the lag shrinks, if slower than the noise of minutes; None: it does not.
 
     The mean of each third of ``StatusRules.peak_seconds`` must be below the one before, and the
-    last clearly below the first.
+    last clearly below the first: as many parts as ``StatusRules.habit_times``.
     """
     if not points:
         return None
     first_of = bisect_left(points, points[-1][0] - rules.peak_seconds, key=itemgetter(0))
     recent = points[first_of:]
-    if recent[-1][0] - recent[0][0] < rules.peak_seconds / 3:
+    if recent[-1][0] - recent[0][0] < rules.peak_seconds / rules.habit_times:
         return None
     begin, end = recent[0][0], recent[-1][0]
-    third = (end - begin) / 3
+    length = (end - begin) / rules.habit_times
     means = []
-    for number in range(3):
-        since = begin + number * third
-        lags = [lag for at, _, _, lag in recent if since <= at <= since + third]
+    for number in range(rules.habit_times):
+        since = begin + number * length
+        lags = [lag for at, _, _, lag in recent if since <= at <= since + length]
         if not lags:
             return None
         means.append(sum(lags) / len(lags))
-    first, middle, last = means
-    return begin if first > middle > last and last <= (1 - rules.slower_share) * first else None
+    shrinks = all(late < early for early, late in pairwise(means))
+    return begin if shrinks and means[-1] <= (1 - rules.slower_share) * means[0] else None
 
 
 def exceeds_yesterday(points: Sequence[Point], rules: StatusRules) -> bool | None:

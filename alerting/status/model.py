@@ -126,10 +126,37 @@ class StatusRules:
     change_share: float = _setting(CHANGE_SHARE, "share", "a smaller change is none")
     much_share: float = _setting(0.2, "share", "a larger change is none of noise")
 
+    # What follows from them. Nothing else is compared with; a test sees to that.
+
     @property
     def half_window_seconds(self) -> float:
         """What is looked at as recent; what lasts as long is no passing thing."""
         return self.window_seconds / 2
+
+    @property
+    def fitted_points(self) -> int:
+        """Most points of a straight line: two in the shortest delay that matters are enough."""
+        return round(self.window_seconds / (self.slight_seconds / 2))
+
+    @property
+    def large_share(self) -> float:
+        """A change that noise on both sides of a comparison does not make."""
+        return self.much_share + self.much_share
+
+    @property
+    def parts(self) -> int:
+        """Of a rise or a history: as many as noise lets one tell apart."""
+        return round(1 / self.much_share)
+
+    @property
+    def harmless_polls(self) -> float:
+        """So many missing polls say nothing."""
+        return self.missed_polls - 1
+
+    @property
+    def late_periods(self) -> float:
+        """A commit so many periods old is late, and may yet come."""
+        return self.usual_periods - 1
 
 
 DEFAULT_STATUS_RULES = StatusRules()

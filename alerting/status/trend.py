@@ -10,9 +10,6 @@ from operator import mul
 from alerting.status.growth import Point
 from alerting.status.model import StatusRules
 
-_MOST_POINTS = 40
-"""A straight line through more points than this is no other line."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
@@ -43,7 +40,7 @@ def trend_of(points: Sequence[Point], period: float | None, rules: StatusRules) 
     span = points[-1][0] - points[0][0]
     if span < rules.trend_seconds:
         return None
-    every = -(-len(points) // _MOST_POINTS)
+    every = -(-len(points) // rules.fitted_points)
     kept = points[::-every]
     start, first_end, first_committed, _ = kept[-1]
     times = [point[0] - start for point in kept]
@@ -62,6 +59,7 @@ def trend_of(points: Sequence[Point], period: float | None, rules: StatusRules) 
 
     arrival, growth = max(0.0, slope(ends)), slope(lags)
     scatter = sum(map(mul, lags, lags)) - sum(lags) ** 2 / count - growth * growth * spread
+    # Two standard deviations: 19 of 20 samples lie within.
     noise = max(
         float(rules.minimum_messages),
         (1 + rules.much_share) * arrival * (period or 0.0),

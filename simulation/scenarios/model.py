@@ -9,7 +9,8 @@ A scenario is also a JSON file::
      "truth": [{"from": 600, "to": 1800, "status": "STALLED", "should_alert": true}]}
 
 ``t`` is seconds from the beginning. Any other value of a sample may be null or missing: it could
-not be read, or nothing was ever committed. Polls may be missing.
+not be read, or nothing was ever committed. Polls may be missing. ``should_alert`` is null where it
+is right to notify and right not to.
 """
 
 from __future__ import annotations
@@ -63,13 +64,14 @@ class Truth:
         begin: Seconds from the beginning.
         end: The same.
         status: What the group did, in the words of the statuses.
-        should_alert: Whether somebody ought to be notified.
+        should_alert: Whether somebody ought to be notified; None: either is right, as nobody can
+            tell yet.
     """
 
     begin: float
     end: float
     status: str
-    should_alert: bool
+    should_alert: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,11 +171,12 @@ def _sample(document: object, where: str) -> ScenarioSample:
 
 def _truth(document: object, where: str) -> Truth:
     found = _mapping(document, where)
+    is_open = "should_alert" in found and found["should_alert"] is None
     return Truth(
         begin=_number(found, "from", where),
         end=_number(found, "to", where),
         status=str(_value(found, "status", where)),
-        should_alert=bool(_value(found, "should_alert", where)),
+        should_alert=None if is_open else bool(_value(found, "should_alert", where)),
     )
 
 

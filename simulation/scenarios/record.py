@@ -165,6 +165,29 @@ def stalled(at: float, back: float, end: float) -> list[Truth]:
     ]
 
 
+def seen_from(begin: float, scenario: Scenario) -> Scenario:
+    """Return what is seen of a scenario by a monitor that begins in the middle of it."""
+    return replace(
+        scenario,
+        partitions=tuple(
+            replace(
+                part,
+                samples=tuple(
+                    replace(sample, t=sample.t - begin)
+                    for sample in part.samples
+                    if sample.t >= begin
+                ),
+            )
+            for part in scenario.partitions
+        ),
+        truth=tuple(
+            replace(one, begin=max(0.0, one.begin - begin), end=one.end - begin)
+            for one in scenario.truth
+            if one.end > begin
+        ),
+    )
+
+
 def flat(per_second: float) -> Rate:
     """Return arrivals that do not change."""
     return lambda times: np.full(times.shape, per_second)

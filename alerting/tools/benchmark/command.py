@@ -14,7 +14,6 @@ from rich.progress import track
 from rich.table import Table
 
 from alerting.status.phrases import duration
-from alerting.tools.benchmark.headroom import ours
 from alerting.tools.benchmark.run import (
     EVALUATORS,
     OURS,
@@ -25,7 +24,7 @@ from alerting.tools.benchmark.run import (
     fastest_of,
     total_of,
 )
-from alerting.tools.benchmark.scoring import AlertScore, score
+from alerting.tools.benchmark.scoring import AlertScore
 from simulation.scenarios import families
 from simulation.scenarios.model import Scenario, ScenarioError, parse_scenario
 from simulation.scenarios.model import as_document as scenario_document
@@ -54,8 +53,8 @@ def benchmark(
         int,
         typer.Option(
             min=0,
-            help="Evaluate variants 1 to N of the built-in scenarios by our rules alone, and list "
-            "what is not right. Exit status 3 where there is any.",
+            help="Evaluate variants 1 to N of the built-in scenarios, and list what is not right "
+            "by our rules. Exit status 3 where there is any.",
         ),
     ] = 0,
     drawn: Annotated[
@@ -115,23 +114,29 @@ def _sweep(variants: int, drawn: int, seed: int, only: str, console: Console) ->
         (*drawn_from[number % len(drawn_from)], seed + number)
         for number in range(drawn if drawn_from else 0)
     ]
-    wrong = 0
-    delays_of: dict[str, list[float]] = {}
+    evaluated: list[EvaluatedScenario] = []
+    found_of: dict[str, list[AlertScore]] = {}
     for name, make, variant in track(made, "Variants", console=console, transient=True):
         scenario = make(variant)
-        found = score(scenario, ours(scenario))
-        delays_of.setdefault(name, []).extend(found.delays)
+        evaluated.append(evaluate_scenario(scenario))
+        found = evaluated[-1].scores[OURS]
+        found_of.setdefault(name, []).append(found)
         if not found.is_right or found.flaps:
-            wrong += not found.is_right
             print(
                 f"{scenario.name} (polls of {scenario.poll_seconds:g} s): {found.result}; "
-                f"{found.missed} missed, {found.false_alerts} false, {found.flaps} flaps"
+                f"{found.missed} missed, {found.false_alerts} false, {found.flaps} flaps",
+                flush=True,
             )
-    for name, delays in delays_of.items():
+    for name, scores in found_of.items():
+        delays = [delay for one in scores for delay in one.delays]
+        overdue = [late for one in scores for late in one.overdue]
         if delays:
             usual, longest = duration(median(delays)), duration(max(delays))
-            print(f"{name}: notified after {usual} (median), {longest} at most")
-    print(f"{len(made) - wrong} of {len(made)} right")
+            late = f"; {duration(max(overdue))} at most after it was overdue" if overdue else ""
+            print(f"{name}: notified after {usual} (median), {longest} at most{late}")
+    _print_totals(Console(), evaluated)
+    wrong = sum(not one.scores[OURS].is_right for one in evaluated)
+    print(f"{len(evaluated) - wrong} of {len(evaluated)} right")
     return wrong
 
 
@@ -175,9 +180,22 @@ def _print(console: Console, evaluated: list[EvaluatedScenario]) -> None:
         table.add_row(one.name, *cells, "" if first is None else _TITLES[first])
     console.print(table)
     console.print()
+    _print_totals(console, evaluated)
+    fastest = fastest_baseline_delay(evaluated)
+    if fastest is not None:
+        console.print(
+            f"\nMedian delay of whichever baseline was right and fastest on each scenario, known "
+            f"only afterwards: {duration(fastest)}."
+        )
+
+
+def _print_totals(console: Console, evaluated: list[EvaluatedScenario]) -> None:
     totals = Table(box=None, pad_edge=False, header_style="bold")
     totals.add_column(f"of {len(evaluated)} scenarios")
-    for column in ("right", "missed", "false alerts", "flaps", "messages sent", "median delay"):
+    for column in (
+        *("right", "missed", "false alerts", "flaps", "messages sent", "median delay"),
+        "overdue at most",
+    ):
         totals.add_column(column, justify="right")
     for name in EVALUATORS:
         total = total_of(evaluated, name)
@@ -193,15 +211,12 @@ def _print(console: Console, evaluated: list[EvaluatedScenario]) -> None:
                     total.sent,
                 )
             ),
-            "" if total.median_delay is None else duration(total.median_delay),
+            *(
+                "" if seconds is None else duration(seconds)
+                for seconds in (total.median_delay, total.longest_overdue)
+            ),
         )
     console.print(totals)
-    fastest = fastest_baseline_delay(evaluated)
-    if fastest is not None:
-        console.print(
-            f"\nMedian delay of whichever baseline was right and fastest on each scenario, known "
-            f"only afterwards: {duration(fastest)}."
-        )
 
 
 def _cell(found: AlertScore) -> str:

@@ -32,6 +32,8 @@ class Total:
 
     Attributes:
         median_delay: Over the incidents that were notified, in seconds; None without one.
+        longest_overdue: Of those that came to be later than the objective, without an end within
+            it: the longest time from then until they were notified; None without one.
     """
 
     right: int
@@ -40,6 +42,7 @@ class Total:
     flaps: int
     sent: int
     median_delay: float | None
+    longest_overdue: float | None
 
 
 def evaluate_scenario(scenario: Scenario) -> EvaluatedScenario:
@@ -63,6 +66,7 @@ def total_of(evaluated: Iterable[EvaluatedScenario], evaluator: str) -> Total:
         flaps=sum(found.flaps for found in scores),
         sent=sum(found.sent for found in scores),
         median_delay=median(delays) if delays else None,
+        longest_overdue=max((late for found in scores for late in found.overdue), default=None),
     )
 
 
@@ -126,6 +130,7 @@ def _score(found: AlertScore) -> dict[str, Any]:
         "result": found.result,
         "incidents": found.incidents,
         "delays_seconds": list(found.delays),
+        "overdue_seconds": list(found.overdue),
         "missed": found.missed,
         "false_alerts": found.false_alerts,
         "flaps": found.flaps,
@@ -141,4 +146,5 @@ def _total(found: Total) -> dict[str, Any]:
         "flaps": found.flaps,
         "messages_sent": found.sent,
         "median_delay_seconds": found.median_delay,
+        "longest_overdue_seconds": found.longest_overdue,
     }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from simulation.scenarios.model import Scenario, Truth
+from alerting.status.model import OBJECTIVE_SECONDS
+from simulation.scenarios.model import Scenario, ScenarioPartition, Truth
 
 _NO_PAGE = frozenset({"info"})
 _TELLS_NOTHING = "UNKNOWN"
+_FALLS_BEHIND = "FALLING_BEHIND"
 _LATE_POLLS = 2.0
 
 
@@ -36,10 +39,15 @@ class Fired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertScore:
-    """How right an evaluator was on one scenario."""
+    """How right an evaluator was on one scenario.
+
+    Attributes:
+        overdue: How long after ``overdue_at`` each group that fell behind was notified; 0: before.
+    """
 
     incidents: int
     delays: tuple[float, ...]
+    overdue: tuple[float, ...]
     missed: int
     false_alerts: int
     flaps: int
@@ -64,13 +72,15 @@ def score(scenario: Scenario, fired: Sequence[Fired]) -> AlertScore:
     """Score the alerts of one evaluator on one scenario.
 
     An incident is notified by the first alert that holds while it lasts. An alert is false where it
-    began outside every incident; two polls after its end are still its own, because nobody can
-    have seen the end before.
+    began outside every incident, and where it is not open whether one is right; two polls after
+    the end are still its own, because nobody can have seen the end before.
     """
     grace = _LATE_POLLS * scenario.poll_seconds
+    may_alert = [one for one in scenario.truth if one.should_alert is not False]
     incidents = _merged([one for one in scenario.truth if one.should_alert])
     paging = [alert for alert in fired if alert.pages]
     delays = []
+    overdue = []
     flaps = 0
     for incident in incidents:
         telling = [
@@ -81,16 +91,20 @@ def score(scenario: Scenario, fired: Sequence[Fired]) -> AlertScore:
         if telling:
             first = min(alert.begin for alert in telling)
             delays.append(max(0.0, first - incident.begin))
+            late_at = overdue_at(scenario, incident)
+            if late_at is not None and incident.status == _FALLS_BEHIND:
+                overdue.append(max(0.0, first - late_at))
             rules = [alert.rule for alert in telling]
             flaps += len(rules) - len(set(rules))
     false = sum(
         1
         for alert in paging
-        if not any(one.begin <= alert.begin <= one.end + grace for one in incidents)
+        if not any(one.begin <= alert.begin <= one.end + grace for one in may_alert)
     )
     return AlertScore(
         incidents=len(incidents),
         delays=tuple(delays),
+        overdue=tuple(overdue),
         missed=len(incidents) - len(delays),
         false_alerts=false,
         flaps=flaps,
@@ -109,3 +123,45 @@ def _merged(incidents: Sequence[Truth]) -> list[Truth]:
             )
         merged.append(one)
     return merged
+
+
+def overdue_at(scenario: Scenario, incident: Truth) -> float | None:
+    """Return when a group is later than its objective and does not come back within it.
+
+    It is the first poll from which on a message waits for longer than the objective at every poll
+    for as long as the objective, as the scenario goes on to show; None where it comes to none.
+    """
+    late: dict[float, bool] = {}
+    for part in scenario.partitions:
+        for at, age in _ages(part):
+            late[at] = late.get(at, False) or age >= OBJECTIVE_SECONDS
+    since: float | None = None
+    for at in sorted(late):
+        if not incident.begin <= at <= incident.end:
+            continue
+        since = (at if since is None else since) if late[at] else None
+        if since is not None and at - since >= OBJECTIVE_SECONDS:
+            return since
+    return None
+
+
+def _ages(part: ScenarioPartition) -> Iterator[tuple[float, float]]:
+    """Yield the age of the oldest unread message at each poll that could be read."""
+    times: list[float] = []
+    ends: list[int] = []
+    for sample in part.samples:
+        if sample.log_end is None or sample.committed is None:
+            continue
+        if ends and sample.log_end < ends[-1]:
+            times, ends = [], []  # another log
+        times.append(sample.t)
+        ends.append(sample.log_end)
+        index = bisect_right(ends, sample.committed)
+        if index == len(ends):
+            yield sample.t, 0.0
+        elif index == 0:
+            yield sample.t, sample.t - times[0]  # older than all that was seen
+        else:
+            share = (sample.committed - ends[index - 1]) / (ends[index] - ends[index - 1])
+            arrived = times[index - 1] + share * (times[index] - times[index - 1])
+            yield sample.t, sample.t - arrived

@@ -253,3 +253,53 @@ def test_a_job_of_many_runs_is_waited_for_three_of_its_absences() -> None:
     assert after(2700) is Status.OK
     assert after(3000) is Status.STOPPED
     assert after(2 * 3600) is Status.STOPPED
+
+
+def gone(seconds: int, *, before: dict[int, int], away: int = 0) -> Status:
+    """Return the status of a group without members for some seconds.
+
+    Args:
+        seconds: How long since the last one left, at 3,600 s.
+        before: From when on how many members there were.
+        away: How long an earlier deploy took, at 1,200 s.
+    """
+    samples, committed = [], 0
+    for t in range(0, 3600 + seconds + 1, 15):
+        members = [count for since, count in before.items() if since <= t][-1]
+        if t >= 3600 or 1200 <= t < 1200 + away:
+            members = 0
+        log_end = 100 * t
+        if members:
+            committed = min(log_end, committed + 3_000)
+        samples.append(polled(t, log_end, committed, members))
+    return partition_status(
+        PartitionWindow(topic="orders", partition=0, samples=tuple(samples))
+    ).status
+
+
+def test_members_that_left_one_by_one_are_waited_for_five_minutes() -> None:
+    at_once, in_turn = {0: 3}, {0: 3, 3480: 2, 3540: 1}
+
+    assert gone(60, before=at_once) is Status.STOPPED
+    assert gone(285, before=in_turn) is Status.OK
+    assert gone(300, before=in_turn) is Status.STOPPED
+
+
+def test_who_came_back_and_caught_up_may_be_away_as_long_again() -> None:
+    assert gone(180, before={0: 3}) is Status.STOPPED
+    assert gone(180, before={0: 3}, away=150) is Status.OK
+    assert gone(300, before={0: 3}, away=150) is Status.STOPPED
+
+
+def test_a_pause_that_was_made_good_is_known_the_next_time() -> None:
+    def status_of(first_pause: int) -> Status:
+        pauses = [(1200, 1200 + first_pause), (1800, 2000)]
+        return partition_status(
+            window(
+                seconds=1920.0,
+                capacity=lambda t: 0.0 if any(a <= t < b for a, b in pauses) else 300.0,
+            )
+        ).status
+
+    assert status_of(0) is Status.STALLED
+    assert status_of(120) is not Status.STALLED

@@ -11,7 +11,7 @@ from alerting.__main__ import app
 from alerting.tools.benchmark.baselines import burrow, grafana, strimzi
 from alerting.tools.benchmark.headroom import ours
 from alerting.tools.benchmark.run import EVALUATORS, evaluate_scenario
-from alerting.tools.benchmark.scoring import Fired, score
+from alerting.tools.benchmark.scoring import Fired, overdue_at, score
 from simulation.scenarios import families
 from simulation.scenarios.model import (
     Scenario,
@@ -22,6 +22,7 @@ from simulation.scenarios.model import (
     as_document,
     parse_scenario,
 )
+from simulation.scenarios.record import seen_from
 from tests.selection import exhaustive
 
 ALWAYS = {
@@ -29,17 +30,21 @@ ALWAYS = {
     "crash_loop",
     "deploy",
     "first_seen",
-    "hung_group",
     "nulls",
-    "overload",
+    "pauses_repeat",
     "recreated_topic",
     "retention_race",
+    "rolling_deploy",
     "steady",
     "sudden_stop",
     "transaction_markers",
 }
 """A scenario of each kind of thing that happens to a group; the others are exhaustive."""
 VARIANTS = range(1, 5)
+FIRST_SIGHT = (
+    *("crashing_before", "hung_before", "losing_before"),
+    *("overloaded_before", "stopped_from_the_start"),
+)
 
 
 def of_lags(lags: list[int | None], poll: float = 15.0) -> Scenario:
@@ -99,6 +104,38 @@ def test_the_same_alert_twice_in_one_incident_is_a_flap_and_four_messages() -> N
     assert (found.flaps, found.sent, found.is_right) == (1, 4, True)
 
 
+def test_either_is_right_where_it_is_open_whether_to_notify() -> None:
+    is_open = replace(INCIDENT, truth=(replace(INCIDENT.truth[0], should_alert=None),))
+
+    for alerts in ([], [fired(130, 310)]):
+        assert score(is_open, alerts).result == "right"
+    assert score(is_open, [fired(50, 60)]).result == "false alarm"
+    assert parse_scenario(json.loads(json.dumps(as_document(is_open)))) == is_open
+
+
+def test_overdue_counts_from_when_a_group_stays_later_than_its_objective() -> None:
+    """It reads nothing from 600 s on: five minutes later it is late by five minutes."""
+    lags = [0] * 41 + [index for index in range(1, 60)]
+    late = replace(
+        of_lags(list(lags)),
+        truth=(Truth(begin=600.0, end=1485.0, status="FALLING_BEHIND", should_alert=True),),
+    )
+    assert overdue_at(late, late.truth[0]) == 900.0
+    assert score(late, [fired(700, 1485)]).overdue == (0.0,)
+    assert score(late, [fired(1080, 1485)]).overdue == (180.0,)
+
+    back = of_lags([*lags[:70], 0, *lags[:20]])
+    assert overdue_at(back, late.truth[0]) is None
+
+
+def test_a_scenario_seen_from_the_middle_keeps_its_truth() -> None:
+    found = seen_from(150.0, INCIDENT)
+
+    assert found.times[0] == 0.0 and len(found.times) == 31
+    assert found.truth == (replace(INCIDENT.truth[0], begin=0.0, end=150.0),)
+    assert seen_from(301.0, INCIDENT).truth == ()
+
+
 def test_strimzi_needs_ten_seconds_over_a_thousand() -> None:
     [alert] = strimzi(of_lags([1000, 1001, 1001, 1000, None, 1001]))
 
@@ -126,6 +163,19 @@ def test_ours_is_right_on(family: str) -> None:
 
     assert set(classified.scores) == set(EVALUATORS)
     assert classified.scores["headroom"].result == "right", classified.fired["headroom"]
+
+
+@pytest.mark.parametrize("variant", [0, *exhaustive(*VARIANTS)])
+@pytest.mark.parametrize("family", FIRST_SIGHT)
+def test_each_trouble_of_a_new_installation_is_told_within_ten_minutes(
+    family: str, variant: int
+) -> None:
+    scenario = families()[family](variant)
+
+    found = score(scenario, ours(scenario))
+
+    assert found.result == "right"
+    assert max(found.delays) <= 600.0
 
 
 @pytest.mark.exhaustive
