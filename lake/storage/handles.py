@@ -43,7 +43,8 @@ class OpenTable:
         try:
             if not self._is_there():
                 return False
-            self.handle.update_incremental()
+            if not self._is_newest():
+                self.handle.update_incremental()
         except DeltaError:
             return False  # what follows the known version is not in the log any more
         return True
@@ -57,6 +58,19 @@ class OpenTable:
         if self.file is not None:
             return self.file.exists()
         return not self.is_local or DeltaTable.is_deltatable(self.uri)
+
+    def _is_newest(self) -> bool:
+        """Return whether a table in a folder is known to have no newer version.
+
+        Old versions leave its log from the first one on: where the known one is still there, the
+        next one would be, too. To ask delta-rs costs many times as much.
+        """
+        if not self.is_local:
+            return False
+        log, version = Path(self.uri, "_delta_log"), self.handle.version()
+        return (log / f"{version:020}.json").exists() and not (
+            log / f"{version + 1:020}.json"
+        ).exists()
 
 
 class Handles:
