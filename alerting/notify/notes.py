@@ -64,7 +64,9 @@ def changes_note(
         rebalances: Rows of ``rebalances``.
         events: Rows of ``cluster_events``, such as changed configurations and missing brokers.
     """
-    found = sorted([*_rebalances(group, rebalances), *_events(events)])
+    # A deploy of another group explains nothing here.
+    concerns = pl.col("group").is_null() | (pl.col("group") == (group or ""))
+    found = sorted([*_rebalances(group, rebalances), *_events(events.filter(concerns))])
     before = [(at, text) for at, text in found if began_at - LOOKED_BACK_SECONDS <= at <= began_at]
     if not before:
         return None

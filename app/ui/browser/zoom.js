@@ -1,4 +1,5 @@
-// A zoom on one chart with a time axis moves all of the page, and can become the range.
+// A zoom on one chart with a time axis moves all of the page, and can become the range. So does the
+// time that is pointed at.
 // Plotly tells of a zoom by an event of its own, so each chart that appears is listened to.
 const LISTENS = Symbol.for("headroom.zoom");
 const RANGE = ["xaxis.range[0]", "xaxis.range[1]"];
@@ -7,6 +8,11 @@ const charts = () =>
   [...document.querySelectorAll(".js-plotly-plot")].filter(
     (chart) => chart._fullLayout?.xaxis?.type === "date" && chart.layout?.meta === "page axis",
   );
+
+const isSeen = (chart) => {
+  const { top, bottom } = chart.getBoundingClientRect();
+  return bottom > 0 && top < window.innerHeight;
+};
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const button = parentElement.querySelector("button");
@@ -33,6 +39,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
   };
   state.offer = offer;
+  // All charts tell of the time that is pointed at in one of them.
+  state.pointed = (chart, at) => {
+    for (const one of charts()) {
+      if (one === chart || one._fullLayout.hovermode !== "x unified") continue;
+      if (at === null) window.Plotly?.Fx.unhover(one);
+      // The last argument: the other chart does not tell of it in turn.
+      else if (isSeen(one)) window.Plotly?.Fx.hover(one, { xval: at }, ["xy"], true);
+    }
+  };
   // New figures come without the zoom.
   state.drawn = (chart) => {
     const isTimes = charts().includes(chart);
@@ -47,6 +62,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (chart._ev[LISTENS]) continue;
       chart._ev[LISTENS] = true;
       chart.on("plotly_relayout", (change) => state.zoomed(chart, change));
+      chart.on("plotly_hover", (found) => state.pointed(chart, found.xvals?.[0] ?? null));
+      chart.on("plotly_unhover", () => state.pointed(chart, null));
       chart.on("plotly_afterplot", () => state.drawn(chart));
       state.drawn(chart);
     }

@@ -1,6 +1,6 @@
-"""A zoom on one chart moves all of the page, and can become the time range.
+"""A zoom on one chart moves all of the page, and can become the time range; so does the pointer.
 
-Streamlit does not tell of a zoom; the script listens to the charts in the viewer's browser.
+Streamlit tells of neither; the script listens to the charts in the viewer's browser.
 """
 
 from __future__ import annotations

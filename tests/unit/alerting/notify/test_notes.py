@@ -37,7 +37,8 @@ def events(*rows: tuple[str, str, int]) -> pl.DataFrame:
             for kind, subject, ago in rows
         ],
         schema={
-            name: CLUSTER_EVENTS.polars_schema[name] for name in ("observed_at", "kind", "subject")
+            name: CLUSTER_EVENTS.polars_schema[name]
+            for name in ("observed_at", "kind", "subject", "group")
         },
     )
 
@@ -93,3 +94,10 @@ def test_what_changed_in_the_hour_before_is_named_the_last_three() -> None:
 
 def test_where_nothing_changed_nothing_is_said() -> None:
     assert changes_note("billing", NOW.timestamp(), rebalances(), events()) is None
+
+
+def test_deploys_of_the_group_and_of_all_are_named() -> None:
+    given = events(("deploy", "billing 2", 5), ("deploy", "mail 7", 4), ("deploy", "network", 3))
+    marks = given.with_columns(group=pl.Series(["billing", "mail", None]))
+    note = changes_note("billing", NOW.timestamp(), rebalances(), marks)
+    assert note == "Changed before: 09:55 deploy billing 2; 09:57 deploy network"
