@@ -40,8 +40,8 @@ def draw(view: View, subject: str, name: str) -> None:
 
 def forecast(view: View, subject: str, name: str) -> pl.DataFrame | None:
     """Return the rows of a forecast of arrival, soonest first; None: the page says why not."""
-    rows = queries.derived(view, FORECASTS, subject=subject, name=name, metric="arrival_per_second")
-    numbers = rows.filter(pl.col("high_90").is_not_null()).sort("window_start")
+    rows = _rows(view, subject, name)
+    numbers = _numbers(rows)
     if numbers.is_empty():
         reason = rows["reason"].drop_nulls().to_list()
         components.nothing(
@@ -58,6 +58,20 @@ def forecast(view: View, subject: str, name: str) -> pl.DataFrame | None:
         )
         return None
     return numbers
+
+
+def expected(view: View, subject: str, name: str) -> pl.DataFrame | None:
+    """Return the rows of a forecast whose band held, soonest first; None: there is none."""
+    rows = _numbers(_rows(view, subject, name))
+    return rows if rows.height and holds(rows.row(0, named=True)) else None
+
+
+def _rows(view: View, subject: str, name: str) -> pl.DataFrame:
+    return queries.derived(view, FORECASTS, subject=subject, name=name, metric="arrival_per_second")
+
+
+def _numbers(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(pl.col("high_90").is_not_null()).sort("window_start")
 
 
 def holds(row: Mapping[str, object]) -> bool:

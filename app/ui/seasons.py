@@ -20,6 +20,7 @@ from lake.schemas.model import Table
 from lake.schemas.tables import SEASONALITY
 
 _HOUR = timedelta(hours=1)
+_NEAR = 0.1
 _BEFORE = {"yesterday": timedelta(days=1), "last week": timedelta(days=7)}
 
 
@@ -32,8 +33,8 @@ class Usual:
     high: float  # 95 % quantile
 
     def holds(self, value: float) -> bool:
-        """Return whether a value is as usual."""
-        return self.low <= value <= self.high
+        """Return whether a value is as usual: in the band, or near the median of a narrow one."""
+        return self.low <= value <= self.high or abs(value - self.median) <= _NEAR * self.median
 
 
 def season(view: View, subject: str, name: str, metric: str) -> pl.DataFrame:

@@ -25,7 +25,8 @@ from simulation.simulator import Simulation
 DAYS = 15
 MINUTE_SECONDS = 60.0
 
-_SLOWER_GROUP, _SLOWER_FROM, _SLOWER_TO = "order-fulfilment", 9.4 * DAY, 6.4 * DAY
+_SLOWER_GROUP, _SLOWER_FROM, _SLOWER_TO = "order-fulfilment", 11.4 * DAY, 8.4 * DAY
+# Not a week before the start: what is usual then would be what the deploy left waiting.
 _TOO_LITTLE = 0.85
 """Capacity of slower consumers, as a fraction of the peak arrival rate."""
 _GROWING_TOPIC, _GROWN_FROM, _GROWING_SINCE = "payments.authorised", 0.65, 6.0 * DAY

@@ -46,6 +46,7 @@ class WhatIfInputs:
         shared_limit_per_second: What the group as a whole gets through at most; None: no limit.
         course: What arrives in all, by seconds from the begin; None: the present rates go on.
         course_seconds: How long ``course`` is.
+        is_replay: Whether ``course`` is measured time that ends now; else it begins now.
     """
 
     topics: Mapping[str, int]
@@ -60,6 +61,7 @@ class WhatIfInputs:
     shared_limit_per_second: float | None = None
     course: Rate | None = None
     course_seconds: float | None = None
+    is_replay: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -164,7 +166,7 @@ def what_if(
         hours=hours,
         objective_seconds=inputs.objective_seconds,
         notes=tuple(notes),
-        is_replay=inputs.course is not None,
+        is_replay=inputs.is_replay,
     )
 
 

@@ -1,4 +1,4 @@
-"""Where a what-if starts that replays measured time. Pure."""
+"""Where a what-if starts that replays measured time, or that follows a forecast. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from scaling.whatif.queue_model import WhatIfInputs
 from simulation.model import Floats
 
 STEP_SECONDS = 60.0
+HOUR_SECONDS = 3600.0
 LEAST_MINUTES = 30
 """A shorter time says too little about what comes."""
 
@@ -70,5 +71,39 @@ def replayed(inputs: WhatIfInputs, minutes: Sequence[MeasuredMinute]) -> WhatIfI
         time_lag_seconds=np.where(lag > 0, known[0].time_lag_seconds or 0.0, 0.0),
         course=course,
         course_seconds=length * STEP_SECONDS,
+        is_replay=True,
         notes=(*inputs.notes, *notes),
     )
+
+
+def forecast(
+    inputs: WhatIfInputs, hours: Sequence[tuple[float, float]], now: float, *, most: float
+) -> WhatIfInputs | None:
+    """Return the inputs of a run that begins now and sees what is expected to arrive.
+
+    Args:
+        inputs: The group as it is now.
+        hours: The begin of each hour that is forecast, in seconds, and its messages per second.
+        now: The present, in seconds.
+        most: How many hours the run lasts at most.
+
+    Returns:
+        None where the forecast does not begin now, has a gap, or ends within ``LEAST_MINUTES``.
+    """
+    ahead = sorted(one for one in hours if one[0] + HOUR_SECONDS > now)
+    if not ahead or ahead[0][0] > now:
+        return None
+    starts = np.array([at for at, _ in ahead])
+    if np.any(np.diff(starts) != HOUR_SECONDS):
+        return None
+    per_second = np.array([max(0.0, rate) for _, rate in ahead])
+    length = min(most * HOUR_SECONDS, float(starts[-1]) + HOUR_SECONDS - now)
+    if length < LEAST_MINUTES * STEP_SECONDS:
+        return None
+
+    def course(times: Floats) -> Floats:
+        place = np.searchsorted(starts, times + now, side="right") - 1
+        rates: Floats = per_second[np.clip(place, 0, len(per_second) - 1)]
+        return rates
+
+    return replace(inputs, course=course, course_seconds=length)

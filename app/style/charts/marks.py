@@ -10,9 +10,9 @@ from app.style.theme import Palette
 
 _NEAR = 120
 """Events nearer than this part of the axis are one mark: about five pixels."""
-_LABEL = 6
+_LABEL = 4
 """Labels nearer than this part of the axis would lie on each other."""
-_LABEL_LENGTH = 28
+_LABEL_LENGTH = 20
 _HOVER_LENGTH = 110
 _HOVER_LINES = 8
 _SYMBOL = "▾"

@@ -11,7 +11,7 @@ import streamlit as st
 from app.data.context import View
 from app.style.charts.advice import what_if_chart
 from app.style.format import duration, escape, exact
-from app.ui import components
+from app.ui import components, forecast
 from lake.schemas.grain import Grain
 from lake.schemas.tables import GROUP_HISTORY
 from scaling.facts.group_facts import GroupFacts
@@ -25,9 +25,11 @@ from scaling.whatif.queue_model import (
     what_if,
 )
 from scaling.whatif.replay import MeasuredMinute, replayed
+from scaling.whatif.replay import forecast as forecast_course
 
 _HOURS = 6.0
 _MEASURED, _HELD = "the last hours, as measured", "the present rates, held for six hours"
+_EXPECTED = "the next hours, as forecast"
 _NOTHING, _CAMPAIGN, _LOST = (
     "nothing else",
     "a campaign: twice as much for an hour",
@@ -44,10 +46,15 @@ def _simulated(
     change: WhatIfChange,
     _minutes: Sequence[MeasuredMinute],
     arrivals: str,
+    _hours: Sequence[tuple[float, float]],
 ) -> WhatIf:
     inputs = what_if_inputs(_facts, capacity_per_second=capacity)
-    measured = replayed(inputs, _minutes) if arrivals == _MEASURED else None
-    return what_if(inputs if measured is None else measured, change, hours=_HOURS)
+    started = None
+    if arrivals == _MEASURED:
+        started = replayed(inputs, _minutes)
+    elif arrivals == _EXPECTED:
+        started = forecast_course(inputs, _hours, at * 60, most=_HOURS)
+    return what_if(inputs if started is None else started, change, hours=_HOURS)
 
 
 @st.cache_data(ttl=60, max_entries=32, show_spinner=False)
@@ -122,9 +129,10 @@ def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
             )
             return
         minutes = _minutes(view.cache_key, view.cluster, group, view)
+        hours = _expected(view, group)
         arrivals = st.segmented_control(
             "Arrivals",
-            [_MEASURED, _HELD],
+            [_MEASURED, *([_EXPECTED] if hours else []), _HELD],
             default=_MEASURED,
             required=True,
             key=f"if-arrivals-{group}",
@@ -139,14 +147,26 @@ def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
         )
         at = view.now.timestamp() // 60
         try:
-            found = _simulated(facts, group, at, capacity, change, minutes, arrivals)
+            found = _simulated(facts, group, at, capacity, change, minutes, arrivals, hours)
         except SimulationError as error:
             components.nothing(escape(str(error)), icon=":material/error:")
             return
-        _show(view, found, minutes)
+        _show(view, found, minutes, is_forecast=arrivals == _EXPECTED)
 
 
-def _show(view: View, found: WhatIf, minutes: Sequence[MeasuredMinute]) -> None:
+def _expected(view: View, group: str) -> list[tuple[float, float]]:
+    """Return what is forecast to arrive; none where there is no forecast whose band held."""
+    with components.guarded():
+        rows = forecast.expected(view, "group", group)
+        if rows is not None:
+            columns = rows.drop_nulls("median").select("window_start", "median")
+            return [(at.timestamp(), rate) for at, rate in columns.iter_rows()]
+    return []
+
+
+def _show(
+    view: View, found: WhatIf, minutes: Sequence[MeasuredMinute], *, is_forecast: bool
+) -> None:
     now, changed = found.now, found.changed
     measured = sorted(minutes, key=lambda one: one.at) if found.is_replay else []
     with st.grid(5, min_column_width=124, gap="small"):
@@ -219,7 +239,13 @@ def _show(view: View, found: WhatIf, minutes: Sequence[MeasuredMinute]) -> None:
     lost = max(changed.lost_messages, now.lost_messages)
     notes = [
         f"{duration(found.hours * 3600)} simulated, "
-        + ("with what was measured to arrive" if found.is_replay else "one draw of arrivals"),
+        + (
+            "with what was measured to arrive"
+            if found.is_replay
+            else "with what is forecast to arrive"
+            if is_forecast
+            else "one draw of arrivals"
+        ),
         *found.notes,
         *([f"retention deletes {exact(round(lost))} unread messages"] if lost >= 1 else []),
     ]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scaling.whatif.queue_model import WhatIfChange, WhatIfInputs, even_inputs, what_if
-from scaling.whatif.replay import MeasuredMinute, replayed
+from scaling.whatif.replay import MeasuredMinute, forecast, replayed
 
 
 def _inputs() -> WhatIfInputs:
@@ -58,3 +58,32 @@ def test_unknown_minutes_are_said_and_too_many_give_nothing() -> None:
     assert start.lag.sum() == 0
     assert replayed(_inputs(), _minutes(*[50.0] * 29)) is None
     assert replayed(_inputs(), _minutes(*[50.0, *[None] * 60, *[50.0] * 35])) is None
+
+
+def test_a_forecast_begins_now_and_is_followed_hour_by_hour() -> None:
+    hours = [
+        (3600.0 * number, rate) for number, rate in enumerate((900.0, 50.0, 300.0, -1.0, 50.0))
+    ]
+    start = forecast(_inputs(), hours, 2 * 3600.0 - 600, most=2.0)
+    assert start is not None and start.course is not None
+    assert start.course(np.array([0.0, 599.0, 601.0, 4300.0])).tolist() == [50.0, 50.0, 300.0, 0.0]
+    found = what_if(start, WhatIfChange(consumers=4), hours=6)
+    assert (found.hours, found.is_replay) == (2.0, False)
+    assert found.now.lag[0] == 500
+    # An hour of 300 against 200 a second leaves some 360,000; with four consumers next to nothing.
+    assert 250_000 < found.now.lag_peak < 450_000
+    assert found.changed.lag_peak < 20_000
+    assert not any("present rates" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    "hours",
+    [
+        pytest.param([], id="none"),
+        pytest.param([(0.0, 5.0)], id="over"),
+        pytest.param([(7200.0, 5.0), (10800.0, 5.0)], id="later"),
+        pytest.param([(3600.0, 5.0), (10800.0, 5.0)], id="a gap"),
+    ],
+)
+def test_a_forecast_that_does_not_cover_the_next_hours(hours: list[tuple[float, float]]) -> None:
+    assert forecast(_inputs(), hours, 4000.0, most=6.0) is None
