@@ -9,6 +9,12 @@ const charts = () =>
     (chart) => chart._fullLayout?.xaxis?.type === "date" && chart.layout?.meta === "page axis",
   );
 
+// Plotly tells of a time as text, and takes it as a number; its dates know no zones.
+const milliseconds = (text) => {
+  const found = Date.parse(`${String(text).replace(" ", "T")}Z`);
+  return Number.isNaN(found) ? null : found;
+};
+
 const isSeen = (chart) => {
   const { top, bottom } = chart.getBoundingClientRect();
   return bottom > 0 && top < window.innerHeight;
@@ -62,7 +68,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (chart._ev[LISTENS]) continue;
       chart._ev[LISTENS] = true;
       chart.on("plotly_relayout", (change) => state.zoomed(chart, change));
-      chart.on("plotly_hover", (found) => state.pointed(chart, found.xvals?.[0] ?? null));
+      chart.on("plotly_hover", (found) => state.pointed(chart, milliseconds(found.xvals?.[0])));
       chart.on("plotly_unhover", () => state.pointed(chart, null));
       chart.on("plotly_afterplot", () => state.drawn(chart));
       state.drawn(chart);
