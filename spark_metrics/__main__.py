@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.status import Status
 
@@ -95,16 +96,12 @@ def run(config: Config) -> None:
 def once(config: Config) -> None:
     """Bring the history up to date with all samples that are there, and exit."""
     with _failures(), _lake(config) as (settings, lake, _):
-        with console.status("starting Spark") as status:
-            spark = spark_session(settings.spark, settings.lake, on_progress=_say)
-            try:
-                job = HistoryJob(spark, lake, settings)
-                status.update("computing history")
-                while not job.is_done:
-                    job.step(everything=True)
-                _derive(DerivedJob(spark, lake, settings), status)
-            finally:
-                spark.stop()
+        with _spark(settings) as (spark, status):
+            job = HistoryJob(spark, lake, settings)
+            status.update("computing history")
+            while not job.is_done:
+                job.step(everything=True)
+            _derive(DerivedJob(spark, lake, settings), status)
         _say("history is up to date")
 
 
@@ -121,18 +118,12 @@ def backfill(
         start, end = _moment("--from", first), _moment("--to", last)
         if start >= end:
             raise HistoryError("--from must be before --to")
-        with console.status("starting Spark") as status:
-            spark = spark_session(settings.spark, settings.lake, on_progress=_say)
+        with _spark(settings) as (spark, status):
 
             def show(time_range: TimeRange, number: int, count: int) -> None:
                 status.update(f"computing {time_range.start:%Y-%m-%d %H:%M} ({number} of {count})")
 
-            try:
-                done = compute_again(
-                    HistoryTables(spark, lake, settings), start, end, on_progress=show
-                )
-            finally:
-                spark.stop()
+            done = compute_again(HistoryTables(spark, lake, settings), start, end, on_progress=show)
         _say(f"computed anew: {done.start:%Y-%m-%d %H:%M} to {done.end:%Y-%m-%d %H:%M} UTC")
 
 
@@ -146,25 +137,20 @@ def maintain(config: Config) -> None:
     with _failures():
         settings, lake = _settings_and_lake(config)
         done: list[Maintained] = []
-        with console.status("maintaining") as status:
-
-            def show(table: str) -> None:
-                status.update(f"maintaining {table}")
-
-            try:
-                done += maintain_samples(lake, settings.lake, on_progress=show)
-            except BusyError as error:
-                _say(f"samples are left out: {error}")
-            try:
-                with only_one(settings.lake, JOB, lost=_lost, on_progress=_say):
-                    status.update("starting Spark")
-                    spark = spark_session(settings.spark, settings.lake, on_progress=_say)
-                    try:
-                        done += Maintenance(lake, settings.lake).of_history(spark, show)
-                    finally:
-                        spark.stop()
-            except BusyError:
-                _say("a history job is running: it maintains its own tables")
+        try:
+            with console.status("maintaining samples"):
+                done += maintain_samples(lake, settings.lake)
+        except BusyError as error:
+            _say(f"samples are left out: {error}")
+        try:
+            with (
+                only_one(settings.lake, JOB, lost=_lost, on_progress=_say),
+                _spark(settings) as (spark, status),
+            ):
+                status.update("maintaining history")
+                done += Maintenance(lake, settings.lake).of_history(spark)
+        except BusyError:
+            _say("a history job is running: it maintains its own tables")
         _say(summary(done))
 
 
@@ -181,12 +167,8 @@ def jars(config: Config) -> None:
 def derive(config: Config) -> None:
     """Compute seasons, forecasts, changes, skew and capacity anew from the history, and exit."""
     with _failures(), _lake(config) as (settings, lake, _):
-        with console.status("starting Spark") as status:
-            spark = spark_session(settings.spark, settings.lake, on_progress=_say)
-            try:
-                done = _derive(DerivedJob(spark, lake, settings), status, anew=True)
-            finally:
-                spark.stop()
+        with _spark(settings) as (spark, status):
+            done = _derive(DerivedJob(spark, lake, settings), status, anew=True)
         _say("no hour of history is complete yet" if done.status == "waiting" else "derived anew")
 
 
@@ -219,6 +201,17 @@ def _lake(config: Path) -> Iterator[tuple[Settings, Lake, Hold]]:
     settings, lake = _settings_and_lake(config)
     with only_one(settings.lake, JOB, lost=_lost, on_progress=_say) as hold:
         yield settings, lake, hold
+
+
+@contextmanager
+def _spark(settings: Settings) -> Iterator[tuple[SparkSession, Status]]:
+    """Start Spark, and stop it at the end; yields it with the line that says what goes on."""
+    with console.status("starting Spark") as status:
+        spark = spark_session(settings.spark, settings.lake, on_progress=_say)
+        try:
+            yield spark, status
+        finally:
+            spark.stop()
 
 
 def _settings_and_lake(config: Path) -> tuple[Settings, Lake]:

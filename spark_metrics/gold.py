@@ -12,8 +12,8 @@ from lake.schemas.format_version import DESCRIPTION
 from lake.schemas.grain import PARTITIONED_BY, Grain
 from lake.schemas.model import Table
 from lake.storage.store import Lake
-from spark_metrics.rollups.windows import coarser
-from spark_metrics.samples import address, map_partitions, read, sorted_by_series, tasks_for
+from spark_metrics.rollups.windows import coarser, sorted_by_series
+from spark_metrics.samples import address, map_partitions, read, tasks_for
 from spark_metrics.session import SMALL_ROWS, tune
 
 HOUR = timedelta(hours=1)

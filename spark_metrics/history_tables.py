@@ -13,9 +13,9 @@ from lake.storage.store import Lake
 from spark_metrics.arrivals import SPARK_ERRORS, cause
 from spark_metrics.errors import HistoryError
 from spark_metrics.gold import GoldTable, hours
-from spark_metrics.history import HISTORIES, SOURCES
 from spark_metrics.minutes import Collections, computed
 from spark_metrics.progress import MINUTE, TimeRange, minute_of
+from spark_metrics.rollups.passes import HISTORIES, SOURCES
 from spark_metrics.session import SMALL_ROWS, is_remote, tune
 
 CHUNK_HOURS = 6

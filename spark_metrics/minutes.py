@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, CLUSTER_HISTORY, COLLECTIONS
 from lake.storage.store import Lake
-from spark_metrics.history import CADENCE, PASSES, Pass, of_clusters
 from spark_metrics.rollups import clusters
+from spark_metrics.rollups.passes import CADENCE, PASSES, Frames, Pass, of_clusters
 from spark_metrics.rollups.samples import DEFAULT_GAP_SECONDS, GAP_INTERVALS
-from spark_metrics.samples import Frames, Source, collected, map_together, rows_of, tasks_for
+from spark_metrics.samples import Source, collected, map_together, rows_of, tasks_for
 
 LONGEST_REACH = timedelta(hours=4)
 MOST_AT_ONCE = 10_000_000

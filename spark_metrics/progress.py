@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 import polars as pl
+from pydantic import TypeAdapter
 
 from lake.schemas.tables import JOBS
 from lake.storage.store import Lake
@@ -19,8 +20,7 @@ _RECENT = timedelta(hours=36)
 """Rows older than this are looked for only where there is none since."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeRange:
+class TimeRange(NamedTuple):
     """Whole minutes from ``start`` to ``end`` (exclusive)."""
 
     start: datetime
@@ -34,7 +34,7 @@ class TimeRange:
     def before(self, moment: datetime) -> TimeRange | None:
         """Return the part before a moment, None if there is none."""
         end = min(self.end, moment)
-        return replace(self, end=end) if end > self.start else None
+        return self._replace(end=end) if end > self.start else None
 
     def overlaps(self, other: TimeRange) -> bool:
         """Return whether a minute is in both."""
@@ -101,40 +101,15 @@ class Progress:
 
     def to_json(self) -> str:
         """Return the progress as text."""
-        return json.dumps(
-            {
-                "stream": self.stream,
-                "tables": dict(self.tables),
-                "pending": [
-                    [time_range.start.isoformat(), time_range.end.isoformat()]
-                    for time_range in self.pending
-                ],
-                "hours": sorted(hour.isoformat() for hour in self.hours),
-                "newest": None if self.newest is None else self.newest.isoformat(),
-                "late_before": None if self.late_before is None else self.late_before.isoformat(),
-                "longest_interval": self.longest_interval,
-                "number": self.number,
-            }
-        )
+        return _AS_JSON.dump_json(self).decode()
 
     @classmethod
     def from_json(cls, text: str) -> Progress:
         """Read what ``to_json`` wrote."""
-        found = json.loads(text)
-        moment = datetime.fromisoformat
-        newest, late_before = found["newest"], found.get("late_before")
-        return cls(
-            stream=found["stream"],
-            tables=found["tables"],
-            pending=tuple(
-                TimeRange(start=moment(start), end=moment(end)) for start, end in found["pending"]
-            ),
-            hours=frozenset(moment(hour) for hour in found["hours"]),
-            newest=None if newest is None else moment(newest),
-            late_before=None if late_before is None else moment(late_before),
-            longest_interval=found["longest_interval"],
-            number=found["number"],
-        )
+        return _AS_JSON.validate_json(text)
+
+
+_AS_JSON = TypeAdapter(Progress)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,24 +169,10 @@ class JobRecords:
             LakeError: The row could not be written.
         """
         noted = None if progress is None else replace(progress, number=progress.number + 1)
-        self._lake.append(
-            JOBS,
-            pl.DataFrame(
-                {
-                    "job": self._job,
-                    "started_at": micro_batch.started_at,
-                    "finished_at": datetime.now(UTC),
-                    "rows_read": micro_batch.rows_read,
-                    "delay_seconds": micro_batch.delay_seconds,
-                    "late_rows": micro_batch.late_rows,
-                    "status": micro_batch.status,
-                    "error": micro_batch.error,
-                    "progress": None if noted is None else noted.to_json(),
-                },
-                schema={
-                    name: JOBS.polars_schema[name]
-                    for name in JOBS.polars_schema.names()
-                    if name != "date"
-                },
-            ),
-        )
+        row = asdict(micro_batch) | {
+            "job": self._job,
+            "finished_at": datetime.now(UTC),
+            "progress": None if noted is None else noted.to_json(),
+        }
+        types = {name: type_ for name, type_ in JOBS.polars_schema.items() if name in row}
+        self._lake.append(JOBS, pl.DataFrame([row], schema=types))

@@ -25,9 +25,7 @@ from lake.errors import LakeError
 from lake.schemas.model import Table
 from lake.storage.store import Lake
 from spark_metrics.objectstore import hadoop_address
-
-Frames = Mapping[str, pl.DataFrame]
-"""Rows by the name of what they are of, such as a table's."""
+from spark_metrics.rollups.passes import Frames
 
 ROWS_A_TASK = 1_000_000
 """Samples that a task holds in memory, about: up to 1.3 GB, with what is made of them."""
@@ -296,12 +294,6 @@ def map_partitions(
 def tasks_for(rows: int) -> int:
     """Return over how many tasks a number of samples is spread."""
     return max(1, -(-rows // ROWS_A_TASK))
-
-
-def sorted_by_series(rows: pl.DataFrame, table: Table) -> pl.DataFrame:
-    """Return rows with each series' together, so that a reader of one opens little."""
-    series = [name for name in table.key if name not in ("cluster", "grain_seconds", table.time)]
-    return rows.sort(*series, table.time)
 
 
 def to_arrow(rows: pl.DataFrame) -> Iterator[pa.RecordBatch]:

@@ -38,7 +38,8 @@ from scaling.facts.lake_reader import (
 )
 from scaling.facts.topic_facts import Reader, topic_readers
 from spark_metrics.derived.tables import DerivedTables
-from spark_metrics.samples import Frames, by_group
+from spark_metrics.rollups.passes import Frames
+from spark_metrics.samples import by_group
 
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = timedelta(seconds=1)

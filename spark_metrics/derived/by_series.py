@@ -15,7 +15,8 @@ from spark_metrics.derived.changes import changes
 from spark_metrics.derived.forecast import HORIZON, forecast
 from spark_metrics.derived.season import QUANTILES, season
 from spark_metrics.derived.series import HOUR_SECONDS, WEEK, Floats, on_grid
-from spark_metrics.samples import Frames, by_group
+from spark_metrics.rollups.passes import Frames
+from spark_metrics.samples import by_group
 
 _Row = dict[str, Any]
 OfSeries = Callable[[int, Floats], Iterable[_Row]]

@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from alerting.current.skew import skew
 from lake.schemas.tables import SKEW
 from spark_metrics.derived.series import DAY, HOUR_SECONDS, WEEK
-from spark_metrics.samples import Frames, by_group
+from spark_metrics.rollups.passes import Frames
+from spark_metrics.samples import by_group
 
 LEAST_SCORE = 3.0
 """So many times as far above what is usual as the usual upper end is."""

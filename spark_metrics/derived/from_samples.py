@@ -15,7 +15,8 @@ from lake.schemas.tables import CAPACITY, CAPACITY_INTERVALS, GROUPS
 from scaling.facts.capacity import Capacity, Estimate, estimate_capacity
 from scaling.facts.intervals import Intervals
 from spark_metrics.derived.intervals import gains, member_intervals
-from spark_metrics.samples import Frames, Source, by_group
+from spark_metrics.rollups.passes import Frames
+from spark_metrics.samples import Source, by_group
 
 _PARTITION = ("cluster", "group", "topic", "partition")
 

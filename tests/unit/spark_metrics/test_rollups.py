@@ -16,8 +16,8 @@ from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, CLUSTER_HISTORY, COLLECTIONS
 from lake.storage.append import conform
-from spark_metrics.history import HISTORIES, PASSES, SOURCES, Pass, of_clusters
 from spark_metrics.rollups.clusters import POLLS
+from spark_metrics.rollups.passes import HISTORIES, PASSES, SOURCES, Pass, of_clusters
 from spark_metrics.rollups.windows import coarser
 from spark_metrics.samples import Source
 from tests.selection import exhaustive

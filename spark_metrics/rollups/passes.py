@@ -27,8 +27,10 @@ from lake.schemas.tables import (
 )
 from spark_metrics.rollups import clusters, dead_letters, group_partitions, groups, topics
 from spark_metrics.rollups.samples import cadences, differences, leading, with_cadence
-from spark_metrics.rollups.windows import finished
-from spark_metrics.samples import Frames, sorted_by_series
+from spark_metrics.rollups.windows import finished, sorted_by_series
+
+Frames = Mapping[str, pl.DataFrame]
+"""Rows by the name of what they are of, such as a table's."""
 
 SOURCES: tuple[Table, ...] = (
     COLLECTIONS,
