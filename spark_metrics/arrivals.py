@@ -25,7 +25,6 @@ from lake.schemas.model import Table
 from lake.schemas.tables import COLLECTIONS, TABLES
 from lake.storage.store import Lake
 from spark_metrics.errors import HistoryError, raised_in_python
-from spark_metrics.minutes import reach_of
 from spark_metrics.objectstore import hadoop_address
 from spark_metrics.progress import (
     MINUTE,
@@ -37,6 +36,7 @@ from spark_metrics.progress import (
     minute_of,
 )
 from spark_metrics.rollups.passes import SOURCES
+from spark_metrics.rollups.samples import reach_of
 from spark_metrics.samples import address
 
 SPARK_ERRORS = (PySparkException, Py4JError, OSError)

@@ -25,7 +25,7 @@ from spark_metrics.errors import SessionError, raised_in_python
 _ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = ("alerting", "config", "lake", "runtime", "scaling", "simulation", "spark_metrics")
 _SHARED_PACKAGES = ("pyspark", "polars", "pyarrow", "numpy")
-_RUN_BY_WORKERS = ("spark_metrics.minutes", "spark_metrics.derived.job")
+_RUN_BY_WORKERS = ("spark_metrics.history_tables", "spark_metrics.derived.job")
 """Modules that import all that tasks need."""
 _ASKED = 16
 """So many tasks ask: each worker that is there takes some."""

@@ -1,25 +1,127 @@
-"""Computing all history tables for one range of time, again and again or once more."""
+"""History tables, computed from samples on Spark's workers: of new samples, or once more."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from config.settings import Settings
+from lake.schemas.model import Table
+from lake.schemas.tables import BROKERS, CLUSTER_HISTORY, COLLECTIONS
 from lake.storage.store import Lake
 from spark_metrics.arrivals import SPARK_ERRORS, cause
 from spark_metrics.errors import HistoryError
 from spark_metrics.gold import GoldTable, hours
-from spark_metrics.minutes import Collections, computed
 from spark_metrics.progress import MINUTE, TimeRange, minute_of
-from spark_metrics.rollups.passes import HISTORIES, SOURCES
+from spark_metrics.rollups import clusters
+from spark_metrics.rollups.passes import (
+    CADENCE,
+    HISTORIES,
+    PASSES,
+    SOURCES,
+    Frames,
+    Pass,
+    of_clusters,
+)
+from spark_metrics.rollups.samples import LONGEST_REACH, reach_of
+from spark_metrics.samples import Source, collected, map_together, rows_of, tasks_for
 from spark_metrics.session import SMALL_ROWS, is_remote, tune
 
 CHUNK_HOURS = 6
 """The longest time range that is computed at once."""
+MOST_AT_ONCE = 10_000_000
+"""Samples computed at once, about; their minutes wait in Spark's cache to be written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collections:
+    """What collectors say of their polls in a time range: few rows, read on the driver.
+
+    Attributes:
+        rows: Rows of ``collections``, from as far before the range as a difference may reach.
+        reach: How far before a moment that is.
+    """
+
+    rows: pl.DataFrame
+    reach: timedelta
+
+    @classmethod
+    def read(cls, spark: SparkSession, lake: Lake, start: datetime, end: datetime) -> Collections:
+        """Read them.
+
+        Raises:
+            LakeError: They cannot be read.
+        """
+        rows = collected(spark, lake, COLLECTIONS, CADENCE, start - LONGEST_REACH, end)
+        reach = reach_of(rows.select(pl.col("interval_seconds").max()).item())
+        return cls(rows=rows.filter(pl.col("observed_at") >= start - reach), reach=reach)
+
+    def samples(self, table: Table, start: datetime, end: datetime) -> int:
+        """Return how many samples of a table collectors counted in a time range."""
+        time = pl.col("observed_at")
+        inside = (time >= start) & (time < end) & (pl.col("section") == table.name)
+        return int(self.rows.filter(inside)["rows"].sum())
+
+    def batches(self, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
+        """Cut a time range into batches of whole minutes with not too many samples."""
+        count = sum(self.samples(table, start, end) for one in PASSES for table in one.sources)
+        minutes = max(1, round((end - start) / timedelta(minutes=1)))
+        count = min(minutes, -(-count // MOST_AT_ONCE) or 1)
+        length = timedelta(minutes=-(-minutes // count))
+        starts = [start + length * number for number in range(count)]
+        return [(first, min(first + length, end)) for first in starts if first < end]
+
+
+def minutes_of(
+    spark: SparkSession,
+    lake: Lake,
+    passes: Sequence[Pass],
+    collections: Collections,
+    start: datetime,
+    end: datetime,
+) -> DataFrame:
+    """Return what passes make of the samples from start to end; see ``samples.map_together``.
+
+    Args:
+        spark: The session.
+        lake: Where the samples are.
+        passes: The passes.
+        collections: What collectors say of that time.
+        start: The first minute.
+        end: The end of the last minute.
+
+    Raises:
+        LakeError: The polls cannot be read.
+    """
+    since = start - collections.reach
+    rows = sum(collections.samples(table, since, end) for one in passes for table in one.sources)
+    tasks = tasks_for(rows)
+    sources = {
+        table.name: Source.of(
+            *(spark, lake, table, one.columns[table.name], one.together, since, end),
+            one_task=tasks == 1,
+        )
+        for one in passes
+        for table in one.sources
+    }
+    written = {
+        name: (source.written(spark, lake), source.together) for name, source in sources.items()
+    }
+    results = [table for one in passes for table in one.histories]
+    said = collections.rows
+
+    def on_samples(found: Frames) -> Iterator[tuple[str, pl.DataFrame]]:
+        for one in passes:
+            if all(found[name].is_empty() for name in one.columns):
+                continue
+            samples = {name: sources[name].whole(found[name]) for name in one.columns}
+            yield from one.work({**samples, COLLECTIONS.name: said}, start, end).items()
+
+    return map_together(written, tasks, on_samples, [*results, clusters.POLLS])
 
 
 class HistoryTables:
@@ -55,11 +157,23 @@ class HistoryTables:
             for start, end in reversed(collections.batches(time_range.start, time_range.end)):
                 rows = sum(collections.samples(one, start, end) for one in SOURCES)
                 tune(self.spark, is_small=rows <= SMALL_ROWS)
-                with computed(self.spark, self.lake, collections, start, end) as minutes:
-                    for table, made in minutes.items():
-                        self._gold[table].replace_minutes(made, start, end)
+                self._compute(collections, start, end)
         except SPARK_ERRORS as error:
             raise cause(error) from error
+
+    def _compute(self, collections: Collections, start: datetime, end: datetime) -> None:
+        """Compute minutes once, and keep them until all tables are written."""
+        results = minutes_of(self.spark, self.lake, PASSES, collections, start, end).persist()
+        try:
+            polls = pl.DataFrame(rows_of(results, clusters.POLLS.name).toArrow())
+            seen = collected(self.spark, self.lake, BROKERS, ("is_alive",), start, end)
+            rows = of_clusters(polls, seen, collections.rows, start, end).to_arrow()
+            whole = self.spark.createDataFrame(rows, CLUSTER_HISTORY.spark_ddl)
+            for table, gold in self._gold.items():
+                made = whole if table is CLUSTER_HISTORY else rows_of(results, table.name)
+                gold.replace_minutes(made, start, end)
+        finally:
+            results.unpersist()
 
     def roll_up(self, hours: Collection[datetime]) -> None:
         """Compute hours, and the days that hold them, in every history table.

@@ -43,16 +43,14 @@ SMALL_ROWS = 500_000
 """Work on up to this many samples is small: Spark then generates no code, which saved time where it
 was measured. The properties are internal to Spark: without them the rows are the same."""
 
-_SMALL = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-}
-_LARGE = {
-    "spark.sql.codegen.wholeStage": "true",
-    "spark.sql.codegen.factoryMode": "FALLBACK",
-    "spark.sql.adaptive.enabled": "true",
-}
+_ALLOCATOR = "dirty_decay_ms:5000,muzzy_decay_ms:0,narenas:1,background_thread:true"
+"""How Polars' allocator (jemalloc) works in workers: pages that one step of a task has left serve
+the next, which takes a seventh less time than to have each given anew, and go back once the worker
+is idle."""
+
+_JVM_MEGABYTES = 384
+_TASK_MEGABYTES = 1536
+"""Of ``samples.ROWS_A_TASK`` rows; measured in docs/history.md."""
 
 
 def spark_session(
@@ -88,15 +86,21 @@ def spark_session(
         java, jars = java_and_jars(lake, on_progress)
         builder = builder.master(settings.master)
         found = properties(settings, jars, lake)
-        _prepare_environment(java)
+        os.environ["JAVA_HOME"] = str(java.home)
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # A heap of the C library for each of the JVM's threads holds memory that nothing uses.
+        os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     for key, value in found.items():
         builder = builder.config(key, value)
-    _use_utc()
+    # Python's conversions of Spark's times are in UTC, whatever the machine's zone.
+    os.environ["TZ"] = "UTC"
+    time.tzset()
     try:
         session = builder.getOrCreate()
     except Exception as error:  # Py4J raises anything that the JVM raises
+        first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise SessionError(
-            f"Spark cannot start with {without_token(settings.master)}: {_first_line(error)}"
+            f"Spark cannot start with {without_token(settings.master)}: {first_line}"
         ) from error
     if lake is not None:
         give_credentials(session, lake)
@@ -108,8 +112,10 @@ def spark_session(
 
 def tune(spark: SparkSession, *, is_small: bool) -> None:
     """Set a session up for the work that follows, on little or on much."""
-    for key, value in (_SMALL if is_small else _LARGE).items():
-        spark.conf.set(key, value)
+    is_large = str(not is_small).lower()
+    spark.conf.set("spark.sql.codegen.wholeStage", is_large)
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if is_small else "FALLBACK")
+    spark.conf.set("spark.sql.adaptive.enabled", is_large)
 
 
 def master_of(settings: SparkSettings) -> str:
@@ -158,17 +164,6 @@ def java_and_jars(
         raise SessionError(f"Spark cannot start: {error}") from error
 
 
-_ALLOCATOR = "dirty_decay_ms:5000,muzzy_decay_ms:0,narenas:1,background_thread:true"
-"""How Polars' allocator (jemalloc) works in workers: pages that one step of a task has left serve
-the next, which takes a seventh less time than to have each given anew, and go back once the worker
-is idle."""
-
-
-_JVM_MEGABYTES = 384
-_TASK_MEGABYTES = 1536
-"""Of ``samples.ROWS_A_TASK`` rows; measured in docs/history.md."""
-
-
 def properties(
     settings: SparkSettings, jars: list[Path], lake: LakeSettings | None = None
 ) -> dict[str, str]:
@@ -200,18 +195,12 @@ def properties(
         found["spark.driver.host"] = "localhost"
         found["spark.driver.bindAddress"] = "127.0.0.1"
     elif "spark.executor.memoryOverheadFactor" not in settings.properties:
-        found["spark.executor.memoryOverhead"] = f"{worker_megabytes(settings)}m"
+        # Beside a JVM's heap: what it takes beyond it, and for each core a Python process, which
+        # holds a task's samples and what is made of them.
+        cores = int(settings.properties.get("spark.executor.cores", "1"))
+        megabytes = _JVM_MEGABYTES + cores * _TASK_MEGABYTES
+        found["spark.executor.memoryOverhead"] = f"{megabytes}m"
     return found | of_every_session(settings, lake) | settings.properties
-
-
-def worker_megabytes(settings: SparkSettings) -> int:
-    """Return the memory that an executor needs beside its JVM's heap.
-
-    A Python process for each core, which holds a task's samples and what is made of them, and what
-    a JVM takes beyond its heap.
-    """
-    cores = int(settings.properties.get("spark.executor.cores", "1"))
-    return _JVM_MEGABYTES + cores * _TASK_MEGABYTES
 
 
 def of_every_session(settings: SparkSettings, lake: LakeSettings | None) -> dict[str, str]:
@@ -253,22 +242,3 @@ def _of_work(settings: SparkSettings) -> dict[str, str]:
         # quarters of the time that a commit took.
         "spark.databricks.delta.writeChecksumFile.enabled": "false",
     }
-
-
-def _prepare_environment(java: Java) -> None:
-    """Set what Spark's launcher and its workers read from the environment."""
-    os.environ["JAVA_HOME"] = str(java.home)
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # A heap of the C library for each of the JVM's threads holds memory that nothing uses.
-    os.environ.setdefault("MALLOC_ARENA_MAX", "2")
-
-
-def _use_utc() -> None:
-    """Make Python's conversions of Spark's times UTC, whatever the machine's zone."""
-    os.environ["TZ"] = "UTC"
-    time.tzset()
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0]

@@ -33,7 +33,7 @@ from lake.storage.append import conform
 from lake.storage.store import Lake
 from lake.storage.table_maintenance import maintain_table
 from spark_metrics.gold import GoldTable, properties
-from spark_metrics.minutes import Collections, minutes_of
+from spark_metrics.history_tables import Collections, minutes_of
 from spark_metrics.rollups.passes import PASSES
 from spark_metrics.samples import address, rows_of, with_all_columns
 from spark_metrics.session import SMALL_ROWS, spark_session, tune

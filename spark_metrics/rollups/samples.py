@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import polars as pl
 
@@ -13,6 +13,17 @@ GAP_INTERVALS = 4
 """A difference over more polls than this is a gap: nobody knows when the messages came."""
 DEFAULT_GAP_SECONDS = 60.0
 """The same where a poll says nothing of its cadence (``collectors once``)."""
+LONGEST_REACH = timedelta(hours=4)
+
+
+def reach_of(interval_seconds: float | None) -> timedelta:
+    """Return how far apart two samples may lie for their difference to count.
+
+    Args:
+        interval_seconds: The longest interval between polls, None where it is unknown.
+    """
+    seconds = max(DEFAULT_GAP_SECONDS, GAP_INTERVALS * (interval_seconds or 0.0))
+    return min(timedelta(seconds=seconds), LONGEST_REACH)
 
 
 def minute_of(moment: str) -> pl.Expr:

@@ -102,6 +102,17 @@ def commands_of(process: subprocess.Popen[str]) -> str:
     return "\n".join(found)
 
 
+def test_two_workers_compute_history_from_a_store(
+    cluster: Standalone, make_world: Callable[..., World]
+) -> None:
+    world = make_world("whole", master=cluster.master, properties=cluster.properties())
+    polls = eventful(seed=34, polls=24)
+    bronze.append(world.lake, *polls)
+    done = run(world.config, "once", environment=ENVIRONMENT)
+    assert done.returncode == 0, done.stderr
+    assert_recomputed(world.lake, polls)
+
+
 @pytest.mark.exhaustive
 def test_a_cluster_loses_a_worker_and_its_store(
     s3: S3Server, cluster: Standalone, make_world: Callable[..., World]

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -41,9 +40,13 @@ def catch_up(job: HistoryJob) -> None:
 def test_history_equals_a_recomputation(
     spark: SparkSession, lake: Lake, settings: Settings
 ) -> None:
+    """Given samples, then history is what plain Python makes of them, and both engines read it;
+    neither a compaction nor a backfill changes a row."""
     polls = eventful(seed=1, polls=60)
-    bronze.append(lake, *polls)
-    catch_up(HistoryJob(spark, lake, settings))
+    for part in (polls[:20], polls[20:40], polls[40:]):
+        bronze.append(lake, *part)
+    job = HistoryJob(spark, lake, settings)
+    catch_up(job)
     assert_recomputed(lake, polls)
     rounds = lake.read(JOBS)
     assert set(rounds["status"]) == {"read", "ok"}
@@ -54,6 +57,23 @@ def test_history_equals_a_recomputation(
     assert rounds["delay_seconds"].filter(done).to_list() == pytest.approx(
         age.filter(done).to_list(), abs=2
     )
+    before = all_stored(lake)
+    for table in HISTORIES:
+        by_spark = spark.read.format("delta").load(lake.uri(table))
+        assert by_spark.columns == list(table.polars_schema)
+        assert by_spark.count() == lake.read(table).height > 0
+
+    compact(lake, GROUP_OFFSETS)
+    again = job.step(everything=True)
+    assert (again.status, again.rows_read) == ("waiting", 0)
+    by_spark = spark.read.format("delta").load(lake.uri(GROUP_OFFSETS))
+    assert by_spark.count() == sum(len(poll["group_offsets"]) for poll in polls)
+    assert_same(all_stored(lake), before)
+
+    start, end = bronze.START + timedelta(minutes=1), bronze.START + timedelta(minutes=5)
+    rebuilt = backfill(HistoryTables(spark, lake, settings), start, end)
+    assert (rebuilt.start, rebuilt.end) == (start, end)
+    assert_same(all_stored(lake), before)
 
 
 @pytest.mark.parametrize("seed", [pytest.param(seed, id=f"seed-{seed}") for seed in (2,)])
@@ -77,39 +97,6 @@ def test_any_order_and_any_batches_give_the_same(
             job = HistoryJob(spark, lake, settings)
         job.step(everything=dice.random() < 0.5)
     catch_up(job)
-    assert_recomputed(lake, polls)
-
-
-def test_a_compaction_brings_no_work_and_both_engines_read_all_tables(
-    spark: SparkSession, lake: Lake, settings: Settings
-) -> None:
-    polls = bronze.history(bronze.Model(seed=5), polls=6)
-    for poll in polls:
-        bronze.append(lake, poll)
-    job = HistoryJob(spark, lake, settings)
-    catch_up(job)
-    before = all_stored(lake)
-    compact(lake, GROUP_OFFSETS)
-    done = job.step(everything=True)
-    assert (done.status, done.rows_read) == ("waiting", 0)
-    assert_same(all_stored(lake), before)
-    by_spark = spark.read.format("delta").load(lake.uri(GROUP_OFFSETS))
-    assert by_spark.count() == sum(len(poll["group_offsets"]) for poll in polls)
-    for table in HISTORIES:
-        rows = spark.read.format("delta").load(lake.uri(table))
-        assert rows.columns == list(table.polars_schema)
-        assert rows.count() == lake.read(table).height > 0
-
-
-def test_backfill_equals_streaming(spark: SparkSession, lake: Lake, settings: Settings) -> None:
-    polls = eventful(seed=6)
-    bronze.append(lake, *polls)
-    catch_up(HistoryJob(spark, lake, settings))
-    before = all_stored(lake)
-    start, end = bronze.START + timedelta(minutes=1), bronze.START + timedelta(minutes=5)
-    rebuilt = backfill(HistoryTables(spark, lake, settings), start, end)
-    assert (rebuilt.start, rebuilt.end) == (start, end)
-    assert_same(all_stored(lake), before)
     assert_recomputed(lake, polls)
 
 
@@ -219,19 +206,11 @@ def test_unknown_is_not_zero(spark: SparkSession, lake: Lake, settings: Settings
     assert (row["lag_mean"], row["unknown_samples"]) == (7.0, 2)
 
 
-def test_a_lost_history_is_made_anew(spark: SparkSession, lake: Lake, settings: Settings) -> None:
-    polls = bronze.history(bronze.Model(seed=9), polls=3)
-    bronze.append(lake, *polls)
-    catch_up(HistoryJob(spark, lake, settings))
-    shutil.rmtree(lake.uri(GROUP_HISTORY))
-    catch_up(HistoryJob(spark, lake, settings))
-    assert_recomputed(lake, polls)
-
-
-def test_a_step_that_was_not_written_down_is_done_again(
+def test_a_step_that_was_not_written_down_and_a_lost_history_are_done_again(
     spark: SparkSession, lake: Lake, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Given a job that ends after the history has the minutes and before its progress is kept."""
+    """Given a job that ends after the history has the minutes and before its progress is kept, and
+    then a history of which a table is lost."""
     polls = eventful(seed=10, polls=24)
     bronze.append(lake, *polls[:16])
 
@@ -250,22 +229,8 @@ def test_a_step_that_was_not_written_down_is_done_again(
     bronze.append(lake, *polls[16:])
     catch_up(HistoryJob(spark, lake, settings))
     assert_recomputed(lake, polls)
-
-
-def test_a_half_written_file_stops_history_until_it_is_whole(
-    spark: SparkSession, lake: Lake, settings: Settings
-) -> None:
-    polls = bronze.history(bronze.Model(seed=12), polls=6)
-    bronze.append(lake, *polls)
-    (path,) = Path(lake.uri(GROUP_OFFSETS)).glob("*/*.parquet")
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    job = HistoryJob(spark, lake, settings)
-    with pytest.raises(HistoryError, match="group_offsets: a file cannot be read") as failure:
-        job.step(everything=True)
-    assert len(str(failure.value).splitlines()) == 1
-    path.write_bytes(whole)
-    catch_up(job)
+    shutil.rmtree(lake.uri(GROUP_HISTORY))
+    catch_up(HistoryJob(spark, lake, settings))
     assert_recomputed(lake, polls)
 
 
@@ -297,6 +262,7 @@ def test_a_file_that_stays_broken_holds_up_nothing_else(
     assert_recomputed(lake, polls)
 
 
+@pytest.mark.exhaustive
 def test_a_second_broken_file_is_named_like_the_first(
     spark: SparkSession, lake: Lake, settings: Settings
 ) -> None:
@@ -326,16 +292,24 @@ def test_a_second_broken_file_is_named_like_the_first(
     assert_recomputed(lake, [*lost, *polls[6:]])
 
 
-def test_a_file_that_is_lost_after_it_was_noted_is_passed_over_too(
+def test_a_half_written_file_and_one_that_is_lost_once_it_was_noted(
     spark: SparkSession, lake: Lake, settings: Settings
 ) -> None:
-    """Given a file that looking for new samples reads no more, when it is gone, then computing
-    its minutes anew fails a few times only."""
+    """Given a file that is half there, then history stops until it is whole; given that it is gone
+    once looking for new samples reads it no more, then computing its minutes anew fails a few
+    times only."""
     polls = bronze.history(bronze.Model(seed=15), polls=6)
     bronze.append(lake, *polls[:3])
-    job = HistoryJob(spark, lake, settings)
-    catch_up(job)
     (path,) = Path(lake.uri(GROUP_OFFSETS)).glob("*/*.parquet")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    job = HistoryJob(spark, lake, settings)
+    with pytest.raises(HistoryError, match="group_offsets: a file cannot be read") as failure:
+        job.step(everything=True)
+    assert len(str(failure.value).splitlines()) == 1
+    path.write_bytes(whole)
+    catch_up(job)
+    assert_recomputed(lake, polls[:3])
     path.unlink()
     bronze.append(lake, *polls[3:])
     for _ in range(TRIES - 1):
@@ -364,23 +338,29 @@ def without_log(lake: Lake) -> None:
         (Path(lake.uri(GROUP_OFFSETS)) / "_delta_log" / f"{version:020}.json").unlink()
 
 
-@pytest.mark.parametrize(
-    "upkeep",
-    [pytest.param(without_deleted, id="files"), pytest.param(without_log, id="log")],
-)
 def test_a_job_that_was_away_for_longer_than_what_it_missed_is_kept(
-    spark: SparkSession, lake: Lake, settings: Settings, upkeep: Callable[[Lake], None]
+    spark: SparkSession, lake: Lake, settings: Settings
 ) -> None:
     """Given a job that comes back when the files, or the versions, that it has not read yet are
     no longer there one by one, then it begins anew and misses nothing."""
-    polls = bronze.history(bronze.Model(seed=16), polls=4)
+    polls = bronze.history(bronze.Model(seed=16), polls=7)
     bronze.append(lake, polls[0])
     catch_up(HistoryJob(spark, lake, settings))
-    for poll in polls[1:]:
-        bronze.append(lake, poll)
-    upkeep(lake)
-    catch_up(HistoryJob(spark, lake, settings))
+    streams = [_stream(lake)]
+    for missed, upkeep in ((polls[1:4], without_deleted), (polls[4:], without_log)):
+        for poll in missed:
+            bronze.append(lake, poll)
+        upkeep(lake)
+        catch_up(HistoryJob(spark, lake, settings))
+        streams.append(_stream(lake))
+    assert len(set(streams)) == len(streams)
     assert_recomputed(lake, polls)
+
+
+def _stream(lake: Lake) -> str:
+    last = JobRecords(lake).last()
+    assert last is not None
+    return last.stream
 
 
 def test_history_of_samples_that_were_left_out_is_the_same(

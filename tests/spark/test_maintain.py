@@ -24,7 +24,7 @@ from spark_metrics.maintain import Maintenance
 from spark_metrics.streaming import HistoryJob
 from tests.spark import bronze
 from tests.spark.comparing import HISTORIES, all_stored, assert_recomputed, assert_same
-from tests.spark.processes import kill, run, start, wait_until
+from tests.spark.processes import kill, start, wait_until
 
 EVERYTHING = RetentionSettings(raw_days=None, minute_days=None, hour_days=None)
 
@@ -41,7 +41,8 @@ def test_upkeep_deletes_what_is_too_old_and_changes_nothing_else(
     spark: SparkSession, lake: Lake, settings: Settings
 ) -> None:
     """Given history of months ago, when maintenance runs with one retention after the other,
-    then only the rows of grains that are too old go, and the job goes on."""
+    then only the rows of grains that are too old go, and the job goes on; how it went in the
+    service stands in ``jobs``."""
     polls = bronze.history(bronze.Model(seed=21, calm=True), polls=6)
     for poll in polls:
         bronze.append(lake, poll)
@@ -51,13 +52,15 @@ def test_upkeep_deletes_what_is_too_old_and_changes_nothing_else(
     history = maintenance(lake, settings, EVERYTHING)
     done = {one.table: one for one in maintained(lake, settings, EVERYTHING)}
     assert done["group_offsets"].compacted_files == 6
-    assert {one.table for one in history.of_history(spark)} >= {table.name for table in HISTORIES}
+    history.between_micro_batches(spark)
     assert_same(all_stored(lake), before)
     assert lake.read(GROUP_OFFSETS).height == samples
     assert HistoryJob(spark, lake, settings).step(everything=True).status == "waiting"
 
     _scatter(spark, lake.uri(GROUP_PARTITION_HISTORY))
     done = {one.table: one for one in history.of_history(spark)}
+    assert done.keys() >= {table.name for table in HISTORIES}
+    assert GROUP_OFFSETS.name not in done  # what delta-rs writes is the collectors' to maintain
     assert done[GROUP_PARTITION_HISTORY.name].compacted_files == 6  # of minutes, hours, day
     assert_same(all_stored(lake), before)
     assert_recomputed(lake, polls)
@@ -68,6 +71,14 @@ def test_upkeep_deletes_what_is_too_old_and_changes_nothing_else(
     assert done[GROUP_PARTITION_HISTORY.name].compacted_files == 0
     assert lake.read(GROUP_OFFSETS).is_empty()
     assert set(lake.read(GROUP_HISTORY)["grain_seconds"]) == {3600, 86400}
+
+    broken = Path(lake.uri(GROUP_HISTORY)) / "_delta_log" / f"{0:020}.json"
+    broken.write_text("{broken\n")
+    history.between_micro_batches(spark)
+    rows = lake.read(JOBS, pl.col("job") == "maintenance").sort("started_at").rows(named=True)
+    assert [row["status"] for row in rows] == ["ok", "failed"]
+    assert rows[0]["error"] is None
+    assert "group_history: maintenance failed" in rows[1]["error"]
 
 
 def _scatter(spark: SparkSession, uri: str, first_half: str = "partition = 0") -> None:
@@ -115,40 +126,3 @@ def test_killed_between_two_tables_it_changes_no_row_and_is_done_again(
     assert len(optimised()) == 2
     assert_same(all_stored(lake), before)
     assert_recomputed(lake, polls)
-
-
-def test_in_the_service_it_is_told_in_jobs(
-    spark: SparkSession, lake: Lake, settings: Settings
-) -> None:
-    for poll in bronze.history(bronze.Model(seed=23), polls=3):
-        bronze.append(lake, poll)
-    HistoryJob(spark, lake, settings).step(everything=True)
-    before = len(DeltaTable(lake.uri(GROUP_OFFSETS)).file_uris())
-    history = maintenance(lake, settings, EVERYTHING)
-    history.between_micro_batches(spark)
-    broken = Path(lake.uri(GROUP_HISTORY)) / "_delta_log" / f"{0:020}.json"
-    broken.write_text("{broken\n")
-    history.between_micro_batches(spark)
-    rows = lake.read(JOBS, pl.col("job") == "maintenance").sort("started_at").rows(named=True)
-    assert [row["status"] for row in rows] == ["ok", "failed"]
-    assert rows[0]["error"] is None
-    assert "group_history: maintenance failed" in rows[1]["error"]
-    # What delta-rs writes is the collectors' to maintain.
-    assert len(DeltaTable(lake.uri(GROUP_OFFSETS)).file_uris()) == before > 1
-
-
-def test_the_command_beside_a_running_job_leaves_history_to_it(
-    config: Path, lake: Lake, settings: Settings
-) -> None:
-    for poll in bronze.history(bronze.Model(seed=22), polls=3):
-        bronze.append(lake, poll)
-    process = start(config, "run")
-    try:
-        wait_until((Path(lake.checkpoints_uri) / "history.lock").exists, process, 30)
-        done = run(config, "maintain", environment={"HEADROOM_LAKE__RETENTION__RAW_DAYS": "7"})
-        assert done.returncode == 0, done.stderr
-        assert "it maintains its own tables" in done.stderr
-        assert "days expired" in done.stderr
-        assert lake.read(GROUP_OFFSETS).is_empty()  # months ago: beyond retention
-    finally:
-        kill(process)

@@ -6,14 +6,19 @@ import time
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
-from lake.schemas.tables import GROUP_PARTITION_HISTORY, JOBS
+from config.settings import Settings
+from lake.schemas.tables import GROUP_OFFSETS, GROUP_PARTITION_HISTORY, JOBS
 from lake.storage.store import Lake
+from spark_metrics.streaming import HistoryJob
 from tests.selection import exhaustive
 from tests.spark import bronze
 from tests.spark.comparing import assert_recomputed
 from tests.spark.pasts import eventful
 from tests.spark.processes import kill, run, start, wait_until
+
+RAW_DAYS = "HEADROOM_LAKE__RETENTION__RAW_DAYS"
 
 
 def commits(lake: Lake) -> int:
@@ -24,7 +29,7 @@ def commits(lake: Lake) -> int:
 
 @pytest.mark.parametrize("kills", [1, *exhaustive(3)])
 def test_killed_at_random_points_the_history_is_the_same(
-    config: Path, lake: Lake, kills: int
+    spark: SparkSession, config: Path, lake: Lake, settings: Settings, kills: int
 ) -> None:
     """Given a lake that grows, when the job is killed again and again between any two commits,
     then what it leaves in the end is what plain Python computes."""
@@ -41,20 +46,35 @@ def test_killed_at_random_points_the_history_is_the_same(
         finally:
             kill(process)
         bronze.append(lake, *polls[9 * part : 9 * (part + 1)])
-    done = run(config, "once")
-    assert done.returncode == 0, done.stderr
+    job = HistoryJob(spark, lake, settings)
+    job.step(everything=True)
+    while not job.is_done:
+        job.step(everything=True)
     assert_recomputed(lake, polls)
 
 
-def test_run_waits_for_the_first_samples_and_stops_when_told(config: Path, lake: Lake) -> None:
+def test_run_waits_for_the_first_samples_works_alone_and_stops_when_told(
+    config: Path, lake: Lake
+) -> None:
+    """Beside it a second job is refused, and ``maintain`` leaves history to it."""
     process = start(config, "run")
     try:
+        wait_until((Path(lake.checkpoints_uri) / "history.lock").exists, process, 30)
+        second = run(config, "once")
+        assert second.returncode == 1
+        assert "another history job works on" in second.stderr
+        assert len(second.stderr.strip().splitlines()) == 1
         wait_until(lambda: lake.exists(JOBS), process, 90)
-        assert lake.read(JOBS)["status"].to_list() == ["waiting"]
+        assert set(lake.read(JOBS)["status"]) == {"waiting"}
         polls = bronze.history(bronze.Model(seed=3), polls=4)
         bronze.append(lake, *polls)
         wait_until(lambda: "ok" in lake.read(JOBS)["status"].to_list(), process, 90)
         assert lake.read(GROUP_PARTITION_HISTORY).height > 0
+        maintained = run(config, "maintain", environment={RAW_DAYS: "7"})
+        assert maintained.returncode == 0, maintained.stderr
+        assert "it maintains its own tables" in maintained.stderr
+        assert "days expired" in maintained.stderr
+        assert lake.read(GROUP_OFFSETS).is_empty()  # months ago: beyond retention
         stopped_at = time.monotonic()
         process.send_signal(signal.SIGTERM)
         assert process.wait(15) == 0
@@ -62,39 +82,3 @@ def test_run_waits_for_the_first_samples_and_stops_when_told(config: Path, lake:
     finally:
         if process.poll() is None:
             kill(process)
-
-
-def test_a_second_job_on_the_same_lake_is_refused(config: Path, lake: Lake) -> None:
-    process = start(config, "run")
-    try:
-        lock = Path(lake.checkpoints_uri) / "history.lock"
-        wait_until(lock.exists, process, 30)
-        second = run(config, "once")
-        assert second.returncode == 1
-        assert "another history job works on" in second.stderr
-        assert len(second.stderr.strip().splitlines()) == 1
-    finally:
-        kill(process)
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "line"),
-    [
-        pytest.param(
-            ("--from", "soon", "--to", "2026-01-06"), 1, "'soon' is no date", id="no-date"
-        ),
-        pytest.param(
-            ("--from", "2026-01-07", "--to", "2026-01-06"),
-            1,
-            "--from must be before --to",
-            id="order",
-        ),
-    ],
-)
-def test_backfill_says_what_is_wrong(
-    config: Path, words: tuple[str, ...], code: int, line: str
-) -> None:
-    done = run(config, "backfill", *words)
-    assert done.returncode == code
-    assert line in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
