@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import os
 import platform
 import socket
@@ -70,33 +69,28 @@ def check_workers(
             rows that are sent between them might be misread.
     """
 
-    def report(_: int) -> str:
-        host = socket.gethostname()
+    def complaint(_: int) -> str:
+        worker = f"the worker of Spark on {socket.gethostname()}"
         try:
             for module in modules:
                 import_module(module)
-            return json.dumps([host, None, versions()])
+            found = versions()
         except ImportError as error:
-            return json.dumps([host, str(error), {}])
+            return f"{worker} lacks a package: {error}"
+        for name, version in wanted.items():
+            if found[name] != version:
+                return f"{worker} has {name} {found[name]}, this process {version}"
+        return ""
 
     # Without Arrow: a worker that lacks it could not say so.
-    asked = session.range(0, _ASKED, 1, _ASKED).select(F.udf(report, useArrow=False)("id"))
+    asked = session.range(0, _ASKED, 1, _ASKED).select(F.udf(complaint, useArrow=False)("id"))
     try:
-        reports = [json.loads(row[0]) for row in asked.distinct().collect()]
+        worst = max(row[0] for row in asked.distinct().collect())
     except PySparkException as error:
         why = raised_in_python(str(error)) or one_line(error)
         raise SessionError(f"a worker of Spark does not work: {why}: {_ADVICE}") from error
-    for host, missing, found in sorted(reports, key=str):
-        if missing is not None:
-            raise SessionError(
-                f"the worker of Spark on {host} lacks a package: {missing}: {_ADVICE}"
-            )
-        for name, version in wanted.items():
-            if found[name] != version:
-                raise SessionError(
-                    f"the worker of Spark on {host} has {name} {found[name]}, this process "
-                    f"{version}: {_ADVICE}"
-                )
+    if worst:
+        raise SessionError(f"{worst}: {_ADVICE}")
 
 
 def archive() -> bytes:

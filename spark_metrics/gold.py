@@ -101,14 +101,6 @@ class GoldTable:
         self._is_remote = is_remote
         self.table = table
 
-    def exists(self) -> bool:
-        """Return whether the table was ever written.
-
-        Raises:
-            LakeError: It cannot be read.
-        """
-        return self._lake.exists(self.table)
-
     def replace_minutes(self, minutes: DataFrame, start: datetime, end: datetime) -> None:
         """Put minutes in the place of all that the table has from start to end."""
         where = (

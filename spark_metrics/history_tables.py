@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from config.settings import Settings
@@ -76,6 +77,22 @@ class Collections:
         return [(first, min(first + length, end)) for first in starts if first < end]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What minutes from a moment on follow from, beside the samples from then on.
+
+    With it a computation that follows the last one reads a minute of a large cluster, and not a
+    quarter of an hour. It is no more than what it would read, so it may be lost at any time.
+
+    Attributes:
+        at: The moment.
+        rows: By bronze table that leaves out what repeats: the rows that stood then.
+    """
+
+    at: datetime
+    rows: Mapping[str, pa.Table]
+
+
 def minutes_of(
     spark: SparkSession,
     lake: Lake,
@@ -83,6 +100,9 @@ def minutes_of(
     collections: Collections,
     start: datetime,
     end: datetime,
+    *,
+    standing: Standing | None = None,
+    keep: bool = False,
 ) -> DataFrame:
     """Return what passes make of the samples from start to end; see ``samples.map_together``.
 
@@ -93,11 +113,14 @@ def minutes_of(
         collections: What collectors say of that time.
         start: The first minute.
         end: The end of the last minute.
+        standing: What stands at a moment; it is of use where that is the first that is read.
+        keep: Whether the result has ``Standing.rows``, for minutes from the end on.
 
     Raises:
         LakeError: The polls cannot be read.
     """
     since = start - collections.reach
+    stood = standing.rows if standing is not None and standing.at == since else {}
     rows = sum(collections.samples(table, since, end) for one in passes for table in one.sources)
     tasks = tasks_for(rows)
     sources = {
@@ -109,19 +132,25 @@ def minutes_of(
         for table in one.sources
     }
     written = {
-        name: (source.written(spark, lake), source.together) for name, source in sources.items()
+        name: (source.written(spark, lake, stood.get(name)), source.together)
+        for name, source in sources.items()
     }
     results = [table for one in passes for table in one.histories]
-    said = collections.rows
+    kept = [source for source in sources.values() if keep and source.table.change_only]
+    said, next_since = collections.rows, end - collections.reach
 
     def on_samples(found: Frames) -> Iterator[tuple[str, pl.DataFrame]]:
+        for source in kept:
+            rows = source.standing(found[source.table.name], next_since)
+            yield source.as_standing.name, rows
         for one in passes:
             if all(found[name].is_empty() for name in one.columns):
                 continue
             samples = {name: sources[name].whole(found[name]) for name in one.columns}
             yield from one.work({**samples, COLLECTIONS.name: said}, start, end).items()
 
-    return map_together(written, tasks, on_samples, [*results, clusters.POLLS])
+    made = [*results, clusters.POLLS, *(source.as_standing for source in kept)]
+    return map_together(written, tasks, on_samples, made)
 
 
 class HistoryTables:
@@ -133,6 +162,7 @@ class HistoryTables:
         self.settings = settings
         remote = is_remote(settings.spark)
         self._gold = {table: GoldTable(spark, lake, table, is_remote=remote) for table in HISTORIES}
+        self._standing: Standing | None = None
 
     def exists(self) -> bool:
         """Return whether every history table was written.
@@ -140,7 +170,7 @@ class HistoryTables:
         Raises:
             LakeError: One cannot be read.
         """
-        return all(table.exists() for table in self._gold.values())
+        return all(self.lake.exists(table) for table in HISTORIES)
 
     def compute(self, time_range: TimeRange) -> None:
         """Compute the minutes of a time_range in every history table, from all their samples.
@@ -157,21 +187,30 @@ class HistoryTables:
             for start, end in reversed(collections.batches(time_range.start, time_range.end)):
                 rows = sum(collections.samples(one, start, end) for one in SOURCES)
                 tune(self.spark, is_small=rows <= SMALL_ROWS)
-                self._compute(collections, start, end)
+                self._compute(collections, start, end, keep=rows > SMALL_ROWS)
         except SPARK_ERRORS as error:
             raise cause(error) from error
 
-    def _compute(self, collections: Collections, start: datetime, end: datetime) -> None:
+    def _compute(
+        self, collections: Collections, start: datetime, end: datetime, *, keep: bool
+    ) -> None:
         """Compute minutes once, and keep them until all tables are written."""
-        results = minutes_of(self.spark, self.lake, PASSES, collections, start, end).persist()
+        standing, self._standing = self._standing, None
+        results = minutes_of(
+            *(self.spark, self.lake, PASSES, collections, start, end), standing=standing, keep=keep
+        ).persist()
         try:
             polls = pl.DataFrame(rows_of(results, clusters.POLLS.name).toArrow())
             seen = collected(self.spark, self.lake, BROKERS, ("is_alive",), start, end)
-            rows = of_clusters(polls, seen, collections.rows, start, end).to_arrow()
-            whole = self.spark.createDataFrame(rows, CLUSTER_HISTORY.spark_ddl)
+            of_all = of_clusters(polls, seen, collections.rows, start, end).to_arrow()
+            whole = self.spark.createDataFrame(of_all, CLUSTER_HISTORY.spark_ddl)
             for table, gold in self._gold.items():
                 made = whole if table is CLUSTER_HISTORY else rows_of(results, table.name)
                 gold.replace_minutes(made, start, end)
+            if keep:
+                names = [one.name for one in SOURCES if one.change_only]
+                rows = {name: rows_of(results, f"standing_{name}").toArrow() for name in names}
+                self._standing = Standing(at=end - collections.reach, rows=rows)
         finally:
             results.unpersist()
 
@@ -191,24 +230,19 @@ class HistoryTables:
             except SPARK_ERRORS as error:
                 raise HistoryError(f"{table.name}: {cause(error)}") from error
 
-    def earliest(self) -> datetime | None:
-        """Return a moment that no sample is before; None without samples.
 
-        Raises:
-            LakeError: A table cannot be read.
-        """
-        moments = [first_of(self.lake.files(table)) for table in SOURCES]
-        return min((moment for moment in moments if moment is not None), default=None)
+def first_sample(lake: Lake, *tables: Table) -> datetime | None:
+    """Return a moment that no sample is before, by the statistics of files; None without samples.
 
-
-def first_of(files: pl.DataFrame) -> datetime | None:
-    """Return the first moment of samples, by their files' statistics; None without files."""
-    if files.is_empty():
-        return None
-    first = files["min.observed_at"].min()
-    if isinstance(first, datetime):
-        return first.replace(tzinfo=UTC) if first.tzinfo is None else first.astimezone(UTC)
-    return None
+    Raises:
+        LakeError: A table cannot be read.
+    """
+    moments = []
+    for files in map(lake.files, tables):
+        first = None if files.is_empty() else files["min.observed_at"].min()
+        if isinstance(first, datetime):
+            moments.append(first.astimezone(UTC) if first.tzinfo else first.replace(tzinfo=UTC))
+    return min(moments, default=None)
 
 
 def backfill(
@@ -236,7 +270,7 @@ def backfill(
         HistoryError: There are no samples in that time, or Spark failed.
         LakeError: The lake cannot be read.
     """
-    earliest = tables.earliest()
+    earliest = first_sample(tables.lake, *SOURCES)
     if earliest is None:
         raise HistoryError("there are no samples yet: start the collectors first")
     first = max(minute_of(start), minute_of(earliest))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import reduce
 from itertools import zip_longest
@@ -20,7 +20,13 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lake.change_encoding.expand import HEARTBEAT, NEEDED, REWRITTEN_AFTER, expand
+from lake.change_encoding.expand import (
+    HEARTBEAT,
+    NEEDED,
+    REWRITTEN_AFTER,
+    expand,
+    still_needed,
+)
 from lake.errors import LakeError
 from lake.schemas.model import Table
 from lake.storage.store import Lake
@@ -156,16 +162,28 @@ class Source:
         keys = (*NEEDED, *self.table.series) if self.table.change_only else self.table.identity
         return list(dict.fromkeys((*keys, *self.columns)))
 
-    def written(self, spark: SparkSession, lake: Lake) -> DataFrame:
-        """Return the rows as they were written, and those before that stand for the first polls."""
+    def written(
+        self, spark: SparkSession, lake: Lake, standing: pa.Table | None = None
+    ) -> DataFrame:
+        """Return the rows as they were written, and those before that stand for the first polls.
+
+        Args:
+            spark: The session.
+            lake: Where the table is.
+            standing: What ``standing`` said of ``since``; None: a quarter of an hour is read.
+        """
         rows = read(spark, lake, self.table)
         if not self.table.change_only:
             inside = rows.where(between(self.table, self.since, self.until))
             return inside.select(*self.names).where(F.col(self.together[-1]).isNotNull())
-        near = between(self.table, self.since - REWRITTEN_AFTER, self.until)
-        # A row that is complete by itself says nothing of later polls.
-        holds = F.col("stream").isNotNull() | (F.col(self.table.time) >= F.lit(self.since))
-        rows = rows.where(near & holds).select(*self.names)
+        if standing is not None:
+            inside = rows.where(between(self.table, self.since, self.until)).select(*self.names)
+            rows = inside.union(spark.createDataFrame(standing, self.as_standing.spark_ddl))
+        else:
+            near = between(self.table, self.since - REWRITTEN_AFTER, self.until)
+            # A row that is complete by itself says nothing of later polls.
+            holds = F.col("stream").isNotNull() | (F.col(self.table.time) >= F.lit(self.since))
+            rows = rows.where(near & holds).select(*self.names)
         if self.polls is None:
             return rows
         return rows.where(F.col("row_kind").isNull() | (F.col("row_kind") != HEARTBEAT))
@@ -174,9 +192,23 @@ class Source:
         """Return each row once, those that were left out included."""
         if not self.table.change_only:
             return self.table.distinct(written)
+        return expand(self.table, self._with_polls(written), since=self.since, until=self.until)
+
+    def standing(self, written: pl.DataFrame, moment: datetime) -> pl.DataFrame:
+        """Return the rows before a moment that samples from then on follow from, too."""
+        needed = still_needed(self.table, self._with_polls(written), moment)
+        return needed.filter(pl.col(self.table.time) < moment)
+
+    @property
+    def as_standing(self) -> Table:
+        """The table of what ``standing`` returns, which is never stored."""
+        types = {column.name: column for column in self.table.columns}
+        columns = tuple(types[name] for name in self.names)
+        return replace(self.table, name=f"standing_{self.table.name}", columns=columns)
+
+    def _with_polls(self, written: pl.DataFrame) -> pl.DataFrame:
         parts = [written] if self.polls is None else [written, self.polls]
-        rows = pl.concat(parts, how="diagonal")
-        return expand(self.table, rows, since=self.since, until=self.until)
+        return pl.concat(parts, how="diagonal")
 
 
 def map_together(

@@ -42,6 +42,7 @@ from spark_metrics.derived.intervals import NEEDED
 from spark_metrics.derived.series import DAY, WEEK
 from spark_metrics.derived.tables import HOUR, DerivedTables
 from spark_metrics.errors import HistoryError
+from spark_metrics.history_tables import first_sample
 from spark_metrics.objectstore import give_credentials
 from spark_metrics.progress import JobRecords, MicroBatch, Progress, TimeRange
 from spark_metrics.session import tune
@@ -171,7 +172,7 @@ class DerivedJob:
         if self._done_until is None or now < self._early_again:
             return False
         self._early_again = now + EARLY_EVERY
-        first = self._tables.first_sample(GROUP_OFFSETS)
+        first = first_sample(self._lake, GROUP_OFFSETS)
         if first is None or now - first > YOUNG or self._knows_capacity():
             return False
         start = max(self._done_until, first)

@@ -15,7 +15,6 @@ from lake.schemas.model import Table
 from lake.schemas.tables import GROUPS
 from lake.storage.store import Lake
 from spark_metrics.gold import save
-from spark_metrics.history_tables import first_of
 from spark_metrics.samples import Source, between, read, with_all_columns
 
 HOUR = timedelta(hours=1)
@@ -53,14 +52,6 @@ class DerivedTables:
         hours = files.filter(pl.col("partition.grain_seconds") == Grain.HOUR.seconds)
         last = hours[f"max.{table.time}"].max()
         return last.astimezone(UTC) if isinstance(last, datetime) else None
-
-    def first_sample(self, table: Table) -> datetime | None:
-        """Return a moment that no sample of a bronze table is before; None without samples.
-
-        Raises:
-            HistoryError: It cannot be read.
-        """
-        return first_of(self._lake.files(table))
 
     def read(self, table: Table, since: datetime, until: datetime) -> DataFrame:
         """Return a table's rows of a time range, with every column of its definition.

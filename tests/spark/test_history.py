@@ -3,12 +3,14 @@ from __future__ import annotations
 import random
 import shutil
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from config.settings import ClusterSettings, Settings, SparkSettings
 from lake.change_encoding.compact import ChangeEncoder
@@ -24,7 +26,9 @@ from lake.storage.store import Lake
 from spark_metrics.errors import HistoryError
 from spark_metrics.history_tables import HistoryTables, backfill
 from spark_metrics.progress import JobRecords, MicroBatch, Progress
+from spark_metrics.samples import Source
 from spark_metrics.streaming import TRIES, HistoryJob
+from tests.selection import exhaustive
 from tests.spark import bronze
 from tests.spark.comparing import HISTORIES, all_stored, assert_recomputed, assert_same
 from tests.spark.pasts import eventful
@@ -382,3 +386,48 @@ def test_history_of_samples_that_were_left_out_is_the_same(
     written = lake.scan(PARTITIONS).filter(pl.col("row_kind").is_null()).collect()
     assert written.height < sum(len(poll["partitions"]) for poll in polls)
     assert_recomputed(lake, polls)
+
+
+@pytest.mark.parametrize("rows_a_task", [1_000_000, *exhaustive(40)])
+def test_minutes_that_follow_the_last_ones_are_the_same(
+    spark: SparkSession,
+    lake: Lake,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    rows_a_task: int,
+) -> None:
+    """Given a large cluster, of which the job keeps what stands instead of reading a quarter of an
+    hour again, when minutes come one by one, late and twice, then history is the recomputation."""
+    monkeypatch.setattr("spark_metrics.history_tables.SMALL_ROWS", 0)
+    monkeypatch.setattr("spark_metrics.samples.ROWS_A_TASK", rows_a_task)
+    used = []
+    written = Source.written
+
+    def noting(source: Source, *found: Any) -> DataFrame:
+        used.append(found[-1] is not None)
+        return written(source, *found)
+
+    monkeypatch.setattr(Source, "written", noting)
+    polls = eventful(seed=17, polls=84)
+    late = polls[30]
+    encoders = {table.name: ChangeEncoder(table) for table in bronze.SOURCES if table.change_only}
+    job = HistoryJob(spark, lake, settings)
+    minutes = groupby((poll for poll in polls if poll is not late), key=_minute_of)
+    for number, (_, of_minute) in enumerate(minutes):
+        for poll in of_minute:
+            for table in bronze.SOURCES:
+                rows = bronze.frame(table, poll[table.name])
+                if table.name in encoders and not rows.is_empty():
+                    rows = encoders[table.name].compact("demo", rows)
+                lake.append(table, rows)
+        if number == 4:
+            bronze.append(lake, late, polls[3])
+        job.step()
+    assert used.count(True) >= 2 * 4
+    catch_up(job)
+    assert_recomputed(lake, polls)
+
+
+def _minute_of(poll: bronze.Rows) -> datetime:
+    moment: datetime = poll["collections"][0]["observed_at"]
+    return moment.replace(second=0)
