@@ -47,7 +47,7 @@ GRACE = timedelta(seconds=5)
 """A minute is closed when a sample has come that is this much later than its end."""
 LONGEST_OPEN = timedelta(seconds=90)
 """A minute is closed this long after its begin, even if no sample came after it."""
-OPEN_HOUR_EVERY = timedelta(minutes=10)
+OPEN_HOUR_EVERY = timedelta(minutes=30)
 """How old the current hour and day may become, if computing them is quick."""
 ROLL_UP_PAUSE_RATIO = 20.0
 """The pause between two computations of open hours, as a multiple of the last one's length."""
