@@ -127,6 +127,7 @@ def minutes_of(
         table.name: Source.of(
             *(spark, lake, table, one.columns[table.name], one.together, since, end),
             one_task=tasks == 1,
+            standing=stood.get(table.name),
         )
         for one in passes
         for table in one.sources

@@ -135,18 +135,25 @@ class Source:
         until: datetime,
         *,
         one_task: bool = False,
+        standing: pa.Table | None = None,
     ) -> Source:
         """Return a source, having read its polls unless one task gets them with all other rows.
+
+        ``standing`` is as for ``written``.
 
         Raises:
             LakeError: They cannot be read.
         """
         polls = None
         if table.change_only and not one_task:
-            rows = read(spark, lake, table).where(between(table, since - REWRITTEN_AFTER, until))
+            first = since - REWRITTEN_AFTER if standing is None else since
+            rows = read(spark, lake, table).where(between(table, first, until))
             polls = pl.DataFrame(
                 rows.where(F.col("row_kind") == HEARTBEAT).select(*NEEDED).toArrow()
             )
+            if standing is not None:
+                stood = pl.DataFrame(standing).filter(pl.col("row_kind") == HEARTBEAT)
+                polls = pl.concat([stood.select(NEEDED), polls])
         return cls(
             table=table,
             columns=tuple(columns),
