@@ -68,12 +68,11 @@ def serve(
             stop.wait(min(LONGEST_PAUSE_SECONDS, trigger_seconds * failures))
             continue
         took = time.monotonic() - begun
+        rest = 0.0
         if done.status == "ok":
             log.info("duration=%.1fs delay=%.0fs", took, done.delay_seconds or 0.0)
             rest = min(PAUSE_RATIO * took, LONGEST_REST_SECONDS)
-            stop.wait(max(rest, pause(time.time() - took, trigger_seconds) - took))
-        else:
-            stop.wait(max(0.0, pause(time.time() - took, trigger_seconds) - took))
+        stop.wait(max(rest, pause(time.time() - took, trigger_seconds) - took))
         if time.monotonic() > maintenance_at and not stop.is_set():
             maintenance()
             maintenance_at = time.monotonic() + MAINTENANCE_SECONDS
