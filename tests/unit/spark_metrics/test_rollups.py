@@ -49,9 +49,9 @@ def written(polls: list[bronze.Rows], *, thin: bool) -> dict[str, pl.DataFrame]:
 
 def of_task(
     one: Pass, lake: dict[str, pl.DataFrame], start: datetime, end: datetime, share: int, of: int
-) -> dict[str, pl.DataFrame]:
-    """Return what a task makes of its share of the groups or topics."""
-    samples = {}
+) -> tuple[dict[str, pl.DataFrame], dict[str, pl.DataFrame]]:
+    """Return what a task makes of its share of the groups or topics, and what stands after it."""
+    samples, standing = {}, {}
     for table in one.sources:
         rows = lake[table.name]
         if not table.change_only:
@@ -71,17 +71,38 @@ def of_task(
             polls=polls,
         )
         samples[table.name] = source.whole(mine)
-    return dict(one.work({**samples, COLLECTIONS.name: lake[COLLECTIONS.name]}, start, end))
+        if table.change_only:
+            standing[table.name] = source.standing(mine, end - REACH).select(source.names)
+    made = one.work({**samples, COLLECTIONS.name: lake[COLLECTIONS.name]}, start, end)
+    return dict(made), standing
 
 
-def history(lake: dict[str, pl.DataFrame], edges: list[datetime], of: int) -> dict[str, Found]:
-    """Compute all history, time range by time range, each in so many tasks."""
+def since_then(rows: pl.DataFrame, standing: list[pl.DataFrame], since: datetime) -> pl.DataFrame:
+    """Return what is read of a table where it is known what stood at a moment."""
+    inside = rows.filter(pl.col("observed_at") >= since)
+    return pl.concat([inside, *standing], how="diagonal") if standing else rows
+
+
+def history(
+    everything: dict[str, pl.DataFrame], edges: list[datetime], of: int, *, follows: bool = False
+) -> dict[str, Found]:
+    """Compute all history, time range by time range, each in so many tasks.
+
+    Where each follows the one before it, what stood then is all that is known of the time before.
+    """
     made: dict[str, list[pl.DataFrame]] = {table.name: [] for table in HISTORIES}
+    stood: dict[str, list[pl.DataFrame]] = {name: [] for name in everything}
     for start, end in pairwise(edges):
         polls = []
+        lake = {
+            name: since_then(rows, stood[name], start - REACH) for name, rows in everything.items()
+        }
+        stood = {name: [] for name in everything}
         for one in PASSES:
             for share in range(of):
-                results = of_task(one, lake, start, end, share, of)
+                results, standing = of_task(one, lake, start, end, share, of)
+                for name, rows in standing.items() if follows else ():
+                    stood[name].append(rows)
                 polls += [results.pop(POLLS.name)] if POLLS.name in results else []
                 for name, rows in results.items():
                     made[name].append(rows)
@@ -126,5 +147,8 @@ def test_any_cut_gives_what_plain_python_computes(seed: int, thin: bool) -> None
     end = bronze.START + timedelta(minutes=8)
     inner = dice.sample([bronze.START + timedelta(minutes=n) for n in range(1, 8)], seed % 4)
     edges = [bronze.START, *sorted(inner), end]
-    found = history(written(arriving, thin=thin), edges, of=1 + seed % 3)
-    assert_same(found, wanted(polls))
+    lake, of = written(arriving, thin=thin), 1 + seed % 3
+    assert_same(history(lake, edges, of), wanted(polls))
+    if thin:
+        minutes = [bronze.START + timedelta(minutes=n) for n in range(9)]
+        assert_same(history(lake, minutes, of, follows=True), wanted(polls))
