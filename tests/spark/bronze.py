@@ -72,6 +72,7 @@ class Model:
         partitions: Partitions a topic.
         interval_seconds: The cadence of the polls.
         calm: Whether nothing unusual happens (no unknowns, resets, gaps).
+        idle: Topics that get no message; groups read what is there.
     """
 
     cluster: str = "demo"
@@ -80,6 +81,7 @@ class Model:
     partitions: int = 3
     interval_seconds: float = 5.0
     calm: bool = False
+    idle: frozenset[str] = frozenset()
     topics: dict[str, Topic] = field(init=False)
     groups: dict[str, Group] = field(init=False)
     polls: int = field(init=False, default=0)
@@ -186,7 +188,9 @@ class Model:
 
     def _advance(self) -> None:
         for topic in self.topics.values():
-            for partition, weight in enumerate(topic.weights):
+            for partition, weight in enumerate(
+                topic.weights if topic.name not in self.idle else ()
+            ):
                 topic.log_end[partition] += self._random.randrange(30) * weight
                 if not self.calm and self._random.random() < 0.02:
                     gone = topic.log_end[partition] - self._random.randrange(400, 2000)

@@ -25,3 +25,17 @@ def eventful(seed: int, polls: int = 40) -> list[bronze.Rows]:
         rows.append(model.poll(at))
         at += step
     return rows
+
+
+def quiet(seed: int, polls: int) -> list[bronze.Rows]:
+    """Return polls in which most partitions come to rest, and of which a group is deleted."""
+    model = bronze.Model(seed=seed, calm=True)
+    step = timedelta(seconds=model.interval_seconds)
+    rows = []
+    for number in range(polls):
+        if number == 4:
+            model.idle = frozenset(model.topics) - {"shared"}
+        if number == 2 * polls // 3:
+            model.delete_group("group-1")
+        rows.append(model.poll(bronze.START + step * number))
+    return rows

@@ -31,7 +31,7 @@ from spark_metrics.streaming import TRIES, HistoryJob
 from tests.selection import exhaustive
 from tests.spark import bronze
 from tests.spark.comparing import HISTORIES, all_stored, assert_recomputed, assert_same
-from tests.spark.pasts import eventful
+from tests.spark.pasts import eventful, quiet
 from tests.support import compact
 
 
@@ -409,7 +409,7 @@ def test_minutes_that_follow_the_last_ones_are_the_same(
         return written(source, *found)
 
     monkeypatch.setattr(Source, "written", noting)
-    polls = eventful(seed=17, polls=50)
+    polls = quiet(seed=17, polls=50)
     late = polls[20]
     encoders = {table.name: ChangeEncoder(table) for table in bronze.SOURCES if table.change_only}
     job = HistoryJob(spark, lake, settings)

@@ -24,7 +24,7 @@ from tests.selection import exhaustive
 from tests.spark import bronze
 from tests.spark.comparing import Found, assert_same
 from tests.spark.oracle import history as oracle
-from tests.spark.pasts import eventful
+from tests.spark.pasts import eventful, quiet
 
 REACH = timedelta(seconds=60)
 # A seed, whether rows that did not change are left out.
@@ -149,6 +149,13 @@ def test_any_cut_gives_what_plain_python_computes(seed: int, thin: bool) -> None
     edges = [bronze.START, *sorted(inner), end]
     lake, of = written(arriving, thin=thin), 1 + seed % 3
     assert_same(history(lake, edges, of), wanted(polls))
-    if thin:
-        minutes = [bronze.START + timedelta(minutes=n) for n in range(9)]
-        assert_same(history(lake, minutes, of, follows=True), wanted(polls))
+
+
+@pytest.mark.parametrize("seed", [1, *exhaustive(2, 3)])
+def test_minutes_follow_from_what_stood_before_them(seed: int) -> None:
+    """Where most partitions come to rest, so that their last rows are minutes old, and where
+    everything happens."""
+    minutes = [bronze.START + timedelta(minutes=n) for n in range(9)]
+    for polls in (quiet(seed, polls=84), eventful(seed, polls=84)):
+        lake = written(polls, thin=True)
+        assert_same(history(lake, minutes, of=seed, follows=True), wanted(polls))
