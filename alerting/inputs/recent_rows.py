@@ -21,6 +21,8 @@ from lake.storage.tail import Tail
 OVERLAP = timedelta(seconds=120)
 """Rows that arrive this late are still found: sections of a poll are written one by one."""
 
+PROMETHEUS = "prometheus"
+
 MOST_ROWS = 300_000
 """Of a change-only table: beyond it fewer of the older polls are kept."""
 
@@ -71,7 +73,9 @@ class RecentRows:
     def _may_have(self, cluster: str, table: Table) -> bool:
         """Return whether one of the sources that were ever seen of a cluster fills a table."""
         kinds = self._kinds.get(cluster)
-        return not kinds or not table.collected_by or not kinds.isdisjoint(table.collected_by)
+        if not kinds or not table.collected_by or PROMETHEUS in kinds:
+            return True  # what is backfilled from a Prometheus lies in tables of Kafka
+        return not kinds.isdisjoint(table.collected_by)
 
 
 class _Kept:

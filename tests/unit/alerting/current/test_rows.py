@@ -290,3 +290,36 @@ def test_hostile_names_stay_names(tmp_path: Path) -> None:
         assert set(groups["group"]) == set(HOSTILE)
         assert set(readers.select("topic", "group").iter_rows()) == {(n, n) for n in HOSTILE}
     assert not (tmp_path / "etc").exists()
+
+
+def test_a_cluster_without_kafka_has_the_rows_that_the_long_way_gives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    section = {"source": "rabbitmq/main", "section": "dead_letters", "status": "ok", "rows": 1}
+    letters = {"source": "rabbitmq", "name": "orders.dlq", "retained": 3, "log_end": 3}
+    frames = Frames(
+        cluster="c",
+        now=NOW.timestamp(),
+        tables={
+            COLLECTIONS.name: rows(COLLECTIONS, section),
+            DEAD_LETTERS.name: rows(DEAD_LETTERS, letters),
+        },
+    )
+    found = ClusterEvaluation(
+        frames=frames,
+        statuses={},
+        clear_partitions=pl.DataFrame(schema=PARTITION_LAG),
+        seen=observe(frames),
+    )
+    alerts = advanced({}, found, DEFAULT_ALERT_RULES)
+
+    first = current_rows(found, alerts.values(), {})
+    short = current_rows(found, alerts.values(), first)
+    monkeypatch.setattr("alerting.current.rows._is_without_kafka", lambda *_: False)
+    long = current_rows(found, alerts.values(), first)
+
+    assert short[CLUSTER_STATUS]["dead_letter_topics"].to_list() == [1]
+    assert short.keys() == long.keys()
+    for table, expected in long.items():
+        assert short[table].schema == table.polars_schema
+        assert short[table].equals(expected), table.name

@@ -296,3 +296,28 @@ def test_of_many_rows_fewer_older_polls_are_kept(
 def newest_poll(rows: pl.DataFrame) -> pl.DataFrame:
     newest = rows.filter(pl.col("observed_at") == pl.col("observed_at").max())
     return newest.sort(PARTITIONS.key)
+
+
+@pytest.mark.parametrize(
+    ("sources", "is_read"),
+    [
+        (["rabbitmq/main"], False),
+        (["rabbitmq/main", "kafka"], True),
+        (["rabbitmq/main", None], True),
+        (["prometheus/main"], True),  # whose history may have been filled in
+        ([], True),
+    ],
+)
+def test_tables_that_no_source_of_a_cluster_fills_are_not_read(
+    tmp_path: Path, sources: list[str | None], is_read: bool
+) -> None:
+    lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    sample = {"cluster": ["c"], "observed_at": [BEGIN], "poll_id": ["p"]}
+    lake.append(BROKERS, pl.DataFrame(sample | {"broker_id": [1]}))
+    for source in sources:
+        lake.append(COLLECTIONS, pl.DataFrame(sample | {"source": [source], "section": ["s"]}))
+
+    frames = RecentRows(lake).frames("c", BEGIN.timestamp() + 1)
+
+    assert frames.rows(BROKERS).is_empty() is not is_read
+    assert frames.rows(COLLECTIONS).height == len(sources)
