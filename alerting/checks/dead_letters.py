@@ -217,7 +217,10 @@ def _ratios(frames: Frames) -> dict[tuple[str, str], float | None]:
 
 
 def _new_reasons(frames: Frames) -> dict[tuple[str, str], list[str]]:
-    """Return exception classes that were first seen of late, where there is an earlier time."""
+    """Return exception classes that were first seen of late.
+
+    What comes soon after the first sight of a source is new to us alone: it is not told of.
+    """
     recent = frames.rows(DEAD_LETTERS)
     reasons = (
         recent.filter(pl.col("reasons").is_not_null())
@@ -232,7 +235,8 @@ def _new_reasons(frames: Frames) -> dict[tuple[str, str], list[str]]:
     since = frames.at - timedelta(seconds=_NEW_SECONDS)
     found: dict[tuple[str, str], list[str]] = {}
     new = first.join(seen, on=["source", "name"]).filter(
-        (pl.col("observed_at") >= since) & (pl.col("watched") < since)
+        (pl.col("observed_at") >= since)
+        & (pl.col("observed_at") > pl.col("watched") + timedelta(seconds=_NEW_SECONDS))
     )
     for source, name, key in new.select("source", "name", "key").sort("key").iter_rows():
         found.setdefault((source, name), []).append(key)

@@ -1,5 +1,7 @@
 """The consumers crash before they commit, and start again, already when monitoring begins."""
 
+from dataclasses import replace
+
 from simulation.scenarios.model import Scenario
 from simulation.scenarios.record import Draw, seen_from
 from simulation.scenarios.restarts import crash_loop
@@ -10,4 +12,4 @@ def scenario(variant: int) -> Scenario:
     whole = crash_loop.scenario(variant)
     draw = Draw("crashing before first sight", variant)
     begin = whole.truth[1].begin + draw.between(600.0, 100.0, 1200.0)
-    return seen_from(begin, whole)
+    return replace(seen_from(begin, whole), name=f"{whole.name}, seen from the middle")

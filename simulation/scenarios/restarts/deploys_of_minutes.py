@@ -1,4 +1,4 @@
-"""Deploys in which nobody is there for two to five minutes, several in a day."""
+"""Deploys in which nobody is there for two to five minutes, several in an hour or two."""
 
 from simulation.model import SimulatedEvent
 from simulation.scenarios.model import Scenario, Truth
@@ -19,7 +19,7 @@ def scenario(variant: int) -> Scenario:
             SimulatedEvent(at=at, action=lambda run: run.scale(0)),
             SimulatedEvent(at=at + away, action=lambda run: run.scale(group.members)),
         ]
-        at += group.draw.between(1.5, 0.5, 4.0) * HOUR
+        at += group.draw.between(0.4, 0.3, 0.6) * HOUR
     first, back = aways[0]
     end = aways[-1][1] + HOUR
     workload = group.workload(

@@ -270,3 +270,20 @@ def test_a_check_looks_at_the_tables_that_it_declares(name: str) -> None:
     assert [one for one in CHECKS[name].evaluate(given) if one.value is not None]
     declared = {table.name for table in CHECKS[name].sources}
     assert tables.asked | {"collections"} == declared | {"collections"}
+
+
+@pytest.mark.parametrize(("seen_after", "is_new"), [(20, False), (200, True)])
+def test_a_reason_is_new_only_where_the_source_was_watched_before(
+    seen_after: int, is_new: bool
+) -> None:
+    """A rare reason comes for the first time so many polls after the source is seen first."""
+    fine = dict(FINE[DEAD_LETTERS])
+    rare = {**fine, "reasons": [{"key": "b.Rare", "value": 1}, *fine["reasons"]]}
+    told = []
+    for now in range(seen_after, seen_after + 90):
+        rows = [(poll, rare if poll >= seen_after else fine) for poll in range(now + 1)]
+        tables = {"dead_letters": frame(DEAD_LETTERS, rows)}
+        frames = Frames(cluster="c", now=at(now).timestamp(), tables=tables)
+        given = CheckInput(frames=frames, classify=group_statuses)
+        told += [seen.value for seen in CHECKS["dead_letter_new_reason"].observe(given)]
+    assert (1.0 in told) is is_new
