@@ -14,7 +14,7 @@ from config.app import AuthSettings
 from config.errors import ConfigError
 from config.load import CONFIG_VARIABLE, load
 
-MAIN = Path(__file__).with_name("main.py")
+SERVER = Path(__file__).with_name("server.py")
 BAD_CONFIGURATION = 2
 
 cli = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -57,9 +57,9 @@ def run(
     environment = {
         **os.environ,
         CONFIG_VARIABLE: str(config.absolute()),
-        "PYTHONPATH": str(MAIN.parents[1]),
+        "PYTHONPATH": str(SERVER.parents[1]),
     }
-    command = [sys.executable, "-m", "streamlit", "run", str(MAIN), *options]
+    command = [sys.executable, "-m", "streamlit", "run", str(SERVER), *options]
     os.execve(sys.executable, command, environment)  # noqa: S606 (there is no shell)
 
 

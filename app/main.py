@@ -77,7 +77,12 @@ st.fragment(_keep_fresh, run_every=every)(every)
 # captions are too pale to read for many: 4.5 to 1 is what WCAG 2.2 (1.4.3) asks for.
 st.html(
     "<style>[data-stale='true'] {opacity: 1 !important; transition: none !important} "
-    "[data-testid='stCaptionContainer'] {opacity: 0.9 !important}</style>"
+    "[data-testid='stCaptionContainer'] {opacity: 0.9 !important} "
+    # A finger does not hover: icons for it would lie over headings for good. The arrows that open
+    # the menu say what else is there.
+    "@media (hover: none) {[data-testid='stElementToolbar'] {display: none}} "
+    "@media (max-width: 640px) {[data-testid='stExpandSidebarButton']::after "
+    "{content: 'Menu, cluster, time'; font-size: 0.9rem; white-space: nowrap}}</style>"
 )
 components.begin_page()
 view = context.open_view(

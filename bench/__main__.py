@@ -22,10 +22,13 @@ from bench.cases import (
     history,
     minutes,
     pages,
+    pictures,
     restart,
     topics,
 )
 from bench.support import figures
+from bench.support.addresses import OF_THE_DEMO
+from bench.support.chromium import NoChromiumError
 from bench.support.figures import Figure
 from config.settings import LakeSettings
 from lake.errors import LakeError
@@ -36,6 +39,7 @@ _SMALL, _LARGE = 1_000, 10_000
 _TOPICS = 100_000
 
 _FAILURES = (
+    NoChromiumError,
     demo.DemoFailedError,
     restart.RestartFailedError,
     minutes.NothingToCompareError,
@@ -117,14 +121,34 @@ def advice_on_all(groups: GroupsOption = _LARGE, as_json: JsonOption = False) ->
 
 
 @app.command("pages")
-def server_time_of_pages(
+def pages_in_a_browser(
     groups: GroupsOption = _LARGE,
     incident: Annotated[bool, typer.Option(help="A fifth of the groups lost consumers.")] = False,
-    alerting: Annotated[bool, typer.Option(help="Whether the alerting service ran.")] = True,
+    alerting: Annotated[bool, typer.Option(help="Whether the alerting service runs.")] = True,
+    url: Annotated[
+        str | None, typer.Option(help="Instead, a dashboard that runs on a demo.")
+    ] = None,
+    server: Annotated[int, typer.Option(help="Its process, as `demo status` names it.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Time the server's work for each page on a large cluster; some minutes, 4 GB of memory."""
+    """Time pages in Chromium, and 50 viewers, on a large lake; a quarter of an hour, 5 GB."""
+    if url is not None:
+        _show(as_json, partial(pages.measure_running, url, server))
+        return
     _show(as_json, partial(pages.measure, groups, incident=incident, alerting=alerting))
+
+
+@app.command("pictures")
+def pictures_of_pages(
+    url: Annotated[str, typer.Argument(help="A dashboard, such as that of a demo.")],
+    to: Annotated[Path, typer.Option(help="The folder of the pictures.")] = Path("docs/images"),
+    group: Annotated[str, typer.Option(help="Of the group's page.")] = OF_THE_DEMO["group"],
+    topic: Annotated[str, typer.Option(help="Of the topic's page.")] = OF_THE_DEMO["topic"],
+) -> None:
+    """Take pictures of every page, light and dark, and of a phone; two minutes."""
+    with Console(stderr=True).status("Starting") as status:
+        files = pictures.draw(url, to, {"group": group, "topic": topic}, status.update)
+    print(f"{len(files)} pictures, {sum(file.stat().st_size for file in files) / 1000:.0f} kB")
 
 
 @app.command("demo")

@@ -30,6 +30,7 @@ class View:
     now: datetime
     zone: tzinfo
     palette: Palette
+    is_phone: bool
 
     @property
     def interval_seconds(self) -> float:
@@ -101,6 +102,8 @@ def open_view(
         now=now,
         zone=viewer_zone(),
         palette=palette(st.context.theme.type),
+        # What browsers of phones have in common, and others lack.
+        is_phone="Mobi" in st.context.headers.get("User-Agent", ""),
     )
     st.session_state[_KEY] = view
     return view

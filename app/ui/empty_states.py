@@ -27,7 +27,7 @@ def misconfigured(error: ConfigError) -> None:
         "    bootstrap_servers: kafka-1:9092,kafka-2:9092\n"
         "lake:\n"
         "  uri: headroom-data/lake\n",
-        language="yaml",
+        language=None,
     )
     st.caption("The file is read again each time this page is loaded.")
 
@@ -97,9 +97,9 @@ def no_samples(view: View) -> None:
             "**If nothing comes**  \n"
             "Collectors run beside the dashboard, as a process of their own. See what they reach:"
         )
-        st.code("python -m collectors check --config headroom.yaml", language="bash")
+        st.code("python -m collectors check --config headroom.yaml", language=None)
         st.markdown("and start them, if they are not running:")
-        st.code("python -m collectors run --config headroom.yaml", language="bash")
+        st.code("python -m collectors run --config headroom.yaml", language=None)
         st.caption(f"Both must use this lake: {view.settings.lake.uri}", wrap=True)
 
 
@@ -117,4 +117,4 @@ def not_evaluated(view: View) -> None:
             "Where it does not run, the dashboard evaluates in the background and nobody is "
             "notified. This starts it:"
         )
-        st.code("python -m alerting run --config headroom.yaml", language="bash")
+        st.code("python -m alerting run --config headroom.yaml", language=None)

@@ -18,6 +18,7 @@ from app.data.context import View
 from app.style.format import UNKNOWN, clock, duration, exact, rate, share, size
 from app.style.theme import BadgeStyle
 from app.ui import routes
+from app.ui.browser import items
 
 Kind = Literal["text", "count", "rate", "duration", "size", "share", "time", "status", "trend"]
 
@@ -37,6 +38,10 @@ ROW_LIMIT = 1000
 """Most rows that a table shows; a search finds the others."""
 
 _ROW_PIXELS = 31
+_CARDS = 20
+"""Most rows that a phone shows, a card each; the file has all."""
+_LABELLED = 40
+"""Longer texts are sentences, which stand on a card without the column's label."""
 
 
 # Label and kind stand by position: they are of different types, and each page lists dozens.
@@ -103,15 +108,21 @@ def show(
         clicked = st.session_state.get(f"{key}-{name}")
         if clicked is not None:
             routes.go(page, {parameter: clicked["label"]})
-    st.dataframe(
-        styled(shown, columns, view),
-        key=key,
-        column_config={name: _config(column, f"{key}-{name}") for name, column in columns.items()},
-        hide_index=True,
-        placeholder=UNKNOWN,
-        height=_ROW_PIXELS * (min(max(1, shown.height), rows_shown) + 1) + 3,
-        alt=alt,
-    )
+    if view.is_phone:
+        shown = shown.head(_CARDS)
+        items.draw(cards(shown, columns, view), view=view, key=f"{key}-cards", alt=alt)
+    else:
+        st.dataframe(
+            styled(shown, columns, view),
+            key=key,
+            column_config={
+                name: _config(column, f"{key}-{name}") for name, column in columns.items()
+            },
+            hide_index=True,
+            placeholder=UNKNOWN,
+            height=_ROW_PIXELS * (min(max(1, shown.height), rows_shown) + 1) + 3,
+            alt=alt,
+        )
     total = max(total or 0, frame.height)
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
@@ -208,6 +219,50 @@ def texts(
         )
 
 
+def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> list[items.Item]:
+    """Return each row as a card: its name, its status, and the other columns in words.
+
+    The name is the first column; what leads elsewhere is a link. A sparkline is left out, and
+    what does not apply.
+    """
+    written = {name: column for name, column in columns.items() if column.kind != "trend"}
+    title, *others = written
+    status = next((name for name in others if columns[name].kind == "status"), None)
+    target = columns[title].opens
+    found = []
+    for number, row in enumerate(texts(frame, written, view)):
+        said = dict(zip(written, row, strict=True))
+        badge = _badge(frame[status][number], columns[status]) if status else None
+        rest = [
+            name
+            for name in others
+            if not (name == status and badge) and said[name] not in ("", DASH)
+        ]
+        sentences = [said[name] for name in rest if len(said[name]) > _LABELLED]
+        short = [name for name in rest if len(said[name]) <= _LABELLED]
+        found.append(
+            items.Item(
+                id=f"{number}-{said[title]}",
+                badge=badge,
+                what=said[title],
+                link=items.Target(
+                    label=said[title], page=target[0], parameters={target[1]: said[title]}
+                )
+                if target
+                else None,
+                why=" ".join(sentences),
+                step=" · ".join(f"{columns[name].label} {said[name]}" for name in short),
+            )
+        )
+    return found
+
+
+def _badge(label: Any, column: Column) -> BadgeStyle | None:
+    labels = [] if label is None else list(label)
+    styles = (one for one in column.badge_styles if [one.label] == labels)
+    return next(styles, None)
+
+
 def styled(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> Any:
     """Return the rows with each value written as the pages write it."""
     values = pd.DataFrame({name: _values(frame[name], column) for name, column in columns.items()})
@@ -244,6 +299,8 @@ def _write(value: Any, *, writer: Callable[[Any], str], column: Column) -> str:
         return column.unknown
     if isinstance(value, float) and isinf(value):
         return column.never
+    if isinstance(value, list):
+        return ", ".join(str(one) for one in value)
     if value == NO_TIME:
         return column.unknown
     if value == NONE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,10 +13,17 @@ import polars as pl
 
 from bench.cases.history import CORES
 from bench.support.figures import Figure
-from bench.support.samples import CLUSTER, INTERVAL_SECONDS, Collector, Workload
+from bench.support.samples import (
+    CLUSTER,
+    IDLE_RATIO,
+    Collector,
+    Workload,
+    fill,
+    ten_minutes_ago,
+)
 from config.scaling import ScalingSettings
 from config.settings import LakeSettings, SparkSettings
-from lake.schemas.tables import CAPACITY, FORECASTS, GROUP_MEMBERS, RECOMMENDATIONS, TOPICS
+from lake.schemas.tables import CAPACITY, FORECASTS, RECOMMENDATIONS
 from lake.storage.store import Lake
 from spark_metrics.derived.advice import recommend
 from spark_metrics.derived.job import derived_tables
@@ -25,9 +32,7 @@ from spark_metrics.session import spark_session
 
 GROUPS = 10_000
 MOST_SECONDS = 60.0
-_POLLS = 40
 _TURNS = 3
-_IDLE_RATIO = 0.8
 
 
 def measure(groups: int, on_progress: Callable[[str], None]) -> list[Figure]:
@@ -40,7 +45,8 @@ def measure(groups: int, on_progress: Callable[[str], None]) -> list[Figure]:
         settings = LakeSettings(uri=str(Path(folder) / "lake"))
         lake = Lake(settings)
         on_progress("writing ten minutes of polls")
-        now = fill(lake, groups)
+        workload = Workload(groups=groups, idle_ratio=IDLE_RATIO, start=ten_minutes_ago())
+        now = fill(Collector(lake, workload))
         spark = spark_session(SparkSettings(master=f"local[{CORES}]", driver_memory="2g"))
         try:
             tables = derived_tables(spark, lake, settings)
@@ -61,43 +67,6 @@ def measure(groups: int, on_progress: Callable[[str], None]) -> list[Figure]:
         Figure(name="advice on all of them, the first time", value=seconds[0], unit="s", most=goal),
         Figure(name="the slowest time after that", value=max(seconds[1:]), unit="s", most=goal),
     ]
-
-
-def fill(lake: Lake, groups: int, *, stopped_every: int = 0) -> datetime:
-    """Append polls as collectors do; return the moment of the last one."""
-    now = datetime.now(UTC).replace(microsecond=0)
-    start = now - timedelta(seconds=INTERVAL_SECONDS) * (_POLLS - 1)
-    collector = Collector(
-        lake,
-        Workload(groups=groups, idle_ratio=_IDLE_RATIO, start=start, stopped_every=stopped_every),
-    )
-    for _ in range(_POLLS):
-        polled = collector.poll()
-        sample = ("cluster", "observed_at", "poll_id")
-        member = ("group", "member_id", "client_id", "host")
-        members = (
-            polled["group_offsets"]
-            .filter(pl.col("member_id").is_not_null())
-            .group_by(*sample, *member)
-            .agg(pl.len().cast(pl.Int32).alias("assigned_partitions"))
-        )
-        lake.append(GROUP_MEMBERS, members)
-    topics = (
-        polled["partitions"]
-        .group_by(*sample, "topic")
-        .agg(pl.len().cast(pl.Int32).alias("partitions"))
-    )
-    lake.append(
-        TOPICS,
-        topics.with_columns(
-            pl.lit("application").alias("kind"),
-            pl.lit(3, pl.Int32).alias("replication_factor"),
-            pl.lit(2, pl.Int32).alias("min_in_sync_replicas"),
-            pl.lit(7 * 86400.0).alias("retention_seconds"),
-            pl.lit("delete").alias("cleanup_policy"),
-        ),
-    )
-    return now
 
 
 def _derive(tables: DerivedTables, groups: int, now: datetime) -> None:

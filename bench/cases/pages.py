@@ -1,59 +1,31 @@
-"""How long the dashboard's server works for a page on a large cluster, and what it holds."""
+"""How soon pages stand in a real browser, what refreshes cost, and what many viewers cost."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 
-import numpy as np
-import polars as pl
-from deltalake import write_deltalake
-
-from alerting.rules.lifecycle import State
-from alerting.service import AlertingService
-from bench.cases.advice import fill
+from bench.support.addresses import OF_THE_DEMO, PAGES, path_of
+from bench.support.chromium import Run, chromium, viewer
 from bench.support.figures import Figure
-from bench.support.process_usage import resident_bytes
-from bench.support.samples import CLUSTER
-from config.load import CONFIG_VARIABLE, load
-from config.scaling import ScalingSettings
-from config.settings import Settings
-from lake.schemas.model import Table
-from lake.schemas.tables import CLUSTER_HISTORY, GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
-from lake.storage.append import conform
-from lake.storage.store import Lake
-from scaling.advice.advice_table import recommendation_frame, recommendation_rows
-from scaling.evaluate import evaluate
+from bench.support.live_lake import live_lake
+from bench.support.played_viewers import play
+from bench.support.process_usage import usage_of_tree
+from runtime.processes import free_ports, wait_until
+from runtime.services import ROOT, dashboard_answers
 
 GROUPS = 10_000
-MOST_SECONDS = 1.0
-MOST_BYTES = 1_000_000_000
-_PAGES = (
-    "overview",
-    "groups",
-    "group",
-    "topics",
-    "topic",
-    "brokers",
-    "dead_letters",
-    "scaling",
-    "alerts",
-    "health",
-)
-_PARAMETERS = {"group": "team-0.service-7", "topic": "events.domain-7.v1"}
-_RUNS = 5
-_MINUTES = 60
-_INCIDENT_EVERY = 5
-_RULES = "rules:\n  GroupStopped: {for: 0s}\n"
-"""Alerts fire at the only evaluation."""
+VIEWERS = 50
+_REFRESH_SECONDS = 15
+_VISITS = 3
+_WATCHED_SECONDS = 120.0
+_OF_THE_LAKE = {"group": "team-0.service-7", "topic": "events.domain-7.v1"}
 
 
 def measure(
@@ -63,170 +35,185 @@ def measure(
     incident: bool = False,
     alerting: bool = True,
 ) -> list[Figure]:
-    """Draw each page on a lake with ten minutes of samples, an hour of history, and advice.
-
-    Every drawing after the first one begins with expired answers, as a refresh does.
+    """Open each page of a large lake that goes on, in Chromium, and then let many look at it.
 
     Args:
-        groups: How many groups of 15 partitions.
+        groups: How many groups of 15 partitions the largest of three clusters has.
         on_progress: Is given what is done next.
         incident: Every fifth group lost its consumers some minutes ago, and has an alert.
-        alerting: Whether the alerting service evaluated the cluster; else the dashboard does.
+        alerting: Whether the alerting service evaluates; else the dashboard does.
     """
-    with TemporaryDirectory(prefix="headroom-bench-pages-") as folder:
-        path = Path(folder) / "headroom.yaml"
-        path.write_text(
-            f"clusters:\n  - name: {CLUSTER}\n    bootstrap_servers: 127.0.0.1:1\n"
-            "    poll_interval_seconds: 15\nlake:\n  uri: lake\nalerting:\n  rules: rules.yaml\n"
-        )
-        (Path(folder) / "rules.yaml").write_text(_RULES)
-        settings = load(path)
-        lake = Lake(settings.lake)
-        on_progress("writing ten minutes of polls and an hour of history")
-        now = fill(lake, groups, stopped_every=_INCIDENT_EVERY if incident else 0)
-        _write_history(lake, groups, now)
-        alerts = 0
-        if alerting:
-            on_progress("evaluating")
-            alerts = _evaluate(settings, now.timestamp())
-        on_progress("advising")
-        _write_advice(lake, now)
-        on_progress("drawing pages")
-        answer = subprocess.run(  # noqa: S603 (a process of its own: its memory is the dashboard's)
-            [sys.executable, "-m", "bench.cases.pages", str(now.timestamp())],
-            env={**os.environ, CONFIG_VARIABLE: str(path)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if answer.returncode:
-            raise RuntimeError(f"drawing pages failed:\n{answer.stderr}")
-    found = json.loads(answer.stdout.splitlines()[-1])
-    goal = MOST_SECONDS if groups == GROUPS else None
-    name = f"{groups:,} groups"
-    if incident:
-        name += " in an incident"
-    if not alerting:
-        name += ", without alerting"
+    name = f"{groups:,} groups" + (" in an incident" if incident else "")
+    name += "" if alerting else ", without alerting"
+    large = groups == GROUPS
+    with (
+        TemporaryDirectory(prefix="headroom-bench-pages-") as folder,
+        live_lake(
+            Path(folder),
+            groups,
+            on_progress,
+            incident=incident,
+            alerting=alerting,
+            refresh_seconds=_REFRESH_SECONDS,
+        ) as (config, alerts),
+    ):
+        (port,) = free_ports(1)
+        with _dashboard(config, port) as server:
+            base = f"http://localhost:{port}"
+            found = _each_page(base, _OF_THE_LAKE, on_progress)
+            alone = usage_of_tree(server)[1]
+            on_progress(f"{VIEWERS} viewers for {_WATCHED_SECONDS:.0f} s")
+            met = play(
+                base,
+                [path_of(page, _OF_THE_LAKE) for page in PAGES],
+                viewers=VIEWERS,
+                seconds=_WATCHED_SECONDS,
+                server=server,
+            )
+    for failure in sorted(set(met.failures)):
+        print(f"failed: {failure}", file=sys.stderr)
     return [
         Figure(name=f"{name}: alerts", value=alerts, unit="alerts"),
-        *(
-            Figure(
-                name=f"{name}: {page}, refreshed, median",
-                value=median(seconds[1:]),
-                unit="s",
-                most=goal,
-            )
-            for page, seconds in found["pages"].items()
-        ),
-        *(
-            Figure(name=f"{name}: {page}, the first time", value=seconds[0], unit="s")
-            for page, seconds in found["pages"].items()
-        ),
+        *_of_pages(name, found, most_seconds=2.5 if large else None),
+        Figure(name=f"{name}: memory after one viewer saw all pages", value=alone, unit="bytes"),
         Figure(
-            name=f"{name}: memory of the process after all pages",
-            value=found["resident_bytes"],
+            name=f"{VIEWERS} viewers, {name}: memory at the most",
+            value=met.most_bytes,
             unit="bytes",
-            most=MOST_BYTES if groups == GROUPS else None,
+            most=1.5e9,
+        ),
+        Figure(name=f"{VIEWERS} viewers: processor", value=met.cores, unit="cores", most=1.0),
+        Figure(name=f"{VIEWERS} viewers: runs", value=len(met.runs), unit="runs"),
+        Figure(
+            name=f"{VIEWERS} viewers: failed runs", value=len(met.failures), unit="runs", most=0
+        ),
+        Figure(name=f"{VIEWERS} viewers: a run, median", value=median(met.runs), unit="s"),
+    ]
+
+
+def measure_running(base: str, server: int, on_progress: Callable[[str], None]) -> list[Figure]:
+    """Open each page of a dashboard on a demo, and look at its Overview for a while.
+
+    Args:
+        base: Its address.
+        server: Its process.
+        on_progress: Is given what is done next.
+    """
+    found = _each_page(base, OF_THE_DEMO, on_progress)
+    on_progress(f"one viewer of Overview for {_WATCHED_SECONDS:.0f} s")
+    with chromium() as browser, viewer(browser, base) as one:
+        one.open("/")
+        before = usage_of_tree(server)[0]
+        one.page.wait_for_timeout(_WATCHED_SECONDS * 1000)
+        used = usage_of_tree(server)[0] - before
+    return [
+        *_of_pages("demo", found, most_seconds=1.5),
+        Figure(
+            name="one viewer of the demo",
+            value=used / _WATCHED_SECONDS * 100,
+            unit="% of a core",
+            most=4.0,
         ),
     ]
 
 
-def _evaluate(settings: Settings, now: float) -> int:
-    """Let the alerting service evaluate once; return how many alerts fire."""
-    service = AlertingService(settings, clock=lambda: now)
-    try:
-        service.evaluate()
-        return sum(alert.state is State.FIRING for alert in service.store.alerts().values())
-    finally:
-        service.close()
+class _Seen:
+    """What was measured of one page, or of several."""
+
+    def __init__(self) -> None:
+        self.cold: list[Run] = []
+        self.warm: list[Run] = []
+        self.refreshed: list[Run] = []
+        self.settled: list[float] = []  # of warm visits
 
 
-def _write_history(lake: Lake, groups: int, now: datetime) -> None:
-    """Write an hour of minutes of groups, topics and the cluster."""
-    random = np.random.default_rng(3)
-    end = now.replace(second=0, microsecond=0)
-    minutes = pl.DataFrame({"window_start": [end - timedelta(minutes=n) for n in range(_MINUTES)]})
-    of_groups = pl.DataFrame({"group": [f"team-{n // 50}.service-{n}" for n in range(groups)]})
-    of_topics = pl.DataFrame({"topic": [f"events.domain-{n}.v1" for n in range(groups)]})
-    series: tuple[tuple[Table, pl.DataFrame], ...] = (
-        (GROUP_HISTORY, of_groups.join(minutes, how="cross")),
-        (TOPIC_HISTORY, of_topics.join(minutes, how="cross")),
-        (CLUSTER_HISTORY, minutes),
+def _each_page(
+    base: str, names: Mapping[str, str], on_progress: Callable[[str], None]
+) -> tuple[int, dict[str, _Seen]]:
+    """Open each page some times; return the bytes of the first visit, and what was seen."""
+    found: dict[str, _Seen] = {}
+    with chromium() as browser, viewer(browser, base) as one:
+        for page in PAGES:
+            on_progress(f"page {page}")
+            seen = found[page] = _Seen()
+            one.open(path_of(page, names))
+            seen.cold.append(one.runs[-1])
+            if page == PAGES[0]:
+                first = one.http_bytes + one.socket_bytes
+            for _ in range(_VISITS):
+                seen.settled.append(one.open(path_of(page, names)))
+                seen.warm.append(one.runs[-1])
+            seen.refreshed += one.refreshes(2)
+    return first, found
+
+
+def _of_pages(
+    name: str, found: tuple[int, dict[str, _Seen]], *, most_seconds: float | None
+) -> list[Figure]:
+    first, pages = found
+    cold, warm, refreshed = (
+        [run for seen in pages.values() for run in getattr(seen, kind)]
+        for kind in ("cold", "warm", "refreshed")
     )
-    for table, keys in series:
-        values = {
-            name: random.integers(0, 10_000, keys.height)
-            for name in ("lag_max", "time_lag_seconds_max", "arrival_per_second", "arrived")
-            if name in table.polars_schema
+    goals = most_seconds is not None
+    rows = [
+        ("first visit over the wire", float(first), "bytes", 3.5e6),
+        ("server time cold, 95th percentile", _p95(cold), "s", 2.0),
+        ("server time warm, 95th percentile", _p95(warm), "s", 0.5),
+        (
+            "navigation to settled, median of the slowest page",
+            max(median(seen.settled) for seen in pages.values()),
+            "s",
+            most_seconds,
+        ),
+        ("live refresh, server time, median", median(run.seconds for run in refreshed), "s", 0.15),
+        (
+            "live refresh, bytes, median",
+            median(run.received_bytes for run in refreshed),
+            "bytes",
+            1e5,
+        ),
+    ]
+    figures = [
+        Figure(name=f"{name}: {what}", value=value, unit=unit, most=most if goals else None)
+        for what, value, unit, most in rows
+    ]
+    for page, seen in pages.items():
+        each = {
+            "cold": (seen.cold[0].seconds, "s"),
+            "warm": (median(run.seconds for run in seen.warm), "s"),
+            "settled": (median(seen.settled), "s"),
+            "refreshed": (median(run.seconds for run in seen.refreshed), "s"),
+            "refreshed,": (median(run.received_bytes for run in seen.refreshed), "bytes"),
         }
-        rows = keys.with_columns(
-            pl.lit(CLUSTER).alias("cluster"),
-            pl.lit(60, pl.Int32).alias("grain_seconds"),
-            pl.col("window_start").dt.hour().cast(pl.Int32).alias("hour"),
-            *(pl.Series(name, column) for name, column in values.items()),
-        )
-        typed = rows.with_columns(pl.col(name).cast(table.polars_schema[name]) for name in values)
-        write_deltalake(
-            lake.uri(table),
-            conform(table, typed).to_arrow(),
-            mode="append",
-            partition_by=["date", "grain_seconds", "hour"],
-        )
+        figures += [
+            Figure(name=f"{name}: {page} {what}", value=value, unit=unit)
+            for what, (value, unit) in each.items()
+        ]
+    return figures
 
 
-def _write_advice(lake: Lake, now: datetime) -> None:
-    """Write what the history service advises on every group and topic."""
-    advice = evaluate(lake, CLUSTER, now, ScalingSettings())
-    rows = recommendation_frame(recommendation_rows(advice, at=now))
-    write_deltalake(
-        lake.uri(RECOMMENDATIONS),
-        conform(RECOMMENDATIONS, rows).to_arrow(),
-        mode="append",
-        partition_by=["date"],
+def _p95(runs: list[Run]) -> float:
+    return quantiles([run.seconds for run in runs], n=20, method="inclusive")[-1]
+
+
+@contextmanager
+def _dashboard(config: Path, port: int) -> Iterator[int]:
+    """Run ``python -m app``; yield its process."""
+    process = subprocess.Popen(  # noqa: S603 (this very Python, and our own module)
+        [sys.executable, "-m", "app", "--config", str(config), "--port", str(port)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
-
-
-def draw_all(now: datetime) -> dict[str, list[float]]:
-    """Draw each page some times in this process; return the seconds that each drawing took."""
-    import streamlit as st
-    from streamlit.config import set_option
-    from streamlit.testing.v1 import AppTest
-
-    import app.data.context
-    from app.data.evaluation import wait_for_evaluations
-
-    set_option("server.address", "127.0.0.1")  # as `python -m app` gives it
-    app.data.context.utc_now = lambda: now
-    script = str(Path(app.data.context.__file__).parents[1] / "main.py")
-    AppTest.from_file(script, default_timeout=600).run()
-    wait_for_evaluations()  # begun by the first drawing where no alerting service did it before
-    found: dict[str, list[float]] = {}
-    overview: list[str] = []
-    for page in _PAGES:
-        test = AppTest.from_file(script, default_timeout=600)
-        if page != "overview":
-            test.run()  # which tells what pages there are
-            test.switch_page(f"views/{page}/page.py")
-        if page in _PARAMETERS:
-            test.query_params[page] = _PARAMETERS[page]
-        seconds = []
-        for _ in range(1 + _RUNS):
-            st.cache_data.clear()
-            began = time.perf_counter()
-            test.run()
-            seconds.append(time.perf_counter() - began)
-            if test.exception:
-                raise RuntimeError(f"{page}: {test.exception[0].value}")
-        words = [element.value for element in (*test.title, *test.subheader, *test.caption)]
-        if page == "overview":
-            overview = words
-        elif words == overview:
-            raise RuntimeError(f"{page}: the overview was drawn in its place")
-        found[page] = seconds
-    return found
-
-
-if __name__ == "__main__":
-    drawn = draw_all(datetime.fromtimestamp(float(sys.argv[1]), UTC))
-    print(json.dumps({"pages": drawn, "resident_bytes": resident_bytes()}))
+    try:
+        wait_until(
+            lambda: dashboard_answers(port),
+            timeout_seconds=120.0,
+            waiting_for="answer of the dashboard",
+        )
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait()

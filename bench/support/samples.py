@@ -10,13 +10,16 @@ import numpy as np
 import polars as pl
 
 from lake.change_encoding.compact import ChangeEncoder
-from lake.schemas.tables import TABLES
+from lake.schemas.tables import GROUP_MEMBERS, TABLES, TOPICS
 from lake.storage.store import Lake
 
 CLUSTER = "bench"
 START = datetime(2026, 1, 5, 10, 0, 0, tzinfo=UTC)
 INTERVAL_SECONDS = 15.0
+IDLE_RATIO = 0.8
+"""Share of the partitions that are idle where samples stand for a large cluster."""
 _STOPPED_AFTER_POLLS = 10
+_POLLS = 40
 
 
 @dataclass(kw_only=True)
@@ -29,6 +32,7 @@ class Workload:
 
     groups: int
     partitions: int = 15
+    cluster: str = CLUSTER
     idle_ratio: float = 0.0  # share of the partitions that are idle, in [0, 1]
     seed: int = 1
     start: datetime = START
@@ -85,9 +89,14 @@ class Workload:
         """Rows of ``group_offsets`` of a poll."""
         return self._offsets.height
 
+    @property
+    def next_at(self) -> datetime:
+        """When the next poll is."""
+        return self.start + timedelta(seconds=INTERVAL_SECONDS) * self._polls
+
     def poll(self) -> dict[str, pl.DataFrame]:
         """Let a cadence pass and return what a poll then sees, by table."""
-        at = self.start + timedelta(seconds=INTERVAL_SECONDS) * self._polls
+        at = self.next_at
         self._polls += 1
         self._end = self._end + self._random.poisson(self._rates * INTERVAL_SECONDS)
         behind = np.where(self._random.random(self.rows) < 0.3, 0, self._random.random(self.rows))
@@ -99,7 +108,7 @@ class Workload:
         lag = self._end - self._committed
         late = lag / np.maximum(self._rates, 1e-9)
         stamp = (
-            pl.lit(CLUSTER).alias("cluster"),
+            pl.lit(self.cluster).alias("cluster"),
             pl.lit(at).cast(pl.Datetime("us", "UTC")).alias("observed_at"),
             pl.lit(f"{self.seed:08x}{self._polls:024x}").alias("poll_id"),
         )
@@ -152,17 +161,54 @@ class Collector:
     """Polls a workload and appends what it sees, without what repeats, as collectors do."""
 
     def __init__(self, lake: Lake, workload: Workload) -> None:
-        self._lake = lake
-        self._workload = workload
+        self.lake = lake
+        self.workload = workload
         self._encoders = {
             table.name: ChangeEncoder(table) for table in TABLES.values() if table.change_only
         }
 
     def poll(self) -> dict[str, pl.DataFrame]:
         """Let a cadence pass; return what the poll saw, whole, by table."""
-        polled = self._workload.poll()
+        polled = self.workload.poll()
         for name, rows in polled.items():
             encoder = self._encoders.get(name)
-            kept = rows if encoder is None else encoder.compact(CLUSTER, rows)
-            self._lake.append(TABLES[name], kept)
+            kept = rows if encoder is None else encoder.compact(self.workload.cluster, rows)
+            self.lake.append(TABLES[name], kept)
         return polled
+
+
+def ten_minutes_ago() -> datetime:
+    """Return when the first poll of :func:`fill` was, if the last one is now."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    return now - timedelta(seconds=INTERVAL_SECONDS) * (_POLLS - 1)
+
+
+def fill(collector: Collector) -> datetime:
+    """Append ten minutes of polls, members and topics; return the moment of the last one."""
+    sample = ("cluster", "observed_at", "poll_id")
+    for _ in range(_POLLS):
+        at = collector.workload.next_at
+        polled = collector.poll()
+        members = (
+            polled["group_offsets"]
+            .filter(pl.col("member_id").is_not_null())
+            .group_by(*sample, "group", "member_id", "client_id", "host")
+            .agg(pl.len().cast(pl.Int32).alias("assigned_partitions"))
+        )
+        collector.lake.append(GROUP_MEMBERS, members)
+    topics = (
+        polled["partitions"]
+        .group_by(*sample, "topic")
+        .agg(pl.len().cast(pl.Int32).alias("partitions"))
+    )
+    collector.lake.append(
+        TOPICS,
+        topics.with_columns(
+            pl.lit("application").alias("kind"),
+            pl.lit(3, pl.Int32).alias("replication_factor"),
+            pl.lit(2, pl.Int32).alias("min_in_sync_replicas"),
+            pl.lit(7 * 86400.0).alias("retention_seconds"),
+            pl.lit("delete").alias("cleanup_policy"),
+        ),
+    )
+    return at

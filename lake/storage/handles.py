@@ -105,6 +105,11 @@ class Handles:
                 elif kept.handle.version() != version:
                     kept = OpenTable.of(kept.uri, kept.handle, is_local=self.is_local)
             except TableNotFoundError:
+                if (file := self._in_the_way(table)) is not None:
+                    raise UnreadableTableError(
+                        f"{table.name}: {self.uri(table)} cannot be read: {file} is a file; "
+                        "lake.uri has to name a folder"
+                    ) from None
                 return None
             except (DeltaError, OSError, ValueError) as error:
                 raise UnreadableTableError(
@@ -112,3 +117,10 @@ class Handles:
                 ) from error
             self._kept[table.name] = kept
             return kept.handle
+
+    def _in_the_way(self, table: Table) -> Path | None:
+        """Return the file that lies where a folder of the table should be; None without one."""
+        if not self.is_local:
+            return None
+        path = Path(self.uri(table))
+        return next((one for one in (path, *path.parents) if one.is_file()), None)

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, TimeoutError
 
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
+from tests.browser.accessibility import findings
 from tests.browser.watched import Watched
 from tests.selection import MARK
 from tests.support import eventually
@@ -33,6 +34,9 @@ DETAILS = {
     "/group?group=reports": "reports",
     "/topic?topic=sessions": "sessions",
 }
+PHONE = "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36"
+MOST_PHONE_PIXELS = {"Scaling": 2500}
+"""Of the height of a page on a phone."""
 WINDOWS = [
     pytest.param("light", 1280, 800, id="light"),
     pytest.param("dark", 1280, 800, id="dark", marks=MARK),
@@ -45,6 +49,9 @@ def watch(browser: Browser, base: str, scheme: str, width: int, height: int) -> 
         viewport={"width": width, "height": height},
         color_scheme="dark" if scheme == "dark" else "light",
         timezone_id="Europe/Berlin",
+        is_mobile=width < 600,
+        has_touch=width < 600,
+        user_agent=PHONE if width < 600 else None,
     )
     yield Watched(context.new_page(), base)
     context.close()
@@ -80,10 +87,17 @@ def test_every_page_is_drawn_without_a_complaint(
                 "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             )
             assert wide <= 0, f"{name} is {wide} px too wide"
+            assert findings(watched.page) == [], name
+            if width < 600:
+                assert watched.page.get_by_test_id("stDataFrame").count() == 0, name
+                main = watched.page.get_by_test_id("stMain")
+                height = main.evaluate("element => element.scrollHeight")
+                assert height <= MOST_PHONE_PIXELS.get(name, height), f"{name}: {height} px"
             watched.keep(f"pages-{name.lower().replace(' ', '-')}-{window}")
         for path, headline in DETAILS.items():
             watched.go(path)
             assert watched.headline() == headline
+            assert findings(watched.page) == [], headline
             watched.keep(f"pages-{headline}-{window}")
         watched.check()
 

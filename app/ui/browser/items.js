@@ -23,7 +23,8 @@ const row = (item, unfolded, open) => {
   const made = element("li", "item");
   made.dataset.id = item.id;
   if (item.is_chosen) made.setAttribute("aria-current", "true");
-  made.append(element("span", `badge ${item.badge.colour}`, item.badge.label));
+  const badge = item.badge ? `badge ${item.badge.colour}` : "none";
+  made.append(element("span", badge, item.badge?.label));
   const what = element("span", "what");
   what.append(item.link ? link(item.link, open) : item.what);
   const when = element("span", "when quiet", item.when);

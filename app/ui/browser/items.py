@@ -41,6 +41,7 @@ class Item:
 
     Attributes:
         id: Tells rows apart; what is unfolded stays so while it is the same.
+        badge: The status; None: such rows have none.
         when: Since when, or from when to when.
         until: How long until it hurts.
         link: Where the subject leads; its label is ``what``.
@@ -50,7 +51,7 @@ class Item:
     """
 
     id: str
-    badge: BadgeStyle
+    badge: BadgeStyle | None
     what: str
     when: str = ""
     why: str = ""
@@ -84,7 +85,7 @@ def draw(items: Sequence[Item], *, view: View, key: str, alt: str) -> None:
 def _as_data(item: Item, view: View) -> dict[str, Any]:
     return {
         "id": item.id,
-        "badge": {"label": item.badge.label, "colour": item.badge.colour},
+        "badge": item.badge and {"label": item.badge.label, "colour": item.badge.colour},
         "what": item.what,
         "when": item.when,
         "why": item.why,

@@ -1,5 +1,7 @@
 """What should I change, and what if I do not?"""
 
+from collections.abc import Sequence
+
 import polars as pl
 import streamlit as st
 
@@ -90,25 +92,22 @@ if row is not None:
     st.subheader(escape(advice.subject), anchor=False)
     advice_cards.card(advice, key="chosen", link=decisions.LINKS.get(advice.subject_kind))
 
-names = decisions.groups(every)
-if names:
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-    ):
-        st.subheader("Evidence, and what if", anchor=False, width="content")
-        # The row that is chosen decides, until another group is chosen here.
-        of_row = row["subject"] if row and row["subject_kind"] == Subject.GROUP else names[0]
-        if st.session_state.get("scaling-row") != (picked, of_row):
-            st.session_state["scaling-row"] = (picked, of_row)
-            st.session_state["scaling-group"] = of_row
-        chosen = st.selectbox(
-            "Group",
-            names,
-            key="scaling-group",
-            label_visibility="collapsed",
-            width=320,
-            help="The groups in the order of their advice.",
-        )
+
+def draw_evidence(names: Sequence[str]) -> None:
+    """Draw what the advice on a group rests on, and what would be if it were followed."""
+    # The row that is chosen decides, until another group is chosen here.
+    of_row = row["subject"] if row and row["subject_kind"] == Subject.GROUP else names[0]
+    if st.session_state.get("scaling-row") != (picked, of_row):
+        st.session_state["scaling-row"] = (picked, of_row)
+        st.session_state["scaling-group"] = of_row
+    chosen = st.selectbox(
+        "Group",
+        names,
+        key="scaling-group",
+        label_visibility="collapsed",
+        width=320,
+        help="The groups in the order of their advice.",
+    )
     reason, proposed = view_model.first_of(every)[chosen]
     st.caption(escape(thin(reason)))
     with components.guarded():
@@ -118,6 +117,15 @@ if names:
         else:
             view_model.evidence(view, facts, proposed)
             what_if.panel(view, facts, proposed)
+
+
+if names := decisions.groups(every):
+    if view.is_phone:
+        with st.expander("Evidence, and what if"):
+            draw_evidence(names)
+    else:
+        st.subheader("Evidence, and what if", anchor=False)
+        draw_evidence(names)
 
 st.subheader("Advice that was given", anchor=False)
 with components.guarded():

@@ -11,8 +11,9 @@ import pytest
 
 from app.data.context import View
 from app.data.time_range import RANGES
+from app.style.theme import ACT, OK
 from app.ui.advice_history import change
-from app.ui.tables import NEVER, NONE, Column, csv, file_name, styled
+from app.ui.tables import NEVER, NONE, Column, cards, csv, file_name, styled
 from app.ui.topic_list import hot_partitions
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -121,3 +122,42 @@ def test_two_columns_of_one_label_stay_two() -> None:
     frame = pl.DataFrame({"a": [1], "b": [2]})
     columns = {"a": Column("lag", "count"), "b": Column("lag", "count")}
     assert csv(frame, columns).splitlines() == ["lag [a],lag [b]", "1,2"]
+
+
+def test_a_card_has_every_column_of_its_row_but_what_does_not_apply() -> None:
+    why = "Stopped: nobody consumes, and 43,200 messages wait."
+    frame = pl.DataFrame(
+        {
+            "group": ["archive", "billing"],
+            "label": [[ACT.label], [OK.label]],
+            "why": [why, "keeps up"],
+            "lag": [43_200, None],
+            "drain_seconds": [NEVER, NONE],
+            "trend": [[1.0], [2.0]],
+            "replicas": [[1, 2], [3]],
+        }
+    )
+    columns = {
+        "group": Column("group", opens=("group", "group")),
+        "label": Column("status", "status", badge_styles=[ACT, OK]),
+        "why": Column("why"),
+        "lag": Column("lag", "count"),
+        "drain_seconds": Column("drained in", "duration", never="grows"),
+        "trend": Column("trend", "trend"),
+        "replicas": Column("replicas"),
+    }
+
+    stopped, billing = cards(frame, columns, cast(View, Frame()))
+
+    assert (stopped.what, stopped.badge, stopped.why) == ("archive", ACT, why)
+    assert stopped.link is not None and stopped.link.parameters == {"group": "archive"}
+    assert stopped.step == "lag 43\u202f200 · drained in grows · replicas 1, 2"
+    assert billing.step == "why keeps up · lag unknown · replicas 3"
+
+
+def test_a_card_without_one_badge_says_its_status_in_words() -> None:
+    frame = pl.DataFrame({"partition": [0], "state": [["● offline", "▲ watch"]]})
+    columns = {"partition": Column("partition"), "state": Column("state", "status")}
+    (card,) = cards(frame, columns, cast(View, Frame()))
+    assert card.badge is None
+    assert card.step == "state ● offline, ▲ watch"
