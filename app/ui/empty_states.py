@@ -97,9 +97,9 @@ def no_samples(view: View) -> None:
             "**If nothing comes**  \n"
             "Collectors run beside the dashboard, as a process of their own. See what they reach:"
         )
-        st.code("python -m collectors check --config headroom.yaml", language=None)
+        st.code("python -m collectors check --config headroom.yaml", language=None, wrap_lines=True)
         st.markdown("and start them, if they are not running:")
-        st.code("python -m collectors run --config headroom.yaml", language=None)
+        st.code("python -m collectors run --config headroom.yaml", language=None, wrap_lines=True)
         st.caption(f"Both must use this lake: {view.settings.lake.uri}", wrap=True)
 
 
@@ -117,4 +117,4 @@ def not_evaluated(view: View) -> None:
             "Where it does not run, the dashboard evaluates in the background and nobody is "
             "notified. This starts it:"
         )
-        st.code("python -m alerting run --config headroom.yaml", language=None)
+        st.code("python -m alerting run --config headroom.yaml", language=None, wrap_lines=True)

@@ -26,7 +26,9 @@ if not workers:
         "one worker in the configuration, then start the collectors again. Whoever runs none has "
         "nothing to do."
     )
-    st.code(view_model.HOW_TO_CONFIGURE.format(cluster=view.cluster), language=None)
+    st.code(
+        view_model.HOW_TO_CONFIGURE.format(cluster=view.cluster), language=None, wrap_lines=True
+    )
     st.stop()
 
 with components.required("The connectors cannot be shown"):
@@ -181,7 +183,7 @@ if not failed.is_empty():
         )
         st.markdown("Fix the cause first, then let a person start what failed again:")
         urls = {name: each.url for name, each in workers.items()}
-        st.code("\n".join(view_model.restarts(failed, urls)), language=None)
+        st.code("\n".join(view_model.restarts(failed, urls)), language=None, wrap_lines=True)
 
 if not mirrors.is_empty():
     with components.section(

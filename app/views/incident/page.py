@@ -123,7 +123,7 @@ with st.expander("Share it"):
     address = (st.context.url or "").partition("?")[0]
     link = f"{address}?{urlencode({'alert': cause.id, 'cluster': cluster})}"
     text = view_model.markdown(incident, found, view.now, link)
-    st.code(link, language=None)
+    st.code(link, language=None, wrap_lines=True)
     st.download_button(
         "Download as Markdown",
         text,

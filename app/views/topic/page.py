@@ -330,4 +330,4 @@ with components.guarded(), st.expander("Settings that differ from the default"):
         st.caption("None.")
     else:
         lines = [f"{entry['key']}={entry['value']}" for entry in entries]
-        st.code("\n".join(lines), language=None)
+        st.code("\n".join(lines), language=None, wrap_lines=True)
