@@ -18,6 +18,7 @@ from bench.cases import (
     commits,
     demo,
     evaluation,
+    faults,
     forecasts,
     history,
     minutes,
@@ -136,6 +137,17 @@ def pages_in_a_browser(
         _show(as_json, partial(pages.measure_running, url, server))
         return
     _show(as_json, partial(pages.measure, groups, incident=incident, alerting=alerting))
+
+
+@app.command("faults")
+def faults_of_the_demo(
+    data: Annotated[Path, typer.Argument(help="The folder of a demo that runs.")],
+    url: Annotated[str, typer.Argument(help="The address of its dashboard.")],
+    to: Annotated[Path | None, typer.Option("--pictures", help="Pictures of each step.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Break a demo and mend it; seconds until lake, Overview and Alerts tell; three minutes."""
+    _show(as_json, partial(faults.measure, data, url, to))
 
 
 @app.command("pictures")

@@ -41,7 +41,9 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
         try:
             base = f"http://localhost:{port}"
-            eventually(lambda: answers(f"{base}/_stcore/health"), what="dashboard")
+            eventually(
+                lambda: answers(f"{base}/_stcore/health"), timeout_seconds=120, what="dashboard"
+            )
             yield base
         finally:
             process.terminate()

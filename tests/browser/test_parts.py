@@ -1,0 +1,109 @@
+"""The parts that scripts draw, and what comes over the wire, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, WebSocketRoute
+
+from tests.browser.watched import Watched
+from tests.support import eventually
+
+pytestmark = pytest.mark.browser
+
+FIRST_VISIT_BYTES = 3_500_000
+
+
+@pytest.fixture
+def watched(browser: Browser, dashboard: str) -> Iterator[Watched]:
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, timezone_id="UTC")
+    yield Watched(context.new_page(), dashboard)
+    context.close()
+
+
+def test_a_first_visit_is_compressed(watched: Watched) -> None:
+    received = 0
+
+    def arrived(event: dict[str, Any]) -> None:
+        nonlocal received
+        received += int(event["encodedDataLength"])
+
+    session = watched.page.context.new_cdp_session(watched.page)
+    session.send("Network.enable")
+    session.on("Network.loadingFinished", arrived)
+    watched.go("/")
+    assert 1_000_000 < received <= FIRST_VISIT_BYTES
+    watched.check()
+
+
+def test_a_key_opens_the_search_and_enter_what_was_found(watched: Watched) -> None:
+    watched.go("/")
+    watched.page.keyboard.press("/")
+    box = watched.page.get_by_role("combobox", name="Search demo")
+    box.press_sequentially("clicks enr")
+    watched.page.get_by_role("option", name="group clicks-enricher").wait_for()
+    box.press("Enter")
+    watched.page.wait_for_url("**/group?**group=clicks-enricher**")
+    watched.drawn()
+    assert watched.headline() == "clicks-enricher"
+    watched.check()
+
+
+def test_a_zoom_moves_every_chart_and_becomes_the_range(watched: Watched) -> None:
+    shown = """() => [...document.querySelectorAll('.js-plotly-plot')]
+        .filter((one) => one.layout?.meta === 'page axis')
+        .map((one) => one._fullLayout.xaxis.range.map((at) => Math.round(Date.parse(at) / 60000)))
+    """
+    watched.go("/group?group=payments")
+    before = watched.page.evaluate(shown)
+    assert len(before) > 1
+    chart = watched.page.locator(".js-plotly-plot .nsewdrag").first
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box is not None
+    button = watched.page.get_by_role("button", name=re.compile(r"^Show \d"))
+
+    def zoomed() -> bool:
+        # A chart listens half a second after it was drawn, at the latest.
+        middle = box["y"] + box["height"] / 2
+        watched.page.mouse.move(box["x"] + box["width"] * 0.3, middle)
+        watched.page.mouse.down()
+        watched.page.mouse.move(box["x"] + box["width"] * 0.6, middle, steps=5)
+        watched.page.mouse.up()
+        return button.is_visible()
+
+    eventually(zoomed, what="zoom")
+
+    def together() -> bool:
+        spans = watched.page.evaluate(shown)
+        return spans[0] != before[0] and all(one == spans[0] for one in spans)
+
+    eventually(together, what="one span on all charts")
+    button.click()
+    eventually(
+        lambda: "between" in parse_qs(urlsplit(watched.page.url).query), what="range in the address"
+    )
+    watched.check()
+
+
+def test_the_strip_ticks_and_says_when_the_connection_is_lost(watched: Watched) -> None:
+    sockets: list[WebSocketRoute] = []
+
+    def meet(socket: WebSocketRoute) -> None:
+        if sockets:  # a server that is gone answers nobody
+            socket.close()
+            return
+        sockets.append(socket)
+        socket.connect_to_server()
+
+    watched.page.route_web_socket("**/_stcore/stream", meet)
+    watched.go("/?paused=true")
+    strip = watched.page.get_by_role("status").filter(has_text="paused")
+    first = strip.inner_text()
+    eventually(lambda: strip.inner_text() != first, what="an age that grows by itself")
+    sockets[0].close()
+    watched.page.get_by_role("status").filter(has_text="connection lost").wait_for()
