@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from collectors.errors import (
@@ -60,12 +60,13 @@ class SettingsFound:
     Attributes:
         found: Kind: subject: what is set on it. A kind that is not known is missing.
         unknown: Kind: why it could not be read the last time.
-        versions: Broker: what it said of its software.
+        versions: Broker: what it said of its software. Not compared: what is written of it is in
+            ``found``, and its epoch grows with the cluster's metadata, several times a second.
     """
 
     found: Mapping[str, Found]
     unknown: Mapping[str, str]
-    versions: Mapping[int, BrokerVersion]
+    versions: Mapping[int, BrokerVersion] = field(compare=False)
 
 
 class SettingsReads:

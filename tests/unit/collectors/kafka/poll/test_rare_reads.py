@@ -6,6 +6,7 @@ import gc
 import weakref
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
@@ -113,6 +114,16 @@ def test_what_was_read_stands_for_five_minutes(asked: Reads) -> None:
     assert asked.asked == []
     asked.settings_found(1300)
     assert len(asked.asked) == 5
+
+
+def test_an_epoch_that_grows_alone_is_no_change(asked: Reads) -> None:
+    first = asked.settings.read(_context(0.0, 10.0), [1], [1], [])
+    asked.answers["read_versions"] = {1: replace(VERSION, epoch=2)}
+    second = asked.settings.read(_context(1000.0, 10.0), [1], [1], [])
+    assert second.versions[1].epoch == 2
+    assert second == first
+    asked.answers["read_versions"] = {1: replace(VERSION, epoch=3, release="4.4")}
+    assert asked.settings.read(_context(2000.0, 10.0), [1], [1], []) != first
 
 
 def test_slow_reads_are_left_to_the_next_polls(asked: Reads) -> None:
