@@ -162,7 +162,10 @@ _REDUCED: dict[Table, tuple[str, ...]] = {
     current.GROUP_STATUS: ("data_loss_topic", "data_loss_partition"),
     COLLECTIONS: ("error", "rows"),
     TOPICS: ("unknown_reason",),
-    DEAD_LETTERS: ("origin", "redrive_group", "origins", "unknown_reason"),
+    DEAD_LETTERS: (
+        *("origin", "redrive_group", "origins", "newest_record", "oldest_record"),
+        "unknown_reason",
+    ),
 }
 """Columns that may name or count what is hidden: unknown to whom does not see the whole cluster."""
 

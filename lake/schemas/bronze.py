@@ -220,6 +220,8 @@ DEAD_LETTERS = samples(
     reasons="map<string,long>",  # exception class: records of the sample
     origins="map<string,long>",  # topic or queue that records come from: records of the sample
     sampled_records="int",
+    newest_record="map<string,string>",  # of the sample: where it lies, what its headers say
+    oldest_record="map<string,string>",  # the same; what is not known is left out
     unknown_reason="string",
 )
 

@@ -324,6 +324,8 @@ def _put_dead_letters(put: Callable[..., None], at: float, observed_at: datetime
             {"key": "java.net.SocketTimeoutException", "value": 6},
         ],
         sampled_records=100,
+        newest_record=_record("1", "9119", observed_at, "java.lang.ValueError"),
+        oldest_record=_record("0", "12", observed_at - timedelta(hours=50), None),
         unknown_reason=None,
     )
     put(
@@ -341,6 +343,11 @@ def _put_dead_letters(put: Callable[..., None], at: float, observed_at: datetime
         sampled_records=50,
         unknown_reason="no redrive group is declared",
     )
+
+
+def _record(partition: str, offset: str, at: datetime, reason: str | None) -> list[dict[str, str]]:
+    said = {"partition": partition, "offset": offset, "timestamp": at.isoformat(), "reason": reason}
+    return [{"key": name, "value": text} for name, text in said.items() if text is not None]
 
 
 def _put_collections(put: Callable[..., None], observed_at: datetime, lost: bool) -> None:

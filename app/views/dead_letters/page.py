@@ -232,6 +232,31 @@ with (
             else f"Of about {exact(float(arrived['arrived'].sum()))} that arrived in this time. "
             f"{exact(row['sampled_records'])} records were sampled last."
         )
+    records = view_model.record_rows(row)
+    if not records.is_empty():
+        tables.show(
+            records,
+            {
+                "which": Column("record", width=70),
+                "at": Column("timestamp", "time", width=110),
+                "reason": Column("exception", width=190),
+                "origin": Column("from"),
+                "partition": Column("partition", "count"),
+                "offset": Column("offset", "count"),
+            },
+            view=view,
+            key="letters-records",
+            alt=f"The newest and the oldest sampled record of {row['name']}",
+            noun="records",
+        )
+        first = records.row(0, named=True)
+        with st.expander(f"Look at the {first['which']} record's headers"):
+            st.caption("The command prints the headers and leaves the value out.")
+            st.code(
+                view_model.look_command(row["name"], first["partition"], first["offset"]),
+                language=None,
+                wrap_lines=True,
+            )
     if row["redrive_group"]:
         routes.link(
             routes.GROUP,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from shlex import quote
 from typing import Any
 
 import polars as pl
@@ -161,6 +162,47 @@ def reason_rows(arrived: pl.DataFrame, reasons: list[dict[str, Any]] | None) -> 
         "messages",
         pl.when(total > 0).then(pl.col("messages") / total).alias("share"),
     ).sort("messages", "class", descending=[True, False])
+
+
+def record_rows(row: dict[str, Any]) -> pl.DataFrame:
+    """Return the newest and oldest record of the sample: where they lie, what their headers say."""
+    found = []
+    for which in ("newest", "oldest"):
+        known = {entry["key"]: entry["value"] for entry in row.get(f"{which}_record") or ()}
+        if known:
+            at = known.get("timestamp")
+            found.append(
+                {
+                    "which": which,
+                    "at": None if at is None else datetime.fromisoformat(at),
+                    "partition": int(known["partition"]),
+                    "offset": int(known["offset"]),
+                    "reason": known.get("reason"),
+                    "origin": known.get("origin"),
+                }
+            )
+    return pl.DataFrame(found, schema=_RECORDS)
+
+
+_RECORDS = pl.Schema(
+    {
+        "which": pl.String(),
+        "at": pl.Datetime("us", "UTC"),
+        "partition": pl.Int64(),
+        "offset": pl.Int64(),
+        "reason": pl.String(),
+        "origin": pl.String(),
+    }
+)
+
+
+def look_command(topic: str, partition: int, offset: int) -> str:
+    """Return the command that prints one record with its headers, for a person to run."""
+    return (
+        f"kafka-console-consumer.sh --bootstrap-server BROKER:9092 --topic {quote(topic)} "
+        f"--partition {partition} --offset {offset} --max-messages 1 "
+        "--property print.headers=true --property print.value=false"
+    )
 
 
 def what_to_do(row: dict[str, Any]) -> str:

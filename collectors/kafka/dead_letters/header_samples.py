@@ -55,6 +55,8 @@ class Sample:
         reasons: Exception class, or what a share group's broker says: records of the sample;
             those that do not tell are not counted.
         origins: Topic that they come from: records of the sample, the most frequent first.
+        newest_record: Where the newest record of the sample lies, and what its headers say.
+        oldest_record: The same of the oldest.
         oldest: The times of the record with the earliest timestamp among the first record of each
             partition; None where none has a timestamp.
     """
@@ -64,6 +66,8 @@ class Sample:
     origins: Mapping[str, int]
     oldest: Times | None
     complete: bool
+    newest_record: Mapping[str, str]
+    oldest_record: Mapping[str, str]
 
 
 def sample(
@@ -110,7 +114,34 @@ def sample(
         origins=dict(origins.most_common()),
         oldest=min(filter(None, first.values()), key=lambda times: times.timestamp, default=None),
         complete=oldest.complete and newest.complete,
+        newest_record=_described(letters, newest=True),
+        oldest_record=_described(letters, newest=False),
     )
+
+
+def _described(
+    letters: Sequence[Sequence[tuple[int, Record, DeadLetterHeaders]]], *, newest: bool
+) -> dict[str, str]:
+    """Return where the newest or oldest record lies and what its headers say, as far as known."""
+    each = [
+        (record.timestamp_ms, record.offset, partition, letter)
+        for found in letters
+        for partition, record, letter in found
+        if record.timestamp_ms is not None
+    ]
+    if not each:
+        return {}
+    choose = max if newest else min
+    timestamp_ms, offset, partition, letter = choose(each, key=lambda one: one[:3])
+    at = _moment((timestamp_ms or 0) / 1000)
+    said = {
+        "partition": str(partition),
+        "offset": str(offset),
+        "timestamp": None if at is None else at.isoformat(timespec="milliseconds"),
+        "reason": letter.reason,
+        "origin": letter.origin,
+    }
+    return {name: text for name, text in said.items() if text is not None}
 
 
 def times_of(record: Record, letter: DeadLetterHeaders) -> Times | None:

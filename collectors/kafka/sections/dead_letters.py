@@ -65,6 +65,8 @@ def _add_sample(reads: ClusterReads, row: dict[str, Any], sampled: Sampled | Non
     row["sampled_records"] = outcome.records
     row["reasons"] = _entries(outcome.reasons)
     row["origins"] = _entries(outcome.origins)
+    row["newest_record"] = _entries(outcome.newest_record)
+    row["oldest_record"] = _entries(outcome.oldest_record)
     if outcome.oldest is not None:
         oldest = "oldest_unprocessed_at" if row["redrive_group"] else "oldest_retained_at"
         row[oldest] = outcome.oldest.timestamp
@@ -73,8 +75,8 @@ def _add_sample(reads: ClusterReads, row: dict[str, Any], sampled: Sampled | Non
     return outcome
 
 
-def _entries(counts: Mapping[str, int]) -> list[dict[str, Any]]:
-    return [{"key": name, "value": count} for name, count in counts.items()]
+def _entries(values: Mapping[str, int] | Mapping[str, str]) -> list[dict[str, Any]]:
+    return [{"key": name, "value": value} for name, value in values.items()]
 
 
 def _origins(

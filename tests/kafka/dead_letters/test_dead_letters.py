@@ -96,6 +96,14 @@ def test_headers_of_connect_in_every_compression(
     assert row["sampled_records"] == 5
     assert row["reasons"] == [{"key": "org.apache.kafka.connect.errors.DataException", "value": 5}]
     assert row["origin"] == "somewhere.else"
+    newest, oldest = (
+        {entry["key"]: entry["value"] for entry in row[name]}
+        for name in ("newest_record", "oldest_record")
+    )
+    assert (oldest["offset"], newest["partition"]) == ("0", "0")
+    assert newest["reason"] == "org.apache.kafka.connect.errors.DataException"
+    assert newest["origin"] == "somewhere.else"
+    assert set(newest) == {"partition", "offset", "timestamp", "reason", "origin"}
 
 
 def test_the_sample_is_bounded_and_taken_anew_only_when_the_topic_moves(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -320,3 +321,21 @@ def test_features_and_what_was_set() -> None:
     refused = rows(CLUSTER_SETTINGS, {"kind": "acl", "unknown_reason": "not permitted"})
     assert brokers_view_model.unknown(refused, "acl") == "not permitted"
     assert brokers_view_model.listed(refused, "acl").is_empty()
+
+
+def test_records_of_the_sample_as_far_as_they_are_known() -> None:
+    newest = {"partition": "3", "offset": "17", "timestamp": "2026-11-20T08:00:00.000+00:00"}
+    entries = [{"key": name, "value": value} for name, value in newest.items()]
+    found = dead_letters_view_model.record_rows({"newest_record": entries, "oldest_record": None})
+    (row,) = found.to_dicts()
+    assert (row["which"], row["partition"], row["offset"]) == ("newest", 3, 17)
+    assert row["at"].isoformat() == "2026-11-20T08:00:00+00:00"
+    assert row["reason"] is None
+    assert dead_letters_view_model.record_rows({"newest_record": []}).is_empty()
+
+
+def test_the_command_that_looks_at_a_record_takes_the_name_as_one_word() -> None:
+    command = dead_letters_view_model.look_command("a; rm -rf $HOME", 3, 17)
+    words = shlex.split(command)
+    assert words[words.index("--topic") + 1] == "a; rm -rf $HOME"
+    assert words[words.index("--offset") + 1] == "17"
