@@ -138,7 +138,7 @@ def _refusal(values: Floats, season: int) -> str | None:
     known = np.flatnonzero(np.isfinite(values))
     hours = int(len(values) - known[0]) if len(known) else 0
     if hours < needed:
-        return f"{hours} hours of history, {needed} are needed to tell one season from another"
+        return f"history is {hours} h long, {needed} are needed to tell one season from another"
     ratio = len(known) / hours
     if ratio < LEAST_KNOWN:
         return f"only {ratio:.0%} of {hours} hours are known, {LEAST_KNOWN:.0%} are needed"

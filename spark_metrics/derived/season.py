@@ -46,7 +46,9 @@ def season(first_hour: int, values: Floats) -> Season:
     hours = int(len(recent) - known[0]) if len(known) else 0
     if hours < DAYS_NEEDED * DAY:
         nothing = np.full((WEEK, len(QUANTILES)), np.nan)
-        reason = f"{hours} hours of history, {DAYS_NEEDED * DAY} are needed to tell a week's season"
+        reason = (
+            f"history is {hours} h long, {DAYS_NEEDED * DAY} are needed to tell a week's season"
+        )
         return Season(quantiles=nothing, samples=np.zeros(WEEK, dtype=np.int64), reason=reason)
     by_hour = _weeks(start, recent)
     samples = np.count_nonzero(np.isfinite(by_hour), axis=1)

@@ -66,40 +66,43 @@ with components.section(
         events.marks(page_events.of_cluster(view)),
         step_seconds=history.step_seconds,
     )
-    components.chart(
-        columns_chart(
-            history.frame,
-            [
-                Line(
-                    column="under_replicated",
-                    name="under-replicated",
-                    colour=view.palette.watch,
-                    steps=True,
-                ),
-                Line(
-                    column="under_min_isr",
-                    name="under min ISR",
-                    colour=view.palette.act,
-                    steps=True,
-                ),
-                Line(
-                    column="offline",
-                    name="offline",
-                    colour=view.palette.text,
-                    steps=True,
-                    dash="dot",
-                ),
-            ],
-            axis=axis,
-            palette=view.palette,
-            step_seconds=history.step_seconds,
-            y_title="partitions",
-            height=230,
-        ),
-        key="brokers-risk",
-        alt="Partitions that are under-replicated, under min ISR and offline, over time",
-        note=history.note,
-    )
+    if view_model.nothing_at_risk(history.frame):
+        components.nothing(f"No partition was at risk {view.period}.", icon=":material/check:")
+    else:
+        components.chart(
+            columns_chart(
+                history.frame,
+                [
+                    Line(
+                        column="under_replicated",
+                        name="under-replicated",
+                        colour=view.palette.watch,
+                        steps=True,
+                    ),
+                    Line(
+                        column="under_min_isr",
+                        name="under min ISR",
+                        colour=view.palette.act,
+                        steps=True,
+                    ),
+                    Line(
+                        column="offline",
+                        name="offline",
+                        colour=view.palette.text,
+                        steps=True,
+                        dash="dot",
+                    ),
+                ],
+                axis=axis,
+                palette=view.palette,
+                step_seconds=history.step_seconds,
+                y_title="partitions",
+                height=230,
+            ),
+            key="brokers-risk",
+            alt="Partitions that are under-replicated, under min ISR and offline, over time",
+            note=history.note,
+        )
 
 left, right = st.columns([3, 2], gap="medium")
 if brokers["replicas"].count():

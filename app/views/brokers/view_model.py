@@ -234,3 +234,10 @@ def _of_kind(settings: pl.DataFrame, kind: str) -> Iterator[tuple[str, dict[str,
 
 def _number(text: str | None) -> int | None:
     return int(text) if text and text.isdecimal() else None
+
+
+def nothing_at_risk(course: pl.DataFrame) -> bool:
+    """Return whether all of the time is known, and no partition was at risk in it."""
+    values = course.select("under_replicated", "under_min_isr", "offline")
+    whole = values.select((pl.all() == 0).fill_null(value=False).all())
+    return course.height > 0 and all(whole.row(0))

@@ -69,7 +69,7 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
     with left, components.section("What is expected to arrive"), components.guarded():
         _forecast(view, facts, asked, proposed)
     with right, components.section("What was tried"), components.guarded():
-        history = history_queries.group_history(view, facts.group)
+        history = history_queries.group_history(view, [facts.group])
         axis = page_axis(view, history.first, step_seconds=history.step_seconds)
         components.chart(
             columns_chart(

@@ -339,3 +339,20 @@ def test_the_command_that_looks_at_a_record_takes_the_name_as_one_word() -> None
     words = shlex.split(command)
     assert words[words.index("--topic") + 1] == "a; rm -rf $HOME"
     assert words[words.index("--offset") + 1] == "17"
+
+
+@pytest.mark.parametrize(
+    ("under_replicated", "folded"),
+    [
+        pytest.param([0, 0], True, id="nothing"),
+        pytest.param([0, 3], False, id="something"),
+        pytest.param([0, None], False, id="unknown is not zero"),
+        pytest.param([], False, id="no history"),
+    ],
+)
+def test_a_chart_of_nothing_is_a_line(under_replicated: list[int | None], folded: bool) -> None:
+    course = pl.DataFrame(
+        {"under_replicated": under_replicated},
+        schema={"under_replicated": pl.Float64},
+    ).with_columns(under_min_isr=pl.lit(0.0), offline=pl.lit(0.0))
+    assert brokers_view_model.nothing_at_risk(course) is folded
