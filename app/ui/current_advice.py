@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -82,8 +83,12 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
     )
 
 
-def of_groups(view: View) -> dict[str, str]:
+def of_groups(view: View, only: Collection[str] | None = None) -> dict[str, str]:
     """Return the most urgent change that the job advises on each group, in a line.
+
+    Args:
+        view: The frame of the page.
+        only: These groups; None: all.
 
     Raises:
         LakeError: The advice cannot be read.
@@ -91,8 +96,9 @@ def of_groups(view: View) -> dict[str, str]:
     given = _standing(view.cache_key, view.cluster, view.lake, view.now)
     if not given.is_current(view.now):
         return {}
+    wanted = pl.lit(value=True) if only is None else pl.col("subject").is_in(list(only))
     on_groups = given.rows.filter(
-        pl.col("subject_kind") == Subject.GROUP, advice_cards.IS_CHANGE
+        pl.col("subject_kind") == Subject.GROUP, advice_cards.IS_CHANGE, wanted
     ).unique("subject", keep="first", maintain_order=True)
     return {
         row["subject"]: advice_cards.change(from_row(row))

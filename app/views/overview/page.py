@@ -10,7 +10,16 @@ from app.data.context import current
 from app.data.history import CLUSTER, DEAD_LETTER, TIME
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import clock, count, duration, escape, exact, rate, short, thin
-from app.ui import components, deploy_form, events, forecast, page_events, routes, tables
+from app.ui import (
+    components,
+    current_advice,
+    deploy_form,
+    events,
+    forecast,
+    page_events,
+    routes,
+    tables,
+)
 from app.ui.browser import items
 from app.ui.group_list import is_late
 from app.ui.tables import Column
@@ -73,6 +82,10 @@ if len(view.clusters) > 1:
 stored = present.runs(view)
 if found:
     seen, rest = view_model.shown(found)
+    advised: dict[str, str] = {}
+    if late := view_model.behind(found):
+        with components.guarded():
+            advised = current_advice.of_groups(view, late)
     for causes, key, alt in (
         (seen, "overview-needs", "What needs somebody, the worst and newest first"),
         (rest[:FOLDED], "overview-rest", "What needs somebody later"),
@@ -82,7 +95,7 @@ if found:
         place = st.container() if causes is seen else st.expander(view_model.folded(rest))
         with place:
             items.draw(
-                view_model.items(causes, view.now, view.zone, stored=stored),
+                view_model.items(causes, view.now, view.zone, stored=stored, advised=advised),
                 view=view,
                 key=key,
                 alt=alt,

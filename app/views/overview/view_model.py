@@ -113,7 +113,24 @@ def folded(rest: Sequence[Cause]) -> str:
     return f"{len(rest)} more: {', '.join(parts)}"
 
 
-def items(found: Sequence[Cause], now: datetime, zone: tzinfo, *, stored: bool) -> list[Item]:
+def behind(found: Sequence[Cause]) -> list[str]:
+    """Return the groups among causes that fall behind: what to do is a question of scaling."""
+    labels = [
+        {one["key"]: one["value"] for one in cause.alert["labels"] or ()}
+        for cause in found
+        if cause.alert["status"] == Status.FALLING_BEHIND
+    ]
+    return [each["group"] for each in labels if "group" in each]
+
+
+def items(
+    found: Sequence[Cause],
+    now: datetime,
+    zone: tzinfo,
+    *,
+    stored: bool,
+    advised: Mapping[str, str],
+) -> list[Item]:
     """Return causes as rows of a list.
 
     Args:
@@ -121,11 +138,14 @@ def items(found: Sequence[Cause], now: datetime, zone: tzinfo, *, stored: bool) 
         now: The present.
         zone: The viewer's.
         stored: Whether the alert store knows them: then each leads to its incident.
+        advised: What Scaling advises on groups that fall behind.
     """
     rows = []
     for cause in found:
         alert = cause.alert
         labels = {one["key"]: one["value"] for one in alert["labels"] or ()}
+        is_behind = alert["status"] == Status.FALLING_BEHIND
+        advice = advised.get(labels.get("group", "")) if is_behind else None
         since = alert["since"]
         when = ""
         if since is not None:
@@ -140,7 +160,7 @@ def items(found: Sequence[Cause], now: datetime, zone: tzinfo, *, stored: bool) 
                 when=when,
                 why=thin(alert["detail"]),
                 until=deadline(alert, now),
-                step=alert["step"],
+                step=f"Scaling advises: {advice}" if advice else alert["step"],
                 link=incidents.subject(labels, alert["page"], alert["what"]),
                 links=[
                     incidents.story(alert_id(alert["fingerprint"], alert["started_at"].timestamp()))

@@ -268,10 +268,27 @@ def test_causes_come_first_with_their_symptoms_below_them() -> None:
         *("soon", "new", "old", "cause", "watch", "orphan")
     ]
     assert found[3].symptoms == ("symptom is late: why",)
-    row = overview_view_model.items(found, START, UTC, stored=False)[3]
+    row = overview_view_model.items(found, START, UTC, stored=False, advised={})[3]
     assert row.link is not None
     assert (row.link.page, row.link.parameters) == ("group", {"group": "cause"})
     assert row.more == ["symptom is late: why"]
+
+
+def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None:
+    given = [
+        {"fingerprint": "slow", "status": "FALLING_BEHIND", "step": "See Scaling."},
+        {"fingerprint": "off", "status": "STOPPED", "step": "Start it."},
+        {"fingerprint": "quiet", "status": "FALLING_BEHIND", "step": "See Scaling."},
+    ]
+    found = overview_view_model.causes(alerts(*given), START)
+    assert sorted(overview_view_model.behind(found)) == ["quiet", "slow"]
+    advised = {"slow": "a hot partition", "off": "3 → 5 consumers"}
+    rows = overview_view_model.items(found, START, UTC, stored=False, advised=advised)
+    assert {row.id: row.step for row in rows} == {
+        "slow": "Scaling advises: a hot partition",
+        "off": "Start it.",
+        "quiet": "See Scaling.",
+    }
 
 
 def test_nothing_to_act_on_is_folded_away() -> None:
