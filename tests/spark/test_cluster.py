@@ -22,11 +22,8 @@ from tests.servers.s3.server import KEY, SECRET, S3Server
 from tests.spark import bronze
 from tests.spark.comparing import assert_recomputed
 from tests.spark.pasts import eventful
-from tests.spark.processes import kill, run, start, wait_until
+from tests.spark.processes import DEADLINE_SECONDS, kill, run, start, wait_until
 from tests.spark.standalone import Standalone
-
-DEADLINE_SECONDS = 400.0
-"""Of a start or a round; a quiet machine needs a tenth of it."""
 
 ENVIRONMENT = {"TEST_STORE_KEY": KEY, "TEST_STORE_SECRET": SECRET}
 

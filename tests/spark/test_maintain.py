@@ -24,7 +24,7 @@ from spark_metrics.maintain import Maintenance
 from spark_metrics.streaming import HistoryJob
 from tests.spark import bronze
 from tests.spark.comparing import HISTORIES, all_stored, assert_recomputed, assert_same
-from tests.spark.processes import kill, start, wait_until
+from tests.spark.processes import DEADLINE_SECONDS, kill, start, wait_until
 
 EVERYTHING = RetentionSettings(raw_days=None, minute_days=None, hour_days=None)
 
@@ -116,7 +116,7 @@ def test_killed_between_two_tables_it_changes_no_row_and_is_done_again(
 
     process = start(config, "maintain")
     try:
-        wait_until(lambda: bool(optimised()), process, 120)
+        wait_until(lambda: bool(optimised()), process, DEADLINE_SECONDS)
     finally:
         kill(process)
     assert len(optimised()) == 1

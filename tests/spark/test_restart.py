@@ -16,7 +16,7 @@ from tests.selection import exhaustive
 from tests.spark import bronze
 from tests.spark.comparing import assert_recomputed
 from tests.spark.pasts import eventful
-from tests.spark.processes import kill, run, start, wait_until
+from tests.spark.processes import DEADLINE_SECONDS, kill, run, start, wait_until
 
 RAW_DAYS = "HEADROOM_LAKE__RETENTION__RAW_DAYS"
 
@@ -41,7 +41,7 @@ def test_killed_at_random_points_the_history_is_the_same(
         process = start(config, "run")
         enough = dice.randrange(1, 8)
         try:
-            wait_until(lambda: commits(lake) >= before + enough, process, 300)  # noqa: B023
+            wait_until(lambda: commits(lake) >= before + enough, process, DEADLINE_SECONDS)  # noqa: B023
             time.sleep(dice.random())
         finally:
             kill(process)
@@ -59,16 +59,16 @@ def test_run_waits_for_the_first_samples_works_alone_and_stops_when_told(
     """Beside it a second job is refused, and ``maintain`` leaves history to it."""
     process = start(config, "run")
     try:
-        wait_until((Path(lake.checkpoints_uri) / "history.lock").exists, process, 30)
+        wait_until((Path(lake.checkpoints_uri) / "history.lock").exists, process, DEADLINE_SECONDS)
         second = run(config, "once")
         assert second.returncode == 1
         assert "another history job works on" in second.stderr
         assert len(second.stderr.strip().splitlines()) == 1
-        wait_until(lambda: lake.exists(JOBS), process, 90)
+        wait_until(lambda: lake.exists(JOBS), process, DEADLINE_SECONDS)
         assert set(lake.read(JOBS)["status"]) == {"waiting"}
         polls = bronze.history(bronze.Model(seed=3), polls=4)
         bronze.append(lake, *polls)
-        wait_until(lambda: "ok" in lake.read(JOBS)["status"].to_list(), process, 90)
+        wait_until(lambda: "ok" in lake.read(JOBS)["status"].to_list(), process, DEADLINE_SECONDS)
         assert lake.read(GROUP_PARTITION_HISTORY).height > 0
         maintained = run(config, "maintain", environment={RAW_DAYS: "7"})
         assert maintained.returncode == 0, maintained.stderr
