@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, WebSocketRoute
@@ -53,7 +52,7 @@ def test_a_key_opens_the_search_and_enter_what_was_found(watched: Watched) -> No
     watched.check()
 
 
-def test_a_zoom_moves_every_chart_and_becomes_the_range(watched: Watched) -> None:
+def test_a_zoom_moves_every_chart_and_offers_its_time(watched: Watched) -> None:
     shown = """() => [...document.querySelectorAll('.js-plotly-plot')]
         .filter((one) => one.layout?.meta === 'page axis')
         .map((one) => one._fullLayout.xaxis.range.map((at) => Math.round(Date.parse(at) / 60000)))
@@ -83,10 +82,6 @@ def test_a_zoom_moves_every_chart_and_becomes_the_range(watched: Watched) -> Non
         return spans[0] != before[0] and all(one == spans[0] for one in spans)
 
     eventually(together, what="one span on all charts")
-    button.click()
-    eventually(
-        lambda: "between" in parse_qs(urlsplit(watched.page.url).query), what="range in the address"
-    )
     watched.check()
 
 
