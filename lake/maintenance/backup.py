@@ -119,7 +119,13 @@ def restore(settings: Settings, source: Path, on_progress: Callable[[str], None]
             on_progress(inside)
             if settings.lake.is_local:
                 lake.create_dir(str(Path(inside).parent), recursive=True)
-            with (source / path).open("rb") as given, lake.open_output_stream(inside) as taken:
+            # A buffer larger than a piece: an object store's stream takes what Arrow has buffered,
+            # and refuses what is handed through.
+            room = 2 * _PIECE
+            with (
+                (source / path).open("rb") as given,
+                lake.open_output_stream(inside, buffer_size=room) as taken,
+            ):
                 while piece := given.read(_PIECE):
                     taken.write(piece)
     except (DeltaError, OSError) as error:
