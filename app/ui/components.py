@@ -228,22 +228,6 @@ def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[s
     st.stop()
 
 
-def open_one(kind: str, names: pl.Series, page: str) -> None:
-    """Draw a list of names; the choice of one leads to its page."""
-    key = f"{kind}s-open"
-    name = st.selectbox(
-        f"Open a {kind}",
-        names.to_list(),
-        index=None,
-        key=key,
-        placeholder=f"choose a {kind}",
-        width=360,
-    )
-    if name:
-        del st.session_state[key]
-        routes.go(page, {kind: name})
-
-
 def author(view: View, label: str) -> str:
     """Ask who acts; whoever is logged in is not asked."""
     if view.viewer.roles is None:

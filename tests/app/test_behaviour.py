@@ -65,13 +65,6 @@ def test_filters_narrow_the_list_and_say_so(open_page: Open, filled: Path) -> No
     assert "No group matches" in texts(test)
 
 
-def test_choosing_a_group_opens_its_page(open_page: Open, filled: Path) -> None:
-    test = open_page(filled, "groups")
-    test.selectbox(key="groups-open").set_value("payments").run()
-    calm(test)
-    assert test.title[0].value == "payments"
-
-
 def test_a_group_says_on_request_why_it_has_its_status(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "group", group="payments")
     assert "decides:" not in texts(test)

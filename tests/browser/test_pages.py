@@ -215,3 +215,25 @@ def test_the_keyboard_reaches_the_menu_and_the_first_item(watched: Watched) -> N
         )
     assert any("Consumer groups" in text for text in reached)
     assert any("Broker 2 is missing" in text for text in reached)
+
+
+def test_the_time_that_is_pointed_at_is_told_by_all_charts(watched: Watched) -> None:
+    watched.go("/group?group=payments&paused=true")
+    charts = "[...document.querySelectorAll('.js-plotly-plot')]"
+    place = watched.page.locator(".js-plotly-plot .nsewdrag").first
+    place.wait_for()
+
+    def told() -> list[str]:
+        box = place.bounding_box()
+        assert box is not None
+        for share in (0.5, 0.55, 0.6):
+            watched.page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+        texts: list[str] = watched.page.evaluate(
+            f"{charts}.map(one => one._fullLayout?._hoverlayer?.node()?.textContent ?? '')"
+        )
+        return texts if sum(": " in text for text in texts) > 1 else []
+
+    texts = eventually(told, what="labels of several charts")
+    times = {text.partition(" (")[0] for text in texts if text}
+    assert len(times) == 1, texts
+    watched.check()

@@ -163,5 +163,3 @@ else:
                 noun="groups",
                 every=quiet,
             )
-
-components.open_one("group", found["group"].head(SHOWN), routes.GROUP)

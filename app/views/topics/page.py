@@ -124,7 +124,6 @@ else:
         if shown.height > SHOWN
         else "topics",
     )
-components.open_one("topic", listed["topic"], routes.TOPIC)
 
 if history is not None:
     with components.section("Arriving by topic", log_key="topics-log") as log:
