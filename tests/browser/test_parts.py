@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, WebSocketRoute
+from playwright.sync_api import Browser, TimeoutError, WebSocketRoute
 
 from tests.browser.watched import Watched
 from tests.support import eventually
@@ -52,7 +52,7 @@ def test_a_key_opens_the_search_and_enter_what_was_found(watched: Watched) -> No
     watched.check()
 
 
-def test_a_zoom_moves_every_chart_and_offers_its_time(watched: Watched) -> None:
+def test_a_zoom_moves_every_chart_and_becomes_the_range(watched: Watched) -> None:
     shown = """() => [...document.querySelectorAll('.js-plotly-plot')]
         .filter((one) => one.layout?.meta === 'page axis')
         .map((one) => one._fullLayout.xaxis.range.map((at) => Math.round(Date.parse(at) / 60000)))
@@ -73,7 +73,11 @@ def test_a_zoom_moves_every_chart_and_offers_its_time(watched: Watched) -> None:
         watched.page.mouse.down()
         watched.page.mouse.move(box["x"] + box["width"] * 0.6, middle, steps=5)
         watched.page.mouse.up()
-        return button.is_visible()
+        try:
+            button.wait_for(timeout=2000)
+        except TimeoutError:
+            return False
+        return True
 
     eventually(zoomed, what="zoom")
 
@@ -82,6 +86,8 @@ def test_a_zoom_moves_every_chart_and_offers_its_time(watched: Watched) -> None:
         return spans[0] != before[0] and all(one == spans[0] for one in spans)
 
     eventually(together, what="one span on all charts")
+    button.click()
+    watched.page.wait_for_url("**between=**")
     watched.check()
 
 
