@@ -2,66 +2,63 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import socket
-import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import Browser
 
-from runtime.processes import free_ports
+from runtime.processes import ProcessGroup, free_ports
 from tests.app import generated
 from tests.browser import logged_in
+from tests.support import eventually, unavailable
 
 pytestmark = pytest.mark.browser
 
 
-def _pipe(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):
-        while content := source.recv(65536):
-            target.sendall(content)
-    with suppress(OSError):
-        target.shutdown(socket.SHUT_WR)
+DOCS = Path(__file__).parents[2] / "docs" / "security.md"
 
 
-class Proxy:
-    """Passes everything on as it is, like a proxy that keeps ``Host`` and upgrades."""
-
-    def __init__(self, port: int, target: int) -> None:
-        self._target = target
-        self.passed = 0
-        self._listener = socket.create_server(("127.0.0.1", port))
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                server = socket.create_connection(("127.0.0.1", self._target))
-                self.passed += 1
-                for pair in ((client, server), (server, client)):
-                    threading.Thread(target=_pipe, args=pair, daemon=True).start()
-
-    def close(self) -> None:
-        self._listener.close()
+def nginx_settings(folder: Path, outside: int, inside: int) -> str:
+    """Return the settings of docs/security.md, for these two ports."""
+    (location,) = re.findall(r"```nginx\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    assert "127.0.0.1:8501" in location
+    paths = "".join(
+        f"    {name}_temp_path {folder}/{name};\n"
+        for name in ("client_body", "proxy", "fastcgi", "scgi", "uwsgi")
+    )
+    return (
+        f"daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log;\n"
+        f"events {{}}\nhttp {{\n    access_log {folder}/access.log;\n{paths}"
+        f"    server {{\n        listen 127.0.0.1:{outside};\n"
+        f"{location.replace('127.0.0.1:8501', f'127.0.0.1:{inside}')}    }}\n}}\n"
+    )
 
 
 @pytest.fixture(scope="module")
-def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int, Proxy]]:
-    """The address of the proxy, the dashboard's own port, and the proxy."""
+def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int, Path]]:
+    """The address of a real proxy, the dashboard's own port, and the proxy's log."""
+    nginx = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if nginx is None:
+        unavailable("nginx is not installed (Debian: apt-get install nginx-light)")
     folder: Path = tmp_path_factory.mktemp("proxied")
     generated.settings_yaml(folder)
     outside, inside = free_ports(2)
+    (folder / "nginx.conf").write_text(nginx_settings(folder, outside, inside))
     url = f"http://localhost:{outside}"
-    proxy = Proxy(outside, inside)
-    with (
-        logged_in.provider() as metadata,
-        logged_in.dashboard(folder, metadata, url=url, port=inside) as base,
-    ):
-        yield base, inside, proxy
-    proxy.close()
+    with ProcessGroup() as processes:
+        command = [nginx, "-p", str(folder), "-c", str(folder / "nginx.conf")]
+        processes.start("nginx", command, log=folder / "nginx.log")
+        with (
+            logged_in.provider() as metadata,
+            logged_in.dashboard(folder, metadata, url=url, port=inside) as base,
+        ):
+            yield base, inside, folder / "access.log"
 
 
 def upgrade(port: int, host: str, origin: str | None) -> int:
@@ -81,18 +78,23 @@ def upgrade(port: int, host: str, origin: str | None) -> int:
 
 
 def test_the_login_and_the_pages_work_through_the_proxy(
-    browser: Browser, proxied: tuple[str, int, Proxy]
+    browser: Browser, proxied: tuple[str, int, Path]
 ) -> None:
-    base, _, proxy = proxied
-    before = proxy.passed
+    base, _, log = proxied
     context, page = logged_in.log_in(browser, base, "ana")
     page.get_by_text("Waiting for the first poll").wait_for(timeout=60_000)
     assert page.url.startswith(base)
-    assert proxy.passed > before
     context.close()
+    # Written when a WebSocket ends: it was upgraded.
+    eventually(lambda: '/_stcore/stream HTTP/1.1" 101' in log.read_text(), what="WebSocket")
 
 
-def test_other_names_and_other_sites_are_turned_away(proxied: tuple[str, int, Proxy]) -> None:
+def test_no_other_site_may_frame_a_page(proxied: tuple[str, int, Path]) -> None:
+    answer = httpx.get(proxied[0], timeout=20)
+    assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+
+
+def test_other_names_and_other_sites_are_turned_away(proxied: tuple[str, int, Path]) -> None:
     base, port, _ = proxied
     host = base.removeprefix("http://")
     assert upgrade(port, host, base) == 101
