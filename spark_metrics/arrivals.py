@@ -52,7 +52,7 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 _LOST = re.compile(
     r"DELTA_\w*(NOT_FOUND|NOT_CONTIGUOUS|TRUNCATED|DATA_LOSS|DIFFERENT|MISSING_FILES)"
-    r"|earliest available version"
+    r"|earliest available version|Could not find any delta files for version"
 )
 _UNREADABLE = re.compile(
     r"(?:FAILED_READ_FILE\S* .*?file|PATH_NOT_FOUND\S* Path does not exist:) (\S+?parquet)",
