@@ -43,8 +43,7 @@ class OpenTable:
         try:
             if not self._is_there():
                 return False
-            if not self._is_newest():
-                self.handle.update_incremental()
+            self.handle.update_incremental()
         except DeltaError:
             return False  # what follows the known version is not in the log any more
         return True
@@ -58,19 +57,6 @@ class OpenTable:
         if self.file is not None:
             return self.file.exists()
         return not self.is_local or DeltaTable.is_deltatable(self.uri)
-
-    def _is_newest(self) -> bool:
-        """Return whether a table in a folder is known to have no newer version.
-
-        Old versions leave its log from the first one on: where the known one is still there, the
-        next one would be, too. To ask delta-rs costs many times as much.
-        """
-        if not self.is_local:
-            return False
-        log, version = Path(self.uri, "_delta_log"), self.handle.version()
-        return (log / f"{version:020}.json").exists() and not (
-            log / f"{version + 1:020}.json"
-        ).exists()
 
 
 class Handles:
@@ -107,8 +93,7 @@ class Handles:
             except TableNotFoundError:
                 if (file := self._in_the_way(table)) is not None:
                     raise UnreadableTableError(
-                        f"{table.name}: {self.uri(table)} cannot be read: {file} is a file; "
-                        "lake.uri has to name a folder"
+                        f"{table.name}: {file} is a file; lake.uri has to name a folder"
                     ) from None
                 return None
             except (DeltaError, OSError, ValueError) as error:

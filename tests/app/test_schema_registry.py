@@ -77,6 +77,6 @@ def test_a_topic_names_its_subjects(open_page: Open, config: Path) -> None:
     add(config, SCHEMA_SUBJECTS, 10, own, other)
     test = open_page(config, "topic", topic="orders")
     calm(test)
-    (listed,) = [each.value for each in test.dataframe if "subject" in each.value]
+    (listed,) = [each.value for each in test.dataframe if "set_on" in each.value]
     assert listed["subject"].to_list() == ["orders-value"]
     assert listed["set_on"].to_list() == ["subject"]

@@ -53,9 +53,9 @@ def test_of_what_comes_in_the_demo_a_90_percent_interval_holds_85_to_95() -> Non
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        pytest.param(np.empty(0), "0 hours", id="nothing"),
-        pytest.param(np.full(3 * WEEK, np.nan), "0 hours", id="all unknown"),
-        pytest.param(weekly()[: 2 * WEEK - 1], "335 hours", id="an hour short of two weeks"),
+        pytest.param(np.empty(0), "is 0 h long", id="nothing"),
+        pytest.param(np.full(3 * WEEK, np.nan), "is 0 h long", id="all unknown"),
+        pytest.param(weekly()[: 2 * WEEK - 1], "is 335 h long", id="an hour short of two weeks"),
         pytest.param(
             np.where(HOURS % 3 == 0, 1.0, np.nan), "only 33%", id="two hours of three unknown"
         ),
