@@ -99,6 +99,7 @@ def commands_of(process: subprocess.Popen[str]) -> str:
     return "\n".join(found)
 
 
+@pytest.mark.exhaustive
 def test_two_workers_compute_history_from_a_store(
     cluster: Standalone, make_world: Callable[..., World]
 ) -> None:

@@ -140,7 +140,7 @@ def test_all_that_is_derived(spark: SparkSession, lake: Lake, settings: Settings
     assert steady["coverage_90"][0] == pytest.approx(0.9, abs=0.12)
     (young,) = forecasts.filter(pl.col("name") == "young").rows(named=True)
     assert (young["status"], young["median"]) == ("too little history", None)
-    assert "100 hours" in young["reason"]
+    assert "is 100 h long" in young["reason"]
 
     seasons = lake.read(SEASONALITY).filter(pl.col("name") == "steady")
     assert seasons.group_by("metric").len().sort("metric").rows() == [
