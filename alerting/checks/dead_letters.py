@@ -37,8 +37,7 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
     if frames.newest(DEAD_LETTERS).is_empty():
         return
     ratios = _ratios(frames)
-    no_topics = pl.DataFrame(schema=TOPICS.polars_schema)
-    for row in dead_letter_rows(frames.rows(DEAD_LETTERS), no_topics).iter_rows(named=True):
+    for row in dead_letter_rows(frames.rows(DEAD_LETTERS), TOPICS.empty).iter_rows(named=True):
         origin = f" of {row['origin']}" if row["origin"] else ""
         mostly = f", mostly {row['top_reason']}" if row["top_reason"] else ""
         arriving, ratio = row["arrival_per_second"], ratios.get((row["source"], row["name"]))

@@ -87,7 +87,7 @@ class _Kept:
         self._cluster = cluster
         self._look_back = look_back
         self._reduce = _REDUCE.get(table, _as_they_are)
-        self._rows = pl.DataFrame(schema=table.polars_schema)
+        self._rows = table.empty
         self._written = self._rows
         self._newest: datetime | None = None
         self._since_trimmed = 0

@@ -34,7 +34,7 @@ def rows(view: View, table: Table) -> pl.DataFrame:
         store = _store(view)
         return store.visible(table, own[table].lazy(), view.cluster).collect()
     service = _written(view, table)
-    return _no_rows(table) if service is None else service
+    return table.empty if service is None else service
 
 
 def evaluated_at(view: View) -> datetime | None:
@@ -72,10 +72,6 @@ def runs(view: View) -> bool:
 def _newest(found: pl.DataFrame) -> datetime | None:
     at = found["evaluated_at"].max()
     return at if isinstance(at, datetime) else None
-
-
-def _no_rows(table: Table) -> pl.DataFrame:
-    return pl.DataFrame(schema=table.polars_schema)
 
 
 def _written(view: View, table: Table) -> pl.DataFrame | None:

@@ -236,15 +236,10 @@ def _derived(
     return _lake.read(TABLES[table], *predicates, since=_now - timedelta(days=2), cluster=cluster)
 
 
-def no_rows(table: Table) -> pl.DataFrame:
-    """Return a frame of the table's columns without a row."""
-    return pl.DataFrame(schema=table.polars_schema)
-
-
 def jobs(view: View) -> pl.DataFrame:
     """Return the runs of the background jobs of the last day, of all clusters."""
     if not view.viewer.sees_all:
-        return no_rows(JOBS)  # their errors are about all
+        return JOBS.empty  # their errors are about all
     return _read(view.cache_key, JOBS.name, None, _DAY, None, view)
 
 

@@ -248,4 +248,4 @@ def _artefacts(advice: Recommendation, key: str) -> None:
             advice.artefacts, st.tabs([one.name for one in advice.artefacts]), strict=True
         ):
             with tab:
-                st.code(artefact.text, language=None, wrap_lines=True)
+                components.code(artefact.text)

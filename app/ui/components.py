@@ -70,6 +70,11 @@ def show_broken(error: LakeError) -> None:
     )
 
 
+def code(text: str) -> None:
+    """Draw text to be copied as it is, wrapped: colours of a language are too pale to read."""
+    st.code(text, language=None, wrap_lines=True)
+
+
 def show_left_out(problems: Sequence[str]) -> None:
     """Say what was left out so that everything else goes on; nothing where nothing was."""
     if problems:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from app.data.context import View
 from app.style.format import clock, duration, escape
+from app.ui import components
 from config.errors import ConfigError
 from config.load import CONFIG_VARIABLE
 
@@ -97,9 +98,9 @@ def no_samples(view: View) -> None:
             "**If nothing comes**  \n"
             "Collectors run beside the dashboard, as a process of their own. See what they reach:"
         )
-        st.code("python -m collectors check --config headroom.yaml", language=None, wrap_lines=True)
+        components.code("python -m collectors check --config headroom.yaml")
         st.markdown("and start them, if they are not running:")
-        st.code("python -m collectors run --config headroom.yaml", language=None, wrap_lines=True)
+        components.code("python -m collectors run --config headroom.yaml")
         st.caption(f"Both must use this lake: {view.settings.lake.uri}", wrap=True)
 
 
@@ -117,4 +118,4 @@ def not_evaluated(view: View) -> None:
             "Where it does not run, the dashboard evaluates in the background and nobody is "
             "notified. This starts it:"
         )
-        st.code("python -m alerting run --config headroom.yaml", language=None, wrap_lines=True)
+        components.code("python -m alerting run --config headroom.yaml")

@@ -6,7 +6,7 @@ This is the one place that turns rows into events; ``app.style.charts.marks`` dr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -63,37 +63,25 @@ class Event:
         return said[:1].upper() + said[1:] if self.sort in _BEGIN_WITH_WORDS else said
 
 
-_Words = Callable[[Mapping[str, Any]], str]
-_WORDS: dict[str, tuple[Sort, _Words]] = {
-    "broker missing": (Sort.BROKERS, lambda row: f"broker {row['subject']} lost"),
-    "broker back": (Sort.BROKERS, lambda row: f"broker {row['subject']} back"),
-    "broker added": (Sort.BROKERS, lambda row: f"broker {row['subject']} added"),
-    "broker unregistered": (Sort.BROKERS, lambda row: f"broker {row['subject']} unregistered"),
-    "controller changed": (
-        Sort.BROKERS,
-        lambda row: f"controller {row['before']} → {row['after']}",
-    ),
-    "quorum voters changed": (
-        Sort.BROKERS,
-        lambda row: f"voters {row['before']} → {row['after']}",
-    ),
-    "leaders moved": (
-        Sort.LEADERS,
-        lambda row: f"leaders: {row['before']} → {row['after']}",
-    ),
-    "isr shrunk": (Sort.LEADERS, lambda row: f"broker {row['subject']} out of sync"),
-    "isr expanded": (Sort.LEADERS, lambda row: f"broker {row['subject']} in sync"),
-    "unclean election": (Sort.LEADERS, lambda row: f"unclean election: {row['subject']}"),
-    "log truncated": (Sort.LEADERS, lambda row: f"log truncated: {row['subject']}"),
-    "topic created": (Sort.TOPICS, lambda row: f"topic {row['subject']} appeared"),
-    "topic deleted": (Sort.TOPICS, lambda row: f"topic {row['subject']} disappeared"),
-    "topic recreated": (Sort.TOPICS, lambda row: f"topic {row['subject']} created anew"),
-    "partitions added": (
-        Sort.TOPICS,
-        lambda row: f"{row['subject']}: {row['before']} → {row['after']}",
-    ),
-    deploy_marks.KIND: (Sort.DEPLOYS, lambda row: f"deploy {row['subject']}"),
+_WORDS: dict[str, tuple[Sort, str]] = {
+    "broker missing": (Sort.BROKERS, "broker {subject} lost"),
+    "broker back": (Sort.BROKERS, "broker {subject} back"),
+    "broker added": (Sort.BROKERS, "broker {subject} added"),
+    "broker unregistered": (Sort.BROKERS, "broker {subject} unregistered"),
+    "controller changed": (Sort.BROKERS, "controller {before} → {after}"),
+    "quorum voters changed": (Sort.BROKERS, "voters {before} → {after}"),
+    "leaders moved": (Sort.LEADERS, "leaders: {before} → {after}"),
+    "isr shrunk": (Sort.LEADERS, "broker {subject} out of sync"),
+    "isr expanded": (Sort.LEADERS, "broker {subject} in sync"),
+    "unclean election": (Sort.LEADERS, "unclean election: {subject}"),
+    "log truncated": (Sort.LEADERS, "log truncated: {subject}"),
+    "topic created": (Sort.TOPICS, "topic {subject} appeared"),
+    "topic deleted": (Sort.TOPICS, "topic {subject} disappeared"),
+    "topic recreated": (Sort.TOPICS, "topic {subject} created anew"),
+    "partitions added": (Sort.TOPICS, "{subject}: {before} → {after}"),
+    deploy_marks.KIND: (Sort.DEPLOYS, "deploy {subject}"),
 }
+"""By kind: what the event is about, and its words; columns stand in braces."""
 MOVES = ("leaders moved", "isr shrunk", "isr expanded")
 """Kinds about partitions of several topics; ``topics`` names them."""
 _BEGIN_WITH_WORDS = (Sort.BROKERS, Sort.LEADERS, Sort.SETTINGS, Sort.SCHEMAS, Sort.DEPLOYS)
@@ -113,7 +101,7 @@ def _of_change(row: Mapping[str, Any]) -> Event:
     sort = Sort.SCHEMAS if is_schema else Sort.SETTINGS
     what = f"{kind}: {row['subject']}" if row["subject"] else kind
     if known is not None:
-        sort, what = known[0], known[1](row)
+        sort, what = known[0], known[1].format_map(row)
     parts = [row["detail"]]
     if known is None:
         parts.insert(0, " → ".join(str(row[name]) for name in _SAID_BY_WORDS if row[name]))

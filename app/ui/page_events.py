@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 import polars as pl
+import streamlit as st
 
 from alerting.errors import AlertingError
 from app.data import alert_store, history_queries, present, queries
@@ -58,22 +59,26 @@ def of_last_hour(view: View) -> list[Event]:
         found += events.of_changes(rows)
     with components.guarded():
         members = present.rows(view, RECENT_CHANGES)
-        found += events.of_members(members, _advised(view, members["name"].unique().to_list()))
+        groups = tuple(members["name"].unique().sort())
+        advised = _advised(view.cache_key, view.cluster, groups, view)
+        found += events.of_members(members, advised)
     return sorted(found, key=lambda one: one.at, reverse=True)
 
 
-def _advised(view: View, groups: Sequence[str]) -> dict[str, int]:
+# The job advises every few minutes, and pages are drawn again every few seconds.
+@st.cache_data(ttl=60, max_entries=32, show_spinner=False)
+def _advised(uri: str, cluster: str, groups: tuple[str, ...], _view: View) -> dict[str, int]:
     """Return the numbers of members that stand as advice on groups, or stood of late."""
     if not groups:
         return {}
-    rows = view.lake.read(
+    rows = _view.lake.read(
         RECOMMENDATIONS,
         pl.col("subject_kind") == Subject.GROUP.value,
         pl.col("subject").is_in(groups),
         pl.col("quantity") == "consumers",
-        pl.col("confirmed_at") >= view.now - timedelta(hours=3),
-        since=view.now - ADVICE_LOOKED_BACK,
-        cluster=view.cluster,
+        pl.col("confirmed_at") >= _view.now - timedelta(hours=3),
+        since=_view.now - ADVICE_LOOKED_BACK,
+        cluster=cluster,
     )
     known = rows.drop_nulls("proposed").sort("valid_from").select("subject", "proposed")
     return dict(known.iter_rows())
@@ -110,15 +115,25 @@ def _alerts(view: View, kind: str, name: str) -> list[Event]:
 
 def _advice(view: View, kind: Subject, name: str) -> list[Event]:
     """Return when advice on a group or a topic was given, and when it was followed."""
+    minutes = tuple(int(at.timestamp() // 60) for at in (view.start, view.until))
     with components.guarded():
-        rows = advice_history.given_on(view, kind, name).head(_ADVICE)
-        found = []
-        for row, outcome in zip(
-            rows.iter_rows(named=True), advice_history.outcomes(view, rows), strict=True
-        ):
-            change = advice_history.change(row)
-            found.append(events.of_advice(row["valid_from"], f"advised: {change}"))
-            if outcome.followed is Followed.FOLLOWED and outcome.at is not None:
-                found.append(events.of_advice(outcome.at, f"advice followed: {change}"))
+        found = _advice_on(view.cache_key, view.cluster, kind, name, minutes, view)
         return [one for one in found if view.start <= one.at <= view.until]
     return []
+
+
+@st.cache_data(ttl=60, max_entries=64, show_spinner=False)
+def _advice_on(
+    uri: str, cluster: str, kind: Subject, name: str, minutes: tuple[int, ...], _view: View
+) -> list[Event]:
+    """Return the events of advice in the range; ``minutes`` are its ends, as far as they count."""
+    rows = advice_history.given_on(_view, kind, name).head(_ADVICE)
+    found = []
+    for row, outcome in zip(
+        rows.iter_rows(named=True), advice_history.outcomes(_view, rows), strict=True
+    ):
+        change = advice_history.change(row)
+        found.append(events.of_advice(row["valid_from"], f"advised: {change}"))
+        if outcome.followed is Followed.FOLLOWED and outcome.at is not None:
+            found.append(events.of_advice(outcome.at, f"advice followed: {change}"))
+    return found

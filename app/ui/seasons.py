@@ -42,7 +42,7 @@ def season(view: View, subject: str, name: str, metric: str) -> pl.DataFrame:
     with components.guarded():
         rows = queries.derived(view, SEASONALITY, subject=subject, name=name, metric=metric)
         return rows.filter(pl.col("hour_of_week").is_not_null(), pl.col("p05").is_not_null())
-    return queries.no_rows(SEASONALITY)
+    return SEASONALITY.empty
 
 
 def usual(rows: pl.DataFrame, at: datetime) -> Usual | None:

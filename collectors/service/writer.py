@@ -111,13 +111,13 @@ class LakeWriter:
         self._waiting_limit = waiting_bytes
         self._waiting: queue.Queue[_Item | _EndOfTerm | _Signal] = queue.Queue(WAITING_FRAMES)
         self._thread = threading.Thread(target=self._run, name="lake-writer", daemon=True)
+        self._seldom = Seldom()  # each stream is put by one thread
         self._lock = threading.Lock()  # of what follows
         self._polls = 0
         self._waiting_bytes = 0
         self._written_rows = 0
         self._lost_rows = 0
         self._unreported: dict[tuple[str, str], _Loss] = {}
-        self._seldom = Seldom()
         # Of the thread that appends.
         self._encoders = {
             table.name: ChangeEncoder(table) for table in TABLES.values() if table.change_only

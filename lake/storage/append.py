@@ -51,7 +51,7 @@ class Appender:
         Raises:
             LakeError: It cannot be made.
         """
-        empty = pl.DataFrame(schema=table.polars_schema).to_arrow()
+        empty = table.empty.to_arrow()
         try:
             self._make_folder(table)
             DeltaTable.create(

@@ -134,7 +134,7 @@ def read_statuses(
     Returns:
         Its rows but for those that are older than ``STATUS_AGE``, or that cannot be read.
     """
-    found = [pl.DataFrame(schema=table.polars_schema)]
+    found = [table.empty]
     lately = pl.col("evaluated_at").is_between(now - STATUS_AGE, now + STATUS_AGE)
     for cluster in clusters:
         try:

@@ -177,7 +177,7 @@ class Lake:
         """
         handle = self.handle(table)
         if handle is None:
-            return pl.DataFrame(schema=table.polars_schema).lazy()
+            return table.empty.lazy()
         frame = pl.scan_delta(handle, storage_options=self._handles.options)
         if since is not None:
             frame = frame.filter(pl.col("date") >= since.date(), pl.col(table.time) >= since)
@@ -294,7 +294,7 @@ class Lake:
             found = self.scan(table, since=since, until=until, cluster=cluster).filter(*predicates)
         newest = self.collect(table, found.select(pl.col(table.time).max())).item()
         if newest is None:
-            return pl.DataFrame(schema=table.polars_schema)
+            return table.empty
         at = pl.col(table.time) == newest
         return self.read(table, at, *predicates, since=newest, until=until, cluster=cluster)
 

@@ -83,7 +83,7 @@ class Tail:
         handle, before = self._lake.handle(self._table), self._seen
         if handle is None:
             self._seen = None
-            return None if before is None else Added(rows=self._nothing(), is_anew=True)
+            return None if before is None else Added(rows=self._table.empty, is_anew=True)
         table_id, version = str(handle.metadata().id), handle.version()
         is_anew = before is None or before.table_id != table_id or version < before.version
         if before is not None and not is_anew and version == before.version:
@@ -102,9 +102,6 @@ class Tail:
             ) from e
         self._seen = _Seen(table_id=table_id, version=version, paths=frozenset(paths))
         return Added(rows=rows, is_anew=is_anew)
-
-    def _nothing(self) -> pl.DataFrame:
-        return pl.DataFrame(schema=self._table.polars_schema)
 
     def _rows_of(self, files: Iterable[_File], cluster: str, since: datetime) -> pl.DataFrame:
         root, types, time = self._lake.uri(self._table), self._table.polars_schema, self._table.time
@@ -133,7 +130,7 @@ class Tail:
                     for name, type_ in types.items()
                 )
             )
-        return pl.concat(frames).collect() if frames else self._nothing()
+        return pl.concat(frames).collect() if frames else self._table.empty
 
 
 def _files(actions: pl.DataFrame, table: Table) -> Iterator[_File]:

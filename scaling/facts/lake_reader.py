@@ -102,10 +102,6 @@ GROUP_READS: Mapping[str, Read] = {
 """What is read about groups, by the fields of ``GroupFrames``."""
 
 
-def _empty(table: Table) -> pl.DataFrame:
-    return pl.DataFrame(schema=table.polars_schema)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFrames:
     """Rows of the lake about a set of whole groups, of one or more clusters.
@@ -122,15 +118,15 @@ class GroupFrames:
         partition_statuses: ``group_partition_status`` of these groups, like it.
     """
 
-    offsets: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_OFFSETS))
-    groups: pl.DataFrame = field(default_factory=lambda: _empty(GROUPS))
-    topics: pl.DataFrame = field(default_factory=lambda: _empty(TOPICS))
-    partitions: pl.DataFrame = field(default_factory=lambda: _empty(PARTITIONS))
-    capacity: pl.DataFrame = field(default_factory=lambda: _empty(CAPACITY))
-    forecasts: pl.DataFrame = field(default_factory=lambda: _empty(FORECASTS))
-    states: pl.DataFrame = field(default_factory=lambda: _empty(ADVICE_STATE))
-    statuses: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_STATUS))
-    partition_statuses: pl.DataFrame = field(default_factory=lambda: _empty(GROUP_PARTITION_STATUS))
+    offsets: pl.DataFrame = field(default_factory=lambda: GROUP_OFFSETS.empty)
+    groups: pl.DataFrame = field(default_factory=lambda: GROUPS.empty)
+    topics: pl.DataFrame = field(default_factory=lambda: TOPICS.empty)
+    partitions: pl.DataFrame = field(default_factory=lambda: PARTITIONS.empty)
+    capacity: pl.DataFrame = field(default_factory=lambda: CAPACITY.empty)
+    forecasts: pl.DataFrame = field(default_factory=lambda: FORECASTS.empty)
+    states: pl.DataFrame = field(default_factory=lambda: ADVICE_STATE.empty)
+    statuses: pl.DataFrame = field(default_factory=lambda: GROUP_STATUS.empty)
+    partition_statuses: pl.DataFrame = field(default_factory=lambda: GROUP_PARTITION_STATUS.empty)
 
     def known_statuses(self) -> dict[GroupKey, KnownStatus]:
         """Return what the alerting service found each group to be doing."""

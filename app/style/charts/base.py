@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from html import escape
 from typing import Any, Literal
 
 import plotly.graph_objects as go
@@ -170,7 +171,7 @@ def put_time_axis(made: Plot, axis: Axis) -> None:
 
 def plain(text: str) -> str:
     """Return a text of others as Plotly shows it as it is: it reads tags and links in texts."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escape(text, quote=False)
 
 
 def with_gaps(

@@ -35,7 +35,7 @@ except AlertingError as error:
 if store is None:
     components.headline("The alerting service has not run yet")
     components.nothing("It writes what fires into the alert store; this page shows it by itself.")
-    st.code("python -m alerting run --config headroom.yaml", language=None, wrap_lines=True)
+    components.code("python -m alerting run --config headroom.yaml")
     st.stop()
 
 open_now = [alert for alert in alerts.values() if alert.state is not State.RESOLVED]

@@ -60,15 +60,15 @@ with components.section(
     "producers with acks=all are refused. Offline: no leader, neither read nor written.",
 ):
     history = history_queries.cluster_history(view)
-    axis = page_axis(
-        view,
-        history.first,
-        events.marks(page_events.of_cluster(view)),
-        step_seconds=history.step_seconds,
-    )
     if view_model.nothing_at_risk(history.frame):
         components.nothing(f"No partition was at risk {view.period}.", icon=":material/check:")
     else:
+        axis = page_axis(
+            view,
+            history.first,
+            events.marks(page_events.of_cluster(view)),
+            step_seconds=history.step_seconds,
+        )
         components.chart(
             columns_chart(
                 history.frame,

@@ -26,9 +26,7 @@ if not workers:
         "one worker in the configuration, then start the collectors again. Whoever runs none has "
         "nothing to do."
     )
-    st.code(
-        view_model.HOW_TO_CONFIGURE.format(cluster=view.cluster), language=None, wrap_lines=True
-    )
+    components.code(view_model.HOW_TO_CONFIGURE.format(cluster=view.cluster))
     st.stop()
 
 with components.required("The connectors cannot be shown"):
@@ -38,7 +36,7 @@ with components.required("The connectors cannot be shown"):
     connectors = view_model.present(queries.recent(view, CONNECTORS), attempts, "connectors")
 
 connectors = view_model.with_status(connectors)
-tasks, mirrors = queries.no_rows(CONNECTOR_TASKS), queries.no_rows(MIRROR_OFFSETS)
+tasks, mirrors = CONNECTOR_TASKS.empty, MIRROR_OFFSETS.empty
 errors: list[LakeError] = []
 try:
     tasks = view_model.present(queries.recent(view, CONNECTOR_TASKS), attempts, "connectors")
@@ -183,7 +181,7 @@ if not failed.is_empty():
         )
         st.markdown("Fix the cause first, then let a person start what failed again:")
         urls = {name: each.url for name, each in workers.items()}
-        st.code("\n".join(view_model.restarts(failed, urls)), language=None, wrap_lines=True)
+        components.code("\n".join(view_model.restarts(failed, urls)))
 
 if not mirrors.is_empty():
     with components.section(

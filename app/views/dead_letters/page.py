@@ -138,7 +138,7 @@ with st.grid(6, min_column_width=124, gap="small"):
         else "off",
     )
 
-arrived = view_model.by_exception(queries.no_rows(DEAD_LETTERS), 60.0)
+arrived = view_model.by_exception(DEAD_LETTERS.empty, 60.0)
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.dead_letter_history(view).of("name", row["name"])
@@ -252,10 +252,8 @@ with (
         first = records.row(0, named=True)
         with st.expander(f"Look at the {first['which']} record's headers"):
             st.caption("The command prints the headers and leaves the value out.")
-            st.code(
-                view_model.look_command(row["name"], first["partition"], first["offset"]),
-                language=None,
-                wrap_lines=True,
+            components.code(
+                view_model.look_command(row["name"], first["partition"], first["offset"])
             )
     if row["redrive_group"]:
         routes.link(

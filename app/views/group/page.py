@@ -133,7 +133,7 @@ with st.grid(6, min_column_width=124, gap="small"):
         help_text="Consumers in the group; an idle one holds no partition.",
     )
 
-rebalances = queries.no_rows(REBALANCES)
+rebalances = REBALANCES.empty
 with components.guarded():
     rebalances = queries.rebalances(view, group)
 # The history is read for it, so that it is worked out only where somebody asks.
@@ -266,8 +266,8 @@ with components.guarded():
                     else None,
                 )
 
-samples_of = offsets = queries.no_rows(GROUP_OFFSETS)
-decided = queries.no_rows(GROUP_PARTITION_STATUS)
+samples_of = offsets = GROUP_OFFSETS.empty
+decided = GROUP_PARTITION_STATUS.empty
 with components.guarded():
     samples_of = queries.recent_of(view, GROUP_OFFSETS, "group", group)
     offsets = at_newest_poll(samples_of)

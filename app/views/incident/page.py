@@ -80,7 +80,7 @@ parameters = {**target.parameters, "cluster": cluster}
 named = next(iter(target.parameters.values()), target.page.replace("_", " "))
 routes.link(target.page, f"Open {escape(named)}", parameters, icon=":material/open_in_new:")
 
-changes = queries.no_rows(CLUSTER_EVENTS)
+changes = CLUSTER_EVENTS.empty
 until = (ended or view.now) + view_model.AFTER
 with components.guarded():
     changes = queries.changes_between(
@@ -123,11 +123,11 @@ with st.expander("Share it"):
     address = (st.context.url or "").partition("?")[0]
     link = f"{address}?{urlencode({'alert': cause.id, 'cluster': cluster})}"
     text = view_model.markdown(incident, found, view.now, link)
-    st.code(link, language=None, wrap_lines=True)
+    components.code(link)
     st.download_button(
         "Download as Markdown",
         text,
         file_name=f"incident-{cluster}-{began:%Y-%m-%dT%H%M}.md",
         mime="text/markdown",
     )
-    st.code(text, language=None, wrap_lines=True)
+    components.code(text)

@@ -115,12 +115,16 @@ def folded(rest: Sequence[Cause]) -> str:
 
 def behind(found: Sequence[Cause]) -> list[str]:
     """Return the groups among causes that fall behind: what to do is a question of scaling."""
-    labels = [
-        {one["key"]: one["value"] for one in cause.alert["labels"] or ()}
-        for cause in found
-        if cause.alert["status"] == Status.FALLING_BEHIND
-    ]
+    labels = [_labels(cause) for cause in found if _is_behind(cause)]
     return [each["group"] for each in labels if "group" in each]
+
+
+def _is_behind(cause: Cause) -> bool:
+    return bool(cause.alert["status"] == Status.FALLING_BEHIND)
+
+
+def _labels(cause: Cause) -> dict[str, str]:
+    return {one["key"]: one["value"] for one in cause.alert["labels"] or ()}
 
 
 def items(
@@ -143,9 +147,8 @@ def items(
     rows = []
     for cause in found:
         alert = cause.alert
-        labels = {one["key"]: one["value"] for one in alert["labels"] or ()}
-        is_behind = alert["status"] == Status.FALLING_BEHIND
-        advice = advised.get(labels.get("group", "")) if is_behind else None
+        labels = _labels(cause)
+        advice = advised.get(labels.get("group", "")) if _is_behind(cause) else None
         since = alert["since"]
         when = ""
         if since is not None:

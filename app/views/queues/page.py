@@ -24,7 +24,7 @@ if not servers:
         "Name one in the configuration by its management address, then start the collectors "
         "again. docs/sources.md says which rights its user needs."
     )
-    st.code(view_model.HOW_TO_CONFIGURE, language=None, wrap_lines=True)
+    components.code(view_model.HOW_TO_CONFIGURE)
     st.stop()
 
 # RabbitMQ is no Kafka cluster: the choice of the sidebar does not reach here.

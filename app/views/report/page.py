@@ -4,7 +4,7 @@ import polars as pl
 import streamlit as st
 
 from alerting.errors import AlertingError
-from app.data import alert_store, late_hours, queries
+from app.data import alert_store, late_hours
 from app.data.context import current
 from app.style.format import clock, escape
 from app.ui import advice_history, components, forecast, incidents, tables
@@ -38,7 +38,7 @@ with components.guarded():
     hours = late_hours.late_hours(view, start, end)
     parts["objectives"] = view_model.objective_part(hours, objective)
 with components.guarded():
-    grown = forecast.contributors(view) if back == 0 else queries.no_rows(CONTRIBUTORS)
+    grown = forecast.contributors(view) if back == 0 else CONTRIBUTORS.empty
     parts["growth"] = view_model.growth_part(grown)
 with components.guarded():
     given = (

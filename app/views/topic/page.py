@@ -41,7 +41,7 @@ topic, heading = components.chosen(
 )
 
 found = known.row(by_predicate=pl.col("topic") == topic, named=True)
-samples_of = queries.no_rows(PARTITIONS)
+samples_of = PARTITIONS.empty
 with components.guarded():
     samples_of = queries.recent_of(view, PARTITIONS, "topic", topic)
 hot = found["hot_partitions"] or []
@@ -54,7 +54,7 @@ with heading, st.container(horizontal=True, vertical_alignment="center"):
 
 arriving = found["arrival_per_second"]
 retention = found["retention_seconds"]
-readers = queries.no_rows(READERS)
+readers = READERS.empty
 with components.guarded():
     readers = present.rows(view, READERS).filter(pl.col("topic") == topic)
     readers = topic_list.reader_rows(readers, present.rows(view, GROUP_STATUS))
@@ -330,4 +330,4 @@ with components.guarded(), st.expander("Settings that differ from the default"):
         st.caption("None.")
     else:
         lines = [f"{entry['key']}={entry['value']}" for entry in entries]
-        st.code("\n".join(lines), language=None, wrap_lines=True)
+        components.code("\n".join(lines))

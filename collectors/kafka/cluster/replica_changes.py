@@ -32,6 +32,8 @@ def replica_changes(before: pl.DataFrame, now: pl.DataFrame) -> list[ClusterEven
         before: ``SEEN`` of the poll before.
         now: The same of this one.
     """
+    if now.equals(before):
+        return []  # as nearly always: no partition has to be looked for
     both = now.join(before, on=["topic", "partition"], how="inner", suffix="_before").filter(
         pl.col("topic_id").eq_missing(pl.col("topic_id_before"))
     )
