@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
+from urllib.parse import urlencode
 
 import streamlit as st
+
+from app.data.context import View
+from app.ui import range_choice
 
 _VIEWS = Path(__file__).resolve().parents[1] / "views"
 
@@ -135,6 +138,7 @@ def link(
     )
 
 
-def go(page: str, parameters: Mapping[str, str]) -> NoReturn:
-    """Leave for another page; the chosen cluster and range go along by themselves."""
-    st.switch_page(path(page), query_params=dict(parameters))
+def href(page: str, view: View, parameters: Mapping[str, str]) -> str:
+    """Return a link to a page with the chosen cluster and range, for the scripts in the browser."""
+    paused = {range_choice.PAUSED: "true"} if range_choice.is_paused() else {}
+    return f"./{address(page)}?{urlencode({**view.address, **paused, **parameters})}"

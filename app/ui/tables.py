@@ -19,6 +19,7 @@ from app.style.format import UNKNOWN, clock, duration, exact, rate, share, size
 from app.style.theme import BadgeStyle
 from app.ui import routes
 from app.ui.browser import items
+from app.ui.browser.leave import leave
 
 Kind = Literal["text", "count", "rate", "duration", "size", "share", "time", "status", "trend"]
 
@@ -107,7 +108,7 @@ def show(
     for name, (page, parameter) in opens.items():
         clicked = st.session_state.get(f"{key}-{name}")
         if clicked is not None:
-            routes.go(page, {parameter: clicked["label"]})
+            leave(routes.href(page, view, {parameter: clicked["label"]}))
     if view.is_phone:
         shown = shown.head(_CARDS)
         items.draw(cards(shown, columns, view), view=view, key=f"{key}-cards", alt=alt)

@@ -120,6 +120,11 @@ def follow(watched: Watched, link: str, url: str) -> None:
     eventually(followed, what=url)
 
 
+def entries(watched: Watched) -> int:
+    """Return how many steps the browser's buttons can go back and forward."""
+    return int(watched.page.evaluate("window.history.length"))
+
+
 def test_the_range_stays_in_the_address_across_pages(watched: Watched) -> None:
     watched.go("/")
     watched.page.get_by_test_id("stSidebar").get_by_text("6h", exact=True).click()
@@ -134,20 +139,24 @@ def test_the_range_stays_in_the_address_across_pages(watched: Watched) -> None:
 
 def test_an_item_of_the_overview_leads_to_its_group_and_back(watched: Watched) -> None:
     watched.go("/?range=6h")
+    before = entries(watched)
     follow(watched, "archive stopped", "**/group?**")
     assert query(watched)["group"] == ["archive"]
     watched.drawn()
     assert watched.headline() == "archive"
     assert query(watched)["range"] == ["6h"]
+    assert entries(watched) == before + 1
     watched.page.go_back()
     eventually(lambda: "things need you" in watched.headline(), what="overview")
+    assert query(watched)["range"] == ["6h"]
     watched.visit("Consumer groups")
     assert "group" not in query(watched)
     watched.check()
 
 
 def test_a_click_on_a_name_in_a_table_opens_it(watched: Watched) -> None:
-    watched.go("/groups")
+    watched.go("/groups?range=6h")
+    before = entries(watched)
 
     def clicked() -> bool:
         # The table is a canvas: it shows no sign of when it begins to listen.
@@ -165,6 +174,11 @@ def test_a_click_on_a_name_in_a_table_opens_it(watched: Watched) -> None:
     assert query(watched)["group"] == ["archive"]
     watched.drawn()
     assert watched.headline() == "archive"
+    assert query(watched)["range"] == ["6h"]
+    assert entries(watched) == before + 1
+    watched.page.go_back()
+    eventually(lambda: watched.headline() != "archive", what="the list")
+    assert urlsplit(watched.page.url).path == "/groups"
     watched.check()
 
 

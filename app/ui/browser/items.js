@@ -7,30 +7,32 @@ const element = (kind, name, text) => {
   return made;
 };
 
-const link = (target, open) => {
+const link = (target) => {
   const made = element("a", "", target.label);
   made.href = target.href;
   made.addEventListener("click", (event) => {
     // A new tab or window is the browser's business; the same tab keeps the session.
     if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    open({ page: target.page, parameters: target.parameters });
+    // One entry of the history, as leave.js says.
+    window.history.pushState({}, "", made.href);
+    window.dispatchEvent(new PopStateEvent("popstate"));
   });
   return made;
 };
 
-const row = (item, unfolded, open) => {
+const row = (item, unfolded) => {
   const made = element("li", "item");
   made.dataset.id = item.id;
   if (item.is_chosen) made.setAttribute("aria-current", "true");
   const badge = item.badge ? `badge ${item.badge.colour}` : "none";
   made.append(element("span", badge, item.badge?.label));
   const what = element("span", "what");
-  what.append(item.link ? link(item.link, open) : item.what);
+  what.append(item.link ? link(item.link) : item.what);
   const when = element("span", "when quiet", item.when);
   if (item.links.length) {
     const others = element("span", "links");
-    others.append(...item.links.map((one) => link(one, open)));
+    others.append(...item.links.map((one) => link(one)));
     when.append(element("br"), others);
   }
   made.append(what, when, element("span", "why", item.why));
@@ -46,9 +48,8 @@ const row = (item, unfolded, open) => {
   return made;
 };
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement }) {
   const list = parentElement.querySelector(".items");
-  const open = (target) => setTriggerValue("open", target);
   list.setAttribute("aria-label", data.alt);
   list.classList.toggle("endless", data.items.every((item) => !item.until));
   const before = new Map([...list.children].map((child) => [child.dataset.id, child]));
@@ -56,7 +57,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const said = JSON.stringify(item);
     const old = before.get(item.id);
     if (old && old.said === said) return old;
-    const made = row(item, old?.querySelector("details")?.open ?? false, open);
+    const made = row(item, old?.querySelector("details")?.open ?? false);
     made.said = said;
     return made;
   });

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -73,13 +72,7 @@ def draw(items: Sequence[Item], *, view: View, key: str, alt: str) -> None:
         key: The list's name on the page.
         alt: What it lists, for those who do not see it.
     """
-    found = _component(
-        key=key,
-        data={"alt": alt, "items": [_as_data(item, view) for item in items]},
-        on_open_change=lambda: None,
-    )
-    if found.open:
-        routes.go(found.open["page"], found.open["parameters"])
+    _component(key=key, data={"alt": alt, "items": [_as_data(item, view) for item in items]})
 
 
 def _as_data(item: Item, view: View) -> dict[str, Any]:
@@ -100,10 +93,4 @@ def _as_data(item: Item, view: View) -> dict[str, Any]:
 
 
 def _as_link(target: Target, view: View) -> dict[str, Any]:
-    chosen = {**view.address, **target.parameters}
-    return {
-        "label": target.label,
-        "page": target.page,
-        "parameters": dict(target.parameters),
-        "href": f"./{routes.address(target.page)}?{urlencode(chosen)}",
-    }
+    return {"label": target.label, "href": routes.href(target.page, view, target.parameters)}

@@ -14,7 +14,7 @@ const isField = (target) =>
 
 const plain = (event) => !(event.ctrlKey || event.metaKey || event.altKey);
 
-export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+export default function ({ data, parentElement, setStateValue }) {
   const find = (name) => parentElement.querySelector(name);
   const [input, panel, list, note] = ["input", ".panel", "ul", "p"].map(find);
   const state = (parentElement.search ??= { at: 0, before: null });
@@ -42,7 +42,9 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   };
   const open = (hit) => {
     close();
-    setTriggerValue("open", { page: hit.page, parameters: hit.parameters });
+    // One entry of the history, as leave.js says.
+    window.history.pushState({}, "", hit.href);
+    window.dispatchEvent(new PopStateEvent("popstate"));
   };
   const row = (hit, place) => {
     const made = element("li");

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import polars as pl
 import streamlit as st
@@ -72,7 +71,7 @@ def draw(view: View, pages: dict[str, list[st.Page]]) -> None:
             note = f"Nothing of {view.cluster} has a name with “{asked}”."
         elif matching.height > len(hits):
             note = f"{len(hits)} of {exact(matching.height)}: type more of the name"
-    chosen = _component(
+    _component(
         key=_KEY,
         data={
             "asked": asked,
@@ -86,12 +85,7 @@ def draw(view: View, pages: dict[str, list[st.Page]]) -> None:
             ],
         },
         on_query_change=lambda: None,
-        on_open_change=lambda: None,
     )
-    target = chosen.open
-    if isinstance(target, dict) and target.get("page") in titles:
-        parameters = {str(key): str(value) for key, value in target["parameters"].items()}
-        routes.go(target["page"], parameters)
 
 
 def _hit(row: dict[str, str], view: View) -> dict[str, Any]:
@@ -100,7 +94,5 @@ def _hit(row: dict[str, str], view: View) -> dict[str, Any]:
         "kind": row["kind"],
         "name": row["name"],
         "about": row["about"],
-        "page": row["page"],
-        "parameters": parameters,
-        "href": f"./{routes.address(row['page'])}?{urlencode({**view.address, **parameters})}",
+        "href": routes.href(row["page"], view, parameters),
     }
