@@ -9,7 +9,7 @@ from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.windows import GroupKey
 from alerting.status.descriptions import GroupWords, group_words
 from alerting.status.model import GroupStatus, Status
-from alerting.status.phrases import duration, messages, plural
+from alerting.status.phrases import duration, messages, plural, time_left
 from lake.schemas.tables import GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
 
 _FINE = frozenset({Status.OK, Status.CATCHING_UP})
@@ -239,9 +239,9 @@ def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
                 labels=labels,
                 value=left,
                 may_be_worse=loss.is_unknown,
-                what=f"{key.group} will lose data in {duration(left)}",
+                what=f"{key.group} will lose data {time_left(left)}",
                 detail=f"Retention reaches the oldest unread message of "
-                f"{part.topic}-{part.partition} in {duration(left)} at the present rates: "
+                f"{part.topic}-{part.partition} {time_left(left)} at the present rates: "
                 f"{loss.reason}.",
                 cause=words.cause or "It is nearly as late as retention is long.",
                 step="Raise the topic's retention until the group has caught up.",

@@ -13,6 +13,9 @@ def messages(value: int) -> str:
     return f"{value:,} message{'' if value == 1 else 's'}"
 
 
+_SOON_SECONDS = 300
+
+
 def rate(per_second: float) -> str:
     """Return a rate in its natural unit: ``1,240/s``, ``2.5/s``, ``3/min``, ``4/h``."""
     if per_second <= 0:
@@ -46,6 +49,18 @@ def duration(seconds: float, units: int = 2) -> str:
                 return f"{round(whole / size)} {unit}"
             return f"{whole // size} {unit}" + (f" {rest} {unit_below}" if rest else "")
     raise AssertionError("unreachable: minutes take every duration from 60 s")
+
+
+def time_left(seconds: float) -> str:
+    """Return when something comes at the present rates: ``within 5 min``, ``in 40 min``.
+
+    A deadline moves with the rates from poll to poll: no finer than anybody could act on it, and
+    the sentence stands still meanwhile.
+    """
+    if seconds < _SOON_SECONDS:
+        return f"within {duration(_SOON_SECONDS)}"
+    size = 60 if seconds < 3600 else 600 if seconds < 36_000 else 3600
+    return f"in {duration(seconds // size * size)}"
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:

@@ -68,6 +68,13 @@ class View:
         )
 
     @property
+    def sources_beside(self) -> list[str]:
+        """The seen sources that belong to no Kafka cluster, which are RabbitMQ servers."""
+        own = (self.settings.cluster_of(source) for source in self.settings.integrations)
+        kafka = {one.name for one in self.settings.clusters}
+        return [name for name in own if name not in kafka and self.viewer.sees(name)]
+
+    @property
     def clusters(self) -> list[str]:
         """The clusters that the viewer sees."""
         return seen_clusters(self.settings, self.viewer)

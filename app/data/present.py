@@ -8,6 +8,7 @@ process evaluates the cluster in the background, with the same functions; see
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from app.data import evaluation
 from app.data.context import View
 from app.data.visible_lake import VisibleCurrentStore
 from lake.errors import LakeError
-from lake.schemas.current import CLUSTER_STATUS
+from lake.schemas.current import CLUSTER_STATUS, OPEN_ALERTS
 from lake.schemas.model import Table
 from lake.storage.current_store import CurrentStore
 
@@ -35,6 +36,19 @@ def rows(view: View, table: Table) -> pl.DataFrame:
         return store.visible(table, own[table].lazy(), view.cluster).collect()
     service = _written(view, table)
     return table.empty if service is None else service
+
+
+def open_alerts(view: View) -> pl.DataFrame:
+    """Return the open alerts of the cluster and of the sources that belong to no Kafka cluster.
+
+    One list for all pages that count what needs somebody. Those sources are evaluated by the
+    alerting service only.
+    """
+    found = rows(view, OPEN_ALERTS)
+    if not runs(view):
+        return found
+    beside = (_written(replace(view, cluster=name), OPEN_ALERTS) for name in view.sources_beside)
+    return pl.concat([found, *(one for one in beside if one is not None)])
 
 
 def evaluated_at(view: View) -> datetime | None:

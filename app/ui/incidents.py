@@ -101,9 +101,29 @@ def numbers(found: Sequence[str]) -> str:
     return f"{needs}, {watch} to watch" if watch else needs
 
 
+def by_place(found: Iterable[Incident], view: View) -> tuple[list[Incident], list[Incident]]:
+    """Return the incidents that the Overview of the chosen cluster counts, and all others."""
+    places = {view.cluster, *view.sources_beside}
+    here: list[Incident] = []
+    others: list[Incident] = []
+    for one in found:
+        (here if one.cause.labels.get("cluster", view.cluster) in places else others).append(one)
+    return here, others
+
+
+def elsewhere(found: Sequence[Incident]) -> str:
+    """Say how much more there is in other clusters, as a sentence; nothing where there is none."""
+    if not found:
+        return ""
+    said = numbers([one.cause.severity for one in found])
+    return f"In other clusters: {said[0].lower()}{said[1:]}. "
+
+
 def subject(labels: Mapping[str, str], page: str | None, what: str) -> Target:
     """Return where the thing of an alert is shown."""
     named = {key: labels[key] for key in ("group", "topic", "name") if key in labels}
+    if page == routes.QUEUES and "cluster" in labels:
+        named["rabbitmq"] = labels["cluster"]
     return Target(label=what, page=page or routes.ALERTS, parameters=named)
 
 
@@ -134,7 +154,7 @@ def items(
         by = acknowledged.get(cause.id)
         target = subject(cause.labels, cause.page, cause.what)
         cluster = cause.labels.get("cluster", view.cluster)
-        if cluster != view.cluster:
+        if cluster != view.cluster and cluster not in view.sources_beside:
             named = {**target.parameters, "cluster": cluster}
             target = Target(label=target.label, page=target.page, parameters=named)
         notes = [
@@ -172,7 +192,7 @@ def items(
 
 def folded(number: int) -> str:
     """Name the symptoms that are folded away; nothing where there are none."""
-    return f"{count(number, 'symptom')} of this cause" if number else ""
+    return count(number, "symptom") if number else ""
 
 
 def limited(lines: Sequence[str]) -> list[str]:

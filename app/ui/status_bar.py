@@ -15,7 +15,6 @@ from app.style.format import clock, escape, listing, utc
 from app.ui import components, empty_states
 from app.ui.browser import live, search
 from lake.errors import LakeError
-from lake.schemas.current import OPEN_ALERTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +77,7 @@ def newest_poll_at(view: View) -> datetime | None:
 
 def needs(view: View) -> str:
     """Return how many causes are to be acted on now, as the tab's title begins: ``(3) ``."""
-    alerts = present.rows(view, OPEN_ALERTS)
+    alerts = present.open_alerts(view)
     is_cause = ~pl.col("inhibited_by").is_in(alerts["fingerprint"].implode()).fill_null(value=False)
     is_critical = pl.col("severity") == AlertSeverity.CRITICAL.value
     number = alerts.filter(is_cause, is_critical).height

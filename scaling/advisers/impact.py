@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from alerting.status.phrases import duration, rate
+from alerting.status.phrases import duration, rate, time_left
 from scaling.advice.model import AdviceKind, Recommendation
 from scaling.advisers.retention import WATCH_WITHIN_SECONDS, group_deadline
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
@@ -47,12 +47,12 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
         parts.append(f"the objective of {duration(facts.objective_seconds)} stays missed")
     elif missed is not None:
         parts.append(
-            f"the objective of {duration(facts.objective_seconds)} is missed in {duration(missed)}"
+            f"the objective of {duration(facts.objective_seconds)} is missed {time_left(missed)}"
         )
     deadline = group_deadline(facts)
     left = deadline[1].seconds if deadline is not None else None
     if left is not None and left <= WATCH_WITHIN_SECONDS:
-        parts.append(f"retention deletes unread messages in {duration(left)}")
+        parts.append(f"retention deletes unread messages {time_left(left)}")
     waiting = [p for p in facts.partitions if _is_growing(p)]
     if not parts and waiting:
         parts.append("the backlog grows")

@@ -9,7 +9,7 @@ from alerting.checks.retention_deadline import (
     data_loss_deadline,
 )
 from alerting.status.group_status import Status
-from alerting.status.phrases import duration, messages, plural
+from alerting.status.phrases import duration, messages, plural, time_left
 from scaling.advice.caveats import DISK, SEGMENTS
 from scaling.advice.config_snippets import topic_setting
 from scaling.advice.model import (
@@ -140,7 +140,7 @@ def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Reco
         subject=facts.group,
         severity=AdviceSeverity.ACT_NOW if near else AdviceSeverity.WATCH,
         confidence=Confidence.MEDIUM,
-        reason=f"Retention reaches the oldest unread message of {where} in {duration(left)} at the "
+        reason=f"Retention reaches the oldest unread message of {where} {time_left(left)} at the "
         f"present rates: {deadline.reason}. Raise the retention until the group has caught up."
         if left > 0
         else f"The oldest unread message of {where} is past the retention and goes with the next "

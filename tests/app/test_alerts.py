@@ -46,7 +46,7 @@ def test_alerts_are_grouped_by_cause(open_page: Open, alarmed: Path) -> None:
     broker = causes["Broker 2 is missing"]
     assert broker["badge"]["label"] == "● act now"
     assert any("under-replicated" in line for line in broker["more"])
-    assert broker["more_label"] == f"{len(broker['more'])} symptoms of this cause"
+    assert broker["more_label"] == f"{len(broker['more'])} symptoms"
     assert not any("under-replicated" in what for what in causes)
     assert all(row["step"] for row in causes.values())
     assert broker["link"]["href"].startswith("./brokers?cluster=demo&range=1h")

@@ -21,7 +21,7 @@ const link = (target) => {
   return made;
 };
 
-const row = (item, unfolded) => {
+const row = (item, isOpen) => {
   const made = element("li", "item");
   made.dataset.id = item.id;
   if (item.is_chosen) made.setAttribute("aria-current", "true");
@@ -29,35 +29,37 @@ const row = (item, unfolded) => {
   made.append(element("span", badge, item.badge?.label));
   const what = element("span", "what");
   what.append(item.link ? link(item.link) : item.what);
-  const when = element("span", "when quiet", item.when);
-  if (item.links.length) {
-    const others = element("span", "links");
-    others.append(...item.links.map((one) => link(one)));
-    when.append(element("br"), others);
-  }
-  made.append(what, when, element("span", "why", item.why));
+  made.append(what, element("span", "when quiet", item.when), element("span", "why", item.why));
   made.append(element("span", "until", item.until), element("span", "step quiet", item.step));
-  if (item.more.length) {
-    const more = element("details", "more");
-    more.open = unfolded;
-    const list = element("ul");
-    list.append(...item.more.map((text) => element("li", "", text)));
-    more.append(element("summary", "", item.more_label), list);
-    made.append(more);
-  }
+  if (!item.links.length && !item.more.length) return made;
+  const aside = element("span", "aside quiet", item.more_label);
+  aside.append(...item.links.map(link));
+  const list = element("ul", "more quiet");
+  list.append(...item.more.map((text) => element("li", "", text)));
+  const toggle = element("button", "toggle");
+  toggle.type = "button";
+  toggle.setAttribute("aria-label", `All of ${item.what}`);
+  const unfold = (is) => {
+    made.classList.toggle("open", is);
+    toggle.setAttribute("aria-expanded", String(is));
+  };
+  toggle.addEventListener("click", () => unfold(!made.classList.contains("open")));
+  unfold(isOpen);
+  made.append(toggle, aside, list);
   return made;
 };
 
 export default function ({ data, parentElement }) {
   const list = parentElement.querySelector(".items");
   list.setAttribute("aria-label", data.alt);
+  list.classList.toggle("lines", data.lines);
   list.classList.toggle("endless", data.items.every((item) => !item.until));
   const before = new Map([...list.children].map((child) => [child.dataset.id, child]));
   const wanted = data.items.map((item) => {
     const said = JSON.stringify(item);
     const old = before.get(item.id);
     if (old && old.said === said) return old;
-    const made = row(item, old?.querySelector("details")?.open ?? false);
+    const made = row(item, old?.classList.contains("open") ?? false);
     made.said = said;
     return made;
   });

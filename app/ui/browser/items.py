@@ -1,4 +1,4 @@
-"""A list of what needs somebody: a row each, with real links, wrapped text and folded detail.
+"""A list of what needs somebody: a row each, with real links and folded detail.
 
 On a phone each row is a card. A click stays in the session; ctrl-click opens a new tab.
 """
@@ -45,7 +45,7 @@ class Item:
         until: How long until it hurts.
         link: Where the subject leads; its label is ``what``.
         links: Further links.
-        more: Lines that are folded away under ``more_label``.
+        more: Lines that are shown when the row is opened; ``more_label`` names them.
         is_chosen: Whether the page shows more of this row.
     """
 
@@ -63,7 +63,7 @@ class Item:
     is_chosen: bool = False
 
 
-def draw(items: Sequence[Item], *, view: View, key: str, alt: str) -> None:
+def draw(items: Sequence[Item], *, view: View, key: str, alt: str, lines: bool = False) -> None:
     """Draw rows; a click on a link leaves for its page.
 
     Args:
@@ -71,8 +71,10 @@ def draw(items: Sequence[Item], *, view: View, key: str, alt: str) -> None:
         view: The frame of the page.
         key: The list's name on the page.
         alt: What it lists, for those who do not see it.
+        lines: Whether each row is a line that can be opened, where the window is wide enough.
     """
-    _component(key=key, data={"alt": alt, "items": [_as_data(item, view) for item in items]})
+    rows = [_as_data(item, view) for item in items]
+    _component(key=key, data={"alt": alt, "lines": lines, "items": rows})
 
 
 def _as_data(item: Item, view: View) -> dict[str, Any]:

@@ -44,10 +44,13 @@ silenced = {alert.id for alert in firing if store.is_quiet(alert, rules.maintena
 causes = {alert.fingerprint: alert.what for alert in alerts.values()}
 # What was resolved a moment ago still explains the symptoms that go on.
 found = [one for one in incidents.incidents(alerts.values()) if one.ended_at is None]
+# The Overview of this cluster has the same number.
+here, elsewhere = incidents.by_place(found, view)
 components.headline(
-    incidents.numbers([one.cause.severity for one in found]),
+    incidents.numbers([one.cause.severity for one in here]),
     escape(
-        alert_list.counts(open_now, len(found), len(silenced), alert_list.rules_sentence(service))
+        incidents.elsewhere(elsewhere)
+        + alert_list.counts(open_now, len(found), len(silenced), alert_list.rules_sentence(service))
     ),
 )
 evaluated = alert_list.service_age(service, view.now)
@@ -73,6 +76,7 @@ else:
             found[:LISTED], view, acknowledged=acknowledged, silenced=frozenset(silenced)
         ),
         view=view,
+        lines=True,
         key="alerts-open",
         alt="What is wrong, the worst and newest first, symptoms folded under their cause",
     )
@@ -152,6 +156,7 @@ with components.section(
             items.draw(
                 incidents.items(over[:LISTED], view, acknowledged=acknowledged),
                 view=view,
+                lines=True,
                 key="alerts-over",
                 alt="What is over, the newest first",
             )

@@ -36,7 +36,7 @@ groups = cluster = alerts = None
 with components.guarded():
     groups = present.rows(view, GROUP_STATUS)
     cluster = present.rows(view, CLUSTER_STATUS)
-    alerts = present.rows(view, OPEN_ALERTS)
+    alerts = present.open_alerts(view)
 if groups is None or cluster is None or alerts is None:
     components.headline("What needs you is not known")
     st.stop()
@@ -97,6 +97,7 @@ if found:
             items.draw(
                 view_model.items(causes, view.now, view.zone, stored=stored, advised=advised),
                 view=view,
+                lines=True,
                 key=key,
                 alt=alt,
             )

@@ -12,6 +12,7 @@ import polars as pl
 from alerting.rules.lifecycle import alert_id
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.model import Status
+from alerting.status.phrases import time_left
 from app.data.history import TIME
 from app.style.format import clock, count, duration, exact, short, thin
 from app.ui import incidents
@@ -78,7 +79,7 @@ def deadline(alert: Mapping[str, Any], now: datetime) -> str:
     if at is None or at - now > _DEADLINE_SHOWN:
         return ""
     left = (at - now).total_seconds()
-    return "data is being lost now" if left < 1 else f"data lost in {duration(left)}"
+    return "data is being lost now" if left < 1 else f"data lost {time_left(left)}"
 
 
 def headline(

@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from app.style.format import clock, duration, thin
+from alerting.status.phrases import time_left
+from app.style.format import clock, thin
 from app.ui import advice_cards, routes
 from app.ui.browser.items import Item, Target
 from scaling.advice.advice_table import from_row
@@ -146,7 +147,7 @@ def deadline(given_at: datetime, advice: Recommendation, now: datetime) -> str:
     at = given_at + timedelta(seconds=left)
     if (at - now).total_seconds() > WATCH_WITHIN_SECONDS:
         return ""
-    return f"data lost in {duration((at - now).total_seconds())}" if at > now else "data is lost"
+    return f"data lost {time_left((at - now).total_seconds())}" if at > now else "data is lost"
 
 
 def _if_nothing(advice: Recommendation) -> str:
