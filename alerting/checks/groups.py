@@ -152,6 +152,34 @@ def time_lag(given: CheckInput) -> Iterable[CheckResult]:
 
 
 @check(
+    unit="seconds",
+    meaning="how much older than its objective the oldest unread message of a group is that falls "
+    "behind lastingly",
+    labels=("group",),
+    sources=(GROUPS, GROUP_OFFSETS),
+)
+def objective_missed(given: CheckInput) -> Iterable[CheckResult]:
+    """Return the groups that are later than their objective and go on falling behind."""
+    for key, found in given.troubled.items():
+        if found.over_objective_seconds:
+            words = _words(given, key, found)
+            yield CheckResult(
+                labels=_labels(key),
+                value=found.over_objective_seconds,
+                what=f"{key.group} misses its objective",
+                detail=found.reason,
+                since=found.since,
+                cause=words.cause,
+                step=words.step,
+                page="group",
+                status=found.status.value,
+                related=_related(found),
+            )
+        elif has_unknown(found):
+            yield CheckResult(labels=_labels(key), value=None)
+
+
+@check(
     unit="messages",
     meaning="messages that the group has not read",
     labels=("group",),
@@ -262,6 +290,7 @@ OF_SAMPLES = (
     _status(Status.FALLING_BEHIND, f"{_WAITING} FALLING_BEHIND"),
     _status(Status.REWOUND, f"{_WAITING} REWOUND"),
     _status(Status.UNKNOWN, "1 while the group's status is not known"),
+    objective_missed,
     time_lag,
     lag,
 )

@@ -15,7 +15,9 @@ _EARLIER_SECONDS = 60.0
 """Sections are polled one by one: a symptom may be dated a little before its cause."""
 
 _REPLICATION = frozenset({"partitions_offline", "under_min_isr", "under_replicated"})
-_TROUBLE = frozenset({"stopped", "stalled", "falling_behind", "unknown", "time_lag", "lag"})
+_TROUBLE = frozenset(
+    {"stopped", "stalled", "objective_missed", "falling_behind", "unknown", "time_lag", "lag"}
+)
 _OFFSETS_SECTIONS = frozenset({"groups", "group_offsets", "partitions", "log_ends", "poll"})
 
 _STRENGTH: tuple[str, ...] = (
@@ -32,6 +34,7 @@ _STRENGTH: tuple[str, ...] = (
     "losing_data",
     "stopped",
     "stalled",
+    "objective_missed",
     "falling_behind",
     "rewound",
     "unknown",
@@ -145,6 +148,8 @@ def explains(cause: Finding, symptom: Finding) -> bool:
                 )
             if why.check == "stopped" and what.check == "stalled":
                 return True  # it came back, and cannot work off what came meanwhile
+            if what.check == "objective_missed":
+                return why.check != "falling_behind"  # which follows from it
             return what.check in {"time_lag", "lag", "idle_consumers", "falling_behind"}
 
 

@@ -101,6 +101,8 @@ def group_status(
     first = min(dated, key=lambda v: v.since or 0.0) if dated else None
     numbers = _totals(decisions, worst)
     unknown = sum(1 for v in decisions if v.subscribed and v.numbers.lag is None)
+    is_lasting = _is_lasting(alike, rules)
+    over = (numbers.behind_seconds or 0.0) - rules.objective_seconds if is_lasting else 0.0
     return GroupStatus(
         status=worst.status,
         reason=_group_sentence(worst, alike, deciding, numbers, unknown),
@@ -109,7 +111,8 @@ def group_status(
         numbers=numbers,
         unknown_partitions=unknown,
         partitions=decisions,
-        is_lasting=_is_lasting(alike, rules),
+        is_lasting=is_lasting,
+        over_objective_seconds=max(0.0, over) if worst.status is Status.FALLING_BEHIND else 0.0,
     )
 
 

@@ -229,6 +229,8 @@ class GroupStatus:
         unknown_partitions: Partitions whose lag is unknown: ``numbers.lag`` lacks them.
         is_lasting: Of a group that falls behind: whether it is no passing peak. Nobody need be
             woken for one that the group recovers from within minutes.
+        over_objective_seconds: Of such a group: how much older than its objective the oldest
+            unread message is; 0 within the objective.
     """
 
     status: Status
@@ -239,6 +241,7 @@ class GroupStatus:
     unknown_partitions: int = 0
     partitions: Sequence[PartitionStatus] = ()
     is_lasting: bool = False
+    over_objective_seconds: float = 0.0
 
     def count(self, status: Status) -> int:
         """Return how many partitions have ``status``."""

@@ -13,13 +13,14 @@ from app.data import history_queries, queries
 from app.data.context import View
 from app.data.history import TIME, Measure
 from app.style.charts.lines import Band, Ghost
-from app.style.format import rate
+from app.style.format import clock, rate, short
 from app.ui import components
 from lake.schemas.grain import Grain
 from lake.schemas.model import Table
-from lake.schemas.tables import SEASONALITY
+from lake.schemas.tables import LAG_ANOMALIES, SEASONALITY
 
-_HOUR = timedelta(hours=1)
+_HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
+_HOURS_NAMED = 3
 _NEAR = 0.1
 _BEFORE = {"yesterday": timedelta(days=1), "last week": timedelta(days=7)}
 
@@ -73,6 +74,21 @@ def delta(
     if known is None or value is None:
         return otherwise, "off"
     return f"usually {rate(known.median)}", "off" if known.holds(value) else "orange"
+
+
+def unusual(view: View, group: str) -> str | None:
+    """Say in which hours of the last day a group's lag lay far above what is usual, worst first."""
+    rows = LAG_ANOMALIES.empty
+    with components.guarded():
+        rows = queries.derived(view, LAG_ANOMALIES, group=group)
+    rows = rows.filter(pl.col("window_start") >= view.now - _DAY).sort("score", descending=True)
+    found = [
+        f"{clock(row['window_start'], view.zone, now=view.now)}: {short(row['lag_max'])}, "
+        f"usually {short(row['usual'])}"
+        for row in rows.head(_HOURS_NAMED).iter_rows(named=True)
+    ]
+    more = f"; {rows.height - len(found)} more" if rows.height > len(found) else ""
+    return f"Unusual hours of the last day: {'; '.join(found)}{more}" if found else None
 
 
 def band(rows: pl.DataFrame, view: View) -> Band | None:

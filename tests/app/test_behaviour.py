@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from app.style.charts.base import PAGE_AXIS
 from app.ui.tables import DASH, NONE
 from config.load import load
-from lake.schemas.tables import SEASONALITY
+from lake.schemas.tables import LAG_ANOMALIES, SEASONALITY
 from lake.storage.append import conform
 from lake.storage.store import Lake
 from tests.app import generated
@@ -289,7 +289,7 @@ def test_with_several_clusters_each_has_a_row_and_a_page(
     calm(test)
     rows = test.dataframe[0].value.set_index("cluster")
     assert rows.index.to_list() == ["demo", "second"]
-    assert rows.loc["demo", "act_now"] == 3
+    assert rows.loc["demo", "act_now"] == 6
     assert rows["age_seconds"].to_dict()["second"] == NONE
     test.selectbox(key="cluster").set_value("second").run()
     calm(test)
@@ -314,15 +314,33 @@ def test_a_group_is_compared_with_what_is_usual_and_with_the_day_before(
         [
             {
                 **{"cluster": CLUSTER, "subject": "group", "name": "payments"},
-                **{"metric": "arrival_per_second", "hour_of_week": hour, "as_of": NOW},
+                **{"metric": metric, "hour_of_week": hour, "as_of": NOW},
                 **{"p05": 30.0, "p50": 43.0, "p95": 60.0, "status": "ok"},
             }
             for hour in range(168)
+            for metric in ("arrival_per_second", "lag_max")
         ]
     )
     write_deltalake(lake.uri(SEASONALITY), conform(SEASONALITY, rows).to_arrow(), mode="append")
+    unusual = pl.DataFrame(
+        [
+            {
+                **{"cluster": CLUSTER, "group": "payments", "lag_max": lag, "usual": 43.0},
+                "as_of": NOW,
+                **{"window_start": NOW - timedelta(hours=hours), "score": lag / 43.0},
+            }
+            for hours, lag in ((2, 234), (3, 700), (4, 300), (5, 200))
+        ]
+    )
+    write_deltalake(
+        lake.uri(LAG_ANOMALIES), conform(LAG_ANOMALIES, unusual).to_arrow(), mode="append"
+    )
     test = open_page(folder, "group", group="payments", range="6h", compare="yesterday")
     calm(test)
+    assert next(one for one in test.metric if one.label == "Lag").delta == "usually 43"
+    (said,) = [one.value for one in test.caption if "Unusual hours" in one.value]
+    assert "700, usually 43" in said
+    assert said.endswith("; 1 more")
     arriving = next(one for one in test.metric if one.label == "Arriving")
     assert arriving.delta == "usually 43/s"
     assert names(test, "group-flow")[0] == "usual"

@@ -8,6 +8,7 @@ import streamlit as st
 
 from alerting.inputs.facts import at_newest_poll
 from alerting.status.model import LATE, Status
+from alerting.status.phrases import time_left
 from alerting.tools.explain import explained
 from app.data import history_queries, present, queries, recent_samples
 from app.data.context import current
@@ -69,9 +70,9 @@ if row["since"] is not None and status is not Status.OK:
     since = f" Since{' before' if row['since_at_least'] else ''} **{when}**."
 retention = ""
 if row["data_loss_at"] is not None:
-    left = duration(max(0.0, (row["data_loss_at"] - view.now).total_seconds()))
+    left = time_left((row["data_loss_at"] - view.now).total_seconds())
     where = f"{row['data_loss_topic']}-{row['data_loss_partition']}"
-    retention = f" Retention reaches {escape(where)} in **{left}**."
+    retention = f" Retention reaches {escape(where)} **{left}**."
 st.markdown(f"{escape(thin(row['reason'] or ''))}{since}{retention}")
 
 usual = {
@@ -86,6 +87,8 @@ with st.grid(6, min_column_width=124, gap="small"):
         short(row["lag"]),
         delta=f"{exact(row['unknown_partitions'])} unknown"
         if row["unknown_partitions"]
+        else f"usually {short(usual_now['lag_max'].median)}"
+        if usual_now["lag_max"] is not None
         else "messages waiting",
         colour="violet" if row["unknown_partitions"] else "off",
         help_text="Log end minus committed offset, over all partitions that are known.",
@@ -204,6 +207,8 @@ with components.guarded():
                     note=DELAYS_LACK
                     if key == "time-lag"
                     and history.frame["lag"].count() > history.frame["time_lag_seconds"].count()
+                    else seasons.unusual(view, group)
+                    if key == "lag"
                     else None,
                 )
         with components.section("Arriving and consumed"):

@@ -27,6 +27,7 @@ _BROKERS = {
 }
 _GROUPS = {
     *("GroupStopped", "GroupStalled", "GroupFallingBehind", "GroupRewound", "GroupUnknown"),
+    "GroupMissesObjective",
     *("GroupLosingData", "DataLossNear", "DataLossComing", "RedriveStopped"),
 }
 

@@ -190,6 +190,7 @@ CASES: Mapping[str, Case] = {
     "stopped": _of_group(stopped, _EMPTY),
     "stalled": _of_group(stalled),
     "falling_behind": _of_group(_falling),
+    "objective_missed": _of_group(_falling),
     "rewound": _of_group(_rewound),
     "unknown": Case(true={GROUP_OFFSETS: _unread}),
     "time_lag": _of_group(stalled),
