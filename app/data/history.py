@@ -25,6 +25,7 @@ class History:
     frame: pl.DataFrame  # rows with ``time``, the keys and the values, in order of time
     step_seconds: float
     note: str | None = None  # where the values come from, if not from the history tables
+    generated_until: datetime | None = None  # what lies before was generated, not measured
 
     @property
     def first(self) -> datetime | None:
@@ -38,6 +39,7 @@ class History:
             frame=self.frame.filter(pl.col(column) == value),
             step_seconds=self.step_seconds,
             note=self.note,
+            generated_until=self.generated_until,
         )
 
 
@@ -146,22 +148,17 @@ def merge(
         past = pl.concat([past, in_steps(tail, keys, measures, 60).cast(past.schema)])
     step = chosen.step_seconds
     frame = _over(in_steps(past, keys, measures, step), step, now)
-    return History(frame=frame, step_seconds=step, note=_generated_note(gold))
+    generated = gold.filter(pl.col("generated"))["window_start"].max()
+    until = (
+        generated + timedelta(seconds=chosen.grain.seconds)
+        if isinstance(generated, datetime)
+        else None
+    )
+    return History(frame=frame, step_seconds=step, generated_until=until)
 
 
 SHORT = timedelta(hours=1)
 """Ranges up to this long are drawn from raw samples."""
-
-
-def _generated_note(gold: pl.DataFrame) -> str | None:
-    """Say until when history was generated, where some of it was."""
-    newest = gold.filter(pl.col("generated"))["window_start"].max()
-    if not isinstance(newest, datetime):
-        return None
-    return (
-        f"Generated, not measured, up to {newest:%d %b %H:%M} UTC: the demo's generated history, "
-        "for seasons and comparisons."
-    )
 
 
 FINE_SECONDS = 15

@@ -2,37 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from app.data.context import View
+from app.data.history import History
 from app.data.time_range import SHORTEST
 from app.style.charts.base import Axis, ChartEvent
+from app.style.format import clock
 
 
-def page_axis(
-    view: View,
-    first: datetime | None,
-    events: tuple[ChartEvent, ...] = (),
-    *,
-    step_seconds: float = 60,
-) -> Axis:
+def page_axis(view: View, history: History, events: tuple[ChartEvent, ...] = ()) -> Axis:
+    """Return the axis of a page's history, with its events and with what was generated of it.
+
+    Args:
+        view: The frame of the page.
+        history: What the page draws.
+        events: Marks for every figure.
+    """
+    axis = axis_from(view, history.first, step_seconds=history.step_seconds)
+    return replace(axis, events=events, generated_until=history.generated_until)
+
+
+def note_of(view: View, history: History) -> str | None:
+    """Say where values come from that are not of the history tables, or were not measured."""
+    if history.generated_until is None or history.generated_until <= view.start:
+        return history.note
+    until = clock(history.generated_until, view.zone, now=view.now)
+    return f"Shaded, up to {until}: generated for seasons and comparisons, not measured."
+
+
+def axis_from(view: View, first: datetime | None, *, step_seconds: float = 60) -> Axis:
     """Return the axis of the chosen range, begun later where there is nothing to show before.
 
     Args:
         view: The frame of the page.
-        first: The first moment of the page's history.
-        events: Marks for every figure.
-        step_seconds: The steps of the history: the axis moves on by whole ones, at most by
-            minutes, so that a figure whose points stay the same stays the same itself.
+        first: The first moment of what the page draws.
+        step_seconds: The steps of it: the axis moves on by whole ones, at most by minutes, so
+            that a figure whose points stay the same stays the same itself.
     """
     step = min(step_seconds, 60.0)
     if view.range.end is not None:
-        return axis_between(view, view.range.end - view.range.length, view.range.end, events)
+        return axis_between(view, view.range.end - view.range.length, view.range.end)
     end = view.now - timedelta(seconds=view.now.timestamp() % step)
     start = view.start
     if first is not None and first > start:
         start = max(start, min(first, end - SHORTEST))
-    return Axis(start=start, end=end, zone=view.zone, events=events)
+    return Axis(start=start, end=end, zone=view.zone)
 
 
 def axis_between(

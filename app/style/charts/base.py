@@ -20,6 +20,9 @@ CONFIG: dict[str, Any] = {"displayModeBar": False, "responsive": True, "scrollZo
 PAGE_AXIS = "page axis"
 """Marks the figures whose time axis is the page's; see ``app.ui.browser.zoom``."""
 
+_GENERATED = "rgba(128, 128, 128, 0.14)"
+"""The ground of what was generated, light or dark."""
+
 GAP_STEPS = 1.5
 """Points that lie further apart than this many steps are not joined by a line."""
 
@@ -42,6 +45,7 @@ class Axis:
     end: datetime
     zone: tzinfo
     events: tuple[ChartEvent, ...] = ()
+    generated_until: datetime | None = None  # what lies before was generated, not measured
 
     def local(self, moment: datetime) -> datetime:
         """Return the moment as the viewer's clock shows it, without a zone."""
@@ -167,6 +171,15 @@ def put_time_axis(made: Plot, axis: Axis) -> None:
     else:
         made.x["range"] = ends
     made.layout["meta"] = PAGE_AXIS
+    if axis.generated_until is not None and axis.generated_until > axis.start:
+        made.shapes.append(
+            {
+                "type": "rect",
+                **{"x0": ends[0], "x1": axis.local(min(axis.generated_until, axis.end))},
+                **{"y0": 0, "y1": 1, "yref": "paper", "layer": "below"},
+                **{"fillcolor": _GENERATED, "line": {"width": 0}},
+            }
+        )
 
 
 def plain(text: str) -> str:

@@ -11,7 +11,7 @@ from app.style.format import age, count, escape
 from app.ui import alert_list, components, incidents, routes, tables
 from app.ui.browser import items
 from app.ui.tables import Column
-from app.ui.time_axis import page_axis
+from app.ui.time_axis import axis_from
 
 LISTED = 50
 
@@ -143,7 +143,7 @@ with components.section(
         components.nothing("Nothing fired in this time.", icon=":material/check:")
     else:
         first = min(one.cause.began_at for one in past)
-        axis = page_axis(view, alert_list.moment(first))
+        axis = axis_from(view, alert_list.moment(first))
         bars = incidents.timeline_rows(past, view.now)
         components.chart(
             timeline_chart(bars, axis=axis, palette=view.palette),

@@ -9,7 +9,7 @@ from app.style.charts.lines import Line, columns_chart
 from app.style.format import clock, escape, exact, size
 from app.ui import cluster_changes, components, events, page_events, routes, tables, topic_list
 from app.ui.tables import Column
-from app.ui.time_axis import page_axis
+from app.ui.time_axis import note_of, page_axis
 from app.views.brokers import view_model
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK
 
@@ -63,12 +63,7 @@ with components.section(
     if view_model.nothing_at_risk(history.frame):
         components.nothing(f"No partition was at risk {view.period}.", icon=":material/check:")
     else:
-        axis = page_axis(
-            view,
-            history.first,
-            events.marks(page_events.of_cluster(view)),
-            step_seconds=history.step_seconds,
-        )
+        axis = page_axis(view, history, events.marks(page_events.of_cluster(view)))
         components.chart(
             columns_chart(
                 history.frame,
@@ -101,7 +96,7 @@ with components.section(
             ),
             key="brokers-risk",
             alt="Partitions that are under-replicated, under min ISR and offline, over time",
-            note=history.note,
+            note=note_of(view, history),
         )
 
 left, right = st.columns([3, 2], gap="medium")

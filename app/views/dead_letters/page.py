@@ -11,7 +11,7 @@ from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import duration, escape, exact, rate, share, thin
 from app.ui import components, events, page_events, routes, status_bar, tables
 from app.ui.tables import Column
-from app.ui.time_axis import page_axis
+from app.ui.time_axis import note_of, page_axis
 from app.views.dead_letters import view_model
 from lake.schemas.current import TOPIC_STATUS
 from lake.schemas.tables import DEAD_LETTERS
@@ -142,12 +142,7 @@ arrived = view_model.by_exception(DEAD_LETTERS.empty, 60.0)
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.dead_letter_history(view).of("name", row["name"])
-    axis = page_axis(
-        view,
-        history.first,
-        events.marks(page_events.of_cluster(view)),
-        step_seconds=history.step_seconds,
-    )
+    axis = page_axis(view, history, events.marks(page_events.of_cluster(view)))
     with left, components.section("Arriving"):
         components.chart(
             columns_chart(
@@ -162,7 +157,7 @@ with components.guarded():
             key="letters-arriving",
             alt=f"Messages a second that arrive in {row['name']}, over time: "
             f"{rate(row['arrival_per_second'])} now",
-            note=history.note,
+            note=note_of(view, history),
         )
     with (
         left,

@@ -29,7 +29,7 @@ from app.ui import (
 )
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE, Column
-from app.ui.time_axis import page_axis
+from app.ui.time_axis import note_of, page_axis
 from app.views.group import view_model
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
 from lake.schemas.tables import GROUP_HISTORY, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, REBALANCES
@@ -172,11 +172,10 @@ with components.guarded():
     partitions = history_queries.partition_history(view, group)
     whole = history_queries.group_history(view, [group])
     history = replace(whole, frame=view_model.with_whole_delays(whole.frame, partitions.frame))
-    first = min((one for one in (history.first, partitions.first) if one), default=None)
     with left_side, st.container(horizontal=True, vertical_alignment="center"):
         before = seasons.choice()
         marks = events.marks(page_events.of_group(view, group, row["topics"] or (), rebalances))
-    axis = page_axis(view, first, marks, step_seconds=history.step_seconds)
+    axis = page_axis(view, history if history.first else partitions, marks)
     with left_side:
         for title, key, line, y_title, alt in (
             ("Time lag", "time-lag", Line(column="time_lag_seconds", name="time lag"), "", "Age"),
@@ -232,7 +231,7 @@ with components.guarded():
                 ),
                 key="group-flow",
                 alt=f"Messages a second that arrive for {group} and that it consumes, over time",
-                note=history.note,
+                note=note_of(view, history),
             )
         with components.section("Expected to arrive"):
             forecast.draw(view, "group", group)

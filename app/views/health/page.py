@@ -15,7 +15,7 @@ from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import clock, escape, listing
 from app.ui import components, tables
 from app.ui.tables import DASH, Column
-from app.ui.time_axis import page_axis
+from app.ui.time_axis import axis_from
 from app.views.health import view_model
 from lake.errors import LakeError
 
@@ -78,7 +78,7 @@ elif collections is not None:
             f":gray[:material/arrow_forward: {escape(view_model.what_to_do(row['error']))}]"
         )
     since = collections["observed_at"].min()
-    axis = page_axis(view, since)  # type: ignore[arg-type]  # a time: Polars cannot say so
+    axis = axis_from(view, since)  # type: ignore[arg-type]  # a time: Polars cannot say so
     # Up to the last whole minute: the figures then change once a minute, not at each refresh.
     ranged = collections.filter(pl.col("observed_at").is_between(axis.start, axis.end))
     polls = view_model.polls(ranged.filter(pl.col("source") == queries.KAFKA))

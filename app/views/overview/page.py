@@ -23,7 +23,7 @@ from app.ui import (
 from app.ui.browser import items
 from app.ui.group_list import is_late
 from app.ui.tables import Column
-from app.ui.time_axis import page_axis
+from app.ui.time_axis import note_of, page_axis
 from app.views.overview import view_model
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, OPEN_ALERTS
 
@@ -183,12 +183,7 @@ axis = None
 with components.guarded():
     busiest = groups.sort("lag", descending=True, nulls_last=True)["group"].head(NAMED_SERIES)
     past = history_queries.group_history(view, busiest.to_list())
-    axis = page_axis(
-        view,
-        past.first,
-        events.marks(page_events.of_cluster(view)),
-        step_seconds=past.step_seconds,
-    )
+    axis = page_axis(view, past, events.marks(page_events.of_cluster(view)))
     left, right = st.columns(2, gap="medium")
     with left, components.section("Lag by group", log_key="overview-log") as log:
         lag_figure = series_chart(
@@ -207,7 +202,7 @@ with components.guarded():
             lag_figure,
             key="lag-by-group",
             alt="Messages waiting over time: the groups with the highest lag",
-            note=past.note,
+            note=note_of(view, past),
         )
     with (
         right,

@@ -70,7 +70,7 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
         _forecast(view, facts, asked, proposed)
     with right, components.section("What was tried"), components.guarded():
         history = history_queries.group_history(view, [facts.group])
-        axis = page_axis(view, history.first, step_seconds=history.step_seconds)
+        axis = page_axis(view, history)
         components.chart(
             columns_chart(
                 history.frame,

@@ -24,7 +24,7 @@ from app.ui import (
 )
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import DASH, NEVER, Column
-from app.ui.time_axis import page_axis
+from app.ui.time_axis import note_of, page_axis
 from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
 from lake.schemas.tables import PARTITIONS, TOPIC_HISTORY
 from scaling.advice.model import Subject
@@ -113,12 +113,7 @@ with st.grid(6, min_column_width=124, gap="small"):
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.topic_history(view, [topic])
-    axis = page_axis(
-        view,
-        history.first,
-        events.marks(page_events.of_topic(view, topic)),
-        step_seconds=history.step_seconds,
-    )
+    axis = page_axis(view, history, events.marks(page_events.of_topic(view, topic)))
     with left, components.section("Arriving", log_key="topic-log") as log:
         components.chart(
             columns_chart(
@@ -137,7 +132,7 @@ with components.guarded():
             ),
             key="topic-arriving",
             alt=f"Messages a second that arrive in {topic}, over time",
-            note=history.note,
+            note=note_of(view, history),
         )
 with (
     right,

@@ -9,7 +9,7 @@ from app.style.charts.lines import series_chart
 from app.style.format import count, escape, rate, share
 from app.ui import components, events, page_events, routes, tables, topic_list
 from app.ui.tables import DASH, Column
-from app.ui.time_axis import page_axis
+from app.ui.time_axis import note_of, page_axis
 from lake.schemas.current import TOPIC_STATUS
 
 INTERNAL = ("internal", "changelog", "repartition", "connect", "debezium", "ksqldb")
@@ -127,12 +127,7 @@ else:
 
 if history is not None:
     with components.section("Arriving by topic", log_key="topics-log") as log:
-        axis = page_axis(
-            view,
-            history.first,
-            events.marks(page_events.of_cluster(view)),
-            step_seconds=history.step_seconds,
-        )
+        axis = page_axis(view, history, events.marks(page_events.of_cluster(view)))
         components.chart(
             series_chart(
                 history.frame,
@@ -147,7 +142,7 @@ if history is not None:
             ),
             key="topics-arriving",
             alt="Messages a second by topic over time: the busiest and the others' sum",
-            note=history.note,
+            note=note_of(view, history),
         )
 
 if schema_registry.is_watched(view):

@@ -93,20 +93,19 @@ def test_samples_that_reach_back_as_far_are_finer_than_the_history() -> None:
 def test_generated_history_is_shown_in_long_ranges_and_says_so() -> None:
     found = merged(gold(7, 8, 1, generated=2), samples(s185=4), key="6h")
     assert found.frame["lag"].to_list() == [7, 8, 1, 4]
-    assert found.note is not None
-    assert "Generated, not measured, up to 20 Nov 08:01 UTC" in found.note
+    assert found.generated_until == START + timedelta(seconds=120)
 
 
 def test_the_last_hour_is_what_was_measured() -> None:
     found = merged(gold(7, 8, 1, generated=2), samples(s130=4, s150=6))
     assert found.frame["lag"].to_list() == [4, 6]
-    assert found.note is None
+    assert found.generated_until is None
 
 
 def test_without_samples_even_the_last_hour_may_be_generated() -> None:
     found = merged(gold(7, 8, generated=2), samples())
     assert found.frame["lag"].to_list() == [7, 8]
-    assert found.note is not None
+    assert found.generated_until is not None
 
 
 def test_samples_after_the_last_window_are_added_by_the_minute() -> None:

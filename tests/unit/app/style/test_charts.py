@@ -6,7 +6,14 @@ from zoneinfo import ZoneInfo
 import polars as pl
 import pytest
 
-from app.style.charts.base import Axis, ChartEvent, top_and_others, with_gaps
+from app.style.charts.base import (
+    Axis,
+    ChartEvent,
+    plot,
+    put_time_axis,
+    top_and_others,
+    with_gaps,
+)
 from app.style.charts.heatmaps import bars, heatmap
 from app.style.charts.lines import Line, colours_of, columns_chart, series_chart, time_unit
 from app.style.theme import DARK, LIGHT
@@ -219,3 +226,16 @@ def test_bars_mark_what_is_hot_and_show_an_even_share() -> None:
     )
     assert list(made.data[0].marker.color) == [LIGHT.series[0], LIGHT.watch]
     assert made.layout.shapes[0].y0 == 5.0
+
+
+def test_what_was_generated_has_another_ground_as_far_as_it_is_shown() -> None:
+    def grounds(until: datetime | None) -> list[tuple[datetime, datetime]]:
+        axis = Axis(start=START, end=START + timedelta(hours=1), zone=UTC, generated_until=until)
+        drawn = plot(LIGHT, height=200, y_title="")
+        put_time_axis(drawn, axis)
+        return [(one["x0"], one["x1"]) for one in drawn.shapes]
+
+    first = START.replace(tzinfo=None)
+    assert grounds(None) == grounds(START) == []
+    assert grounds(START + timedelta(minutes=20)) == [(first, first + timedelta(minutes=20))]
+    assert grounds(START + timedelta(days=1)) == [(first, first + timedelta(hours=1))]
