@@ -30,8 +30,9 @@ from bench.support.synthetic_cluster import (
     synthetic_cluster,
     topic_name,
 )
-from collectors.kafka.time_lag.timeline import CAPACITY
+from collectors.kafka.time_lag.timelines import CAPACITY
 from config.settings import LakeSettings
+from lake.change_encoding.compact import ChangeEncoder
 from lake.schemas.tables import TABLES
 from lake.storage.store import Lake
 
@@ -84,6 +85,7 @@ def _fill(lake: Lake, topics: int) -> None:
         group=group, committed=pl.lit(COMMITTED, pl.Int64)
     )
     now = datetime.now(UTC)
+    encoders = {table: ChangeEncoder(TABLES[table]) for table in ("partitions", "group_offsets")}
     for poll in range(CAPACITY):
         behind = CAPACITY - poll
         end = pl.lit(END - behind, pl.Int64).alias("log_end")
@@ -96,7 +98,8 @@ def _fill(lake: Lake, topics: int) -> None:
         )
         frames: Mapping[str, pl.DataFrame] = {"partitions": partitions, "group_offsets": offsets}
         for table, rows in frames.items():
-            lake.append(TABLES[table], rows.with_columns(*stamp, end))
+            whole = rows.with_columns(*stamp, end)
+            lake.append(TABLES[table], encoders[table].compact(_CLUSTER, whole))
 
 
 def _start(folder: Path, servers: str) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socketserver
 import struct
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -62,7 +62,7 @@ def topic_name(number: int) -> str:
 def _serve(size: Size, parent: Connection) -> None:
     servers = [_Server(("127.0.0.1", 0), _Handler) for _ in range(_BROKERS)]
     ports = [int(server.server_address[1]) for server in servers]
-    shared = _metadata(size, ports), *_groups(size)
+    shared = _metadata(size, ports), _listed(size), _described(size), _committed(size)
     for broker, server in enumerate(servers):
         server.answers = _answers(size, broker, *shared)
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -92,7 +92,12 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 def _answers(
-    size: Size, broker: int, metadata: bytes, listed: bytes, described: bytes, committed: bytes
+    size: Size,
+    broker: int,
+    metadata: bytes,
+    listed: bytes,
+    described: Mapping[bytes, bytes],
+    committed: Mapping[bytes, bytes],
 ) -> dict[int, _Answer]:
     starts, ends = _offsets(size, broker, START), _offsets(size, broker, END)
     directories = _log_directories(size, broker)
@@ -104,8 +109,9 @@ def _answers(
         3: lambda _: metadata,
         2: lambda request: starts if _time_of(request) == _EARLIEST else ends,
         16: lambda _: struct.pack(">ih", 0, 0) + (listed if alone else no_groups) + _NONE,
-        15: lambda _: struct.pack(">i", 0) + described + _NONE,
-        9: lambda _: struct.pack(">i", 0) + committed + _NONE,
+        15: lambda request: _of_groups(described, _names(request, behind_each=0)),
+        # Behind a group stand a null list, which means all of its topics, and no tags.
+        9: lambda request: _of_groups(committed, _names(request, behind_each=2)),
         32: _configs,
         35: lambda _: directories,
     }
@@ -162,37 +168,60 @@ def _offsets(size: Size, broker: int, offset: int) -> bytes:
     return struct.pack(">i", 0) + topics + _NONE
 
 
-def _groups(size: Size) -> tuple[bytes, bytes, bytes]:
-    """Return the groups as they are listed, described, and with their committed offsets."""
-    names = [f"synthetic-group-{number:05}" for number in range(size.groups)]
-    listed = _array(_text(name) + _text("consumer") + _text("Empty") + _NONE for name in names)
-    described = _array(
-        struct.pack(">h", 0)
+def _group_names(size: Size) -> list[str]:
+    return [f"synthetic-group-{number:05}" for number in range(size.groups)]
+
+
+def _listed(size: Size) -> bytes:
+    return _array(
+        _text(name) + _text("consumer") + _text("Empty") + _NONE for name in _group_names(size)
+    )
+
+
+def _described(size: Size) -> dict[bytes, bytes]:
+    """Return each group as it is described."""
+    return {
+        name.encode(): struct.pack(">h", 0)
         + b"".join(map(_text, (name, "Empty", "consumer", "")))
         + _array([])
         + struct.pack(">i", -(2**31))
         + _NONE
-        for name in names
+        for name in _group_names(size)
+    }
+
+
+def _committed(size: Size) -> dict[bytes, bytes]:
+    """Return the committed offsets of each group."""
+    partitions = _array(
+        struct.pack(">iqi", partition, COMMITTED, -1) + _text("") + struct.pack(">h", 0) + _NONE
+        for partition in range(PARTITIONS)
     )
-    committed = _array(
-        _text(name)
+    return {
+        name.encode(): _text(name)
         + _array(
-            _text(topic_name((number * GROUP_TOPICS + step) % size.topics))
-            + _array(
-                struct.pack(">iqi", partition, COMMITTED, -1)
-                + _text("")
-                + struct.pack(">h", 0)
-                + _NONE
-                for partition in range(PARTITIONS)
-            )
-            + _NONE
+            _text(topic_name((number * GROUP_TOPICS + step) % size.topics)) + partitions + _NONE
             for step in range(GROUP_TOPICS)
         )
         + struct.pack(">h", 0)
         + _NONE
-        for number, name in enumerate(names)
-    )
-    return listed, described, committed
+        for number, name in enumerate(_group_names(size))
+    }
+
+
+def _of_groups(answers: Mapping[bytes, bytes], groups: Iterable[bytes]) -> bytes:
+    return struct.pack(">i", 0) + _array(answers[group] for group in groups) + _NONE
+
+
+def _names(request: bytes, *, behind_each: int) -> list[bytes]:
+    """Return the groups that a request names, with so many bytes behind each name."""
+    (length,) = struct.unpack_from(">h", request, 8)
+    count, position = _number(request, 10 + length + 1)  # behind the client's name and the tags
+    names = []
+    for _ in range(count - 1):
+        length, position = _number(request, position)
+        names.append(request[position : position + length - 1])
+        position += length - 1 + behind_each
+    return names
 
 
 def _configs(request: bytes) -> bytes:

@@ -20,7 +20,7 @@ from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
 from collectors.kafka.protocol.poll_context import PollContext
 from collectors.kafka.sections.registry import SECTIONS
-from collectors.kafka.time_lag.timeline import CAPACITY
+from collectors.kafka.time_lag.timelines import CAPACITY
 from collectors.source.model import Check, Recall, SectionResult
 from collectors.source.section import run_collector
 from collectors.source.shared_facts import SharedFacts

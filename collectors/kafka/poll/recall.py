@@ -17,7 +17,6 @@ from collectors.kafka.poll.known_brokers import KnownBrokers
 from collectors.kafka.poll.memory import Memory
 from collectors.kafka.protocol.broker_requests import Broker
 from collectors.kafka.time_lag.recall import recalled_times
-from collectors.kafka.time_lag.time_lags import TimeLags
 
 VALUE_LENGTH = 256
 """Characters of a setting's value that a row of ``topics`` keeps."""
@@ -55,7 +54,7 @@ def recalled(tables: Mapping[str, pl.DataFrame]) -> Memory:
         rows = tables["group_offsets"]
         memory.group_partitions = rows.select("group", "topic", "partition")
         if "partitions" in tables:
-            memory.time_lags = TimeLags(recalled_times(tables["partitions"], rows))
+            memory.time_lags = recalled_times(tables["partitions"], rows)
     return memory
 
 

@@ -9,20 +9,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from collectors.kafka.time_lag.partition_times import PartitionTimes
-from collectors.kafka.time_lag.timeline import CAPACITY, OffsetTimeline
+from collectors.kafka.time_lag.time_lags import TimeLags
+from collectors.kafka.time_lag.timelines import CAPACITY, Timelines
 
 _KEY = ["topic", "partition"]
 
 _Mask = npt.NDArray[np.bool_]
 
 
-def recalled_times(
-    partitions: pl.DataFrame, group_offsets: pl.DataFrame
-) -> dict[tuple[str, int], PartitionTimes]:
+def recalled_times(partitions: pl.DataFrame, group_offsets: pl.DataFrame) -> TimeLags:
     """Return what was known of the partitions that groups read before a restart.
 
-    It is what ``PartitionTimes.record`` makes of the samples one by one.
+    It is what ``TimeLags.record`` makes of the samples one by one.
 
     Args:
         partitions: topic, partition, topic_id, log_end, and of which polls that was read:
@@ -35,7 +33,7 @@ def recalled_times(
         pl.col("log_end").is_not_null(), pl.col("series").is_in(wanted.implode())
     )
     if rows.is_empty():
-        return {}
+        return TimeLags()
     if not _is_in_order(rows):
         rows = rows.sort("series", "observed_at")
     series, ends = rows["series"].to_numpy(), rows["log_end"].to_numpy()
@@ -54,16 +52,9 @@ def recalled_times(
     starts = np.flatnonzero(_begins(series))
     stops = np.append(starts[1:], len(series))
     names = rows.select(*_KEY, "topic_id")[kept[runs[points[stops - 1]]]]
-    found: dict[tuple[str, int], PartitionTimes] = {}
-    for (topic, partition, topic_id), start, stop in zip(
-        names.iter_rows(),
-        np.maximum(starts, stops - CAPACITY).tolist(),
-        stops.tolist(),
-        strict=True,
-    ):
-        timeline = OffsetTimeline.of(ends[start:stop], seconds[start:stop])
-        found[topic, partition] = PartitionTimes(topic_id=topic_id, timeline=timeline)
-    return found
+    counts = np.minimum(stops - starts, CAPACITY)
+    newest = np.arange(len(ends)) >= np.repeat(stops - counts, stops - starts)
+    return TimeLags(names, Timelines.of(counts, ends[newest], seconds[newest]))
 
 
 def _is_in_order(rows: pl.DataFrame) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass, field
 
 POINTS = 32
 """Most points that are kept of a partition."""
@@ -75,3 +76,21 @@ class RecordTimes:
         if at == 0 or upper is None or upper[0] <= offset:
             return None
         return (self._offsets[at - 1], self._times[at - 1]), upper
+
+
+@dataclass(slots=True, kw_only=True)
+class LookedUp:
+    """What brokers were asked of one partition.
+
+    Attributes:
+        upper: Offset and time of the oldest record that is known from watching the partition.
+        refused_at: When a look-up was last not permitted, in monotonic seconds.
+    """
+
+    records: RecordTimes = field(default_factory=RecordTimes)
+    upper: tuple[int, float] | None = None
+    refused_at: float | None = None
+
+    def time_at(self, offset: int, now: float) -> float | None:
+        """Return when the record at an offset was written."""
+        return self.records.time_at(offset, self.upper, now)

@@ -6,65 +6,71 @@ records. Nothing is extrapolated.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
+import numpy as np
 import polars as pl
 
 from collectors.kafka.protocol.poll_context import PollContext
-from collectors.kafka.time_lag.partition_times import PartitionTimes
-from collectors.kafka.time_lag.timestamp_lookups import (
-    NOT_PERMITTED,
-    NOTHING_SENT,
-    Place,
-    Wanted,
-    fetch_times,
-    first_from,
-)
+from collectors.kafka.time_lag.record_lookups import look_up
+from collectors.kafka.time_lag.record_times import LookedUp
+from collectors.kafka.time_lag.timelines import NON_MONOTONIC, Rows, Timelines
+from collectors.kafka.time_lag.timestamp_lookups import Place, Wanted
 from config.settings import TimeLagSettings
 from lake.schemas.bronze import IN_TOTALS
+
+TIMELINE, RECORD = "timeline", "record"
+"""What a time was taken from: watched end offsets, or the broker's timestamps of records."""
 
 _UNSEEN = "time lag: one poll cannot tell when the next record arrived"
 _REMOVED = "time lag: retention has removed the next record"
 _TURN = "time lag: longer than this partition has been watched; its record waits for its turn"
+_BEYOND = "time lag: more than {} s, longer than this partition has been watched"
 _ANY_ORDER = "time lag: records of a share group are done with in any order"
-Record = tuple[str, int, int]
-"""Topic, partition and offset."""
 
-_RECORD = ["topic", "partition", "committed"]
-_TOLD_SCHEMA = {
-    "topic": pl.String(),
-    "partition": pl.Int32(),
-    "committed": pl.Int64(),
-    "time_lag_seconds": pl.Float64(),
-    "time_lag_source": pl.String(),
-    "why": pl.String(),
-}
-_REFUSAL_SECONDS = 600.0
-_SEARCH_ROUNDS = 8
-_LOOKUP_FRACTION = 0.25  # of what is left of the poll's time
+_PLACE = ["topic", "partition"]
+_RECORD = [*_PLACE, "committed"]
+_PARTITIONS_SCHEMA = {"topic": pl.String(), "partition": pl.Int32(), "topic_id": pl.String()}
 
 
 class TimeLags:
-    """What is known of partitions over time, and the time lags that follow from it."""
+    """What is known of the partitions that groups read, and the time lags that follow from it.
 
-    def __init__(self, times: Mapping[Place, PartitionTimes] | None = None) -> None:
-        """Begin with what was known before a restart."""
-        self._times = dict(times or {})
+    All partitions at once: there may be hundreds of thousands.
+
+    Attributes:
+        partitions: topic, partition, topic_id of those that are known; ``stable``, the last stable
+            offset where it is below the end, and ``open_since``, since when it stands there.
+        timelines: Theirs, in the same order.
+    """
+
+    def __init__(
+        self, partitions: pl.DataFrame | None = None, timelines: Timelines | None = None
+    ) -> None:
+        """Begin with what was known before a restart.
+
+        Args:
+            partitions: topic, partition, topic_id.
+            timelines: Theirs, in the same order.
+        """
+        self.partitions = pl.DataFrame(partitions, schema=_PARTITIONS_SCHEMA).with_columns(
+            pl.lit(None, pl.Int64()).alias("stable"), pl.lit(None, pl.Float64()).alias("open_since")
+        )
+        self.timelines = timelines or Timelines()
+        self._looked_up: dict[Place, LookedUp] = {}
         self._turn = 0
 
-    def of(self, topic: str, partition: int) -> PartitionTimes | None:
-        """Return what is known of a partition."""
-        return self._times.get((topic, partition))
-
     def shift(self, seconds: float) -> None:
-        """Move what was timed by this machine's clock, which was set."""
-        for times in self._times.values():
-            times.shift(seconds)
+        """Move what was timed by this machine's clock, which was set; records have a broker's."""
+        self.timelines.shift(seconds)
+        self.partitions = self.partitions.with_columns(pl.col("open_since") + seconds)
 
     def record(self, rows: pl.DataFrame, at: datetime, topic_ids: Mapping[str, str | None]) -> None:
         """Take in the ends of the partitions that groups read; forget partitions that are gone.
+
+        A topic that was deleted and created anew has another id; one whose end went backwards
+        under the same id was truncated. Either way the old times mean nothing any more.
 
         Args:
             rows: topic, partition, log_end, last_stable.
@@ -72,23 +78,72 @@ class TimeLags:
             topic_ids: Of every topic that there is.
         """
         now = at.timestamp()
-        columns = ("topic", "partition", "log_end", "last_stable")
-        ends = rows.select(columns).unique(columns[:2]).drop_nulls("log_end")
-        kept: dict[Place, PartitionTimes] = {}
-        for topic, partition, end, stable in ends.iter_rows():
-            place = (topic, partition)
-            topic_id = topic_ids.get(topic)
-            times = kept[place] = self._times.get(place) or PartitionTimes(topic_id=topic_id)
-            times.record(end, now, topic_id)
-            if stable is None or stable >= end:
-                times.stable = None
-            elif times.stable is None or times.stable[0] != stable:
-                times.stable = (stable, times.timeline.time_at(stable) or now)
-        # A partition without a leader is not gone: what is known of it waits.
-        for place, times in self._times.items():
-            if place not in kept and topic_ids.get(place[0]) == times.topic_id is not None:
-                kept[place] = times
-        self._times = kept
+        ends = (
+            rows.select(*_PLACE, "log_end", "last_stable")
+            .unique(_PLACE, keep="first", maintain_order=True)
+            .drop_nulls("log_end")
+            .with_columns(_id_of_topic(topic_ids))
+        )
+        found = ends.select(list(_PARTITIONS_SCHEMA))
+        if not self.partitions.select(list(_PARTITIONS_SCHEMA)).equals(found):
+            self._arrange(found, topic_ids)
+        log_end = ends["log_end"].to_numpy()
+        numbers = np.arange(ends.height)
+        back = numbers[self.timelines.record(numbers, log_end, now) == NON_MONOTONIC]
+        self.timelines.forget(back)
+        self.timelines.record(back, log_end[back], now)
+        self._forget_records(self.partitions[back])
+        self._record_stable(ends, back, now)
+
+    def _record_stable(self, ends: pl.DataFrame, begun_anew: Rows, now: float) -> None:
+        """Take in where open transactions hold up the partitions that were recorded just now."""
+        known, waiting = self.partitions[: ends.height], self.partitions[ends.height :]
+        stable = ends.select(
+            pl.when(pl.col("last_stable") < pl.col("log_end")).then("last_stable")
+        ).to_series()
+        has_moved = (stable.is_not_null() & stable.ne_missing(known["stable"])).to_numpy().copy()
+        has_moved[begun_anew] = stable[begun_anew].is_not_null().to_numpy()
+        moved = np.flatnonzero(has_moved)
+        at = self.timelines.time_at(moved, stable[moved].to_numpy().astype(np.int64))
+        since = known["open_since"].to_numpy().copy()
+        since[moved] = np.where(np.isnan(at), now, at)
+        known = known.with_columns(
+            stable.alias("stable"),
+            pl.when(stable.is_not_null()).then(pl.Series(since)).alias("open_since"),
+        )
+        self.partitions = pl.concat([known, waiting])
+
+    def _arrange(self, found: pl.DataFrame, topic_ids: Mapping[str, str | None]) -> None:
+        """Bring what is known into the order of the partitions that were found.
+
+        Behind them stay those whose topic is there: one without a leader is not gone.
+        """
+        known = self.partitions.with_row_index("row").rename({"topic_id": "id_before"})
+        here = found.join(known, on=_PLACE, how="left", maintain_order="left", validate="1:1")
+        is_other = (pl.col("topic_id") != pl.col("id_before")).fill_null(False)
+        self._forget_records(here.filter(is_other))
+        here = here.with_columns(
+            pl.when(~is_other).then(name).alias(name) for name in ("row", "stable", "open_since")
+        ).with_columns(pl.coalesce("topic_id", "id_before").alias("topic_id"))
+        waiting = (
+            known.join(found, on=_PLACE, how="anti", maintain_order="left")
+            .with_columns(_id_of_topic(topic_ids))
+            .filter(pl.col("topic_id") == pl.col("id_before"))
+        )
+        both = pl.concat([here.select(waiting.columns), waiting])
+        self.timelines = self.timelines.chosen(
+            both["row"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
+        )
+        self.partitions = both.drop("row", "id_before")
+        if self._looked_up:
+            there = set(self.partitions.select(_PLACE).iter_rows())
+            self._looked_up = {
+                place: known for place, known in self._looked_up.items() if place in there
+            }
+
+    def _forget_records(self, partitions: pl.DataFrame) -> None:
+        for place in partitions.select(_PLACE).iter_rows():
+            self._looked_up.pop(place, None)
 
     def add(
         self,
@@ -126,8 +181,10 @@ class TimeLags:
             ).alias("unknown_reason"),
         )
         rows = rows.drop("why")
-        since = _open_since(self._times)
-        return rows.join(since, on=["topic", "partition"], how="left", validate="m:1")
+        since = self.partitions.drop_nulls("open_since").select(
+            *_PLACE, (pl.col("open_since") * 1e6).cast(pl.Int64()).cast(pl.Datetime("us", "UTC"))
+        )
+        return rows.join(since, on=_PLACE, how="left", validate="m:1")
 
     def _reported(
         self,
@@ -140,162 +197,120 @@ class TimeLags:
 
         Several groups may stand at the same record.
         """
-        times, now = self._times, context.now.timestamp()
-        found: dict[Record, tuple[float, str] | None] = {
-            record: _time_at(times, record, now)
-            for record in late.select(_RECORD).unique().iter_rows()
-        }
+        now = context.now.timestamp()
+        asks = settings.ask_brokers and settings.lookups > 0
+        records = self._seen(late)
+        seen = records.filter(pl.col("at").is_not_null())
+        rest = self._with_records(records.filter(pl.col("at").is_null()), now)
+        is_wanted = pl.lit(settings.ask_brokers) & pl.col("is_asked") & pl.col("at").is_null()
+        is_removed = is_wanted & (pl.col("committed") < pl.col("log_start")).fill_null(False)
         refusals: dict[Wanted, str] = {}
-        if settings.ask_brokers:
-            removed, wanted = _wanted(late, times, found)
-            refusals = dict.fromkeys(removed, _REMOVED)
-            if wanted and settings.lookups:
-                refusals.update(dict.fromkeys(wanted, _TURN))
-                chosen = self._next_ones(wanted, settings.lookups)
-                _look_up(context, chosen, times, partitions, refusals)
-        rows: list[tuple[str, int, int, float | None, str | None, str | None]] = []
-        for record, known in found.items():
-            reported = known or _time_at(times, record, now)  # what was looked up just now
-            if reported is None:
-                why = refusals.get(
-                    Wanted(topic=record[0], partition=record[1], offset=record[2])
-                ) or _reason(times.get(record[:2]), now)
-                rows.append((*record, None, None, why))
-            else:
-                rows.append((*record, max(0.0, now - reported[0]), reported[1], None))
-        return pl.DataFrame(rows, schema=_TOLD_SCHEMA, orient="row")
+        if asks and (chosen := self._next_ones(rest.filter(is_wanted, ~is_removed), settings)):
+            look_up(context, chosen, self._looked_up, partitions, refusals)
+            rest = self._with_records(rest, now)
+        why = (
+            pl.when(is_removed)
+            .then(pl.lit(_REMOVED))
+            .when(pl.col("refusal").is_not_null())
+            .then("refusal")
+            .when(is_wanted & asks)
+            .then(pl.lit(_TURN))
+            .when(pl.col("points") < 2)
+            .then(pl.lit(_UNSEEN))
+            .otherwise(pl.format(_BEYOND, (now - pl.col("watched_since")).round(0).cast(pl.Int64)))
+        )
+        rest = rest.join(_by_record(refusals), on=_RECORD, how="left", validate="1:1")
+        lag = (now - pl.col("at")).clip(lower_bound=0.0).alias("time_lag_seconds")
+        source = pl.when(pl.col("at").is_not_null())
+        return pl.concat(
+            [
+                seen.select(
+                    *_RECORD,
+                    lag,
+                    pl.lit(TIMELINE).alias("time_lag_source"),
+                    pl.lit(None, pl.String()).alias("why"),
+                ),
+                rest.select(
+                    *_RECORD,
+                    lag,
+                    source.then(pl.lit(RECORD)).alias("time_lag_source"),
+                    pl.when(pl.col("at").is_null()).then(why).alias("why"),
+                ),
+            ]
+        )
 
-    def _next_ones(self, wanted: list[Wanted], budget: int) -> list[Wanted]:
+    def _seen(self, late: pl.DataFrame) -> pl.DataFrame:
+        """Return each next record to be read, with what was seen of its partition.
+
+        Returns:
+            topic, partition, committed, log_start, and
+
+            - ``is_asked``: whether brokers may be asked for it;
+            - ``at``: when it was appended, in seconds since the epoch; null where unknown;
+            - ``points``: how many points the timeline has; ``watched_from`` and ``watched_since``
+              are the oldest.
+        """
+        records = late.group_by(_RECORD, maintain_order=True).agg(
+            (pl.col("unknown_reason").is_null() & IN_TOTALS).any().alias("is_asked"),
+            pl.col("log_start").first(),
+        )
+        numbers = self.partitions.select(_PLACE).with_row_index("number")
+        records = records.join(numbers, on=_PLACE, maintain_order="left", validate="m:1")
+        wanted = records["number"].to_numpy().astype(np.intp)
+        at = self.timelines.time_at(wanted, records["committed"].to_numpy())
+        offsets, times = self.timelines.oldest(wanted)
+        return records.drop("number").with_columns(
+            pl.Series("at", at).fill_nan(None),
+            pl.Series("points", self.timelines.counts[wanted]),
+            pl.Series("watched_from", offsets),
+            pl.Series("watched_since", times),
+        )
+
+    def _with_records(self, records: pl.DataFrame, now: float) -> pl.DataFrame:
+        """Add when records were appended according to what was looked up."""
+        if not self._looked_up:
+            return records
+        found: list[float | None] = []
+        columns = records.select(*_RECORD, "watched_from", "watched_since")
+        for topic, partition, committed, *upper in columns.iter_rows():
+            known = self._looked_up.get((topic, partition))
+            if known is not None:
+                known.upper = (upper[0], upper[1])
+            found.append(None if known is None else known.time_at(committed, now))
+        return records.with_columns(pl.Series("at", found, pl.Float64()))
+
+    def _next_ones(self, wanted: pl.DataFrame, settings: TimeLagSettings) -> list[Wanted]:
         """Choose whom to ask for in this poll: all of them in the course of several polls."""
-        if len(wanted) <= budget:
-            return wanted
-        wanted.sort(key=lambda item: (item.topic, item.partition, item.offset))
-        begin = self._turn % len(wanted)
-        self._turn += budget
-        return [*wanted[begin:], *wanted[:begin]][:budget]
+        budget = settings.lookups
+        if wanted.height > budget:
+            wanted = wanted.sort(_RECORD)
+            begin = self._turn % wanted.height
+            self._turn += budget
+            wanted = pl.concat([wanted[begin:], wanted[:begin]]).head(budget)
+        chosen = []
+        columns = wanted.select(*_RECORD, "watched_from", "watched_since")
+        for topic, partition, committed, *upper in columns.iter_rows():
+            known = self._looked_up.setdefault((topic, partition), LookedUp())
+            known.upper = (upper[0], upper[1])
+            chosen.append(Wanted(topic=topic, partition=partition, offset=committed))
+        return chosen
 
 
-def _time_at(
-    times: Mapping[Place, PartitionTimes], record: Record, now: float
-) -> tuple[float, str] | None:
-    known = times.get(record[:2])
-    return known.time_at(record[2], now) if known else None
-
-
-def _open_since(times: Mapping[Place, PartitionTimes]) -> pl.DataFrame:
-    found = [(*place, item.stable[1]) for place, item in times.items() if item.stable is not None]
-    schema = {"topic": pl.String(), "partition": pl.Int32(), "open_since": pl.Float64()}
-    return pl.DataFrame(found, schema=schema, orient="row").with_columns(
-        (pl.col("open_since") * 1e6).cast(pl.Int64()).cast(pl.Datetime("us", "UTC"))
+def _id_of_topic(topic_ids: Mapping[str, str | None]) -> pl.Expr:
+    names, ids = (
+        pl.Series(topic_ids.keys(), dtype=pl.String),
+        pl.Series(topic_ids.values(), dtype=pl.String),
     )
+    found = pl.col("topic").replace_strict(names, ids, default=None, return_dtype=pl.String())
+    return found.alias("topic_id")
 
 
-def _look_up(
-    context: PollContext,
-    chosen: Iterable[Wanted],
-    times: Mapping[Place, PartitionTimes],
-    partitions: pl.DataFrame,
-    refusals: dict[Wanted, str],
-) -> None:
-    """Ask brokers for records beyond the timelines; note why some are still not known."""
-    now = context.now.timestamp()
-    leaders = {
-        (topic, partition): leader
-        for topic, partition, leader in partitions.select(
-            "topic", "partition", "leader"
-        ).iter_rows()
-        if leader is not None
+def _by_record(refusals: Mapping[Wanted, str]) -> pl.DataFrame:
+    schema = {
+        "topic": pl.String(),
+        "partition": pl.Int32(),
+        "committed": pl.Int64(),
+        "refusal": pl.String(),
     }
-    by_search = [item for item in chosen if _is_refused(times[item.place], context.tick)]
-    wanted = set(chosen).difference(by_search)
-    outcomes = fetch_times(context.wire, wanted, leaders, context.deadline)
-    for item, outcome in outcomes.items():
-        if outcome == NOT_PERMITTED:
-            times[item.place].refused_at = context.tick
-            by_search.append(item)
-        elif outcome == NOTHING_SENT:  # of a batch that is larger than what is asked for
-            by_search.append(item)
-        elif isinstance(outcome, str):
-            refusals[item] = f"time lag: {outcome}"
-        else:
-            # It lies before everything that was watched, whatever its producer's clock says.
-            oldest = times[item.place].timeline.oldest
-            times[item.place].records.add(item.offset, min(outcome, oldest[1] if oldest else now))
-    _search(context, by_search, times, leaders, refusals)
-
-
-def _wanted(
-    late: pl.DataFrame,
-    times: Mapping[Place, PartitionTimes],
-    found: Mapping[Record, tuple[float, str] | None],
-) -> tuple[list[Wanted], list[Wanted]]:
-    """Return the records that retention has removed, and those that must be asked for."""
-    truncated, wanted = [], []
-    asked = late.filter(pl.col("unknown_reason").is_null() & IN_TOTALS)
-    for *record, start in asked.select(*_RECORD, "log_start").unique().iter_rows():
-        topic, partition, committed = record
-        if (topic, partition) not in times or found[topic, partition, committed] is not None:
-            continue
-        item = Wanted(topic=topic, partition=partition, offset=committed)
-        if start is not None and committed < start:
-            truncated.append(item)
-        else:
-            wanted.append(item)
-    return truncated, wanted
-
-
-def _is_refused(times: PartitionTimes, tick: float) -> bool:
-    return times.refused_at is not None and tick - times.refused_at < _REFUSAL_SECONDS
-
-
-def _search(
-    context: PollContext,
-    wanted: Iterable[Wanted],
-    times: Mapping[Place, PartitionTimes],
-    leaders: Mapping[Place, int],
-    refusals: dict[Wanted, str],
-) -> None:
-    """Find the time of records by asking for offsets at times, which needs DESCRIBE alone.
-
-    The first question is for the oldest record; each further one for the time at which the wanted
-    record lies if records came evenly. The points found stay for the next polls.
-    """
-    now = context.now.timestamp()
-    open_items = {item.place: item for item in wanted}
-    until = time.monotonic() + _LOOKUP_FRACTION * context.deadline.left_seconds
-    for _ in range(_SEARCH_ROUNDS):
-        if not open_items or time.monotonic() > until:
-            return
-        guesses = {}
-        for place, item in open_items.items():
-            known = times[place]
-            around = known.records.bracket(item.offset, known.timeline.oldest)
-            if around is None:
-                guesses[place] = 0.0
-                continue
-            (low, low_time), (high, high_time) = around
-            share = (item.offset - low) / (high - low)
-            # Never quite at an end: that question would be answered by the record known already.
-            guesses[place] = low_time + (high_time - low_time) * min(0.95, max(0.05, share))
-        answers = first_from(context.wire, guesses, leaders, context.deadline)
-        for place, outcome in answers.items():
-            item = open_items[place]
-            known = times[place]
-            if isinstance(outcome, str):
-                refusals[item] = f"time lag: {outcome}"
-                del open_items[place]
-                continue
-            if outcome is not None:
-                oldest = known.timeline.oldest
-                known.records.add(outcome[0], min(outcome[1], oldest[1] if oldest else now))
-            if outcome is None or known.time_at(item.offset, now) is not None:
-                del open_items[place]
-
-
-def _reason(times: PartitionTimes | None, now: float) -> str:
-    oldest = times.timeline.oldest if times else None
-    if oldest is None or times is None or len(times.timeline) < 2:
-        return _UNSEEN
-    return (
-        f"time lag: more than {now - oldest[1]:.0f} s, longer than this partition has been watched"
-    )
+    rows = [(item.topic, item.partition, item.offset, why) for item, why in refusals.items()]
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer, TopicPartition
 
-from collectors.kafka.time_lag import time_lags
+from collectors.kafka.time_lag import record_lookups
 from collectors.kafka.time_lag.timestamp_lookups import NOT_PERMITTED, Wanted
 from demo.kafka.cluster import KafkaCluster
 from tests.kafka.collecting import Poller, polling
@@ -73,7 +73,7 @@ def test_where_reading_is_not_permitted_the_time_is_searched_for(
     def refuse(_wire: Any, wanted: set[Wanted], *_: Any) -> Mapping[Wanted, float | str]:
         return dict.fromkeys(wanted, NOT_PERMITTED)
 
-    monkeypatch.setattr(time_lags, "fetch_times", refuse)
+    monkeypatch.setattr(record_lookups, "fetch_times", refuse)
     topic, group, now = past(names)
     row = poller.poll().offsets(group, topic)[0]
     assert row["time_lag_source"] == "record"

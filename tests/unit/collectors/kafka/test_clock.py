@@ -5,13 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from collectors.kafka.poll.group_states import GroupStates
 from collectors.kafka.poll.memory import Memory
-from collectors.kafka.time_lag.partition_times import PartitionTimes
-from collectors.kafka.time_lag.time_lags import TimeLags
-from collectors.kafka.time_lag.timeline import RecordResult
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
@@ -19,28 +17,38 @@ NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 EARLIER = NOW - timedelta(hours=1)
 
 
+def ends(end: int, stable: int) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"topic": ["orders"], "partition": [0], "log_end": [end], "last_stable": [stable]},
+        schema_overrides={"partition": pl.Int32()},
+    )
+
+
+def times_at(memory: Memory, *offsets: int) -> list[float]:
+    wanted = np.zeros(len(offsets), dtype=np.intp)
+    return list(memory.time_lags.timelines.time_at(wanted, np.array(offsets)))
+
+
 def test_a_clock_that_is_set_back_stops_no_timeline() -> None:
-    times = PartitionTimes(topic_id="id")
-    memory = Memory(time_lags=TimeLags({("orders", 0): times}))
+    memory = Memory()
     memory.follow_clock(NOW)
-    times.record(10, NOW.timestamp(), "id")
-    times.stable = (5, NOW.timestamp())
+    memory.time_lags.record(ends(10, 5), NOW, {"orders": "id"})
 
     memory.follow_clock(EARLIER)
-    assert times.timeline.record(20, EARLIER.timestamp() + 1) is RecordResult.INSERTED
-    at = times.timeline.time_at(10)
-    assert at is not None
-    assert abs(at - EARLIER.timestamp()) < 1
-    assert abs(times.stable[1] - EARLIER.timestamp()) < 1
+    memory.time_lags.record(ends(20, 5), EARLIER + timedelta(seconds=1), {"orders": "id"})
+    first, second = times_at(memory, 10, 20)
+    assert abs(first - EARLIER.timestamp()) < 1
+    assert second == EARLIER.timestamp() + 1
+    since = memory.time_lags.partitions["open_since"].item()
+    assert abs(since - EARLIER.timestamp()) < 1
 
 
 def test_a_clock_that_runs_on_moves_nothing() -> None:
-    times = PartitionTimes(topic_id="id")
-    memory = Memory(time_lags=TimeLags({("orders", 0): times}))
+    memory = Memory()
     memory.follow_clock(NOW)
-    times.record(10, NOW.timestamp(), "id")
+    memory.time_lags.record(ends(10, 10), NOW, {"orders": "id"})
     memory.follow_clock(NOW + timedelta(milliseconds=100))
-    assert times.timeline.time_at(10) == NOW.timestamp()
+    assert times_at(memory, 10) == [NOW.timestamp()]
 
 
 def test_states_of_groups_move_with_the_clock() -> None:

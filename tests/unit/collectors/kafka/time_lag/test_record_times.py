@@ -6,11 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.kafka.time_lag.partition_times import (
-    RECORD,
-    TIMELINE,
-    PartitionTimes,
-)
 from collectors.kafka.time_lag.record_times import POINTS, RecordTimes
 from collectors.kafka.time_lag.timestamp_lookups import COMPACTED, NO_TIMESTAMP, batch_time
 
@@ -104,29 +99,3 @@ def head(
 )
 def test_the_head_of_a_batch_tells_when(data: bytes, offset: int, expected: object) -> None:
     assert batch_time(data, offset) == expected
-
-
-def test_a_partition_is_known_by_its_timeline_first() -> None:
-    times = PartitionTimes(topic_id="id")
-    times.record(50, NOW - 60, "id")
-    times.record(100, NOW - 30, "id")
-    times.records.add(10, NOW - 500)
-    assert times.time_at(75, NOW) == (NOW - 45, TIMELINE)
-    assert times.time_at(10, NOW) == (NOW - 500, RECORD)
-
-
-@pytest.mark.parametrize(
-    ("offset", "topic_id"),
-    [
-        pytest.param(200, "another", id="created anew"),
-        pytest.param(20, "id", id="cut back"),
-    ],
-)
-def test_another_log_begins_anew(offset: int, topic_id: str) -> None:
-    times = PartitionTimes(topic_id="id")
-    times.record(50, NOW - 60, "id")
-    times.record(100, NOW - 30, "id")
-    times.records.add(10, NOW - 500)
-    times.record(offset, NOW, topic_id)
-    assert times.time_at(10, NOW) is None
-    assert times.timeline.oldest == (offset, NOW)

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.kafka.time_lag.timeline import OffsetTimeline, RecordResult
+from collectors.kafka.time_lag.timeline import OffsetTimeline
+from collectors.kafka.time_lag.timelines import RecordResult
 
 
 def timeline(*points: tuple[int, float], capacity: int = 60) -> OffsetTimeline:
