@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
@@ -13,6 +13,7 @@ from collectors.kafka.checks import run_checks
 from collectors.kafka.commit_log.follower import CommitLog
 from collectors.kafka.poll.cluster_reads import ClusterReads
 from collectors.kafka.poll.cluster_settings import TOGETHER_SECONDS
+from collectors.kafka.poll.group_lags import GROUP_PARTITION
 from collectors.kafka.poll.memory import Memory
 from collectors.kafka.poll.read_cluster import Selection, read_cluster
 from collectors.kafka.poll.recall import recalled
@@ -20,6 +21,7 @@ from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
 from collectors.kafka.protocol.poll_context import PollContext
 from collectors.kafka.sections.registry import SECTIONS
+from collectors.kafka.time_lag.recall import recalled_times
 from collectors.kafka.time_lag.timelines import CAPACITY
 from collectors.source.model import Check, Recall, SectionResult
 from collectors.source.section import run_collector
@@ -41,7 +43,7 @@ class KafkaSource:
     recalls = (
         Recall(table="brokers"),
         Recall(table="groups"),
-        Recall(table="group_offsets"),
+        Recall(table="group_offsets", columns=tuple(GROUP_PARTITION)),
         Recall(table="cluster_settings"),
         Recall(table="rebalances"),
         Recall(table="topics", each=("topic",), columns=("configs",)),
@@ -82,8 +84,10 @@ class KafkaSource:
         """Node id of the controller, once it was read."""
         return self._controller
 
-    def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        """Take over what the last poll before a restart saw.
+    def remember(
+        self, tables: Mapping[str, pl.DataFrame], polls: Iterable[pl.DataFrame] = ()
+    ) -> None:
+        """Take over what the last polls before a restart saw.
 
         Without that, a broker that is missing and a group whose coordinator is lost at the time
         of the restart would be unheard of instead of missing and unknown.
@@ -91,6 +95,7 @@ class KafkaSource:
         self._memory = recalled(tables)
         if "rebalances" in tables:
             self._rebalances_since = tables["rebalances"]["rebalanced_at"].max()  # type: ignore[assignment]  # a time: Polars cannot say so
+        self._memory.time_lags = recalled_times(polls)
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:
         """Read everything once; then one result a section.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import polars as pl
 
@@ -41,7 +41,9 @@ class SchemaRegistrySource(HttpSource[RegistryClient, SchemaRegistrySettings]):
             Recall(table=SCHEMA_SUBJECTS.name, only=own),
         )
 
-    def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
+    def remember(
+        self, tables: Mapping[str, pl.DataFrame], polls: Iterable[pl.DataFrame] = ()
+    ) -> None:
         """Take over what the last poll before a restart knew."""
         registry = tables.get(SCHEMA_REGISTRIES.name)
         if registry is None:

@@ -6,25 +6,25 @@ import logging
 import math
 import threading
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
+from collectors.service.recalled import RECALLED, Recalled
 from collectors.service.rows import Stamp
 from collectors.service.snapshot import POLL, Snapshots
 from collectors.service.writer import FAULTS, LakeWriter
 from collectors.source.model import SectionResult, Source
 from collectors.source.repeat_filter import RepeatFilter
 from config.secret import hide
+from lake.change_encoding.expand import REWRITTEN_AFTER
 from lake.errors import LakeError
 from lake.maintenance.lease import Lease
 from lake.schemas.tables import TABLES
 from lake.storage.store import Lake
 
 log = logging.getLogger(__name__)
-
-_RECALLED_SECONDS = 3600.0
-_RECALLED = timedelta(seconds=_RECALLED_SECONDS)
 
 
 class Poller:
@@ -83,39 +83,24 @@ class Poller:
 
     def _recall(self) -> None:
         """Give the source what its last polls before a restart saw."""
-        source = self.source
-        tables = {}
         now = datetime.now(UTC)
-        for wanted in source.recalls:
-            table = TABLES[wanted.table]
-            past = timedelta(seconds=min(wanted.polls * source.interval_seconds, _RECALLED_SECONDS))
-            try:
-                if wanted.each:
-                    rows = self._lake.read(
-                        table,
-                        since=now - 2 * _RECALLED,
-                        cluster=source.cluster,
-                        columns=[table.time, *wanted.each, *wanted.columns],
-                    )
-                    rows = rows.sort(table.time).unique(wanted.each, keep="last")
-                elif wanted.polls == 1:
-                    own = [pl.col(name) == value for name, value in wanted.only.items()]
-                    rows = self._lake.latest(
-                        table, *own, cluster=source.cluster, now=now, within=_RECALLED
-                    )
-                else:
-                    rows = self._lake.poll_ranges(
-                        table,
-                        since=now - past,
-                        cluster=source.cluster,
-                        columns=wanted.columns,
-                    )
-            except LakeError as error:
-                log.warning("cluster=%s not recalled: %s", source.cluster, error)
-                continue
-            if not rows.is_empty():
-                tables[wanted.table] = rows
-        source.remember(tables)
+        try:
+            self.source.remember(Recalled(self._lake, self.source, now), self._polls(now))
+        except LakeError as error:
+            log.warning("cluster=%s not recalled: %s", self.source.cluster, error)
+
+    def _polls(self, now: datetime) -> Iterable[pl.DataFrame]:
+        for wanted in self.source.recalls:
+            if wanted.polls > 1:
+                past = timedelta(seconds=wanted.polls * self.source.interval_seconds)
+                yield from self._lake.written(
+                    TABLES[wanted.table],
+                    # In that time every row is written at least once.
+                    since=now - min(max(past, REWRITTEN_AFTER), RECALLED),
+                    until=now,
+                    cluster=self.source.cluster,
+                    columns=wanted.columns,
+                )
 
     def _poll(self) -> None:
         source = self.source

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
@@ -55,7 +55,9 @@ class HttpSource(Generic[C, S]):
         self._collectors = collectors
         self._check = check
 
-    def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
+    def remember(
+        self, tables: Mapping[str, pl.DataFrame], polls: Iterable[pl.DataFrame] = ()
+    ) -> None:
         """Take over nothing: a server that is asked over HTTP tells everything at each poll."""
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:

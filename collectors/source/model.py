@@ -7,7 +7,7 @@ fails stops nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
@@ -65,8 +65,8 @@ class Recall:
     """What of a table a source takes over after a restart.
 
     Attributes:
-        polls: 1: the rows of the last poll. More, of a ``change_only`` table: its ``poll_ranges``.
-        columns: Of several polls: which.
+        polls: 1: the rows of the last poll. More, of a ``change_only`` table: see ``Lake.written``.
+        columns: Which; without any, all of the last poll.
         only: Of the last poll: column, and the value that its rows have. Where several sources
             write into the table, it is the last poll of the one that is named.
         each: Of a table whose rows are written when they change and every hour: the columns that
@@ -107,12 +107,15 @@ class Source(Protocol):
     def recalls(self) -> Sequence[Recall]:
         """What ``remember`` can make use of."""
 
-    def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
+    def remember(
+        self, tables: Mapping[str, pl.DataFrame], polls: Iterable[pl.DataFrame] = ()
+    ) -> None:
         """Take over what the last poll before a restart saw, before the first poll of this one.
 
         Args:
-            tables: Table name: the rows that ``recalls`` asks for; a table without any may be
-                missing.
+            tables: Table name: the rows that ``recalls`` asks for, read when they are first looked
+                at; a table without any may be missing.
+            polls: The rows of the table that is recalled of several polls.
         """
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:

@@ -15,7 +15,6 @@ time that it wants, and calls ``expand``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import polars as pl
@@ -72,43 +71,6 @@ def expand(
     times = [name for name in ("observed_at", "poll_id", "date") if name in rows.columns]
     parts = [of_streams.drop(times)[each["_row"]], polls.select(times)[each["_poll"]]]
     return pl.concat([complete, pl.concat(parts, how="horizontal").select(rows.columns)])
-
-
-def poll_ranges(
-    table: Table, rows: pl.DataFrame, columns: Sequence[str], *, since: datetime
-) -> pl.DataFrame:
-    """Return each row once, with the first and the last poll that it stands for.
-
-    It tells as much as ``expand`` in a part of the rows and of the time.
-
-    Args:
-        table: A ``change_only`` table.
-        rows: Its rows as for ``expand``.
-        columns: Those to return beside ``observed_at`` of the first poll, and ``last_at``, that of
-            the last one.
-        since: First moment, inclusive.
-
-    Returns:
-        Samples alone. Each series' rows are together and in order within a stream.
-    """
-    inside = pl.col("observed_at") >= since
-    at = pl.col("observed_at")
-    complete = table.distinct(rows.filter(pl.col("stream").is_null(), inside))
-    complete = complete.select(*columns, at, at.alias("last_at"))
-    # Copying ten million rows takes longer than all else here.
-    of_streams = rows
-    if rows["stream"].null_count():
-        of_streams = rows.filter(pl.col("stream").is_not_null())
-    if of_streams.is_empty():
-        return complete
-    polls = _polls(of_streams, inside)
-    standing = _standing(table, of_streams, polls)
-    times = polls["observed_at"]
-    found = of_streams.select(columns)[standing["_row"]].with_columns(
-        times[standing["_from"]].alias("observed_at"),
-        times[standing["_until"] - 1].alias("last_at"),
-    )
-    return pl.concat([complete, found]) if complete.height else found
 
 
 def expand_next(table: Table, before: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:

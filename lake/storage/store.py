@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -16,7 +16,6 @@ from lake.change_encoding.expand import (
     NEEDED,
     REWRITTEN_AFTER,
     expand,
-    poll_ranges,
 )
 from lake.errors import UnreadableTableError, one_line
 from lake.schemas.model import Table
@@ -26,6 +25,8 @@ from lake.storage.handles import Handles
 
 _CLOCKS_DIFFER = timedelta(minutes=1)
 """Between who polls and who reads."""
+
+_READ_TOGETHER = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,26 +241,40 @@ class Lake:
         rows = expand(table, self.collect(table, frame), since=since, until=until)
         return rows.filter(*predicates).sort(table.time, maintain_order=True).select(wanted)
 
-    def poll_ranges(
-        self, table: Table, *, since: datetime, cluster: str, columns: Sequence[str]
-    ) -> pl.DataFrame:
-        """Read each row of a ``change_only`` table once, however many polls it stands for.
+    def written(
+        self,
+        table: Table,
+        *,
+        since: datetime,
+        until: datetime,
+        cluster: str,
+        columns: Sequence[str],
+    ) -> Iterator[pl.DataFrame]:
+        """Read what was written to a ``change_only`` table, some minutes at a time.
 
         Args:
             table: The table.
             since: First moment, inclusive.
+            until: Last moment, exclusive.
             cluster: The cluster.
-            columns: Columns to return beside ``observed_at`` and ``last_at``.
+            columns: Columns to return beside observed_at, stream and row_kind.
 
         Returns:
-            The rows with the first and the last poll that each stands for, each series' together.
+            Rows as they lie in the files, the oldest minutes first, and in any order within these.
+            What they leave out, see ``lake.change_encoding.expand``.
 
         Raises:
             UnreadableTableError: The table or one of its files cannot be read.
         """
-        frame = self.scan(table, since=since - REWRITTEN_AFTER, cluster=cluster)
-        needed = list(dict.fromkeys([*columns, *table.series, *NEEDED]))
-        return poll_ranges(table, self.collect(table, frame.select(needed)), columns, since=since)
+        wanted = list(dict.fromkeys([*columns, "observed_at", "stream", "row_kind"]))
+        begin = since
+        while begin < until:
+            end = min(begin + _READ_TOGETHER, until)
+            frame = self.scan(table, since=begin, until=end, cluster=cluster)
+            rows = self.collect(table, frame.select(wanted))
+            if not rows.is_empty():
+                yield rows
+            begin = end
 
     def latest(
         self,
@@ -268,6 +283,7 @@ class Lake:
         cluster: str,
         now: datetime,
         within: timedelta,
+        columns: list[str] | None = None,
     ) -> pl.DataFrame:
         """Read the newest poll's rows of one cluster.
 
@@ -277,6 +293,7 @@ class Lake:
             cluster: The cluster.
             now: The present moment.
             within: How far back to look.
+            columns: Those to return; all of them without any.
 
         Returns:
             The rows whose ``observed_at`` is the newest; none if there was no poll in that time.
@@ -294,9 +311,11 @@ class Lake:
             found = self.scan(table, since=since, until=until, cluster=cluster).filter(*predicates)
         newest = self.collect(table, found.select(pl.col(table.time).max())).item()
         if newest is None:
-            return table.empty
+            return table.empty if columns is None else table.empty.select(columns)
         at = pl.col(table.time) == newest
-        return self.read(table, at, *predicates, since=newest, until=until, cluster=cluster)
+        return self.read(
+            table, at, *predicates, since=newest, until=until, cluster=cluster, columns=columns
+        )
 
     def statistics(self, table: Table) -> TableStatistics | None:
         """Return what the table's newest version consists of; None if it does not exist.

@@ -48,7 +48,9 @@ def _rows(
 ) -> pl.DataFrame:
     rows = _joined(*found.take_offsets(kept))
     if before is not None and found.offsets_unknown:
-        lost = before.filter(pl.col("group").is_in(list(found.offsets_unknown)))
+        lost = before.select(GROUP_PARTITION).filter(
+            pl.col("group").is_in(list(found.offsets_unknown))
+        )
         rows = rows.join(lost, on=GROUP_PARTITION, how="full", coalesce=True, validate="1:1")
     # Those of topics that do not exist stay: nobody knows whether they would be watched.
     unwatched = list(topics.all.keys() - set(topics.watched))

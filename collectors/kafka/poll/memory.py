@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -48,14 +48,14 @@ class Memory:
 
     Attributes:
         group_refs: Every group that exists as far as is known.
-        group_partitions: group, topic, partition of the last poll's committed offsets.
+        group_partitions: Gives group, topic, partition of the last poll's committed offsets.
         ends: Where the logs ended at the poll before (``changes.ENDS_SCHEMA``).
     """
 
     brokers: KnownBrokers = field(default_factory=KnownBrokers)
     group_refs: Mapping[str, GroupRef] = field(default_factory=dict)
     group_states: GroupStates = field(default_factory=GroupStates)
-    group_partitions: pl.DataFrame | None = None
+    group_partitions: Callable[[], pl.DataFrame | None] = lambda: None
     topic_patterns: TopicPatterns = field(default_factory=TopicPatterns)
     time_lags: TimeLags = field(default_factory=TimeLags)
     commit_times: CommitTimes = field(default_factory=CommitTimes)

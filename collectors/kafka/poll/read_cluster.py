@@ -96,8 +96,10 @@ def read_cluster(
     def lags() -> pl.DataFrame:
         redriving = settings.dead_letters.redrive_groups.values()
         kept = {sink.group for sink in sinks} | set(redriving)
-        rows = group_lags(groups.value, offsets, topics.value, memory.group_partitions, kept)
-        memory.group_partitions = rows.select(GROUP_PARTITION)
+        before = memory.group_partitions() if groups.value.offsets_unknown else None
+        rows = group_lags(groups.value, offsets, topics.value, before, kept)
+        places = rows.select(GROUP_PARTITION)
+        memory.group_partitions = lambda: places
         subscribed, names = groups.value.subscriptions, topics.value.all.keys()
         rows = with_subscriptions(rows, subscribed, names, memory.topic_patterns)
         memory.time_lags.record(rows, offsets_at, topics.value.all)

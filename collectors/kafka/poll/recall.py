@@ -16,7 +16,6 @@ from collectors.kafka.poll.group_states import GroupStates
 from collectors.kafka.poll.known_brokers import KnownBrokers
 from collectors.kafka.poll.memory import Memory
 from collectors.kafka.protocol.broker_requests import Broker
-from collectors.kafka.time_lag.recall import recalled_times
 
 VALUE_LENGTH = 256
 """Characters of a setting's value that a row of ``topics`` keeps."""
@@ -50,11 +49,8 @@ def recalled(tables: Mapping[str, pl.DataFrame]) -> Memory:
             group: GroupRef(group=group, type=type_ or "classic", protocol_type="")
             for group, type_ in tables["groups"].select("group", "type").iter_rows()
         }
-    if "group_offsets" in tables:
-        rows = tables["group_offsets"]
-        memory.group_partitions = rows.select("group", "topic", "partition")
-        if "partitions" in tables:
-            memory.time_lags = recalled_times(tables["partitions"], rows)
+    # Read only if it is needed, since there is much of it: where a coordinator is lost.
+    memory.group_partitions = lambda: tables.get("group_offsets")
     return memory
 
 

@@ -1,88 +1,124 @@
 """Timelines of partitions from the samples of the polls before a restart.
 
-Column by column: a large cluster has ten million samples in a quarter of an hour.
+One poll after the other, as they were taken in then, and column by column: a large cluster has ten
+million samples in a quarter of an hour.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from collectors.kafka.time_lag.time_lags import TimeLags
-from collectors.kafka.time_lag.timelines import CAPACITY, Timelines
+from collectors.kafka.time_lag.timelines import NON_MONOTONIC, Timelines
 
-_KEY = ["topic", "partition"]
+_PLACE = ["topic", "partition"]
+_PLACES_SCHEMA = {"topic": pl.String(), "partition": pl.Int32(), "place": pl.UInt64()}
+_IDS_SCHEMA = {"topic_id": pl.String(), "id": pl.UInt64()}
 
-_Mask = npt.NDArray[np.bool_]
 
+def recalled_times(written: Iterable[pl.DataFrame]) -> TimeLags:
+    """Return what was known of partitions before a restart.
 
-def recalled_times(partitions: pl.DataFrame, group_offsets: pl.DataFrame) -> TimeLags:
-    """Return what was known of the partitions that groups read before a restart.
-
-    It is what ``TimeLags.record`` makes of the samples one by one.
+    It is what ``TimeLags.record`` makes of the polls one by one.
 
     Args:
-        partitions: topic, partition, topic_id, log_end, and of which polls that was read:
-            observed_at, last_at.
-        group_offsets: topic, partition of what groups read.
+        written: The rows of ``partitions`` as they were written, see ``Lake.written``: topic,
+            partition, topic_id, log_end, observed_at, stream, row_kind.
     """
-    id_ = pl.struct(_KEY).hash().alias("series")
-    wanted = group_offsets.select(_KEY).unique().select(id_).to_series()
-    rows = partitions.with_columns(id_).filter(
-        pl.col("log_end").is_not_null(), pl.col("series").is_in(wanted.implode())
-    )
-    if rows.is_empty():
-        return TimeLags()
-    if not _is_in_order(rows):
-        rows = rows.sort("series", "observed_at")
-    series, ends = rows["series"].to_numpy(), rows["log_end"].to_numpy()
-    kept = np.flatnonzero(_since_last_reset(series, ends, _other_topic(rows["topic_id"])))
-    series, ends = series[kept], ends[kept]
-    first, last = (
-        rows[name].dt.epoch("us").to_numpy()[kept] / 1e6 for name in ("observed_at", "last_at")
-    )
-    # An end that stays is two points: when it was seen first, and when it was seen last.
-    runs = np.flatnonzero(_begins(series) | np.append(True, ends[1:] != ends[:-1]))
-    first, last = first[runs], last[np.append(runs[1:], len(ends)) - 1]
-    points = np.repeat(np.arange(len(runs)), np.where(last > first, 2, 1))
-    is_second = np.append(False, points[1:] == points[:-1])
-    seconds = np.where(is_second, last[points], first[points])
-    ends, series = ends[runs][points], series[runs][points]
-    starts = np.flatnonzero(_begins(series))
-    stops = np.append(starts[1:], len(series))
-    names = rows.select(*_KEY, "topic_id")[kept[runs[points[stops - 1]]]]
-    counts = np.minimum(stops - starts, CAPACITY)
-    newest = np.arange(len(ends)) >= np.repeat(stops - counts, stops - starts)
-    return TimeLags(names, Timelines.of(counts, ends[newest], seconds[newest]))
+    recalled = _Recalled()
+    for rows in written:
+        recalled.add(rows)
+    return recalled.time_lags()
 
 
-def _is_in_order(rows: pl.DataFrame) -> bool:
-    """Return whether each series' rows are together and in the order of time."""
-    begins = _begins(rows["series"].to_numpy())
-    times = rows["observed_at"].to_physical().to_numpy()
-    is_later = np.append(True, times[1:] > times[:-1])
-    return bool((is_later | begins).all()) and int(begins.sum()) == rows["series"].n_unique()
+class _Recalled:
+    """What is known while polls are taken in; partitions are numbered as they come."""
+
+    def __init__(self) -> None:
+        self._places = pl.DataFrame(schema=_PLACES_SCHEMA)
+        self._ids = pl.DataFrame(schema=_IDS_SCHEMA)
+        self._stream: str | None = None
+        self._timelines = Timelines()
+        # Of each partition: whether the poll before saw its end, that end, and its topic's id.
+        self._is_there = np.zeros(0, dtype=np.bool_)
+        self._ends = np.zeros(0, dtype=np.int64)
+        self._topics = np.zeros(0, dtype=np.uint64)
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Take in polls, whose rows may be in any order; later ones than before."""
+        # Numbers are joined and sorted many times as fast as names.
+        rows = rows.with_columns(
+            rows.select(_PLACE).hash_rows().alias("place"),
+            rows.select("topic_id").hash_rows().alias("id"),
+        )
+        self._ids = pl.concat([self._ids, rows.select("topic_id", "id").unique("id")]).unique("id")
+        self._meet(rows)
+        numbers = self._places.select("place").with_row_index("number")
+        numbered = rows.select("observed_at", "stream", "log_end", "place", "id").join(
+            numbers, on="place", how="left", maintain_order="left"
+        )
+        for poll in _polls(numbered):
+            self._take(poll)
+
+    def time_lags(self) -> TimeLags:
+        """Return what is known now."""
+        named = pl.DataFrame({"id": self._topics}).join(
+            self._ids, on="id", how="left", maintain_order="left"
+        )
+        places = self._places.select(_PLACE).hstack(named.select("topic_id"))
+        return TimeLags(places, self._timelines)
+
+    def _meet(self, rows: pl.DataFrame) -> None:
+        """Number the partitions that are new."""
+        new = (
+            rows.select(*_PLACE, "place")
+            .drop_nulls("topic")  # which say that a poll was read
+            .unique("place", maintain_order=True)
+            .join(self._places, on="place", how="anti", maintain_order="left")
+        )
+        if new.is_empty():
+            return
+        before, self._places = self._places.height, pl.concat([self._places, new])
+        numbers = np.arange(self._places.height)
+        self._timelines = self._timelines.chosen(np.where(numbers < before, numbers, -1))
+        self._is_there, self._ends, self._topics = (
+            np.append(known, np.zeros(new.height, dtype=known.dtype))
+            for known in (self._is_there, self._ends, self._topics)
+        )
+
+    def _take(self, poll: pl.DataFrame) -> None:
+        """Take in a poll; what was not written of it is as it was."""
+        at, stream = poll["observed_at"][0], poll["stream"][0]
+        if stream is None or stream != self._stream:  # whose first poll is complete
+            self._is_there[:] = False
+        self._stream = stream
+        rows = poll.drop_nulls("number")
+        numbers = rows["number"].to_numpy().astype(np.intp)
+        # A partition that is gone has neither end nor topic.
+        self._is_there[numbers] = rows["log_end"].is_not_null().to_numpy()
+        self._ends[numbers] = rows["log_end"].fill_null(0).to_numpy()
+        seen = rows.filter(pl.col("log_end").is_not_null())
+        numbers, topics = seen["number"].to_numpy().astype(np.intp), seen["id"].to_numpy()
+        known = self._topics[numbers]
+        self._timelines.forget(numbers[(known != 0) & (known != topics)])
+        self._topics[numbers] = topics
+        there = np.flatnonzero(self._is_there)
+        results = self._timelines.record(there, self._ends[there], at.timestamp())
+        back = there[results == NON_MONOTONIC]
+        self._timelines.forget(back)
+        self._timelines.record(back, self._ends[back], at.timestamp())
 
 
-def _begins(series: npt.NDArray[np.uint64]) -> _Mask:
-    """Return which rows are the first of their series."""
-    return np.append(True, series[1:] != series[:-1])
-
-
-def _other_topic(topic_ids: pl.Series) -> _Mask:
-    """Return which rows have another topic id than the last one that is known before."""
-    known = topic_ids.forward_fill().shift(1)
-    return (topic_ids != known).fill_null(False).to_numpy()
-
-
-def _since_last_reset(
-    series: npt.NDArray[np.uint64], ends: npt.NDArray[np.int64], is_other: _Mask
-) -> _Mask:
-    """Return which rows follow the last time that their topic was made anew or cut back."""
-    begins = _begins(series)
-    went_back = np.append(False, ends[1:] < ends[:-1])
-    run = np.cumsum(begins | went_back | is_other)
-    number = np.cumsum(begins) - 1
-    last = np.append(np.flatnonzero(begins)[1:], len(series)) - 1
-    return np.asarray(run == run[last][number])
+def _polls(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Return the polls of rows, the oldest first."""
+    runs = rows["observed_at"].rle()
+    if runs.struct.field("value").n_unique() < runs.len():  # not as polls are written
+        rows = rows.sort("observed_at", maintain_order=True)
+        runs = rows["observed_at"].rle()
+    lengths, times = runs.struct.field("len"), runs.struct.field("value")
+    begins = lengths.cum_sum() - lengths
+    for run in times.arg_sort():
+        yield rows[begins[run] : begins[run] + lengths[run]]

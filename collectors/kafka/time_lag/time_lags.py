@@ -73,7 +73,7 @@ class TimeLags:
         under the same id was truncated. Either way the old times mean nothing any more.
 
         Args:
-            rows: topic, partition, log_end, last_stable.
+            rows: topic, partition, log_end, last_stable; all that groups read.
             at: When they were read.
             topic_ids: Of every topic that there is.
         """
@@ -81,15 +81,17 @@ class TimeLags:
         ends = (
             rows.select(*_PLACE, "log_end", "last_stable")
             .unique(_PLACE, keep="first", maintain_order=True)
-            .drop_nulls("log_end")
             .with_columns(_id_of_topic(topic_ids))
         )
         found = ends.select(list(_PARTITIONS_SCHEMA))
         if not self.partitions.select(list(_PARTITIONS_SCHEMA)).equals(found):
-            self._arrange(found, topic_ids)
-        log_end = ends["log_end"].to_numpy()
-        numbers = np.arange(ends.height)
-        back = numbers[self.timelines.record(numbers, log_end, now) == NON_MONOTONIC]
+            self._arrange(found)
+        # Of a partition without a leader the end is not known: what is known of it waits.
+        told = ends["log_end"].is_not_null().to_numpy()
+        log_end = ends["log_end"].fill_null(0).to_numpy()
+        numbers = np.flatnonzero(told)
+        results = self.timelines.record(numbers, log_end[numbers], now)
+        back = numbers[results == NON_MONOTONIC]
         self.timelines.forget(back)
         self.timelines.record(back, log_end[back], now)
         self._forget_records(self.partitions[back])
@@ -97,27 +99,22 @@ class TimeLags:
 
     def _record_stable(self, ends: pl.DataFrame, begun_anew: Rows, now: float) -> None:
         """Take in where open transactions hold up the partitions that were recorded just now."""
-        known, waiting = self.partitions[: ends.height], self.partitions[ends.height :]
+        before = self.partitions["stable"].scatter(begun_anew, None)
         stable = ends.select(
-            pl.when(pl.col("last_stable") < pl.col("log_end")).then("last_stable")
+            pl.when(pl.col("log_end").is_null())
+            .then(before)
+            .when(pl.col("last_stable") < pl.col("log_end"))
+            .then("last_stable")
         ).to_series()
-        has_moved = (stable.is_not_null() & stable.ne_missing(known["stable"])).to_numpy().copy()
-        has_moved[begun_anew] = stable[begun_anew].is_not_null().to_numpy()
-        moved = np.flatnonzero(has_moved)
+        moved = np.flatnonzero((stable.is_not_null() & stable.ne_missing(before)).to_numpy())
         at = self.timelines.time_at(moved, stable[moved].to_numpy().astype(np.int64))
-        since = known["open_since"].to_numpy().copy()
-        since[moved] = np.where(np.isnan(at), now, at)
-        known = known.with_columns(
-            stable.alias("stable"),
-            pl.when(stable.is_not_null()).then(pl.Series(since)).alias("open_since"),
+        since = self.partitions["open_since"].scatter(moved, np.where(np.isnan(at), now, at))
+        self.partitions = self.partitions.with_columns(
+            stable.alias("stable"), pl.when(stable.is_not_null()).then(since).alias("open_since")
         )
-        self.partitions = pl.concat([known, waiting])
 
-    def _arrange(self, found: pl.DataFrame, topic_ids: Mapping[str, str | None]) -> None:
-        """Bring what is known into the order of the partitions that were found.
-
-        Behind them stay those whose topic is there: one without a leader is not gone.
-        """
+    def _arrange(self, found: pl.DataFrame) -> None:
+        """Bring what is known into the order of the partitions that were found; forget others."""
         known = self.partitions.with_row_index("row").rename({"topic_id": "id_before"})
         here = found.join(known, on=_PLACE, how="left", maintain_order="left", validate="1:1")
         is_other = (pl.col("topic_id") != pl.col("id_before")).fill_null(False)
@@ -125,18 +122,11 @@ class TimeLags:
         here = here.with_columns(
             pl.when(~is_other).then(name).alias(name) for name in ("row", "stable", "open_since")
         ).with_columns(pl.coalesce("topic_id", "id_before").alias("topic_id"))
-        waiting = (
-            known.join(found, on=_PLACE, how="anti", maintain_order="left")
-            .with_columns(_id_of_topic(topic_ids))
-            .filter(pl.col("topic_id") == pl.col("id_before"))
-        )
-        both = pl.concat([here.select(waiting.columns), waiting])
-        self.timelines = self.timelines.chosen(
-            both["row"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
-        )
-        self.partitions = both.drop("row", "id_before")
+        rows = here["row"].cast(pl.Int64).fill_null(-1).to_numpy()
+        self.timelines = self.timelines.chosen(rows.astype(np.intp))
+        self.partitions = here.drop("row", "id_before")
         if self._looked_up:
-            there = set(self.partitions.select(_PLACE).iter_rows())
+            there = set(here.select(_PLACE).iter_rows())
             self._looked_up = {
                 place: known for place, known in self._looked_up.items() if place in there
             }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 import polars as pl
@@ -46,8 +46,10 @@ class Script:
     def recalls(self) -> Sequence[Recall]:
         return self.recalled
 
-    def remember(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        self.remembered = tables
+    def remember(
+        self, tables: Mapping[str, pl.DataFrame], polls: Iterable[pl.DataFrame] = ()
+    ) -> None:
+        self.remembered = dict(tables)
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:
         self.begun.append(time.monotonic())

@@ -16,7 +16,6 @@ from collectors.kafka.time_lag.time_lags import TimeLags
 from collectors.kafka.time_lag.timeline import OffsetTimeline
 from collectors.kafka.time_lag.timelines import RecordResult, Rows
 from lake.change_encoding.compact import ChangeEncoder
-from lake.change_encoding.expand import poll_ranges
 from lake.schemas.tables import PARTITIONS
 from lake.storage.append import conform
 
@@ -27,11 +26,8 @@ SCHEMA = {
     "log_end": pl.Int64(),
     "observed_at": pl.Datetime("us", "UTC"),
 }
+COMPLETE = {"stream": pl.lit(None, pl.String()), "row_kind": pl.lit(None, pl.String())}
 START = datetime(2026, 11, 20, 8, tzinfo=UTC)
-
-
-def at_one_poll(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.with_columns(pl.col("observed_at").alias("last_at"))
 
 
 def number(known: TimeLags, topic: str, partition: int) -> Rows:
@@ -41,7 +37,7 @@ def number(known: TimeLags, topic: str, partition: int) -> Rows:
 
 def oldest(known: TimeLags, topic: str, partition: int) -> tuple[int, float] | None:
     at = number(known, topic, partition)
-    if not len(at):
+    if not len(at) or not known.timelines.counts[at[0]]:
         return None
     (offset,), (seconds,) = known.timelines.oldest(at)
     return int(offset), float(seconds)
@@ -70,10 +66,9 @@ def test_after_a_restart_timelines_go_on() -> None:
         schema=["topic", "partition", "topic_id", "log_end", "observed_at"],
         orient="row",
     ).sample(fraction=1.0, shuffle=True, seed=1)
-    read = pl.DataFrame({"topic": ["orders", "anew"], "partition": [0, 0]})
-    found = recalled_times(at_one_poll(partitions), read)
+    found = recalled_times([partitions.cast(SCHEMA).with_columns(**COMPLETE)])
     at = start.timestamp()
-    assert sorted(found.partitions["topic"]) == ["anew", "orders"]
+    assert sorted(found.partitions["topic"]) == ["anew", "nobody", "orders"]
     assert oldest(found, "orders", 0) == (0, at)
     assert times_at(found, "orders", 0, [150]) == [at + 22.5]
     assert oldest(found, "anew", 0) == (0, at + 30)
@@ -120,8 +115,9 @@ def test_it_equals_taking_in_one_sample_after_the_other(
         for poll, (topic_id, end) in enumerate(samples)
     ]
     frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    read = frame.select("topic", "partition")
-    found = recalled_times(at_one_poll(frame), read)
+    whole = frame.with_columns(**COMPLETE)
+    is_early = whole["observed_at"] < START + timedelta(seconds=300)
+    found = recalled_times([whole.filter(is_early), whole.filter(~is_early)])
     for partition, samples in enumerate(series):
         expected = one_by_one(samples)
         assert oldest(found, "t", partition) == expected.oldest
@@ -145,15 +141,32 @@ def test_it_is_the_same_from_rows_that_stand_for_several_polls(grown: list[list[
             pl.lit("c").alias("cluster"), pl.lit(f"{poll}").alias("poll_id")
         )
         written.append(conform(PARTITIONS, encoder.compact("c/kafka", frame)))
-    since = START + timedelta(seconds=30)
-    columns = ["topic", "partition", "topic_id", "log_end"]
-    rows = poll_ranges(PARTITIONS, pl.concat(written), columns, since=since)
-    found = recalled_times(rows, rows.select("topic", "partition"))
+    rows = pl.concat(written)
+    found = recalled_times([rows.sample(fraction=1.0, shuffle=True, seed=1)])
     for partition, one in enumerate(ends):
         expected = OffsetTimeline()
-        for poll in range(2, 20):
+        for poll in range(20):
             expected.record(one[poll], (START + timedelta(seconds=15 * poll)).timestamp())
         assert oldest(found, "t", partition) == expected.oldest
         offsets = range(one[-1] + 1)
         times = times_at(found, "t", partition, offsets)
         assert times == [expected.time_at(offset) for offset in offsets]
+
+
+def test_a_partition_that_is_gone_is_not_taken_for_one_at_rest() -> None:
+    encoder = ChangeEncoder(PARTITIONS)
+    written = []
+    for poll, partitions in enumerate([2, 2, 1, 1, 2]):
+        rows = [
+            ("t", partition, "a", 7, START + timedelta(seconds=15 * poll))
+            for partition in range(partitions)
+        ]
+        frame = pl.DataFrame(rows, schema=SCHEMA, orient="row").with_columns(
+            pl.lit("c").alias("cluster"), pl.lit(f"{poll}").alias("poll_id")
+        )
+        written.append(conform(PARTITIONS, encoder.compact("c/kafka", frame)))
+    found = recalled_times(written[:4])
+    at = START.timestamp()
+    assert times_at(found, "t", 0, [7]) == [at + 45]
+    assert times_at(found, "t", 1, [7]) == [at + 15]
+    assert times_at(recalled_times(written), "t", 1, [7]) == [at + 60]

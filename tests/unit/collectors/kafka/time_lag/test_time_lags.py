@@ -103,10 +103,10 @@ def test_a_partition_without_a_leader_is_not_forgotten() -> None:
     assert found["bills"]["time_lag_seconds"] == pytest.approx(15.0)
 
 
-def test_a_topic_that_is_gone_is_forgotten() -> None:
+def test_what_no_group_reads_any_more_is_forgotten() -> None:
     known = TimeLags()
     polled(known, 0, rows(("orders", 0, 0), ("bills", 0, 0)))
-    polled(known, 10, rows(("bills", 0, 0)), {"bills": "b"})
+    polled(known, 10, rows(("bills", 0, 0)))
     assert known.partitions["topic"].to_list() == ["bills"]
     assert len(known.timelines) == 1
 
