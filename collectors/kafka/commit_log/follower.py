@@ -42,14 +42,12 @@ FRESH_SECONDS = 60.0
 FETCH_BYTES = 2**20
 _PAUSE_SECONDS = 1.0  # between two looks at a log that has been read to its end
 _DUTY = 0.5  # share of a core while there is more to read
-_FIRST_RETRY_SECONDS = 1.0
-_LAST_RETRY_SECONDS = 30.0
+_FIRST_RETRY_SECONDS, _LAST_RETRY_SECONDS = 1.0, 30.0
 _DENIED_RETRY_SECONDS = 180.0
 _CLOSE_SECONDS = 1.0
 _LOST_SECONDS = 3600.0  # how long a part of the log that is lost is reported
 
-_OFFSET_OUT_OF_RANGE = 1
-_TOPIC_AUTHORIZATION_FAILED = 29
+_OFFSET_OUT_OF_RANGE, _TOPIC_AUTHORIZATION_FAILED = 1, 29
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

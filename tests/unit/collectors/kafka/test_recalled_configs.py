@@ -1,7 +1,8 @@
-"""What was set on topics before a restart is compared with what is set after it."""
+"""What is recalled after a restart: what was set on topics, and what groups had read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -51,3 +52,31 @@ def test_what_was_set_on_a_topic_during_a_restart_is_an_event() -> None:
         ("altered", "retention.ms=1000", "retention.ms=2000"),
         ("set", None, "retention.ms=2000"),
     ]
+
+
+class Tables(Mapping[str, pl.DataFrame]):
+    """Tables of a lake; notes which are read."""
+
+    def __init__(self, **tables: pl.DataFrame) -> None:
+        self._tables = tables
+        self.read: list[str] = []
+
+    def __getitem__(self, table: str) -> pl.DataFrame:
+        self.read.append(table)
+        return self._tables[table]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+
+def test_what_groups_had_read_is_read_only_when_it_is_needed() -> None:
+    rows = pl.DataFrame({"group": ["billing"], "topic": ["orders"], "partition": [0]})
+    tables = Tables(group_offsets=rows)
+    memory = recalled(tables)
+    assert "group_offsets" not in tables.read
+    found = memory.group_partitions()
+    assert found is not None
+    assert found.equals(rows)

@@ -39,6 +39,7 @@ class Script:
         self.goes_on = threading.Event()  # for a poll without an end, of a duration of None
         self.recalled: Sequence[Recall] = [Recall(table="brokers"), Recall(table="groups")]
         self.remembered: Mapping[str, pl.DataFrame] = {}
+        self.remembered_polls: Sequence[pl.DataFrame] = []
         self._durations = list(durations)
         self._error = error
 
@@ -50,6 +51,7 @@ class Script:
         self, tables: Mapping[str, pl.DataFrame], polls: Iterable[pl.DataFrame] = ()
     ) -> None:
         self.remembered = dict(tables)
+        self.remembered_polls = list(polls)
 
     def poll(self, now: datetime) -> Iterator[SectionResult]:
         self.begun.append(time.monotonic())

@@ -16,7 +16,7 @@ from collectors.source.model import Recall
 from config.settings import LakeSettings
 from lake.errors import LakeError
 from lake.schemas.model import Table
-from lake.schemas.tables import BROKERS, COLLECTIONS, TOPICS
+from lake.schemas.tables import BROKERS, COLLECTIONS, PARTITIONS, TOPICS
 from lake.storage.store import Lake
 from tests.support import eventually
 from tests.unit.collectors.service.scripted import FAULT, INTERVAL_SECONDS, Script, fixed, polls
@@ -285,3 +285,22 @@ def test_a_restart_recalls_the_newest_row_of_each(lake: Lake) -> None:
     serve(Service(fixed(source), lake), polls(source, 1))
     recalled = source.remembered["topics"].select("topic", "kind")
     assert dict(recalled.iter_rows()) == {"a": "new", "b": "kept"}
+
+
+def test_a_restart_recalls_what_several_polls_wrote_the_oldest_first(lake: Lake) -> None:
+    now = datetime.now(UTC)
+    rows = [
+        ("t", minutes, cluster, now - timedelta(minutes=minutes), str(minutes))
+        for minutes, cluster in ((1, "shop"), (14, "shop"), (2, "shop"), (2, "other"), (20, "shop"))
+    ]
+    names = ("topic", "partition", "cluster", "observed_at", "poll_id")
+    schema = {name: PARTITIONS.polars_schema[name] for name in names}
+    lake.append(PARTITIONS, pl.DataFrame(rows, schema=schema, orient="row"))
+    source = Script("shop")
+    source.recalled = [Recall(table="partitions", polls=4, columns=("topic", "partition"))]
+    serve(Service(fixed(source), lake), polls(source, 1))
+    recalled = [rows["partition"].sort().to_list() for rows in source.remembered_polls]
+    assert recalled == [[14], [1, 2]]
+    wanted = ["topic", "partition", "observed_at", "stream", "row_kind"]
+    assert source.remembered_polls[0].columns == wanted
+    assert source.remembered == {}
