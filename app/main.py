@@ -14,15 +14,9 @@ import streamlit as st  # noqa: E402 (the path comes first, here and below)
 
 from app.data import context, present, queries  # noqa: E402
 from app.style.format import duration  # noqa: E402
-from app.ui import (  # noqa: E402
-    components,
-    empty_states,
-    login,
-    range_choice,
-    routes,
-    status_bar,
-)
+from app.ui import components, range_choice, routes  # noqa: E402
 from app.ui.browser import zoom  # noqa: E402
+from app.ui.frame import empty_states, login, status_bar  # noqa: E402
 from config.errors import ConfigError  # noqa: E402
 from config.load import load_from_environment  # noqa: E402
 

@@ -17,7 +17,7 @@ from alerting.notify.notifications import NotificationIntervals
 from alerting.notify.store import AlertStore
 from alerting.rules.rule_file import load_rules
 from alerting.service import SERVICE, evaluate_once
-from app.ui import current_advice
+from app.ui.advice import current_advice
 from config.load import load
 from lake.schemas.model import Table
 from lake.storage.store import Lake

@@ -16,7 +16,8 @@ from streamlit.testing.v1 import AppTest
 
 from app.data.viewer import Viewer
 from app.data.visible_lake import SHOWN_BY, HiddenNames, VisibleLake
-from app.ui import current_advice, login
+from app.ui.advice import current_advice
+from app.ui.frame import login
 from config.app import RoleSettings
 from config.load import load
 from config.parts import Selection

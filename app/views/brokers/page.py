@@ -7,7 +7,8 @@ from app.data.context import current
 from app.style.charts.heatmaps import stacked_bars
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import clock, escape, exact, size
-from app.ui import cluster_changes, components, events, page_events, routes, tables, topic_list
+from app.ui import components, routes, tables, topic_list
+from app.ui.changes import cluster_changes, events, page_events
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.brokers import view_model

@@ -9,7 +9,9 @@ from app.data import history_queries, present, queries
 from app.data.context import current
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import duration, escape, exact, rate, share, thin
-from app.ui import components, events, page_events, routes, status_bar, tables
+from app.ui import components, routes, tables
+from app.ui.changes import events, page_events
+from app.ui.frame import status_bar
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.dead_letters import view_model

@@ -16,17 +16,9 @@ from app.data.history import GROUP as GROUP_MEASURES
 from app.style.charts.heatmaps import heatmap
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
-from app.ui import (
-    components,
-    current_advice,
-    events,
-    forecast,
-    group_list,
-    page_events,
-    routes,
-    seasons,
-    tables,
-)
+from app.ui import components, group_list, routes, seasons, tables
+from app.ui.advice import current_advice, forecast
+from app.ui.changes import events, page_events
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE, Column
 from app.ui.time_axis import note_of, page_axis

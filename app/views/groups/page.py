@@ -5,7 +5,8 @@ import streamlit as st
 from app.data import history_queries, present
 from app.data.context import current
 from app.style.format import count, escape
-from app.ui import components, current_advice, group_list, routes, tables
+from app.ui import components, group_list, routes, tables
+from app.ui.advice import current_advice
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import Column
 from lake.schemas.current import GROUP_STATUS

@@ -11,8 +11,9 @@ from app.data import alert_store, queries
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.format import escape, thin
-from app.ui import components, events, incidents, routes, tables
+from app.ui import components, incidents, routes, tables
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
+from app.ui.changes import events
 from app.ui.tables import Column
 from app.ui.time_axis import axis_between
 from app.views.incident import view_model

@@ -13,7 +13,7 @@ from alerting.rules.lifecycle import Alert
 from alerting.rules.matchers import Acknowledgement
 from app.style.format import clock, count, duration, escape, thin, utc
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
-from app.ui.events import Event, Sort
+from app.ui.changes.events import Event, Sort
 from app.ui.incidents import Incident
 
 BEFORE = timedelta(minutes=30)

@@ -10,17 +10,10 @@ from app.data.context import current
 from app.data.history import CLUSTER, DEAD_LETTER, TIME
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import clock, count, duration, escape, exact, rate, short, thin
-from app.ui import (
-    components,
-    current_advice,
-    deploy_form,
-    events,
-    forecast,
-    page_events,
-    routes,
-    tables,
-)
+from app.ui import components, routes, tables
+from app.ui.advice import current_advice, forecast
 from app.ui.browser import items
+from app.ui.changes import deploy_form, events, page_events
 from app.ui.group_list import is_late
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis

@@ -7,7 +7,8 @@ from alerting.errors import AlertingError
 from app.data import alert_store, late_hours
 from app.data.context import current
 from app.style.format import clock, escape
-from app.ui import advice_history, components, forecast, incidents, tables
+from app.ui import components, incidents, tables
+from app.ui.advice import advice_history, forecast
 from app.views.report import view_model
 from lake.schemas.tables import CONTRIBUTORS
 

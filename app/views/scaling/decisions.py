@@ -10,7 +10,8 @@ import polars as pl
 
 from alerting.status.phrases import time_left
 from app.style.format import clock, thin
-from app.ui import advice_cards, routes
+from app.ui import routes
+from app.ui.advice import advice_cards
 from app.ui.browser.items import Item, Target
 from scaling.advice.advice_table import from_row
 from scaling.advice.model import AdviceKind, Confidence, Evidence, Recommendation, Subject

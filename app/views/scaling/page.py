@@ -7,8 +7,10 @@ import streamlit as st
 
 from app.data.context import current
 from app.style.format import count, escape, thin
-from app.ui import advice_cards, components, current_advice, empty_states, status_bar
+from app.ui import components
+from app.ui.advice import advice_cards, current_advice
 from app.ui.browser import items
+from app.ui.frame import empty_states, status_bar
 from app.views.scaling import decisions, view_model, what_if
 from lake.errors import LakeError
 from scaling.advice.advice_table import from_row

@@ -13,8 +13,9 @@ from app.style.charts.advice import Limit, Load, forecast_chart, load_chart, ske
 from app.style.charts.base import Axis
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import clock, count, exact, rate
-from app.ui import advice_history, components, forecast
-from app.ui.advice_cards import WORDS
+from app.ui import components
+from app.ui.advice import advice_history, forecast
+from app.ui.advice.advice_cards import WORDS
 from app.ui.time_axis import page_axis
 from scaling.advice.model import AdviceKind, Subject
 from scaling.advisers.group_evidence import hot_partitions

@@ -11,7 +11,8 @@ import streamlit as st
 from app.data.context import View
 from app.style.charts.advice import what_if_chart
 from app.style.format import duration, escape, exact
-from app.ui import components, forecast
+from app.ui import components
+from app.ui.advice import forecast
 from lake.schemas.grain import Grain
 from lake.schemas.tables import GROUP_HISTORY
 from scaling.facts.group_facts import GroupFacts

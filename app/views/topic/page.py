@@ -10,18 +10,9 @@ from app.data.history import TOPIC
 from app.style.charts.heatmaps import bars
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import count, duration, escape, exact, rate, share, short, size, thin
-from app.ui import (
-    cluster_changes,
-    components,
-    current_advice,
-    events,
-    forecast,
-    page_events,
-    routes,
-    seasons,
-    tables,
-    topic_list,
-)
+from app.ui import components, routes, seasons, tables, topic_list
+from app.ui.advice import current_advice, forecast
+from app.ui.changes import cluster_changes, events, page_events
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import DASH, NEVER, Column
 from app.ui.time_axis import note_of, page_axis

@@ -7,7 +7,8 @@ from app.data import history_queries, present, schema_registry
 from app.data.context import current
 from app.style.charts.lines import series_chart
 from app.style.format import count, escape, rate, share
-from app.ui import components, events, page_events, routes, tables, topic_list
+from app.ui import components, routes, tables, topic_list
+from app.ui.changes import events, page_events
 from app.ui.tables import DASH, Column
 from app.ui.time_axis import note_of, page_axis
 from lake.schemas.current import TOPIC_STATUS

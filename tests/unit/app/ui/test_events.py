@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from app.ui import events
-from app.ui.events import Event, Sort
+from app.ui.changes import events
+from app.ui.changes.events import Event, Sort
 from lake.schemas.bronze import NAMED_TOPICS
 from lake.schemas.current import RECENT_CHANGES
 from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES

@@ -3,7 +3,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from app.ui.forecast import growth, quality
+from app.ui.advice.forecast import growth, quality
 
 
 @pytest.mark.parametrize(

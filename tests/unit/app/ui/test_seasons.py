@@ -10,7 +10,7 @@ import pytest
 from app.style.charts.base import Axis
 from app.style.charts.lines import Band, Ghost, Line, columns_chart
 from app.style.theme import LIGHT
-from app.ui.forecast import holds
+from app.ui.advice.forecast import holds
 from app.ui.seasons import Usual, delta, usual
 
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)

@@ -12,7 +12,7 @@ import pytest
 from app.data.context import View
 from app.data.time_range import RANGES
 from app.style.theme import ACT, OK
-from app.ui.advice_history import change
+from app.ui.advice.advice_history import change
 from app.ui.tables import NEVER, NONE, Column, cards, csv, file_name, styled
 from app.ui.topic_list import hot_partitions
 

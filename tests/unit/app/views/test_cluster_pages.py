@@ -12,7 +12,7 @@ import pytest
 
 from alerting.inputs.facts import section_rows
 from app.data.lake_tables import lake_rows
-from app.ui import status_bar
+from app.ui.frame import status_bar
 from app.views.brokers import view_model as brokers_view_model
 from app.views.dead_letters import view_model as dead_letters_view_model
 from app.views.health import view_model as health_view_model

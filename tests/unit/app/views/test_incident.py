@@ -9,7 +9,7 @@ import polars as pl
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import AlertSeverity
-from app.ui.events import of_changes
+from app.ui.changes.events import of_changes
 from app.ui.incidents import Incident
 from app.views.incident.view_model import after, markdown, sentence, step_rows, steps
 from lake.schemas.tables import CLUSTER_EVENTS

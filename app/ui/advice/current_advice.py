@@ -13,7 +13,8 @@ from app.data import history_queries
 from app.data.background import Background
 from app.data.context import View
 from app.style.format import clock
-from app.ui import advice_cards, components
+from app.ui import components
+from app.ui.advice import advice_cards
 from config.scaling import ScalingSettings
 from lake.errors import LakeError
 from lake.storage.store import Lake

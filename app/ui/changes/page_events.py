@@ -11,8 +11,10 @@ import streamlit as st
 from alerting.errors import AlertingError
 from app.data import alert_store, history_queries, present, queries
 from app.data.context import View
-from app.ui import advice_history, components, events
-from app.ui.events import Event
+from app.ui import components
+from app.ui.advice import advice_history
+from app.ui.changes import events
+from app.ui.changes.events import Event
 from lake.schemas.current import RECENT_CHANGES
 from lake.schemas.tables import RECOMMENDATIONS
 from scaling.advice.follow_up import Followed

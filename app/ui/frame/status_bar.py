@@ -12,8 +12,9 @@ from alerting.rules.model import AlertSeverity
 from app.data import present, queries
 from app.data.context import View
 from app.style.format import clock, escape, listing, utc
-from app.ui import components, empty_states
+from app.ui import components
 from app.ui.browser import live, search
+from app.ui.frame import empty_states
 from lake.errors import LakeError
 
 

@@ -1,0 +1,1 @@
+"""Advice and forecasts, as several pages show them."""

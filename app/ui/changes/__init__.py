@@ -1,0 +1,1 @@
+"""What happened, as marks on charts and as lists."""

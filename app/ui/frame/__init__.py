@@ -1,0 +1,1 @@
+"""What stands around every page: log-in, status, and what is said where nothing is known yet."""
