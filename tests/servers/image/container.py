@@ -16,9 +16,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.servers.image import dockerfile
 from tests.servers.image.dockerfile import DockerfileError, Step
@@ -178,7 +179,13 @@ class Image:
     ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         words = self.words(command, further, working)
-        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=800)
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True)
+        try:
+            output, errors = process.communicate(timeout=800)
+        finally:
+            _kill(process)
+        return subprocess.CompletedProcess(words, process.returncode, output, errors)
 
     @contextmanager
     def running(self, log: Path) -> Iterator[subprocess.Popen[bytes]]:
@@ -190,8 +197,7 @@ class Image:
         try:
             yield process
         finally:
-            process.kill()
-            process.wait()
+            _kill(process)
 
     def files(self) -> dict[str, tuple[int, int]]:
         """Return size and time of change of every file that the build has made or changed."""
@@ -230,15 +236,30 @@ def _walk(folder: Path, without: set[str]) -> Iterator[Path]:
         yield from (Path(path, name) for name in (*files, *folders))
 
 
-def first_process(container: subprocess.Popen[bytes]) -> int:
-    """Return the process of a container that its CMD is."""
-    children = Path(f"/proc/{container.pid}/task/{container.pid}/children").read_text().split()
-    return int(children[0])
+def first_processes(container: subprocess.Popen[Any]) -> list[int]:
+    """Return the process of a container that its command is; nothing where it has ended."""
+    if container.poll() is not None:
+        return []
+    listed = Path(f"/proc/{container.pid}/task/{container.pid}/children").read_text()
+    return [int(pid) for pid in listed.split()]
+
+
+def _kill(container: subprocess.Popen[Any]) -> None:
+    """End a container; with its first process the kernel ends all others.
+
+    What unshare promises, to kill its child when it is killed, ends where the child changes its
+    user.
+    """
+    for pid in first_processes(container) or [container.pid]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    container.wait()
 
 
 def stop(container: subprocess.Popen[bytes], timeout_seconds: float) -> int:
     """Ask a container to end, as engines do, and return its exit status."""
-    os.kill(first_process(container), signal.SIGTERM)
+    for pid in first_processes(container):
+        os.kill(pid, signal.SIGTERM)
     return container.wait(timeout_seconds)
 
 

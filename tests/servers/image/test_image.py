@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -17,7 +18,7 @@ from lake.schemas.tables import CLUSTER_HISTORY, COLLECTIONS
 from lake.storage.store import Lake
 from runtime.processes import free_ports
 from runtime.services import dashboard_answers
-from tests.servers.image.container import Image, build_variables, empty_image, stop
+from tests.servers.image.container import Image, build_variables, empty_image, first_processes, stop
 from tests.servers.image.dockerfile import DockerfileError
 from tests.support import eventually
 
@@ -63,6 +64,12 @@ def test_a_container_cannot_write_beside_its_volume_and_sees_nothing_of_this_mac
     with image.running(tmp_path / "container.log") as container:
         assert container.wait(60) == 1
     assert "Read-only file system: '/opt/small/new'" in (tmp_path / "container.log").read_text()
+    image.command = ["sleep", "1000"]
+    with image.running(tmp_path / "container.log") as container:
+        eventually(lambda: _owners(container) == {"10001"}, what="process of its user")
+        (first,) = first_processes(container)
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)
     for folder in ("/", "/etc", "/usr/local", "/dev", "/home/small"):
         assert image.execute(["touch", f"{folder}/new"]).returncode == 1, folder
     for folder in ("/tmp", "/var/small"):  # noqa: S108
