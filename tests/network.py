@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from enum import Enum, auto
 from typing import Any, TypeVar
 from unittest.mock import patch
 
@@ -21,14 +22,24 @@ DEAD = "127.0.0.9"
 """An address at which nothing ever answers; see ``Network.dead_first``."""
 
 _FILLERS = 4
+_UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 _lookup = socket.getaddrinfo
+
+
+class Failure(Enum):
+    """What can become of one request over HTTP."""
+
+    REFUSED = auto()  # answered with 503 instead of by the server
+    CUT = auto()  # never arrives: the connection is closed
+    ANSWER_LOST = auto()  # carried out, but the connection is closed before the answer is there
 
 
 class Path:
     """The way to one server.
 
     Attributes:
+        failing: Decides, from what a client sends, whether this request fails.
         round_trip_seconds: What passes gets half of it later, in each direction; the opening of a
             connection costs one more.
         connections: How many were opened.
@@ -37,6 +48,7 @@ class Path:
     def __init__(self, network: Network, port: int) -> None:
         self.round_trip_seconds = 0.0
         self.connections = 0
+        self.failing: Callable[[bytes], Failure | None] | None = None
         self._network = network
         self._target = port
         self._thawed = asyncio.Event()
@@ -83,19 +95,28 @@ class Path:
             return
         self._writers |= {writer, server_writer}
         await asyncio.sleep(self.round_trip_seconds)
-        for source, sink in ((reader, server_writer), (server_reader, writer)):
-            task = asyncio.create_task(self._forward(source, sink))
+        failures = _Failures(self, writer, server_writer)
+        for source, sink, passes in (
+            (reader, server_writer, failures.request_passes),
+            (server_reader, writer, failures.answer_passes),
+        ):
+            task = asyncio.create_task(self._forward(source, sink, passes))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _forward(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    async def _forward(
+        self,
+        source: asyncio.StreamReader,
+        sink: asyncio.StreamWriter,
+        passes: Callable[[bytes], bool],
+    ) -> None:
         """Deliver each piece after its delay; what follows does not wait for it to arrive."""
         held: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
         delivery = asyncio.create_task(self._deliver(held, sink))
         clock = asyncio.get_running_loop().time
         try:
             with suppress(OSError):
-                while piece := await source.read(2**16):
+                while (piece := await source.read(2**16)) and passes(piece):
                     held.put_nowait((clock() + self.round_trip_seconds / 2, piece))
             held.put_nowait((clock() + self.round_trip_seconds / 2, b""))
             await delivery
@@ -117,6 +138,39 @@ class Path:
             with suppress(OSError):
                 sink.write(piece)
                 await sink.drain()
+
+
+class _Failures:
+    """Lets the requests of one connection fail as its path decides."""
+
+    def __init__(
+        self, path: Path, client: asyncio.StreamWriter, server: asyncio.StreamWriter
+    ) -> None:
+        self._path, self._client, self._server = path, client, server
+        self._answer_is_lost = False
+
+    def request_passes(self, piece: bytes) -> bool:
+        """Return whether a piece from the client goes on to the server."""
+        failure = None if self._path.failing is None else self._path.failing(piece)
+        if failure is Failure.REFUSED:
+            self._client.write(_UNAVAILABLE)
+            self._client.close()
+            self._server.transport.abort()
+        elif failure is Failure.CUT:
+            self._close()
+        elif failure is Failure.ANSWER_LOST:
+            self._answer_is_lost = True
+        return failure in (None, Failure.ANSWER_LOST)
+
+    def answer_passes(self, piece: bytes) -> bool:
+        """Return whether a piece from the server goes on to the client."""
+        if self._answer_is_lost:
+            self._close()
+        return not self._answer_is_lost
+
+    def _close(self) -> None:
+        self._client.transport.abort()
+        self._server.transport.abort()
 
 
 class Network:

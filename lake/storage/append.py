@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from lake.storage.table_maintenance import Kept
 
 _APPENDS_A_HANDLE = 20
 _ATTEMPTS = 8
+_MARK = "headroom.append"
+"""Names what an append is recognised by in the table's log."""
 _TABLE_PROPERTIES: dict[str, str | None] = {
     # Each append reads what the log says since: with 50, an append takes a fifth longer.
     "delta.checkpointInterval": "20",
@@ -83,22 +86,56 @@ class Appender:
             LeaseLostError: Somebody with a larger token has written; nothing of it was.
             LakeError: The rows could not be written; nothing of them was.
         """
+        mark = uuid.uuid4().hex
         for attempts_left in reversed(range(_ATTEMPTS)):
+            version: int | None = None
             try:
-                self._append(table, rows, tokens)
+                target = self._target(table, tokens)
+                if tokens:  # without them delta-rs puts the same files into the table once more
+                    version = -1 if isinstance(target, str) else target.version()
+                self._write(target, table, rows, tokens, mark)
             except (DeltaError, OSError) as error:
                 self._appending.pop(table.name, None)
                 # Maintenance changed the table's properties, or somebody with another token was
-                # quicker: nothing was written.
-                if attempts_left and isinstance(error, CommitFailedError):
-                    continue
+                # quicker: nothing was written. Or an object store's answer was lost, the commit was
+                # tried again, and the one that was quicker is our own.
+                if isinstance(error, CommitFailedError):
+                    if version is not None and self._is_committed(table, mark, version):
+                        return
+                    if attempts_left:
+                        continue
                 address = self._handles.uri(table)
                 raise LakeError(
                     f"{table.name}: cannot append to {address}: {one_line(error)}"
                 ) from error
             return
 
-    def _append(self, table: Table, rows: pl.DataFrame, tokens: Mapping[str, int]) -> None:
+    def _is_committed(self, table: Table, mark: str, after: int) -> bool:
+        """Return whether a commit after a version has a mark.
+
+        The log is read as files: what delta-rs says of commits holds Python's lock meanwhile.
+        """
+        address = self._handles.uri(table)
+        try:
+            newest = DeltaTable(address, storage_options=self._options).version()
+            log = [
+                f"{address}/_delta_log/{each:020d}.json" for each in range(after + 1, newest + 1)
+            ]
+            lines = pl.scan_lines(log, storage_options=self._handles.options)
+            found = lines.filter(pl.col("line").str.contains(mark, literal=True))
+            return bool(log) and not found.collect().is_empty()
+        except (DeltaError, OSError, pl.exceptions.PolarsError) as error:
+            raise LakeError(
+                f"{table.name}: whether the rows are in {address} is unknown: {one_line(error)}"
+            ) from error
+
+    def _target(self, table: Table, tokens: Mapping[str, int]) -> DeltaTable | str:
+        """Return what to append to, which these tokens may.
+
+        Raises:
+            LeaseLostError: Somebody with a larger token has written.
+            LakeError: The table is of another version of this software.
+        """
         self._make_folder(table)
         target = self._to_append_to(table)
         if tokens and isinstance(target, str):
@@ -110,6 +147,16 @@ class Appender:
             for name, token in tokens.items():
                 if (target.transaction_version(name) or 0) > token:
                     raise LeaseLostError(f"{table.name}: another process writes rows of {name} now")
+        return target
+
+    def _write(
+        self,
+        target: DeltaTable | str,
+        table: Table,
+        rows: pl.DataFrame,
+        tokens: Mapping[str, int],
+        mark: str,
+    ) -> None:
         write_deltalake(
             target,
             stream(rows),
@@ -121,7 +168,8 @@ class Appender:
             writer_properties=appended(table),
             storage_options=self._options,
             commit_properties=CommitProperties(
-                app_transactions=[Transaction(name, token) for name, token in tokens.items()]
+                app_transactions=[Transaction(name, token) for name, token in tokens.items()],
+                custom_metadata={_MARK: mark},
             ),
         )
 

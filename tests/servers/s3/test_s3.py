@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from datetime import UTC, datetime, timedelta
 
@@ -21,6 +22,7 @@ from lake.storage.store import Lake
 from lake.storage.table_maintenance import Kept, maintain_table
 from spark_metrics.maintain import delete_checkpoints
 from spark_metrics.progress import JobRecords, MicroBatch, Progress
+from tests.network import Failure, network
 from tests.servers.s3.server import SECRET, S3Server
 from tests.spark import bronze
 
@@ -63,6 +65,38 @@ def test_rows_wait_for_a_store_that_is_away(s3: S3Server) -> None:
     writer.join(60)
     assert not writer.is_alive()
     assert lake.read(GROUP_OFFSETS).height == sum(len(poll["group_offsets"]) for poll in polls)
+
+
+@pytest.mark.parametrize("failure", list(Failure))
+@pytest.mark.parametrize("tokens", [{}, {"headroom/collectors/demo": 5}], ids=["free", "fenced"])
+def test_rows_whose_commit_fails_on_the_way_are_there_once(
+    s3: S3Server, failure: Failure, tokens: dict[str, int]
+) -> None:
+    """Given a store that fails at a commit, before it or between it and its answer, when rows are
+    appended, then each is in one file that was added."""
+    settings = s3.bucket(f"commit-{failure.name.lower().replace('_', '-')}-{len(tokens)}")
+    asked: list[bytes] = []
+
+    def failing(piece: bytes) -> Failure | None:
+        is_commit = re.match(rb"PUT \S+/_delta_log/\d+\.json", piece) is not None
+        asked.extend([piece] if is_commit else [])
+        return failure if is_commit and len(asked) == 2 else None  # the first makes the table
+
+    with network() as between:
+        path = between.path(int(s3.endpoint.rpartition(":")[2]))
+        address = {"aws_endpoint_url": f"http://127.0.0.1:{path.port}"}
+        options = {**settings.storage_options, **address}
+        lake = Lake(settings.model_copy(update={"storage_options": options}))
+        path.failing = failing
+        rows = bronze.history(bronze.Model(seed=6, calm=True), polls=2)
+        for poll in rows:
+            lake.append(BROKERS, pl.DataFrame(poll["brokers"]), tokens)
+    found = Lake(settings).scan(BROKERS).collect()
+    assert len(asked) >= 3
+    assert found.height == found.unique(BROKERS.identity).height
+    assert found.height == sum(len(poll["brokers"]) for poll in rows)
+    files = list(s3.objects.glob(f"{settings.uri.split('/')[2]}/lake/bronze/brokers/*/*.parquet"))
+    assert len(files) == 2
 
 
 def test_maintenance_works_in_a_store(s3: S3Server) -> None:
