@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 import yaml
 
-from config.settings import LakeSettings
+from config.load import load
 from demo.connect.service import ConnectPart
 from demo.errors import DemoError
 from demo.kafka.cluster import KafkaCluster
@@ -201,7 +201,7 @@ class RunningDemo:
 
     def wait_for_first_lag(self, timeout_seconds: float = 120.0) -> int:
         """Wait until the lake holds a lag that is not nothing, and return the sum of the first."""
-        lake = Lake(LakeSettings(uri=str(self._folder.lake)))
+        lake = Lake(load(self._folder.config).lake)
         total = 0
 
         def arrived() -> bool:

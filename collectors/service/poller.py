@@ -67,7 +67,7 @@ class Poller:
             self._recall()
         except FAULTS:  # what was known before is a help, and no condition
             log.exception("%s not recalled", self._where)
-        begin, begin_at = time.monotonic(), datetime.now(UTC)
+        begin = time.monotonic()
         turn = 0
         log.info("%s polling every %gs", self._where, interval)
         while not self._stop.is_set():
@@ -76,7 +76,9 @@ class Poller:
             took = time.monotonic() - (begin + turn * interval)
             following = turn + max(1, math.ceil(took / interval))
             for late in range(turn + 1, following):
-                self._skip(begin_at + timedelta(seconds=late * interval), took)
+                # By the clock as it is now: it may have been set since the first poll.
+                ago = time.monotonic() - (begin + late * interval)
+                self._skip(datetime.now(UTC) - timedelta(seconds=ago), took)
             turn = following
             self._stop.wait(max(0.0, begin + turn * interval - time.monotonic()))
         source.close()

@@ -17,13 +17,14 @@ from demo.kafka.class_archive import ensure_class_archive
 from demo.running import POLL_SECONDS
 from lake.storage.store import Lake
 from runtime.jars import IvyResolver, ensure_all
-from runtime.jarsets import DELTA, KAFKA
+from runtime.jarsets import DELTA, KAFKA, S3
 from runtime.java import find_java
 from tests.faults.hour import evidence
-from tests.faults.hour.schedule import Fault, Kind, plan
+from tests.faults.hour.schedule import NOT_WITH_STORE, ONLY_WITH_STORE, Fault, Kind, plan
 from tests.faults.hour.truth import HEALTHY, judge
 from tests.faults.hour.world import DISK, SERVICES, World, unmount
 from tests.servers.alerting.receiver import Receiver, receiving
+from tests.servers.s3.server import S3PROXY
 
 _MEASURE_SECONDS = 10.0
 _WARM_PROCESS_SECONDS = 180.0
@@ -40,10 +41,15 @@ def main() -> int:
         "--data", type=Path, help="default: a temporary folder, deleted if all is well"
     )
     parser.add_argument("--only", nargs="*", type=Kind, help="these kinds of faults alone")
+    parser.add_argument(
+        "--store", action="store_true", help="the lake in an object store, which fails, too"
+    )
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     data = options.data or Path(tempfile.mkdtemp(prefix="headroom-faults-"))
-    failures = _run(data, options.minutes * 60, options.seed, options.only or list(Kind))
+    left_out = NOT_WITH_STORE if options.store else ONLY_WITH_STORE
+    kinds = [kind for kind in options.only or Kind if kind not in left_out]
+    failures = _run(data, options.minutes * 60, options.seed, kinds, options.store)
     for failure in failures:
         print(f"WRONG: {failure}")
     if failures or options.data:
@@ -54,13 +60,14 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def _run(data: Path, seconds: float, seed: int, kinds: list[Kind]) -> list[str]:
+def _run(data: Path, seconds: float, seed: int, kinds: list[Kind], in_store: bool) -> list[str]:
     """Run the demo with faults, print what came of it, and return what is wrong."""
     java = find_java(on_progress=say)
-    ensure_all((DELTA, KAFKA), IvyResolver(java), say)
+    jars = (DELTA, KAFKA, S3, S3PROXY) if in_store else (DELTA, KAFKA)
+    ensure_all(jars, IvyResolver(java), say)
     ensure_class_archive(java)
     with receiving() as receiver:
-        world = World(data, java, receiver.url, say)
+        world = World(data, java, receiver.url, say, store_seed=seed if in_store else None)
         try:
             if not world.has_own_disk:
                 say("not root: the lake has no disk of its own, so no disk is filled")

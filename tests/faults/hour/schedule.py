@@ -33,6 +33,12 @@ class Kind(StrEnum):
     DISK_FULL = "disk full"
     CURRENT_FILE_BROKEN = "file of the present broken"
     SETTINGS_BROKEN = "settings broken"
+    OBJECT_STORE_FAILS = "object store fails"
+
+
+ONLY_WITH_STORE = {Kind.OBJECT_STORE_FAILS}
+NOT_WITH_STORE = {Kind.DISK_FULL, Kind.CURRENT_FILE_BROKEN}
+"""Faults of a folder: an object store keeps its own disk, and shows no half of an object."""
 
 
 LASTS_SECONDS: dict[Kind, tuple[float, float]] = {
@@ -52,6 +58,7 @@ LASTS_SECONDS: dict[Kind, tuple[float, float]] = {
     Kind.DISK_FULL: (20, 40),
     Kind.CURRENT_FILE_BROKEN: (5, 5),
     Kind.SETTINGS_BROKEN: (15, 20),
+    Kind.OBJECT_STORE_FAILS: (60, 90),
 }
 """Shortest and longest time until a fault is mended; services come back by themselves."""
 

@@ -19,8 +19,9 @@ from demo.running import Options, RunningDemo
 from demo.state import DataFolder, Request
 from runtime.java import Java
 from runtime.processes import free_ports
-from runtime.services import ROOT, Service
+from runtime.services import ROOT, Service, services
 from tests.faults.hour.schedule import Fault, Kind
+from tests.faults.hour.store import Store
 from tests.network import Network
 
 DISK = "lake"
@@ -36,7 +37,14 @@ _HOST = "127.0.0.1"
 class World:
     """A running demo whose brokers Headroom reaches through proxies, with a disk of its own."""
 
-    def __init__(self, data: Path, java: Java, webhook: str, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        data: Path,
+        java: Java,
+        webhook: str,
+        say: Callable[[str], None],
+        store_seed: int | None = None,
+    ) -> None:
         """Prepare.
 
         Args:
@@ -44,9 +52,12 @@ class World:
             java: What runs brokers and Spark.
             webhook: Where alerts are sent.
             say: Told of everything that happens.
+            store_seed: The lake lies in an object store, whose failures this decides; None: in
+                the folder.
         """
         self._say = say
         self._webhook = webhook
+        self._java = java
         self._folder = DataFolder(data)
         self._folder.take()
         self._network = Network()
@@ -78,6 +89,9 @@ class World:
         self._disk = data / DISK
         self._disk.mkdir(exist_ok=True)
         self.has_own_disk = _mount(self._disk)
+        self._store = None
+        if store_seed is not None:
+            self._store = Store(java, data / "store", self._network, store_seed)
         self._broken: dict[Path, bytes] = {}
 
     @property
@@ -87,20 +101,27 @@ class World:
 
     def start(self) -> None:
         """Start everything, and wait for the first lag and the dashboard's process."""
+        if self._store is not None:
+            self._store.start()
         self.demo.start_brokers()
         self._write_settings()
         self.demo.start_workload()
-        self.demo.start_services("collectors", "dashboard")
+        self._start_services("collectors", "dashboard")
         self.demo.wait_for_workload()
-        self.demo.start_services("alerting", "spark")
+        self._start_services("alerting", "spark", "collectors-2", "alerting-2")
+        self.demo.wait_for_first_lag()
+
+    def _start_services(self, *names: str) -> None:
+        """Start some of Headroom's services."""
+        found = services(self._folder.config, self._java, port=self.port)
         environment = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
         for name in ("collectors", "alerting"):
             config = self._folder.config.with_name(f"{name}-2.yaml")
             command = (sys.executable, "-m", name, "run", "--config", str(config))
-            self.demo.supervisor.start(
-                Service(name=f"{name}-2", command=command, environment=environment)
-            )
-        self.demo.wait_for_first_lag()
+            found.append(Service(name=f"{name}-2", command=command, environment=environment))
+        for each in found:
+            if each.name in names:
+                self.demo.supervisor.start(each)
 
     def _write_settings(self) -> None:
         """Write the demo's settings with what is different here, and those of the second ones."""
@@ -109,6 +130,8 @@ class World:
         servers = ",".join(f"{_HOST}:{each.port}" for each in self._paths)
         content["clusters"][0]["bootstrap_servers"] = servers
         content |= {"connect": [], "rabbitmq": [], "lake": {"uri": DISK}}
+        if self._store is not None:
+            content["lake"] = self._store.lake()
         content["alerting"] |= {
             "state": f"{DISK}/alerts.sqlite",
             "shared": True,
@@ -173,6 +196,8 @@ class World:
             case Kind.SETTINGS_BROKEN:
                 self._broken[self._folder.config] = self._folder.config.read_bytes()
                 self._folder.config.write_text("clusters: [")
+            case Kind.OBJECT_STORE_FAILS if self._store is not None:
+                self._store.fail()
 
     def end(self, fault: Fault) -> None:
         """Mend what does not mend itself."""
@@ -197,6 +222,8 @@ class World:
                 for path, content in self._broken.items():
                     path.write_bytes(content)
                 self._broken.clear()
+            case Kind.OBJECT_STORE_FAILS if self._store is not None:
+                self._say(self._store.recover())
 
     def stop_services(self) -> None:
         """End Headroom's services in order, so that all that they polled is written."""
@@ -216,6 +243,8 @@ class World:
     def close(self) -> list[str]:
         """End everything, and return the processes that are left."""
         self.demo.close()
+        if self._store is not None:
+            self._store.close()
         self._network.close()
         self._folder.release()
         deadline = time.monotonic() + 10
