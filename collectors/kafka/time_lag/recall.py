@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from collectors.kafka.time_lag.time_lags import TimeLags
-from collectors.kafka.time_lag.timelines import NON_MONOTONIC, Timelines
+from collectors.kafka.time_lag.timelines import NON_MONOTONIC, Rows, Timelines
 
 _PLACE = ["topic", "partition"]
 _PLACES_SCHEMA = {"topic": pl.String(), "partition": pl.Int32(), "place": pl.UInt64()}
@@ -39,7 +39,8 @@ class _Recalled:
 
     def __init__(self) -> None:
         self._places = pl.DataFrame(schema=_PLACES_SCHEMA)
-        self._ids = pl.DataFrame(schema=_IDS_SCHEMA)
+        self._ids = [pl.DataFrame(schema=_IDS_SCHEMA)]
+        self._numbered = pl.Series(dtype=pl.UInt64), np.zeros(0, dtype=np.intp)
         self._stream: str | None = None
         self._timelines = Timelines()
         # Of each partition: whether the poll before saw its end, that end, and its topic's id.
@@ -54,19 +55,17 @@ class _Recalled:
             rows.select(_PLACE).hash_rows().alias("place"),
             rows.select("topic_id").hash_rows().alias("id"),
         )
-        self._ids = pl.concat([self._ids, rows.select("topic_id", "id").unique("id")]).unique("id")
-        self._meet(rows)
-        numbers = self._places.select("place").with_row_index("number")
-        numbered = rows.select("observed_at", "stream", "log_end", "place", "id").join(
-            numbers, on="place", how="left", maintain_order="left"
-        )
-        for poll in _polls(numbered):
+        polls = list(_polls(rows))
+        for some in (*polls[:1], rows):  # most partitions are in each poll
+            self._meet(some)
+        for poll in polls:
             self._take(poll)
 
     def time_lags(self) -> TimeLags:
         """Return what is known now."""
+        ids = pl.concat(self._ids).unique("id")
         named = pl.DataFrame({"id": self._topics}).join(
-            self._ids, on="id", how="left", maintain_order="left"
+            ids, on="id", how="left", maintain_order="left"
         )
         places = self._places.select(_PLACE).hstack(named.select("topic_id"))
         return TimeLags(places, self._timelines)
@@ -75,9 +74,9 @@ class _Recalled:
         """Number the partitions that are new."""
         new = (
             rows.select(*_PLACE, "place")
+            .join(self._places, on="place", how="anti", maintain_order="left")
             .drop_nulls("topic")  # which say that a poll was read
             .unique("place", maintain_order=True)
-            .join(self._places, on="place", how="anti", maintain_order="left")
         )
         if new.is_empty():
             return
@@ -89,22 +88,38 @@ class _Recalled:
             for known in (self._is_there, self._ends, self._topics)
         )
 
+    def _numbers(self, places: pl.Series) -> Rows:
+        """Return the number of each row's partition; -1 for the row that says there was a poll."""
+        if not places.equals(self._numbered[0]):  # as a rule, all partitions of a busy cluster
+            found = places.to_frame().join(
+                self._places.select("place").with_row_index("number"),
+                on="place",
+                how="left",
+                maintain_order="left",
+            )
+            numbers = found["number"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
+            self._numbered = places, numbers
+        return self._numbered[1]
+
     def _take(self, poll: pl.DataFrame) -> None:
         """Take in a poll; what was not written of it is as it was."""
         at, stream = poll["observed_at"][0], poll["stream"][0]
         if stream is None or stream != self._stream:  # whose first poll is complete
             self._is_there[:] = False
         self._stream = stream
-        rows = poll.drop_nulls("number")
-        numbers = rows["number"].to_numpy().astype(np.intp)
+        numbers = self._numbers(poll["place"])
+        is_seen = poll["log_end"].is_not_null().to_numpy()
         # A partition that is gone has neither end nor topic.
-        self._is_there[numbers] = rows["log_end"].is_not_null().to_numpy()
-        self._ends[numbers] = rows["log_end"].fill_null(0).to_numpy()
-        seen = rows.filter(pl.col("log_end").is_not_null())
-        numbers, topics = seen["number"].to_numpy().astype(np.intp), seen["id"].to_numpy()
+        self._is_there[numbers[numbers >= 0]] = is_seen[numbers >= 0]
+        seen = np.flatnonzero(is_seen)
+        numbers, topics = numbers[seen], poll["id"].to_numpy()[seen]
+        self._ends[numbers] = poll["log_end"].fill_null(0).to_numpy()[seen]
         known = self._topics[numbers]
-        self._timelines.forget(numbers[(known != 0) & (known != topics)])
-        self._topics[numbers] = topics
+        other = known != topics
+        if other.any():
+            self._timelines.forget(numbers[other & (known != 0)])
+            self._topics[numbers] = topics
+            self._ids.append(poll.select(list(_IDS_SCHEMA))[seen[other]].unique("id"))
         there = np.flatnonzero(self._is_there)
         results = self._timelines.record(there, self._ends[there], at.timestamp())
         back = there[results == NON_MONOTONIC]
