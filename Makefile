@@ -21,7 +21,7 @@ export PYTHONPATH := $(CURDIR)
 
 # What the tests need from Debian beyond what the set-up installs.
 DEBIAN_PACKAGES := chromium docker-compose rabbitmq-server prometheus prometheus-alertmanager \
-    nginx-light krb5-kdc krb5-admin-server libkrb5-dev gcc
+    nginx-light krb5-kdc krb5-admin-server libkrb5-dev gcc libfaketime
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo run test test-all test-quick test-spark test-servers test-pages faults bench lint requirements debian python-version clean

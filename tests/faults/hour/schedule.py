@@ -34,6 +34,7 @@ class Kind(StrEnum):
     CURRENT_FILE_BROKEN = "file of the present broken"
     SETTINGS_BROKEN = "settings broken"
     OBJECT_STORE_FAILS = "object store fails"
+    CLOCK_STEPPED = "clock stepped"
 
 
 ONLY_WITH_STORE = {Kind.OBJECT_STORE_FAILS}
@@ -59,6 +60,7 @@ LASTS_SECONDS: dict[Kind, tuple[float, float]] = {
     Kind.CURRENT_FILE_BROKEN: (5, 5),
     Kind.SETTINGS_BROKEN: (15, 20),
     Kind.OBJECT_STORE_FAILS: (60, 90),
+    Kind.CLOCK_STEPPED: (40, 60),
 }
 """Shortest and longest time until a fault is mended; services come back by themselves."""
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
@@ -20,6 +21,7 @@ from demo.state import DataFolder, Request
 from runtime.java import Java
 from runtime.processes import free_ports
 from runtime.services import ROOT, Service, services
+from tests.faults.hour.clock import CLOCKED, STEP_SECONDS, Clock
 from tests.faults.hour.schedule import Fault, Kind
 from tests.faults.hour.store import Store
 from tests.network import Network
@@ -89,6 +91,7 @@ class World:
         self._disk = data / DISK
         self._disk.mkdir(exist_ok=True)
         self.has_own_disk = _mount(self._disk)
+        self.clock = Clock(data / "clock")
         self._store = None
         if store_seed is not None:
             self._store = Store(java, data / "store", self._network, store_seed)
@@ -112,7 +115,7 @@ class World:
         self.demo.wait_for_first_lag()
 
     def _start_services(self, *names: str) -> None:
-        """Start some of Headroom's services."""
+        """Start some of Headroom's services, those on the clock that can jump with it."""
         found = services(self._folder.config, self._java, port=self.port)
         environment = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
         for name in ("collectors", "alerting"):
@@ -121,7 +124,8 @@ class World:
             found.append(Service(name=f"{name}-2", command=command, environment=environment))
         for each in found:
             if each.name in names:
-                self.demo.supervisor.start(each)
+                clock = self.clock.environment if each.name.startswith(CLOCKED) else {}
+                self.demo.supervisor.start(replace(each, environment={**each.environment, **clock}))
 
     def _write_settings(self) -> None:
         """Write the demo's settings with what is different here, and those of the second ones."""
@@ -198,6 +202,8 @@ class World:
                 self._folder.config.write_text("clusters: [")
             case Kind.OBJECT_STORE_FAILS if self._store is not None:
                 self._store.fail()
+            case Kind.CLOCK_STEPPED:
+                self.clock.set(STEP_SECONDS)
 
     def end(self, fault: Fault) -> None:
         """Mend what does not mend itself."""
@@ -224,6 +230,8 @@ class World:
                 self._broken.clear()
             case Kind.OBJECT_STORE_FAILS if self._store is not None:
                 self._say(self._store.recover())
+            case Kind.CLOCK_STEPPED:
+                self.clock.set(0)
 
     def stop_services(self) -> None:
         """End Headroom's services in order, so that all that they polled is written."""

@@ -108,7 +108,25 @@ def test_a_gap_is_a_fault_unless_it_is_recorded_or_nobody_could_poll(lake: Lake)
     assert found.present == 6
     assert found.skipped == 1
     assert found.gaps == ["10 s from 10 s on"]
-    assert found.taken_over == ["30 s from 30 s on: both collectors killed"]
+    assert found.explained == ["30 s from 30 s on: both collectors killed"]
+
+
+STEPPED = Fault(kind=Kind.CLOCK_STEPPED, at=100, ends=140)
+POLLED = [*range(0, 100, 5), *range(120, 160, 5), *range(140, 200, 5)]
+
+
+def test_a_clock_that_jumped_explains_a_gap_of_its_step_and_no_other(lake: Lake) -> None:
+    poll(lake, *[at + (0.1 if number > 27 else 0) for number, at in enumerate(POLLED)])
+    found = polls(lake, [STEPPED], START, 5)
+    assert found.explained == ["25 s from 95 s on: clock stepped"]
+    assert found.gaps == found.out_of_step == []
+    assert polls(lake, [], START, 5).gaps == ["25 s from 95 s on"]
+
+
+def test_polls_that_wait_for_the_clock_to_come_back_are_out_of_step(lake: Lake) -> None:
+    poll(lake, *range(0, 100, 5), *range(120, 200, 5))
+    found = polls(lake, [STEPPED], START, 5)
+    assert found.out_of_step == ["16 polls and not 20 from 80 s to 180 s"]
 
 
 def test_rows_that_are_there_twice_are_counted(lake: Lake) -> None:
