@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import exp, isnan, log
+from math import ceil, exp, isnan, log
 from typing import TypeVar
 
 import numpy as np
@@ -63,6 +63,20 @@ class Setting:
     arrival: float
     consumers: Consumers
     burstiness: float
+
+    @property
+    def capacity(self) -> float:
+        """Messages per second, all partitions together, with which its busiest member keeps up."""
+        return self.consumers.rate_per_second / self._busiest_share
+
+    def rate_for(self, capacity: float) -> float:
+        """Return what each consumer processes per second in a group of a capacity."""
+        return capacity * self._busiest_share
+
+    @property
+    def _busiest_share(self) -> float:
+        """Of three partitions one of two members has two: it is full first."""
+        return ceil(self.partitions / self.members) / self.partitions
 
     def workload(
         self,

@@ -20,5 +20,5 @@ def scenario(variant: int) -> Scenario:
 
     capacity = spare * group.arrival * (1 + swing)
     return group.scenario(
-        group.workload(rate, rate_per_second=capacity / group.members, noise=0.05), 24 * HOUR
+        group.workload(rate, rate_per_second=group.rate_for(capacity), noise=0.05), 24 * HOUR
     )

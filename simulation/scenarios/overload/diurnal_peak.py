@@ -22,7 +22,7 @@ def scenario(variant: int) -> Scenario:
     capacity = group.arrival * (1 + share * swing)
     end = 2 * day
     return group.scenario(
-        group.workload(rate, rate_per_second=capacity / group.members, noise=0.05),
+        group.workload(rate, rate_per_second=group.rate_for(capacity), noise=0.05),
         end,
         [Truth(begin=0.0, end=end, status="OK", should_alert=False)],
     )

@@ -10,7 +10,7 @@ from simulation.scenarios.record import HOUR, setting
 def scenario(variant: int) -> Scenario:
     """Return the scenario; the lag grows without end."""
     group = setting("outgrown", variant, poll=60.0)
-    spare = group.consumers.rate_per_second * group.members / group.arrival
+    spare = group.capacity / group.arrival
     factor = spare * group.draw.between(1.7, 1.5, 2.0)
     rising = group.draw.between(4.0, 2.0, 6.0) * HOUR
 

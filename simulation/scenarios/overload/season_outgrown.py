@@ -26,7 +26,7 @@ def scenario(variant: int) -> Scenario:
     return group.scenario(
         group.workload(
             lambda times: group.arrival * factors(times),
-            rate_per_second=capacity / group.members,
+            rate_per_second=group.rate_for(capacity),
             noise=0.05,
         ),
         end,
