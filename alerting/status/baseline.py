@@ -64,12 +64,12 @@ class Waiting:
             there is.
     """
 
-    since: float | None
-    seconds: float
-    last_advance_at: float | None
-    was_away: bool
-    was_rebalancing: bool
-    pauses: Pauses
+    since: float | None = None
+    seconds: float = 0.0
+    last_advance_at: float | None = None
+    was_away: bool = False
+    was_rebalancing: bool = False
+    pauses: Pauses = Pauses()
     resumed_at: float | None = None
     returns: int = 0
     keeps_coming_back: bool = False

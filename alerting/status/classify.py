@@ -217,11 +217,12 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             reason=f"Members are back, no commit yet: {messages(lag)} wait.",
             since=waiting.since,
         )
+    keeps_up = StatusDecision(
+        status=Status.OK, reason=f"Keeps up: {_flow(trend)}{_waits(lag, behind)}."
+    )
     is_small = lag <= rules.minimum_messages or (behind is not None and behind < material)
     if is_small and (found.last_advance_at is not None or trend is not None):
-        return StatusDecision(
-            status=Status.OK, reason=f"Keeps up: {_flow(trend)}{_waits(lag, behind)}."
-        )
+        return keeps_up
     if trend is None and found.resumed_at is not None:
         return StatusDecision(
             status=Status.CATCHING_UP,
@@ -309,9 +310,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             and not peers.are_draining
             and (growth is None or not growth.is_swinging or behind >= too_late),
         )
-    return StatusDecision(
-        status=Status.OK, reason=f"Keeps up: {_flow(trend)}{_waits(lag, behind)}."
-    )
+    return keeps_up
 
 
 def _flow(trend: Trend | None) -> str:

@@ -10,7 +10,6 @@ from operator import attrgetter, itemgetter, sub
 from alerting.status.baseline import (
     REBALANCING,
     Absence,
-    Pauses,
     Waiting,
     absence_of,
     members_of,
@@ -71,28 +70,28 @@ class Measurement:
     newest: Sample
     poll_seconds: float | None
     span_seconds: float
-    log_restarted_at: float | None
-    rewind: Rewind | None
+    log_restarted_at: float | None = None
+    rewind: Rewind | None = None
     waiting: Waiting
-    end_moved_since_commit: bool
-    largest_commit: int
-    overtaken: Overtaken | None
+    end_moved_since_commit: bool = False
+    largest_commit: int = 0
+    overtaken: Overtaken | None = None
     absence: Absence | None
     end_lag: int
-    reads_at_once: bool
+    reads_at_once: bool = False
     members: int | None
     is_rebalancing: bool
     recent: Trend | None
     full: Trend | None
     lowest_at: float | None
     highest_at: float | None
-    growth: Growth | None
-    resumed_at: float | None
-    shrinks_since: float | None
-    age_seconds: float | None
-    age_before_seconds: float | None
-    lag_before: int | None
-    exceeds_yesterday: bool | None
+    growth: Growth | None = None
+    resumed_at: float | None = None
+    shrinks_since: float | None = None
+    age_seconds: float | None = None
+    age_before_seconds: float | None = None
+    lag_before: int | None = None
+    exceeds_yesterday: bool | None = None
 
     @property
     def at_end(self) -> bool:
@@ -234,35 +233,15 @@ def _standing_still(window: PartitionWindow, rules: StatusRules) -> Measurement:
         newest=newest,
         poll_seconds=poll_seconds,
         span_seconds=newest.at - known[0],
-        log_restarted_at=None,
-        rewind=None,
-        waiting=Waiting(
-            since=None,
-            seconds=0.0,
-            last_advance_at=None,
-            was_away=False,
-            was_rebalancing=False,
-            pauses=Pauses(),
-        ),
-        end_moved_since_commit=False,
-        largest_commit=0,
-        overtaken=None,
+        waiting=Waiting(),
         absence=absence_of(window.samples, poll_seconds or 0.0, rules),
         end_lag=rules.marker_messages,
-        reads_at_once=False,
         members=members_of(newest),
         is_rebalancing=is_rebalancing(newest),
         recent=level_trend(known[bisect_left(known, middle) :], rules),
         full=level_trend(known, rules),
         lowest_at=newest.at,
         highest_at=newest.at,
-        growth=None,
-        resumed_at=None,
-        shrinks_since=None,
-        age_seconds=None,
-        age_before_seconds=None,
-        lag_before=None,
-        exceeds_yesterday=None,
     )
 
 
