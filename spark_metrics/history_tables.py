@@ -29,13 +29,28 @@ from spark_metrics.rollups.passes import (
     of_clusters,
 )
 from spark_metrics.rollups.samples import LONGEST_REACH, reach_of
-from spark_metrics.samples import Source, collected, map_together, rows_of, tasks_for
+from spark_metrics.samples import (
+    Source,
+    collected,
+    map_together,
+    rows_of,
+    standing_of,
+    tasks_for,
+)
 from spark_metrics.session import SMALL_ROWS, is_remote, tune
 
 CHUNK_HOURS = 6
 """The longest time range that is computed at once."""
 MOST_AT_ONCE = 10_000_000
 """Samples computed at once, about; their minutes wait in Spark's cache to be written."""
+
+_STANDING = {
+    table.name: standing_of(table, one.columns[table.name])
+    for one in PASSES
+    for table in one.sources
+    if table.change_only
+}
+"""What is kept of bronze tables that leave out what repeats; see ``Standing``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,22 +151,21 @@ def minutes_of(
         name: (source.written(spark, lake, stood.get(name)), source.together)
         for name, source in sources.items()
     }
-    results = [table for one in passes for table in one.histories]
-    kept = [source for source in sources.values() if keep and source.table.change_only]
+    results = [*(table for one in passes for table in one.histories), clusters.POLLS]
+    kept = [(sources[one], table) for one, table in _STANDING.items() if keep and one in sources]
     said, next_since = collections.rows, end - collections.reach
 
-    def on_samples(found: Frames) -> Iterator[tuple[str, pl.DataFrame]]:
-        for source in kept:
-            rows = source.standing(found[source.table.name], next_since)
-            yield source.as_standing.name, rows
+    def on_samples(found: Frames) -> Iterator[tuple[Table, pl.DataFrame]]:
+        for source, stands in kept:
+            yield stands, source.standing(found[source.table.name], next_since)
         for one in passes:
             if all(found[name].is_empty() for name in one.columns):
                 continue
             samples = {name: sources[name].whole(found[name]) for name in one.columns}
-            yield from one.work({**samples, COLLECTIONS.name: said}, start, end).items()
+            made = one.work({**samples, COLLECTIONS.name: said}, start, end)
+            yield from ((table, made[table.name]) for table in results if table.name in made)
 
-    made = [*results, clusters.POLLS, *(source.as_standing for source in kept)]
-    return map_together(written, tasks, on_samples, made)
+    return map_together(written, tasks, on_samples, [*results, *(stands for _, stands in kept)])
 
 
 class HistoryTables:
@@ -201,16 +215,15 @@ class HistoryTables:
             *(self.spark, self.lake, PASSES, collections, start, end), standing=standing, keep=keep
         ).persist()
         try:
-            polls = pl.DataFrame(rows_of(results, clusters.POLLS.name).toArrow())
+            polls = pl.DataFrame(rows_of(results, clusters.POLLS).toArrow())
             seen = collected(self.spark, self.lake, BROKERS, ("is_alive",), start, end)
             of_all = of_clusters(polls, seen, collections.rows, start, end).to_arrow()
             whole = self.spark.createDataFrame(of_all, CLUSTER_HISTORY.spark_ddl)
             for table, gold in self._gold.items():
-                made = whole if table is CLUSTER_HISTORY else rows_of(results, table.name)
+                made = whole if table is CLUSTER_HISTORY else rows_of(results, table)
                 gold.replace_minutes(made, start, end)
             if keep:
-                names = [one.name for one in SOURCES if one.change_only]
-                rows = {name: rows_of(results, f"standing_{name}").toArrow() for name in names}
+                rows = {name: rows_of(results, one).toArrow() for name, one in _STANDING.items()}
                 self._standing = Standing(at=end - collections.reach, rows=rows)
         finally:
             results.unpersist()

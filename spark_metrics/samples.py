@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import reduce
-from itertools import zip_longest
+from functools import partial, reduce
 
 import polars as pl
 import pyarrow as pa
@@ -37,6 +36,8 @@ ROWS_A_TASK = 1_000_000
 """Samples that a task holds in memory, about: up to 1.3 GB, with what is made of them."""
 
 _BATCH_ROWS = 50_000
+_OF = "_of"
+_DEALT_BY = "_dealt_by"
 
 
 def address(lake: Lake, table: Table) -> str:
@@ -100,6 +101,14 @@ def collected(
         return lake.read(table, since=since, until=until, columns=names)
     rows = read(spark, lake, table).where(between(table, since, until)).select(*names)
     return table.distinct(pl.DataFrame(rows.toArrow()))
+
+
+def standing_of(table: Table, columns: Sequence[str]) -> Table:
+    """Return a table of what is read where some columns are needed; it is never stored."""
+    keys = (*NEEDED, *table.series) if table.change_only else table.identity
+    types = {column.name: column for column in table.columns}
+    needed = tuple(types[name] for name in dict.fromkeys((*keys, *columns)))
+    return replace(table, name=f"standing_{table.name}", columns=needed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +175,7 @@ class Source:
     @property
     def names(self) -> list[str]:
         """The columns that are read."""
-        keys = (*NEEDED, *self.table.series) if self.table.change_only else self.table.identity
-        return list(dict.fromkeys((*keys, *self.columns)))
+        return list(standing_of(self.table, self.columns).polars_schema)
 
     def written(
         self, spark: SparkSession, lake: Lake, standing: pa.Table | None = None
@@ -185,7 +193,9 @@ class Source:
             return inside.select(*self.names).where(F.col(self.together[-1]).isNotNull())
         if standing is not None:
             inside = rows.where(between(self.table, self.since, self.until)).select(*self.names)
-            rows = inside.union(spark.createDataFrame(standing, self.as_standing.spark_ddl))
+            rows = inside.union(
+                spark.createDataFrame(standing, standing_of(self.table, self.columns).spark_ddl)
+            )
         else:
             near = between(self.table, self.since - REWRITTEN_AFTER, self.until)
             # A row that is complete by itself says nothing of later polls.
@@ -206,13 +216,6 @@ class Source:
         needed = still_needed(self.table, self._with_polls(written), moment)
         return needed.filter(pl.col(self.table.time) < moment)
 
-    @property
-    def as_standing(self) -> Table:
-        """The table of what ``standing`` returns, which is never stored."""
-        types = {column.name: column for column in self.table.columns}
-        columns = tuple(types[name] for name in self.names)
-        return replace(self.table, name=f"standing_{self.table.name}", columns=columns)
-
     def _with_polls(self, written: pl.DataFrame) -> pl.DataFrame:
         parts = [written] if self.polls is None else [written, self.polls]
         return pl.concat(parts, how="diagonal")
@@ -221,61 +224,51 @@ class Source:
 def map_together(
     parts: Mapping[str, tuple[DataFrame, Sequence[str]]],
     tasks: int,
-    work: Callable[[Frames], Iterable[tuple[str, pl.DataFrame]]],
+    work: Callable[[Frames], Iterable[tuple[Table, pl.DataFrame]]],
     results: Sequence[Table],
 ) -> DataFrame:
     """Work on rows of several frames, spread over tasks.
 
     Args:
         parts: Rows by the name under which ``work`` gets them, and the columns by which they are
-            dealt out: a task gets all rows that agree in them.
+            dealt out: a task gets all rows that agree in them. Columns with the same name have
+            the same type in all of them, and in all results.
         tasks: How many tasks; one shuffles nothing.
-        work: Makes rows of those that a task has, each with the name of its result, of which it may
-            lack columns; runs on any machine.
-        results: Of which the made rows are.
+        work: Makes rows of those that a task has, each with the table that they are of, of which
+            they may lack columns; runs on any machine.
+        results: All these tables.
 
     Returns:
-        A column a result, a struct of its columns; of each row one is not null. ``rows_of`` takes
-        one apart.
+        The rows of all results: each has the columns of its own, the others are null. ``rows_of``
+        takes one apart.
     """
-    keys = [f"_{number}" for number in range(max(len(by) for _, by in parts.values()))]
-    packed = [
-        rows.select(
-            *(
-                (F.lit(None) if name is None else F.col(name)).cast("string").alias(key)
-                for key, name in zip_longest(keys, by)
-            ),
-            *(
-                (F.struct(*rows.columns) if name == own else F.lit(None))
-                .cast(other.schema)
-                .alias(name)
-                for name, (other, _) in parts.items()
-            ),
-        )
-        for own, (rows, by) in parts.items()
+    marked = [
+        rows.select(F.lit(number).alias(_OF), F.xxhash64(*by).alias(_DEALT_BY), *rows.columns)
+        for number, (rows, by) in enumerate(parts.values())
     ]
-    together = reduce(DataFrame.unionByName, packed)
-    dealt = together.coalesce(1) if tasks == 1 else together.repartition(tasks, *keys)
-    names, schemas = list(parts), {table.name: table.polars_schema for table in results}
+    together = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), marked)
+    dealt = together.coalesce(1) if tasks == 1 else together.repartition(tasks, _DEALT_BY)
+    columns = {name: rows.columns for name, (rows, _) in parts.items()}
+    types = {name: type_ for one in results for name, type_ in one.polars_schema.items()}
 
     def on_task(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        samples = {
-            name: rows.select(name).filter(pl.col(name).is_not_null()).unnest(name)
-            for name in names
+        found = {
+            name: rows.select(names).filter(rows[_OF] == number)
+            for number, (name, names) in enumerate(columns.items())
         }
-        for name, made in work(samples):
-            given = set(made.columns)
-            whole = pl.struct(
-                (pl.col(column) if column in given else pl.lit(None)).cast(type_).alias(column)
-                for column, type_ in schemas[name].items()
-            )
+        for table, made in work(found):
+            own = set(table.polars_schema) & set(made.columns)
             yield made.select(
-                (whole if one == name else pl.lit(None, pl.Struct(schema))).alias(one)
-                for one, schema in schemas.items()
+                pl.lit(table.name).alias(_OF),
+                *(
+                    (pl.col(name) if name in own else pl.lit(None)).cast(type_).alias(name)
+                    for name, type_ in types.items()
+                ),
             )
 
-    ddl = ", ".join(f"`{table.name}` struct<{table.spark_ddl}>" for table in results)
-    return map_partitions(dealt.select(*names), on_task, ddl)
+    spark_types = {one.name: one.spark_type for table in results for one in table.columns}
+    ddl = ", ".join(f"`{name}` {type_}" for name, type_ in {_OF: "string", **spark_types}.items())
+    return map_partitions(dealt.drop(_DEALT_BY), on_task, ddl)
 
 
 def by_group(
@@ -294,20 +287,20 @@ def by_group(
     """
     dealt = {name: (rows, ("cluster", named)) for name, (rows, named) in parts.items()}
 
-    def on_groups(found: Frames) -> Iterator[tuple[str, pl.DataFrame]]:
+    def on_groups(found: Frames) -> Iterator[tuple[Table, pl.DataFrame]]:
         # Samples are millions of tuples without a cycle: looking for one takes a fifth of the time.
         gc.disable()
         try:
-            yield table.name, work(found)
+            yield table, work(found)
         finally:
             gc.enable()
 
-    return rows_of(map_together(dealt, tasks, on_groups, [table]), table.name)
+    return rows_of(map_together(dealt, tasks, on_groups, [table]), table)
 
 
-def rows_of(results: DataFrame, name: str) -> DataFrame:
+def rows_of(results: DataFrame, table: Table) -> DataFrame:
     """Return the rows of one result of ``map_together``."""
-    return results.where(F.col(name).isNotNull()).select(f"{name}.*")
+    return results.where(F.col(_OF) == table.name).select(*table.polars_schema)
 
 
 def map_partitions(

@@ -102,6 +102,7 @@ def spark_session(
         raise SessionError(
             f"Spark cannot start with {without_token(settings.master)}: {first_line}"
         ) from error
+    tune(session, is_small=True)  # until it is known how much there is to do
     if lake is not None:
         give_credentials(session, lake)
     if not settings.master.startswith("local") or is_submitted():
@@ -235,6 +236,9 @@ def _of_work(settings: SparkSettings) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(settings.shuffle_partitions),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+        # No limit in bytes beside it: to look at the size of all columns after each row took as
+        # long as everything else about handing rows to Python.
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
         # A task writes an hour of minutes or some days: files side by side need no sorting.
         "spark.sql.maxConcurrentOutputFileWriters": "32",
         "spark.databricks.delta.snapshotPartitions": "1",

@@ -37,7 +37,7 @@ POLLS = Table(
     columns=(
         Column("cluster", "string"),
         Column("observed_at", "timestamp"),
-        *(Column(name, "long") for name in _SUMS),
+        *(Column(name, "int" if name == "resets" else "long") for name in _SUMS),
         *(Column(name, "double") for name in (*_WORST, *_SHORTEST)),
     ),
     time="observed_at",
