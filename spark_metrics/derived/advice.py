@@ -65,6 +65,7 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
     Raises:
         LakeError: The lake cannot be read.
     """
+    tables.tune(now)
     topics = read_topics(lake, now)
     standing = _standing(lake)
     given = _on_groups(tables, lake, now, settings, topics, standing).persist()

@@ -45,7 +45,6 @@ from spark_metrics.errors import HistoryError
 from spark_metrics.history_tables import first_sample
 from spark_metrics.objectstore import give_credentials
 from spark_metrics.progress import JobRecords, MicroBatch, Progress, TimeRange
-from spark_metrics.session import tune
 
 log = logging.getLogger(__name__)
 
@@ -76,9 +75,6 @@ def derived_tables(spark: SparkSession, lake: Lake, settings: LakeSettings) -> D
     copy = getattr(spark, "cloneSession", None)
     session: SparkSession = spark.newSession() if copy is None else copy()
     give_credentials(session, settings)
-    tune(session, is_small=False)
-    # Many small tasks, that adaptive planning puts together: a task holds its series in memory.
-    session.conf.set("spark.sql.shuffle.partitions", "16")
     return DerivedTables(session, lake, settings)
 
 
@@ -122,6 +118,7 @@ class DerivedJob:
             return MicroBatch(started_at=started_at, status="waiting")
         if not anew and started_at < self._try_again:
             return MicroBatch(started_at=started_at, status="waiting")
+        self._tables.tune(until)
         failures = self._derive(until, self._done_until)
         status, error = ("failed", "; ".join(failures)[:1000]) if failures else ("ok", None)
         delay = (datetime.now(UTC) - until).total_seconds()
@@ -176,6 +173,7 @@ class DerivedJob:
         if first is None or now - first > YOUNG or self._knows_capacity():
             return False
         start = max(self._done_until, first)
+        self._tables.tune(now)
         _failures([partial(self._capacity, start)], now)
         self._advise_again = now
         return True

@@ -12,10 +12,12 @@ from pyspark.sql import functions as F
 from config.settings import LakeSettings
 from lake.schemas.grain import PARTITIONED_BY, Grain
 from lake.schemas.model import Table
-from lake.schemas.tables import GROUPS
+from lake.schemas.tables import GROUP_HISTORY, GROUPS
 from lake.storage.store import Lake
+from spark_metrics.derived.forecast import LONGEST_HISTORY
 from spark_metrics.gold import save
 from spark_metrics.samples import Source, between, read, with_all_columns
+from spark_metrics.session import SMALL_ROWS, tune
 
 HOUR = timedelta(hours=1)
 GROUPS_A_TASK = 250
@@ -31,6 +33,21 @@ class DerivedTables:
         self.spark = spark
         self._lake = lake
         self._settings = settings
+
+    def tune(self, until: datetime) -> None:
+        """Set the session up for a lake with as many groups and hours as this one has.
+
+        Args:
+            until: The end of the time that is read.
+
+        Raises:
+            LakeError: The lake cannot be read.
+        """
+        hours = self.rows(GROUP_HISTORY, until - LONGEST_HISTORY * HOUR)
+        is_small = hours <= SMALL_ROWS and self.tasks(until - HOUR, until) == 1
+        tune(self.spark, is_small=is_small)
+        # Many small tasks, that adaptive planning puts together: a task holds its series in memory.
+        self.spark.conf.set("spark.sql.shuffle.partitions", "1" if is_small else "16")
 
     def exists(self, table: Table) -> bool:
         """Return whether anything was ever written to a table.
