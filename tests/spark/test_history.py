@@ -296,6 +296,7 @@ def test_a_second_broken_file_is_named_like_the_first(
     assert_recomputed(lake, [*lost, *polls[6:]])
 
 
+@pytest.mark.exhaustive
 def test_a_half_written_file_and_one_that_is_lost_once_it_was_noted(
     spark: SparkSession, lake: Lake, settings: Settings
 ) -> None:
