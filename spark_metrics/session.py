@@ -102,7 +102,6 @@ def spark_session(
         raise SessionError(
             f"Spark cannot start with {without_token(settings.master)}: {first_line}"
         ) from error
-    tune(session, is_small=True)  # until it is known how much there is to do
     if lake is not None:
         give_credentials(session, lake)
     if not settings.master.startswith("local") or is_submitted():

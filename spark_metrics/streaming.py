@@ -40,6 +40,8 @@ from spark_metrics.progress import (
     minute_of,
     without,
 )
+from spark_metrics.rollups.passes import SOURCES
+from spark_metrics.session import SMALL_ROWS, tune
 
 log = logging.getLogger(__name__)
 
@@ -160,6 +162,9 @@ class HistoryJob:
         if self._look_ended or known.late_before is None:
             known = replace(known, late_before=late_before(known.newest, self._late_after))
         self._look_ended = False
+        if self._progress is None:  # all that is there may be new
+            rows = sum(int(files["num_records"].sum()) for files in map(self._lake.files, SOURCES))
+            tune(self._spark, is_small=rows <= SMALL_ROWS)
         try:
             read_new(self._spark, self._lake, self._settings, known)
         except LostStreamError as error:
