@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from lake.storage.table_maintenance import Kept
 
 _APPENDS_A_HANDLE = 20
 _ATTEMPTS = 8
-_MARK = "headroom.append"
-"""Names what an append is recognised by in the table's log."""
+_APPEND = "/append"
+"""Follows the name of a token where the table keeps which append of its holder was the last."""
 _TABLE_PROPERTIES: dict[str, str | None] = {
     # Each append reads what the log says since: with 50, an append takes a fifth longer.
     "delta.checkpointInterval": "20",
@@ -86,21 +86,18 @@ class Appender:
             LeaseLostError: Somebody with a larger token has written; nothing of it was.
             LakeError: The rows could not be written; nothing of them was.
         """
-        mark = uuid.uuid4().hex
+        stamp = time.time_ns()
         for attempts_left in reversed(range(_ATTEMPTS)):
-            version: int | None = None
             try:
-                target = self._target(table, tokens)
-                if tokens:  # without them delta-rs puts the same files into the table once more
-                    version = -1 if isinstance(target, str) else target.version()
-                self._write(target, table, rows, tokens, mark)
+                self._write(self._target(table, tokens), table, rows, tokens, stamp)
             except (DeltaError, OSError) as error:
                 self._appending.pop(table.name, None)
                 # Maintenance changed the table's properties, or somebody with another token was
                 # quicker: nothing was written. Or an object store's answer was lost, the commit was
                 # tried again, and the one that was quicker is our own.
                 if isinstance(error, CommitFailedError):
-                    if version is not None and self._is_committed(table, mark, version):
+                    # Without tokens delta-rs puts the same files into the table once more.
+                    if tokens and self._is_committed(table, tokens, stamp):
                         return
                     if attempts_left:
                         continue
@@ -110,21 +107,13 @@ class Appender:
                 ) from error
             return
 
-    def _is_committed(self, table: Table, mark: str, after: int) -> bool:
-        """Return whether a commit after a version has a mark.
-
-        The log is read as files: what delta-rs says of commits holds Python's lock meanwhile.
-        """
+    def _is_committed(self, table: Table, tokens: Mapping[str, int], stamp: int) -> bool:
+        """Return whether an append is in the table whose answer was lost."""
         address = self._handles.uri(table)
         try:
-            newest = DeltaTable(address, storage_options=self._options).version()
-            log = [
-                f"{address}/_delta_log/{each:020d}.json" for each in range(after + 1, newest + 1)
-            ]
-            lines = pl.scan_lines(log, storage_options=self._handles.options)
-            found = lines.filter(pl.col("line").str.contains(mark, literal=True))
-            return bool(log) and not found.collect().is_empty()
-        except (DeltaError, OSError, pl.exceptions.PolarsError) as error:
+            newest = DeltaTable(address, storage_options=self._options)
+            return all(newest.transaction_version(name + _APPEND) == stamp for name in tokens)
+        except (DeltaError, OSError) as error:
             raise LakeError(
                 f"{table.name}: whether the rows are in {address} is unknown: {one_line(error)}"
             ) from error
@@ -155,7 +144,7 @@ class Appender:
         table: Table,
         rows: pl.DataFrame,
         tokens: Mapping[str, int],
-        mark: str,
+        stamp: int,
     ) -> None:
         write_deltalake(
             target,
@@ -168,8 +157,10 @@ class Appender:
             writer_properties=appended(table),
             storage_options=self._options,
             commit_properties=CommitProperties(
-                app_transactions=[Transaction(name, token) for name, token in tokens.items()],
-                custom_metadata={_MARK: mark},
+                app_transactions=[
+                    *(Transaction(name, token) for name, token in tokens.items()),
+                    *(Transaction(name + _APPEND, stamp) for name in tokens),
+                ]
             ),
         )
 
