@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
@@ -50,12 +52,24 @@ def define(spark: SparkSession, lake: Lake, table: Table, partitioned_by: Collec
     """
     if lake.exists(table):
         return
+    if lake.is_local:
+        _clear(Path(lake.uri(table)))
     settings = ", ".join(f"'{name}' = '{value}'" for name, value in properties(table).items())
     parts = ", ".join(partitioned_by)
     spark.sql(
-        f"CREATE TABLE IF NOT EXISTS delta.`{address(lake, table)}` ({table.spark_ddl})"
+        f"CREATE TABLE delta.`{address(lake, table)}` ({table.spark_ddl})"
         f" USING DELTA PARTITIONED BY ({parts}) COMMENT '{DESCRIPTION}' TBLPROPERTIES ({settings})"
     ).collect()
+
+
+def _clear(folder: Path) -> None:
+    """Remove what a kill left of a table before its first commit.
+
+    Spark makes no table in a folder that is not empty; the first rows would make one without
+    partitions. A folder with rows is left for Spark to refuse.
+    """
+    if folder.is_dir() and not any(folder.rglob("*.parquet")):
+        shutil.rmtree(folder)
 
 
 def save(

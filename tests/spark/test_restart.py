@@ -9,8 +9,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from config.settings import Settings
-from lake.schemas.tables import GROUP_OFFSETS, GROUP_PARTITION_HISTORY, JOBS
+from lake.schemas.grain import PARTITIONED_BY
+from lake.schemas.tables import GROUP_OFFSETS, GROUP_PARTITION_HISTORY, JOBS, TOPIC_HISTORY
 from lake.storage.store import Lake
+from spark_metrics.gold import define
 from spark_metrics.streaming import HistoryJob
 from tests.selection import exhaustive
 from tests.spark import bronze
@@ -82,3 +84,15 @@ def test_run_waits_for_the_first_samples_works_alone_and_stops_when_told(
     finally:
         if process.poll() is None:
             kill(process)
+
+
+def test_a_table_whose_making_was_cut_off_is_made_with_its_partitions(
+    spark: SparkSession, lake: Lake
+) -> None:
+    """Given folders without a commit, as a kill leaves them, when the table is made, then it has
+    its partitions: the first rows would make one without."""
+    (Path(lake.uri(TOPIC_HISTORY)) / "_delta_log" / "_staged_commits").mkdir(parents=True)
+    define(spark, lake, TOPIC_HISTORY, PARTITIONED_BY)
+    handle = lake.handle(TOPIC_HISTORY)
+    assert handle is not None
+    assert handle.metadata().partition_columns == list(PARTITIONED_BY)
