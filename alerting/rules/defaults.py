@@ -34,7 +34,7 @@ DEFAULT_ALERT_RULES: tuple[Rule, ...] = (
     _rule("GroupLosingData", "losing_data", _CRITICAL),
     _rule("GroupStopped", "stopped", _CRITICAL, lasts=_MINUTE),
     _rule("GroupStalled", "stalled", _CRITICAL, lasts=30.0),
-    _rule("GroupMissesObjective", "objective_missed", _CRITICAL, lasts=_MINUTE, keep=2 * _MINUTE),
+    _rule("GroupMissesObjective", "objective_missed", _CRITICAL, keep=10 * _MINUTE),
     _rule("GroupFallingBehind", "falling_behind", _WARNING, keep=10 * _MINUTE),
     _rule("GroupRewound", "rewound", _WARNING),
     _rule("GroupUnknown", "unknown", _INFO, lasts=5 * _MINUTE),
