@@ -161,21 +161,24 @@ def time_lag(given: CheckInput) -> Iterable[CheckResult]:
 def objective_missed(given: CheckInput) -> Iterable[CheckResult]:
     """Return the groups that are later than their objective and go on falling behind."""
     for key, found in given.troubled.items():
-        if found.over_objective_seconds:
-            words = _words(given, key, found)
+        words = _words(given, key, found)
+        mends = found.status in _AFTER[Status.FALLING_BEHIND]
+        if found.over_objective_seconds or mends:
             yield CheckResult(
                 labels=_labels(key),
                 value=found.over_objective_seconds,
-                what=f"{key.group} misses its objective",
+                stands=mends,
+                what=_mending(key, found) if mends else f"{key.group} misses its objective",
                 detail=found.reason,
                 since=found.since,
                 cause=words.cause,
                 step=words.step,
                 page="group",
-                status=found.status.value,
+                status=Status.FALLING_BEHIND.value,
                 related=_related(found),
             )
-        elif has_unknown(found):
+        # As with falling behind: no reason to begin, nor to end an alert.
+        elif found.status is Status.FALLING_BEHIND or has_unknown(found):
             yield CheckResult(labels=_labels(key), value=None)
 
 
