@@ -13,9 +13,6 @@ def messages(value: int) -> str:
     return f"{value:,} message{'' if value == 1 else 's'}"
 
 
-_SOON_SECONDS = 300
-
-
 def rate(per_second: float) -> str:
     """Return a rate in its natural unit: ``1,240/s``, ``2.5/s``, ``3/min``, ``4/h``."""
     if per_second <= 0:
@@ -49,6 +46,10 @@ def duration(seconds: float, units: int = 2) -> str:
                 return f"{round(whole / size)} {unit}"
             return f"{whole // size} {unit}" + (f" {rest} {unit_below}" if rest else "")
     raise AssertionError("unreachable: minutes take every duration from 60 s")
+
+
+_SOON_SECONDS = 300
+"""Sooner than this nobody acts by the minute."""
 
 
 def time_left(seconds: float) -> str:

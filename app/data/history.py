@@ -6,7 +6,7 @@ everything on the first day, is computed from the raw samples in the same column
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import ceil
 
@@ -35,12 +35,7 @@ class History:
 
     def of(self, column: str, value: str) -> History:
         """Return the rows of one series."""
-        return History(
-            frame=self.frame.filter(pl.col(column) == value),
-            step_seconds=self.step_seconds,
-            note=self.note,
-            generated_until=self.generated_until,
-        )
+        return replace(self, frame=self.frame.filter(pl.col(column) == value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
