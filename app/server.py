@@ -1,4 +1,4 @@
-"""What ``python -m app`` serves: the dashboard, its files compressed."""
+"""What ``python -m app`` serves: the dashboard, its files compressed, its modules loaded."""
 
 from __future__ import annotations
 
@@ -6,5 +6,6 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from app.compression import CompressedFiles
+from app.preload import preloaded
 
-app = st.App("main.py", middleware=[Middleware(CompressedFiles)])
+app = st.App("main.py", lifespan=preloaded, middleware=[Middleware(CompressedFiles)])

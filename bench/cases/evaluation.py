@@ -17,7 +17,16 @@ from alerting.notify.store import AlertStore
 from alerting.rules.rule_file import load_rules
 from alerting.service import evaluate_once
 from bench.support.figures import Figure
-from bench.support.samples import CLUSTER, INTERVAL_SECONDS, START, Collector, Workload
+from bench.support.samples import (
+    CLUSTER,
+    IDLE_RATIO,
+    INTERVAL_SECONDS,
+    LATE_EVERY,
+    START,
+    USUAL_DELAY_SECONDS,
+    Collector,
+    Workload,
+)
 from config.settings import LakeSettings
 from lake.storage.current_store import CurrentStore
 from lake.storage.store import Lake
@@ -28,7 +37,6 @@ _SMALL_POLL_SECONDS = 5.0
 _SMALL_FRACTION = 0.03
 _LARGE_FRACTION = 0.25
 _WARM_POLLS = 44
-_IDLE_RATIO = 0.8
 
 
 def measure(groups: int, polls: int, on_progress: Callable[[str], None]) -> list[Figure]:
@@ -38,13 +46,23 @@ def measure(groups: int, polls: int, on_progress: Callable[[str], None]) -> list
     is classified in full.
     """
     small = _evaluated(
-        Workload(groups=_SMALL, partitions=6, idle_ratio=0.3, delay_seconds=5.0, late_every=5),
+        Workload(
+            groups=_SMALL,
+            partitions=6,
+            idle_ratio=0.3,
+            delay_seconds=USUAL_DELAY_SECONDS,
+            late_every=5,
+        ),
         polls,
         on_progress,
     )
     large = _evaluated(
         Workload(
-            groups=groups, partitions=15, idle_ratio=_IDLE_RATIO, delay_seconds=5.0, late_every=50
+            groups=groups,
+            partitions=15,
+            idle_ratio=IDLE_RATIO,
+            delay_seconds=USUAL_DELAY_SECONDS,
+            late_every=LATE_EVERY,
         ),
         polls,
         on_progress,

@@ -20,6 +20,8 @@ from bench.support.samples import (
     CLUSTER,
     IDLE_RATIO,
     INTERVAL_SECONDS,
+    LATE_EVERY,
+    USUAL_DELAY_SECONDS,
     Collector,
     Workload,
     fill,
@@ -113,6 +115,8 @@ def _go_on(config: Path, groups: int, incident: bool, alerting: bool, parent: Co
                 cluster=cluster,
                 idle_ratio=IDLE_RATIO,
                 start=ten_minutes_ago(),
+                delay_seconds=USUAL_DELAY_SECONDS,
+                late_every=LATE_EVERY,
                 stopped_every=_INCIDENT_EVERY if incident else 0,
             ),
         )

@@ -18,6 +18,10 @@ START = datetime(2026, 1, 5, 10, 0, 0, tzinfo=UTC)
 INTERVAL_SECONDS = 15.0
 IDLE_RATIO = 0.8
 """Share of the partitions that are idle where samples stand for a large cluster."""
+USUAL_DELAY_SECONDS = 5.0
+"""The most that consumers of a large cluster follow behind, but for one group in some."""
+LATE_EVERY = 50
+"""One group of this many follows at up to a minute, so that it is classified in full."""
 _STOPPED_AFTER_POLLS = 10
 _POLLS = 40
 
